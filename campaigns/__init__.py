@@ -1,0 +1,1 @@
+"""Campaign files that ship with PathLab."""

@@ -1,0 +1,1 @@
+"""Campaign files: the model, loading, the plan of trials."""

@@ -1,0 +1,72 @@
+"""The exception tree. Each class is one documented exit status; each message is one clear line.
+
+A message names the thing at fault; ``hint`` names the next step. Secrets never appear in either.
+"""
+
+from __future__ import annotations
+
+
+class PathlabError(Exception):
+    """Root of everything PathLab raises on purpose. Exit status 1."""
+
+    exit_status = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class UsageError(PathlabError):
+    """A wrong argument on the command line or a wrong value given to the Python API. Exit status 2."""
+
+    exit_status = 2
+
+
+class CampaignError(PathlabError):
+    """A campaign file that cannot be used. Exit status 2.
+
+    ``mistakes`` holds every mistake found, each as one line ``file:key: what is wrong``.
+    """
+
+    exit_status = 2
+
+    def __init__(self, message: str, *, mistakes: tuple[str, ...] = (), hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.mistakes = mistakes
+
+
+class HostError(PathlabError):
+    """A host that cannot do what a trial needs. Exit status 3. Names the host and the stage.
+
+    Stages: connect, host key, auth, interpreter, deploy, agent, engine, network, lab.
+    """
+
+    exit_status = 3
+
+    def __init__(self, message: str, *, host: str, stage: str, hint: str | None = None) -> None:
+        super().__init__(f"host '{host}', {stage}: {message}", hint=hint)
+        self.host = host
+        self.stage = stage
+        self.reason = message
+
+
+class ProtocolError(PathlabError):
+    """Two parts of PathLab that do not understand each other; names both versions. Exit status 3."""
+
+    exit_status = 3
+
+
+class StoreError(PathlabError):
+    """A results file that cannot be read or written (missing, too old, too new, disk full). Exit status 5."""
+
+    exit_status = 5
+
+
+class PartialCampaign(PathlabError):  # noqa: N818 -- a named outcome in the house's contract
+    """A campaign that ended before its plan did; says what is missing and how to resume. Exit status 4."""
+
+    exit_status = 4

@@ -1,0 +1,1 @@
+"""The built-in lab: network namespaces joined by emulated links."""

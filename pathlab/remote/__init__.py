@@ -1,0 +1,1 @@
+"""Conversations with agents on hosts, over any transport."""

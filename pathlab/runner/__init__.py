@@ -1,0 +1,1 @@
+"""Running trials and whole campaigns."""

@@ -1,0 +1,1 @@
+"""Results on disk: schema, records, series."""

@@ -1,0 +1,135 @@
+"""The records of the store: one frozen dataclass per table, the one place where columns are named.
+
+``pathlab.store.schema`` makes the tables from these classes. Units stand in the names: ``_ns`` integer
+nanoseconds, ``_bytes`` integer bytes, ``_bits_per_s`` decimal bit/s, ``_s`` seconds, ``_ratio`` 0 to 1.
+``None`` means "not measured" and is never replaced by a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignRecord:
+    """What was asked for, and by which program; one row per results file."""
+
+    name: str
+    title: str
+    digest: str  # SHA-256 of the canonical model; decides whether a file may be resumed
+    text: str  # the campaign file as it was given
+    model: dict[str, Any]  # the validated model as JSON
+    seed: int
+    created_utc: str  # ISO 8601
+    program_version: str
+    environment: dict[str, Any]  # lab back end, fallback and its reason, controller's facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostRecord:
+    """Facts of one host as its agent stated them at the start of a run."""
+
+    name: str
+    recorded_utc: str
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRecord:
+    """One row of the plan, stored before the first packet."""
+
+    row: int  # 0-based, order of execution
+    cycle: int  # 0-based
+    path_source: str
+    path_destination: str
+    settings: dict[str, Any]  # factor levels: streams, window_bytes, congestion, ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRecord:
+    """One measurement at one combination of factor levels, complete or failed."""
+
+    plan_row: int
+    attempt: int  # 1 for the first
+    status: str  # complete | failed | interrupted
+    failed_stage: str | None  # connect, agent, engine, network, probes, store, controller
+    failure: str | None
+    started_utc: str
+    cycle: int
+
+    path_source: str
+    path_destination: str
+    source_address: str | None
+    destination_address: str | None
+
+    streams: int
+    window_asked_bytes: int | None  # None: autotuning
+    window_granted_sender_bytes: int | None  # SO_SNDBUF as the kernel reports it (Linux doubles)
+    window_granted_receiver_bytes: int | None  # SO_RCVBUF as the kernel reports it
+    window_effective_bytes: float | None  # throughput per stream x mean loaded RTT
+    window_in_flight_max_bytes: int | None  # largest tcpi_unacked x tcpi_snd_mss seen on one stream
+    congestion_asked: str | None  # None: the kernel's default
+    congestion_sender: str | None  # read back
+    congestion_receiver: str | None
+    mss_bytes: int | None
+
+    interval_ns: int
+    warmup_ns: int
+    duration_ns: int  # asked length of the steady window
+    steady_ns: int | None  # measured length of the steady window, receiver's clock
+    received_steady_bytes: int | None
+    received_total_bytes: int | None
+    sent_total_bytes: int | None
+    retransmitted_bytes: int | None
+    retransmitted_segments: int | None
+    throughput_bits_per_s: float | None  # counted by the receiver in the steady window
+    fairness_jain: float | None
+
+    probe_method: str | None  # icmp-raw | icmp-datagram | udp
+    probe_stamps: str | None  # kernel | kernel-receive | user
+    loaded_sent: int | None
+    loaded_received: int | None
+    loaded_rtt_min_ns: float | None
+    loaded_rtt_mean_ns: float | None
+    loaded_rtt_median_ns: float | None
+    loaded_rtt_iqr_ns: float | None
+    unloaded_sent: int | None
+    unloaded_received: int | None
+    unloaded_rtt_min_ns: float | None
+    unloaded_rtt_mean_ns: float | None
+    unloaded_rtt_median_ns: float | None
+    unloaded_rtt_iqr_ns: float | None
+
+    sender_cpu_user_s: float | None  # the engine's threads, whole trial
+    sender_cpu_system_s: float | None
+    receiver_cpu_user_s: float | None
+    receiver_cpu_system_s: float | None
+    sender_busiest_core_ratio: float | None  # busy share of the busiest core, steady window, softirq included
+    receiver_busiest_core_ratio: float | None
+
+    engine_version: str | None
+    rejected_connections: int | None  # strangers turned away from the data port
+    flags: tuple[str, ...] = ()  # window-short, over-line-rate, host-limited, lab, loopback-fallback, ...
+
+
+# Series kept with a trial, one Arrow table each. Times are integer ns since the sender's "go", on the clock
+# of the host that took them (unloaded probes and both sides' own clocks included), save receiver_* tables,
+# which count from the first byte received.
+#
+# sender_intervals, receiver_intervals   one row per interval and stream: index, phase, start_ns, end_ns,
+#                                        stream, bytes, then the tcp_info columns of native/PROTOCOL.md
+# sender_workers, receiver_workers       index, start_ns, end_ns, worker, user_ns, system_ns
+# loaded_probes, unloaded_probes         sequence, intended_ns, sent_ns, rtt_ns (null: lost), stamps
+# sender_cpu, receiver_cpu               time_ns, span_ns, core, user_ratio, system_ratio, softirq_ratio,
+#                                        irq_ratio, steal_ratio, idle_ratio
+SERIES_KINDS = (
+    "sender_intervals",
+    "receiver_intervals",
+    "sender_workers",
+    "receiver_workers",
+    "loaded_probes",
+    "unloaded_probes",
+    "sender_cpu",
+    "receiver_cpu",
+)
