@@ -57,19 +57,19 @@ def build_engine() -> Path:
 
 
 class BuildWithEngine(build_py):
-    """build_py that also puts the engine into the package, in place for an editable install."""
+    """build_py that also builds the engine, and packs it. An editable install uses the one in native/build."""
 
     def run(self) -> None:
         super().run()
-        base = ROOT if self.editable_mode else Path(self.build_lib)
-        target = base / ENGINE
-        target.parent.mkdir(parents=True, exist_ok=True)
-        fresh = target.with_suffix(".new")
-        shutil.copy2(build_engine(), fresh)
-        fresh.replace(target)
+        engine = build_engine()
+        if not self.editable_mode:
+            target = Path(self.build_lib) / ENGINE
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(engine, target)
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
-        return [*super().get_outputs(include_bytecode), str(Path(self.build_lib) / ENGINE)]
+        own = [] if self.editable_mode else [str(Path(self.build_lib) / ENGINE)]
+        return [*super().get_outputs(include_bytecode), *own]
 
 
 if sys.version_info < (3, 11):
@@ -117,6 +117,8 @@ setup(
             "pytest>=8",
             "pytest-cov>=5",
             "ruff>=0.9",
+            "setuptools>=77",
+            "wheel",
         ],
     },
     entry_points={"console_scripts": ["pathlab=pathlab.cli.main:main"]},

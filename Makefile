@@ -1,0 +1,71 @@
+# PathLab: every task of a newcomer or a developer is one target.
+#   make quickstart   from a fresh clone to a measured path and its report
+#   make test         sets up what the tests need, and runs them
+#   make check        formats, lints, types, imports, C warnings (no tests)
+#   make format       puts every file into its format
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: quickstart install dev engine test-packages native-test test check format clean
+
+quickstart: install
+	@$(BIN)/pathlab run quickstart --new
+
+install: $(INSTALLED) engine
+
+dev: $(INSTALLED_DEV) engine
+
+engine:
+	@command -v cc >/dev/null || { echo "pathlab: no C compiler ('cc') here." >&2; \
+	  echo "  next: install one (Debian: apt-get install gcc libc6-dev) and run make again" >&2; exit 3; }
+	@$(MAKE) -s -C native engine
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "pathlab: '$(PYTHON)' is older than Python 3.11." >&2; \
+	  echo "  next: name a newer one: make PYTHON=python3.12 ..." >&2; exit 3; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
+	  echo "pathlab: '$(PYTHON)' cannot make virtual environments." >&2; \
+	  echo "  next: Debian: apt-get install python3-venv" >&2; exit 3; }
+	@echo "Creating the virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(INSTALLED): setup.py pyproject.toml pathlab/_version.py | $(BIN)/python engine
+	@echo "Installing PathLab and its libraries"
+	@$(PIP) -e .
+	@touch $@
+
+$(INSTALLED_DEV): $(INSTALLED)
+	@echo "Installing what the tests need"
+	@$(PIP) -e '.[dev]'
+	@touch $@
+
+test-packages:
+	@sh tests/packages.sh
+
+native-test: engine
+	@$(MAKE) -s -C native test sanitize tsan
+
+test: dev test-packages native-test
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: dev test-packages
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+	@$(MAKE) -s -C native clang-check format-check lint
+
+format: dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	@$(MAKE) -s -C native format
+
+clean:
+	rm -rf build dist *.egg-info native/build pathlab/_native

@@ -1,0 +1,98 @@
+"""One import package from four folders: links, map, type checker and wheel see the same files."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.require import require
+
+ROOT = Path(__file__).resolve().parents[2]
+LINKED = {"agents", "analysis", "campaigns"}
+
+
+def tracked_files(*patterns: str) -> set[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    require(listed.returncode == 0, "git and a checkout")
+    return {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
+
+
+def test_links_and_map_agree() -> None:
+    text = (ROOT / "setup.py").read_text(encoding="utf-8")
+    mapped = dict(re.findall(r'"pathlab\.(\w+)": "(\w+)"', text))
+    assert mapped == {name: name for name in LINKED}
+    for name in LINKED:
+        link = ROOT / "pathlab" / name
+        assert link.is_symlink()
+        assert str(link.readlink()) == f"../{name}"
+        assert link.resolve() == ROOT / name
+    links = {path.name for path in (ROOT / "pathlab").iterdir() if path.is_symlink()}
+    assert links == LINKED
+
+
+def test_the_type_checker_reads_every_tracked_file() -> None:
+    expected = tracked_files("pathlab/*.py", "agents/*.py", "analysis/*.py", "campaigns/*.py", "tests/*.py")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    found = re.search(r"no issues found in (\d+) source files", done.stdout)
+    assert found is not None, done.stdout
+    assert int(found.group(1)) == len(expected)
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_every_file_once_and_the_engine(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    for name in tracked_files():
+        target = source / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_symlink():
+            target.symlink_to((ROOT / name).readlink())
+        else:
+            target.write_bytes((ROOT / name).read_bytes())
+    built = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            tmp_path,
+            source,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        engine = archive.getinfo("pathlab/_native/pathlab-engine")
+    assert [name for name, count in Counter(names).items() if count > 1] == []
+    assert engine.external_attr >> 16 & 0o111, "the engine is executable"
+    for folder in ("pathlab", *sorted(LINKED)):
+        prefix = "" if folder == "pathlab" else "pathlab/"
+        for name in tracked_files(f"{folder}/*.py"):
+            if not any(name.startswith(f"pathlab/{linked}/") for linked in LINKED):
+                assert prefix + name in names
+    for name in ("pathlab/py.typed", "pathlab/campaigns/quickstart.toml", "pathlab/campaigns/SCHEMA.md"):
+        assert name in names
+    assert any(name.startswith("pathlab/report/templates/") for name in names)
+    assert not any(name.startswith(("tests/", "agents/", "analysis/", "campaigns/")) for name in names)
