@@ -1,0 +1,244 @@
+"""What runs on a host on a session's behalf: engines and counter series, as the controller sees them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pathlab.errors import HostError, PathlabError
+
+Record = dict[str, Any]
+
+# Stages of the engine's own error records that are about the network rather than about the engine.
+NETWORK_STAGES = frozenset({"bind", "listen", "accept", "connect", "greeting", "send", "receive"})
+
+
+class Conversation(Protocol):
+    """What a job needs of its session."""
+
+    host: str
+
+    def request(self, operation: str, **fields: Any) -> Record:
+        """One request and its result; HostError when it is refused, late, or the agent is gone."""
+
+    def death(self) -> PathlabError | None:
+        """A fresh error when the agent is gone, else None."""
+
+    def in_callback(self) -> bool:
+        """Whether the calling thread is the one that runs the callbacks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineExit:
+    """How an engine ended: its ``status``, or the name of the ``signal`` that killed it.
+
+    ``fault`` is what the agent had against it (garbage on stdout, time over), None when nothing.
+    """
+
+    status: int | None
+    signal: str | None
+    stderr: str
+    fault: str | None
+    records: tuple[Record, ...]
+
+    def describe(self) -> str:
+        """A few words: the agent's fault with it, the signal or the status, and its last line on stderr."""
+        if self.signal is not None:
+            how = f"was killed by {self.signal}"
+        else:
+            how = f"ended with status {self.status}"
+        if self.fault is not None:
+            how = f"{self.fault}; it {how}"
+        last = self.stderr.strip().splitlines()
+        return f"{how}: {last[-1]}" if last else how
+
+
+class EngineJob:
+    """One engine on a host. Every record is kept, in order; all methods may be called from any thread.
+
+    ``subcommand``, ``pid`` (on its host) and ``limits`` (as the agent enforces them) are fixed.
+    """
+
+    def __init__(
+        self,
+        session: Conversation,
+        number: int,
+        *,
+        subcommand: str,
+        answer: Mapping[str, Any],
+        on_record: Callable[[Record], None] | None,
+    ) -> None:
+        self.subcommand = subcommand
+        self.pid = int(answer["pid"])
+        self.limits: dict[str, Any] = dict(answer["limits"])
+        self._session, self._number = session, number
+        self._on_record = on_record
+        self._changed = threading.Condition()
+        self._records: list[Record] = []
+        self._exit: Record | None = None
+        self._callbacks_done = threading.Event()
+        self._callback_error: BaseException | None = None
+
+    @property
+    def records(self) -> list[Record]:
+        """All records so far, a copy of the list."""
+        with self._changed:
+            return list(self._records)
+
+    @property
+    def record_count(self) -> int:
+        """How many records there are so far."""
+        with self._changed:
+            return len(self._records)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the engine's end has been reported."""
+        with self._changed:
+            return self._exit is not None
+
+    def wait_for(self, record_type: str, timeout_s: float, *, after: int = 0) -> Record:
+        """The first record of a type, of those from position ``after`` on; waits for it.
+
+        HostError: stage network or engine with the engine's own words when it reports an error or ends first,
+        or when the time is over; stage agent when the agent goes.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        at = after
+        with self._changed:
+            while True:
+                for record in self._records[at:]:
+                    if record.get("type") == record_type:
+                        return record
+                    if record.get("type") == "error":
+                        raise self._engine_error(record)
+                at = max(at, len(self._records))
+                if self._exit is not None:
+                    raise self._error(f"{self._end().describe()}, before its '{record_type}' record")
+                self._check_agent()
+                if not self._changed.wait(deadline_s - time.monotonic()):
+                    raise self._error(f"no '{record_type}' record within {timeout_s:g} s{self._last_words()}")
+
+    def wait(self, timeout_s: float) -> EngineExit:
+        """Its end, however it came; all callbacks have run then (unless this is called from one).
+
+        HostError when it has not ended in time (stage engine) or the agent is gone (stage agent). What the
+        ``on_record`` callback raised is raised here.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        with self._changed:
+            while self._exit is None:
+                self._check_agent()
+                if not self._changed.wait(deadline_s - time.monotonic()):
+                    raise self._error(f"has not ended within {timeout_s:g} s{self._last_words()}")
+            result = self._end()
+        if not self._session.in_callback():
+            if not self._callbacks_done.wait(max(0.0, deadline_s - time.monotonic())):
+                raise self._error(f"its records were not dealt with within {timeout_s:g} s")
+            if self._callback_error is not None:
+                raise self._callback_error
+        return result
+
+    def command(self, line: str) -> None:
+        """Give it one command line (``go``, ``stop``, …). HostError when it cannot take it."""
+        self._session.request("engine.command", job=self._number, line=line)
+
+    def kill(self) -> None:
+        """Have it ended: SIGTERM, and SIGKILL a second later. Nothing happens when it has ended already."""
+        if not self.ended:
+            self._session.request("engine.kill", job=self._number)
+
+    # Called by the session.
+
+    def add_record(self, record: Record) -> None:
+        """Keep one record and wake who waits."""
+        with self._changed:
+            self._records.append(record)
+            self._changed.notify_all()
+
+    def add_exit(self, event: Record) -> None:
+        """Keep the end and wake who waits."""
+        with self._changed:
+            self._exit = event
+            self._changed.notify_all()
+
+    def wake(self) -> None:
+        """Let every waiter look again."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def call_back(self, record: Record | None) -> None:
+        """Run the callback; None stands for the end. After a first exception it is not called again."""
+        if record is None:
+            self._callbacks_done.set()
+        elif self._on_record is not None and self._callback_error is None:
+            try:
+                self._on_record(record)
+            except Exception as error:  # noqa: BLE001 -- handed to who waits for the job
+                self._callback_error = error
+
+    def _end(self) -> EngineExit:
+        assert self._exit is not None
+        return EngineExit(
+            status=self._exit["status"],
+            signal=self._exit["signal"],
+            stderr=self._exit["stderr"],
+            fault=self._exit["fault"],
+            records=tuple(self._records),
+        )
+
+    def _check_agent(self) -> None:
+        death = self._session.death()
+        if death is not None:
+            raise death
+
+    def _engine_error(self, record: Record) -> HostError:
+        stage = "network" if record.get("stage") in NETWORK_STAGES else "engine"
+        text = str(record.get("text") or record)
+        return HostError(f"{self.subcommand}: {text}", host=self._session.host, stage=stage)
+
+    def _error(self, text: str) -> HostError:
+        return HostError(f"{self.subcommand}: {text}", host=self._session.host, stage="engine")
+
+    def _last_words(self) -> str:
+        if not self._records:
+            return "; it has said nothing"
+        return f"; its last record was '{self._records[-1].get('type')}'"
+
+
+class CounterWatch:
+    """A running series of CPU samples of a host; ``interval_ns`` is what the agent granted."""
+
+    def __init__(self, session: Conversation, number: int, *, answer: Mapping[str, Any]) -> None:
+        self.interval_ns = int(answer["interval_ns"])
+        self.start_ns = int(answer["monotonic_ns"])
+        self._session, self._number = session, number
+        self._lock = threading.Lock()
+        self._samples: list[Record] = []
+        self._stopped = False
+
+    @property
+    def samples(self) -> list[Record]:
+        """All samples so far, a copy of the list."""
+        with self._lock:
+            return list(self._samples)
+
+    def stop(self) -> list[Record]:
+        """End the series and return all its samples, the last one taken now. Again: the same samples.
+
+        Each is ``time_ns`` (that host's CLOCK_MONOTONIC), ``span_ns`` and ``cores``: per core its number
+        ``core`` and the shares ``user_ratio system_ratio softirq_ratio irq_ratio steal_ratio idle_ratio``,
+        None where no tick passed.
+        """
+        if not self._stopped:
+            self._session.request("counters.stop", watch=self._number)
+            self._stopped = True
+        return self.samples
+
+    def add_sample(self, sample: Record) -> None:
+        """Keep one sample; called by the session."""
+        with self._lock:
+            self._samples.append(sample)

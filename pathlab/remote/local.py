@@ -1,0 +1,84 @@
+"""An agent on this machine, as a child process of the controller."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pathlab.errors import HostError
+from pathlab.remote.deploy import ensure_agent
+from pathlab.remote.engine import find_engine
+from pathlab.remote.process import ProcessChannel, open_pipes
+from pathlab.remote.transport import Transport
+
+
+class LocalChild:
+    """A child process in a session of its own.
+
+    So Ctrl-C on the terminal reaches only the controller, which then ends its trial in order.
+    """
+
+    def __init__(self, command: Sequence[str], stdio: tuple[int, int, int]) -> None:
+        stdin, stdout, stderr = stdio
+        self._process = subprocess.Popen(
+            list(command), stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
+        )
+        self.pid = self._process.pid
+
+    def poll(self) -> int | None:
+        """Its exit status, None while it runs."""
+        return self._process.poll()
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Wait for its end; None when the time is over first."""
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def kill(self) -> None:
+        """Kill its whole group."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+
+def agent_command(agent: Path, engine: Path | None, *, python: str = sys.executable) -> list[str]:
+    """The command that runs the agent zip; without an engine it can only tell facts and count."""
+    return [python, "-I", str(agent), *(("--engine", str(engine)) if engine else ())]
+
+
+class LocalTransport(Transport):
+    """An agent on this machine. Without ``engine`` the built engine is looked for (HostError when absent)."""
+
+    def __init__(self, *, host: str = "local", engine: Path | None = None, agent: Path | None = None) -> None:
+        self._host, self._engine, self._agent = host, engine, agent
+
+    def open(self) -> ProcessChannel:
+        engine = self._engine or find_engine()
+        agent = self._agent or ensure_agent(host=self._host)
+        return start_process(agent_command(agent, engine), host=self._host)
+
+    def close(self) -> None:
+        """Nothing is held between channels."""
+
+    def describe(self) -> str:
+        return "local process"
+
+
+def start_process(command: Sequence[str], *, host: str) -> ProcessChannel:
+    """Start a process that becomes an agent. HostError (stage agent) names what cannot be started."""
+    try:
+        with open_pipes() as (pipes, theirs):
+            return ProcessChannel(LocalChild(command, theirs), pipes)
+    except OSError as error:
+        raise HostError(
+            f"cannot start {command[0]}: {error.strerror or error}",
+            host=host,
+            stage="agent",
+            hint="check that the program exists and that this user may start processes",
+        ) from error

@@ -1,0 +1,48 @@
+"""How a session reaches its agent: a transport opens channels, a channel carries bytes both ways."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+
+class Channel(ABC):
+    """A byte stream to and from one running agent.
+
+    ``write`` and ``read`` may be called from different threads. Failures of the medium are OSError.
+    """
+
+    @abstractmethod
+    def write(self, data: bytes) -> None:
+        """Write all of ``data``. OSError when the agent is gone or takes nothing for a long time."""
+
+    @abstractmethod
+    def read(self, max_bytes: int) -> bytes:
+        """Wait for bytes and return at most ``max_bytes``; ``b""`` at the end or once closed."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the agent's input, wait for the agent for a bounded time, then take it down. Idempotent."""
+
+    @abstractmethod
+    def stderr_tail(self) -> str:
+        """The end of what the agent's side said on stderr; for messages about its death."""
+
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether the agent's side still runs."""
+
+
+class Transport(ABC):
+    """A way to start an agent on a host."""
+
+    @abstractmethod
+    def open(self) -> Channel:
+        """Start an agent and return the channel to it. HostError names the host and the stage."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give up what the transport itself holds; open channels are closed by their owners. Idempotent."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """A few words for messages, such as ``local process``."""

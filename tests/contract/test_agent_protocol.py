@@ -1,0 +1,283 @@
+"""The agent protocol byte for byte, and what the agent's sources promise about where they run.
+
+The golden frames were written by hand from agents/PROTOCOL.md; they change only with the protocol's version.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import itertools
+import re
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pathlab import agents
+from pathlab._version import VERSION
+from pathlab.agents.protocol import (
+    MAX_BODY_BYTES,
+    MAX_NOISE_BYTES,
+    PROTOCOL_VERSION,
+    REQUEST_FIELDS,
+    FrameDecoder,
+    FrameError,
+    Message,
+    MessageError,
+    check_agent_message,
+    check_request,
+    encode_frame,
+)
+from pathlab.remote.deploy import build_agent_zip
+
+AGENT_ROOT = Path(agents.__file__).parent
+AGENT_SOURCES = sorted(AGENT_ROOT.rglob("*.py"))
+
+GOLDEN: list[tuple[bytes, Message]] = [
+    (b"PLF1\x00\x00\x00\x02{}", {}),
+    (
+        b'PLF1\x00\x00\x00\x4a{"op":"hello","protocol":1,"program":"0.1.0","require":["engine","facts"]}',
+        {"op": "hello", "protocol": 1, "program": "0.1.0", "require": ["engine", "facts"]},
+    ),
+    (
+        b'PLF1\x00\x00\x00\x36{"type":"answer","id":3,"ok":true,"result":{"job":12}}',
+        {"type": "answer", "id": 3, "ok": True, "result": {"job": 12}},
+    ),
+    # A name beyond ASCII travels escaped.
+    (b'PLF1\x00\x00\x00\x0e{"a":"\\u00e9"}', {"a": "é"}),
+    (
+        b'PLF1\x00\x00\x00\x2d{"type":"engine","job":1,"record":{"n":null}}',
+        {"type": "engine", "job": 1, "record": {"n": None}},
+    ),
+]
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+MESSAGES = st.dictionaries(st.text(), JSON, max_size=5)
+
+
+def decode(pieces: list[bytes], *, noise_bytes: int = 0) -> list[Message]:
+    decoder = FrameDecoder(noise_bytes=noise_bytes)
+    messages: list[Message] = []
+    for piece in pieces:
+        decoder.feed(piece)
+        while (message := decoder.take()) is not None:
+            messages.append(message)
+    assert decoder.pending_bytes == 0
+    return messages
+
+
+@pytest.mark.parametrize(("frame", "message"), GOLDEN)
+def test_golden_frames_are_what_is_written_and_read(frame: bytes, message: Message) -> None:
+    assert encode_frame(message) == frame
+    assert decode([frame]) == [message]
+
+
+def test_golden_frames_split_at_every_byte() -> None:
+    stream = b"".join(frame for frame, _message in GOLDEN)
+    messages = [message for _frame, message in GOLDEN]
+    assert decode([bytes([byte]) for byte in stream]) == messages
+    for at in range(len(stream) + 1):
+        assert decode([stream[:at], stream[at:]]) == messages
+        assert decode([b"Last login: PLF\n", stream[:at], stream[at:]], noise_bytes=64) == messages
+
+
+@pytest.mark.parametrize("noise", [b"", b"P", b"PLF", b"PLPLF", b"x" * 64, b"motd\r\nPL F1 PLF\n"])
+def test_noise_before_the_first_frame_is_skipped_however_it_is_cut(noise: bytes) -> None:
+    stream = noise + GOLDEN[1][0]
+    for at in range(len(stream) + 1):
+        decoder = FrameDecoder(noise_bytes=64)
+        decoder.feed(stream[:at])
+        early = decoder.take()
+        decoder.feed(stream[at:])
+        assert [early or decoder.take()] == [GOLDEN[1][1]]
+        assert decoder.noise == noise
+
+
+@pytest.mark.parametrize("pieces", [1, 65, 70_000])
+def test_noise_beyond_its_allowance_is_an_error(pieces: int) -> None:
+    decoder = FrameDecoder(noise_bytes=MAX_NOISE_BYTES)
+    data = b"n" * (MAX_NOISE_BYTES + 1)
+    with pytest.raises(FrameError, match="no frame within the first 65536 bytes"):
+        for at in range(0, len(data), pieces):
+            decoder.feed(data[at : at + pieces])
+            assert decoder.take() is None
+            assert decoder.pending_bytes < 4
+    assert len(decoder.noise) == MAX_NOISE_BYTES
+
+
+def test_noise_after_the_first_frame_is_an_error() -> None:
+    with pytest.raises(FrameError, match="expected a frame"):
+        decode([GOLDEN[0][0] + b"x" + GOLDEN[0][0]], noise_bytes=64)
+
+
+def test_the_length_cap_holds_from_the_header_alone() -> None:
+    decoder = FrameDecoder()
+    decoder.feed(b"PLF1" + struct.pack(">I", MAX_BODY_BYTES + 1))
+    with pytest.raises(FrameError, match="16777217 bytes was announced"):
+        decoder.take()
+    with pytest.raises(FrameError, match="16777217 bytes was announced"):
+        decoder.take()  # a broken stream stays broken
+    allowed = FrameDecoder()
+    allowed.feed(b"PLF1" + struct.pack(">I", MAX_BODY_BYTES))
+    assert allowed.take() is None
+    with pytest.raises(FrameError, match="the most is"):
+        encode_frame({"a": "x" * MAX_BODY_BYTES})
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"1", b"{", b'{"a":NaN}', b'{"a":-Infinity}', b"\xff\xfe", b'{"a":' + b"[" * 100_000]
+)
+def test_a_body_that_is_no_object_is_an_error(body: bytes) -> None:
+    with pytest.raises(FrameError, match="no JSON object"):
+        decode([b"PLF1" + struct.pack(">I", len(body)) + body])
+
+
+def test_messages_before_a_broken_frame_are_delivered() -> None:
+    decoder = FrameDecoder()
+    decoder.feed(GOLDEN[2][0] + b"JUNK")
+    assert decoder.take() == GOLDEN[2][1]
+    with pytest.raises(FrameError, match="JUNK"):
+        decoder.take()
+
+
+@pytest.mark.parametrize(
+    "message", [{"a": float("nan")}, {"a": float("inf")}, {"a": b"bytes"}, {"a": {1, 2}}]
+)
+def test_what_is_not_plain_json_is_not_written(message: Message) -> None:
+    with pytest.raises(FrameError, match="not plain JSON"):
+        encode_frame(message)
+
+
+@given(st.lists(MESSAGES, max_size=4), st.lists(st.integers(min_value=0, max_value=400), max_size=6))
+def test_any_messages_survive_any_cut(messages: list[Message], cuts: list[int]) -> None:
+    stream = b"".join(encode_frame(message) for message in messages)
+    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    pieces = [stream[start:end] for start, end in itertools.pairwise(edges)]
+    assert decode(pieces) == messages
+
+
+@given(st.binary(max_size=200), st.integers(min_value=0, max_value=64))
+def test_any_bytes_give_messages_or_a_frame_error(data: bytes, noise_bytes: int) -> None:
+    decoder = FrameDecoder(noise_bytes=noise_bytes)
+    decoder.feed(data)
+    for _ in range(len(data) + 1):
+        try:
+            if decoder.take() is None:
+                break
+        except FrameError as error:
+            with pytest.raises(FrameError, match=re.escape(str(error))):
+                decoder.take()
+            break
+    else:
+        raise AssertionError("more messages than bytes")
+
+
+@given(st.dictionaries(st.sampled_from(["op", "id", "protocol", "require", "optional", "job", "x"]), JSON))
+def test_any_request_is_accepted_or_refused_by_name(message: Message) -> None:
+    try:
+        operation = check_request(message)
+    except MessageError:
+        return  # any other exception fails the test
+    assert operation == message["op"]
+    assert set(REQUEST_FIELDS[operation]) <= set(message)
+
+
+@given(st.dictionaries(st.sampled_from(["type", "id", "ok", "result", "error", "job", "x"]), JSON))
+def test_any_agent_message_is_accepted_or_refused_by_name(message: Message) -> None:
+    try:
+        kind, unknown = check_agent_message(message)
+    except MessageError:
+        return  # any other exception fails the test
+    assert kind == message["type"]
+    assert set(unknown) < set(message)
+
+
+SAMPLES: dict[str, Any] = {"integer": 1, "text": "a", "texts": ["a"], "object": {}, "boolean": True}
+
+
+@pytest.mark.parametrize("operation", sorted(REQUEST_FIELDS))
+def test_each_operation_requires_each_of_its_fields_and_no_other(operation: str) -> None:
+    whole = {"op": operation, **{name: SAMPLES[kind] for name, kind in REQUEST_FIELDS[operation].items()}}
+    assert check_request(whole) == operation
+    for name in REQUEST_FIELDS[operation]:
+        with pytest.raises(MessageError, match=f"missing field '{name}'"):
+            check_request({key: value for key, value in whole.items() if key != name})
+        with pytest.raises(MessageError, match=f"field '{name}' must be"):
+            check_request({**whole, name: None})
+    with pytest.raises(MessageError, match="unknown required field 'speed'"):
+        check_request({**whole, "speed": 1})
+    assert check_request({**whole, "speed": 1, "optional": ["speed"]}) == operation
+
+
+def test_a_truth_value_is_no_integer() -> None:
+    with pytest.raises(MessageError, match="'id' must be"):
+        check_request({"op": "ping", "id": True})
+
+
+def test_an_answer_needs_the_part_that_its_outcome_promises() -> None:
+    assert check_agent_message({"type": "answer", "id": 1, "ok": True, "result": {}, "n": 1}) == (
+        "answer",
+        ["n"],
+    )
+    with pytest.raises(MessageError, match="'result' must be an object"):
+        check_agent_message({"type": "answer", "id": 1, "ok": True, "error": {}})
+    with pytest.raises(MessageError, match="'error' must be an object"):
+        check_agent_message({"type": "answer", "id": 1, "ok": False, "result": {}})
+
+
+def test_the_document_names_every_operation_and_the_version() -> None:
+    text = (AGENT_ROOT / "PROTOCOL.md").read_text(encoding="utf-8")
+    table = set(re.findall(r"^\| `([a-z.]+)` \|", text, re.MULTILINE))
+    assert table | {"hello"} == set(REQUEST_FIELDS)
+    assert f'"protocol":{PROTOCOL_VERSION},' in text
+
+
+@pytest.mark.parametrize("path", AGENT_SOURCES, ids=lambda path: str(path.relative_to(AGENT_ROOT)))
+def test_sources_keep_to_python_3_8_and_the_standard_library(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    allowed = {"pathlab._version", "pathlab.agents"}
+    for name in imported:
+        top = name.partition(".")[0]
+        assert top in sys.stdlib_module_names or name in allowed or name.startswith("pathlab.agents."), name
+    if any(
+        isinstance(node, ast.AnnAssign) or (isinstance(node, ast.arg) and node.annotation)
+        for node in ast.walk(tree)
+    ):
+        assert "from __future__ import annotations" in path.read_text(encoding="utf-8")
+
+
+def test_the_zip_is_the_same_bytes_every_time_and_holds_every_source_once() -> None:
+    data = build_agent_zip()
+    assert data == build_agent_zip()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+        names = archive.namelist()
+    sources = ["pathlab/agents/" + path.relative_to(AGENT_ROOT).as_posix() for path in AGENT_SOURCES]
+    assert sorted(names) == sorted(["__main__.py", "pathlab/__init__.py", "pathlab/_version.py", *sources])
+
+
+def test_the_zip_runs_isolated_and_imports_nothing_from_elsewhere(tmp_path: Path) -> None:
+    path = tmp_path / "agent.zip"
+    path.write_bytes(build_agent_zip())
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(path), "--version"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, VERSION, "")

@@ -1,0 +1,73 @@
+"""A true agent with the real engine, over loopback."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from pathlab.errors import HostError
+from pathlab.remote.engine import find_engine
+from pathlab.remote.local import LocalTransport
+from pathlab.remote.session import Session
+from tests.integration.processes import PATIENCE_S, assert_all_end, parent_of, watching
+from tests.require import require
+
+
+@pytest.fixture
+def real_session() -> Iterator[Session]:
+    try:
+        path = find_engine()
+    except HostError as error:
+        require(False, str(error))
+        raise
+    with Session(LocalTransport(engine=path), host="local") as opened:
+        yield opened
+
+
+@pytest.mark.engine
+def test_the_real_engine_carries_exact_bytes_over_loopback(real_session: Session) -> None:
+    token = secrets.token_hex(16)
+    times: dict[str, str | int] = {
+        "warmup-ns": 100_000_000,
+        "duration-ns": 300_000_000,
+        "interval-ns": 50_000_000,
+    }
+    flow: dict[str, str | int] = {"token": token, "streams": 2, **times}
+    receiver = real_session.start_engine("receive", {"bind": "127.0.0.1", **flow}, seconds=20)
+    port = receiver.wait_for("listening", PATIENCE_S)["port"]
+    sender = real_session.start_engine("send", {"address": "127.0.0.1", "port": port, **flow}, seconds=20)
+    assert sender.wait_for("ready", PATIENCE_S)["streams"] == 2
+    assert receiver.wait_for("ready", PATIENCE_S)["streams"] == 2
+    sender.command("go")
+    received = receiver.wait_for("result", PATIENCE_S)
+    sent = sender.wait_for("result", PATIENCE_S)
+    assert received["complete"] is True
+    assert received["total_bytes"] == sent["total_bytes"]
+    assert all(size > 0 for size in received["total_bytes"])
+    assert sender.wait(PATIENCE_S).status == 0
+    assert receiver.wait(PATIENCE_S).status == 0
+
+
+@pytest.mark.engine
+def test_the_real_engine_says_when_a_port_is_closed(real_session: Session) -> None:
+    options: dict[str, str | int] = {"address": "127.0.0.1", "port": 1, "token": "0" * 32, "streams": 1}
+    job = real_session.start_engine("send", {**options, "duration-ns": 100_000_000}, seconds=20)
+    with pytest.raises(HostError, match=r"send:.*127\.0\.0\.1") as caught:
+        job.wait_for("ready", PATIENCE_S)
+    assert caught.value.stage == "network"
+
+
+@pytest.mark.engine
+def test_a_killed_agent_takes_the_real_engine_with_it(real_session: Session) -> None:
+    options: dict[str, str | int] = {"bind": "127.0.0.1", "token": "0" * 32, "streams": 1}
+    options["accept-timeout-ns"] = 60_000_000_000
+    job = real_session.start_engine("receive", options, control=False, seconds=60)
+    job.wait_for("listening", PATIENCE_S)
+    agent_pid = parent_of(job.pid)
+    with watching(agent_pid, job.pid) as descriptors:
+        os.kill(agent_pid, signal.SIGKILL)
+        assert_all_end(descriptors)

@@ -1,0 +1,203 @@
+"""What an agent takes and refuses, asked frame by frame; and how little it holds when nobody reads."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.agents import limits
+from pathlab.agents.agent import Agent
+from pathlab.agents.protocol import FrameDecoder, encode_frame
+from pathlab.errors import ProtocolError
+from pathlab.remote.local import agent_command, start_process
+from pathlab.remote.process import ProcessChannel
+from pathlab.remote.session import Session
+from pathlab.remote.transport import Transport
+
+HELLO = {"op": "hello", "protocol": 1, "program": "0.1.0", "require": []}
+
+
+def talk(channel: ProcessChannel, *requests: dict[str, Any]) -> None:
+    for request in requests:
+        channel.write(encode_frame(request))
+
+
+def hear(channel: ProcessChannel, decoder: FrameDecoder) -> dict[str, Any] | None:
+    """The next message, None at the end of the stream."""
+    while (message := decoder.take()) is None:
+        data = channel.read(65536)
+        if not data:
+            return None
+        decoder.feed(data)
+    return message
+
+
+def test_strangers_and_other_versions_are_refused_by_name(fake_engine: Path, agent_zip: Path) -> None:
+    cases: list[tuple[bytes, str]] = [
+        (
+            encode_frame({"op": "hello", "protocol": 2, "program": "9.9.9"}),
+            "PathLab 9.9.9) speaks agent protocol 2",
+        ),
+        (encode_frame({"op": "ping", "id": 1}), "first message must be hello"),
+        (encode_frame({**HELLO, "require": ["time-travel"]}), "no feature 'time-travel'"),
+        (encode_frame({**HELLO, "colour": "red"}), "unknown required field 'colour'"),
+        (b"GET / HTTP/1.1\r\n\r\n", "broken conversation: expected a frame"),
+        (b"PLF1\x7f\xff\xff\xff", "broken conversation: a frame of 2147483647 bytes"),
+    ]
+    for data, words in cases:
+        channel = start_process(agent_command(agent_zip, fake_engine), host="local")
+        try:
+            channel.write(data)
+            decoder = FrameDecoder()
+            message = hear(channel, decoder)
+            assert message is not None
+            assert message["type"] == "refusal"
+            assert words in message["text"]
+            assert hear(channel, decoder) is None  # and it ends
+        finally:
+            channel.close()
+
+
+def test_an_agent_of_another_version_ends_in_a_protocol_error(tmp_path: Path) -> None:
+    frame = encode_frame({"type": "hello", "protocol": 2, "program": "9.9.9"})
+
+    class OtherVersion(Transport):
+        def open(self) -> ProcessChannel:
+            program = "import os, sys\nos.write(1, bytes.fromhex(sys.argv[1]))\nsys.stdin.buffer.read()\n"
+            return start_process([sys.executable, "-I", "-c", program, frame.hex()], host="alpha")
+
+        def close(self) -> None:
+            pass
+
+        def describe(self) -> str:
+            return "another version"
+
+    with pytest.raises(ProtocolError, match=r"PathLab 9\.9\.9\) speaks agent protocol 2.*speaks 1"):
+        Session(OtherVersion(), host="alpha").open()
+
+
+def test_refused_requests_leave_the_agent_in_service(fake_engine: Path, agent_zip: Path) -> None:
+    channel = start_process(agent_command(agent_zip, fake_engine), host="local")
+    decoder = FrameDecoder()
+    try:
+        start = {"op": "engine.start", "subcommand": "wait", "options": {}, "limits": {}}
+        talk(
+            channel,
+            HELLO,
+            {"op": "dance", "id": 1},
+            {"op": "ping", "id": 2, "loud": True},
+            {"op": "ping", "id": 3, "loud": True, "optional": ["loud"]},
+            {"op": "engine.kill", "id": 4, "job": 12},
+            {"op": "counters.stop", "id": 5, "watch": 12},
+            {**start, "id": 6, "subcommand": "--help"},
+            {**start, "id": 7, "limits": {"hours": 1}},
+            {**start, "id": 8, "options": {"a b": "c"}},
+            {**HELLO, "id": 9, "optional": ["id"]},
+        )
+        assert (hear(channel, decoder) or {})["type"] == "hello"
+        texts: dict[int, str | None] = {}
+        for _ in range(9):
+            message = hear(channel, decoder)
+            assert message is not None
+            texts[message["id"]] = None if message["ok"] else message["error"]["text"]
+    finally:
+        channel.close()
+    assert texts == {
+        1: "unknown operation 'dance'",
+        2: "operation 'ping': unknown required field 'loud'",
+        3: None,
+        4: "there is no job 12",
+        5: "there is no counter series 12",
+        6: "'--help' is no subcommand's name",
+        7: "unknown limit 'hours'",
+        8: "'a b' is no option's name",
+        9: "hello was said already",
+    }
+
+
+@pytest.mark.parametrize("name", ["python3.8", "python3.9", "python3.10", "python3.12", "python3.13"])
+def test_other_interpreters_run_the_agent(fake_engine: Path, agent_zip: Path, name: str) -> None:
+    # A bonus where there is one; the contract test reads every source as 3.8 wherever it runs.
+    found = shutil.which(name)
+    if found is None or subprocess.run([found, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip(f"there is no {name} here")
+    channel = start_process(agent_command(agent_zip, fake_engine, python=found), host="local")
+    decoder = FrameDecoder()
+    try:
+        talk(channel, HELLO, {"op": "facts", "id": 1})
+        hello, facts = hear(channel, decoder), hear(channel, decoder)
+    finally:
+        channel.close()
+    assert hello is not None
+    assert hello["python"].startswith(name[len("python") :])
+    assert facts is not None
+    assert facts["result"]["kernel"]["release"] == os.uname().release
+
+
+def test_an_agent_that_nobody_reads_holds_little_and_loses_nothing(fake_engine: Path) -> None:
+    """The loop is driven by hand, so that "nobody reads" is a state and not a race."""
+    ours_in, to_agent = os.pipe()
+    from_agent, ours_out = os.pipe()
+    agent = Agent(ours_in, ours_out, engine=str(fake_engine), program="0.1.0")
+    for descriptor in (ours_in, ours_out):
+        os.set_blocking(descriptor, False)
+    try:
+        count = 40_000
+        options = {"count": str(count), "filler": "1000"}  # 40 MB, many times what may be held
+        start = {"op": "engine.start", "id": 1, "subcommand": "flood", "options": options}
+        for request in (
+            HELLO,
+            {"op": "counters.start", "id": 9, "interval_ns": 10_000_000},  # keeps the loop turning
+            {**start, "limits": {"seconds": 120, "bytes": None}},
+        ):
+            os.write(to_agent, encode_frame(request))
+        held: list[int] = []
+        for _ in range(5000):
+            agent.turn()
+            held.append(agent.backlog_bytes)
+            if len(held) > 50 and min(held[-50:]) >= limits.OUTBOX_HIGH_BYTES:
+                break
+        assert min(held[-50:]) >= limits.OUTBOX_HIGH_BYTES
+        assert len(set(held[-50:])) == 1  # not a byte more, however long nobody reads
+        assert held[-1] < limits.OUTBOX_HIGH_BYTES + 4 * limits.READ_BYTES
+        os.write(to_agent, encode_frame({"op": "ping", "id": 2}))
+        indices, answered = drain(agent, from_agent, count)
+        assert indices == list(range(count))
+        assert answered == {9, 1, 2}
+        os.close(to_agent)
+        to_agent = -1
+        assert agent.run() == 0
+    finally:
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for descriptor in (ours_in, to_agent, from_agent, ours_out):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+
+def drain(agent: Agent, from_agent: int, count: int) -> tuple[list[int], set[int]]:
+    """Read while the loop turns, until ``count`` intervals have come."""
+    decoder = FrameDecoder()
+    indices: list[int] = []
+    answered: set[int] = set()
+    for _ in range(200_000):
+        if len(indices) == count:
+            break
+        if select.select([from_agent], [], [], 0)[0]:
+            decoder.feed(os.read(from_agent, 1 << 20))
+        while (message := decoder.take()) is not None:
+            if message["type"] == "engine" and message["record"]["type"] == "interval":
+                indices.append(message["record"]["index"])
+            elif message["type"] == "answer":
+                answered.add(message["id"])
+        agent.turn()
+    return indices, answered
