@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 #: RFC 2544 sets this range aside for benchmarks of network devices; nothing else lives there.
-ADDRESS_RANGE = ipaddress.ip_network("198.18.0.0/15")
+ADDRESS_RANGE = ipaddress.IPv4Network("198.18.0.0/15")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

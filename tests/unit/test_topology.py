@@ -13,7 +13,7 @@ LINK = Link(between=("a", "b"), rate_bits_per_s=40_000_000, delay_ns=20_000_000,
 
 def test_both_ends_share_a_network_of_their_own() -> None:
     for number in (0, 1, 300):
-        ends = [ipaddress.ip_interface(f"{link_address(number, end)}/30") for end in (0, 1)]
+        ends = [ipaddress.IPv4Interface(f"{link_address(number, end)}/30") for end in (0, 1)]
         assert ends[0].network == ends[1].network
         assert ends[0].network.subnet_of(ADDRESS_RANGE)
         assert set(ends[0].network.hosts()) == {end.ip for end in ends}

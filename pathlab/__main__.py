@@ -1,0 +1,5 @@
+"""``python -m pathlab``."""
+
+from pathlab.cli.main import main
+
+main()

@@ -1,0 +1,104 @@
+"""The command ``pathlab``: finds the subcommand, turns every error into one line and an exit status."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+
+import click
+
+from pathlab import __version__
+from pathlab.errors import CampaignError, PathlabError
+
+#: Subcommand to its line in the help. Its module, ``pathlab.cli.NAME``, is imported only when it is used.
+SUBCOMMANDS = {
+    "run": "Carry out a campaign, show its results, write its report.",
+    "measure": "Measure once between two hosts.",
+    "plan": "Show a campaign's trials in their order, its time and bytes.",
+    "report": "Write the report of stored results.",
+    "doctor": "Try what this machine can do, and say how to mend the rest.",
+    "completion": "Print the completion script of a shell.",
+}
+INTERRUPTED_STATUS = 130
+EPILOG = """\b
+Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign file;
+3 a host cannot do what is needed; 4 the campaign is incomplete (run it again to
+continue); 5 results cannot be read or written; 130 interrupted outside a trial."""
+
+
+class Subcommands(click.Group):
+    """Loads a subcommand's module on first use, so that ``--help`` and completion stay fast."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Every subcommand, in the order in which a newcomer meets them."""
+        return list(SUBCOMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The subcommand of that name, or None."""
+        if cmd_name not in SUBCOMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"pathlab.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in the help, without importing what it lists."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUBCOMMANDS.items()))
+
+
+@click.group(
+    cls=Subcommands,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", prog_name="pathlab", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def pathlab(context: click.Context, debug: bool) -> None:
+    """Measure what a network path can carry, and what carrying it costs.
+
+    How many streams, what window, at what cost to everyone else on the path and to the CPU, and what
+    limits it.
+    """
+    context.obj = {"debug": debug}
+
+
+def print_error(error: PathlabError) -> None:
+    """One line for what is wrong, one for the next step; every mistake of a campaign file on its own line."""
+    click.echo(f"pathlab: {error}", err=True)
+    if isinstance(error, CampaignError):
+        for mistake in error.mistakes:
+            click.echo(f"  {mistake}", err=True)
+    if error.hint:
+        click.echo(f"  next: {error.hint}", err=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point of the console script. Ends the process with the documented exit status."""
+    given = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in given
+    try:
+        status = pathlab.main(args=given, prog_name="pathlab", standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(INTERRUPTED_STATUS)
+    except click.ClickException as error:
+        click.echo(f"pathlab: {error.format_message()}", err=True)
+        context = getattr(error, "ctx", None)
+        where = context.command_path if context else "pathlab"
+        click.echo(f"  next: {where} --help", err=True)
+        sys.exit(2)
+    except PathlabError as error:
+        if debug:
+            traceback.print_exc()
+        print_error(error)
+        sys.exit(error.exit_status)
+    except KeyboardInterrupt:
+        click.echo("pathlab: interrupted", err=True)
+        sys.exit(INTERRUPTED_STATUS)
+    except BrokenPipeError:
+        # The reader of our output is gone (``| head``); without this Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)

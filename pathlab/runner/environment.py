@@ -1,0 +1,194 @@
+"""Where a campaign runs: sessions with the hosts, addresses between them, the lab if one is asked for.
+
+A lab that this machine cannot make is replaced by loopback only where the campaign allows it, and then said
+in the results, in the report and as a notice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from types import TracebackType
+from typing import Any, Self
+
+from pathlab.campaign.model import LOCAL, Campaign, MeasuredPath
+from pathlab.errors import HostError, PathlabError
+from pathlab.lab.lab import Lab
+from pathlab.lab.topology import Link, Topology
+from pathlab.remote.engine import find_engine
+from pathlab.remote.local import LocalTransport
+from pathlab.remote.namespace import NamespaceTransport
+from pathlab.remote.session import Session
+from pathlab.remote.transport import Transport
+from pathlab.runner.events import Emit, Notice
+from pathlab.runner.trial import TrialPath
+from pathlab.store.records import HostRecord
+
+LOOPBACK = "127.0.0.1"
+LAB_FLAG = "lab"
+FALLBACK_FLAG = "loopback-fallback"
+PROBE_CHECK_TIMEOUT_S = 10.0
+
+
+def topology_of(campaign: Campaign) -> Topology | None:
+    """The lab that a campaign asks for, or None."""
+    if campaign.lab is None:
+        return None
+    links = tuple(
+        Link(
+            between=link.between,
+            rate_bits_per_s=link.rate_bits_per_s,
+            delay_ns=link.delay_ns,
+            queue_bytes=link.queue_bytes,
+            loss_ratio=link.loss_ratio,
+            mtu_bytes=link.mtu_bytes,
+        )
+        for link in campaign.lab.links
+    )
+    return Topology(hosts=campaign.lab.hosts, links=links, seed=campaign.lab.seed)
+
+
+class Environment:
+    """Sessions and lab of one run. Use as a context manager; everything ends with it."""
+
+    def __init__(self, campaign: Campaign, emit: Emit) -> None:
+        self._campaign = campaign
+        self._emit = emit
+        self._topology = topology_of(campaign)
+        self._lab: Lab | None = None
+        self._sessions: dict[str, Session] = {}
+        self._probe_methods: dict[TrialPath, str] = {}
+        self.facts: dict[str, Any] = {"lab": None, "fallback": None}
+
+    def __enter__(self) -> Self:
+        try:
+            self._start_lab()
+            for path in self._campaign.paths:
+                for host in (path.source, path.destination):
+                    self.session(host)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _start_lab(self) -> None:
+        if self._campaign.lab is None or self._topology is None:
+            return
+        lab = Lab(self._topology, engine=find_engine(), backend=self._campaign.lab.backend)
+        try:
+            lab.start()
+        except HostError as error:
+            if self._campaign.lab.fallback != "loopback":
+                raise
+            text = (
+                f"no emulated WAN here: {error.reason}. Everything below ran over this machine's loopback "
+                "and says nothing about the link that the campaign describes."
+            )
+            self.facts["fallback"] = text
+            self._emit(Notice(text=text))
+            return
+        self._lab = lab
+        self.facts["lab"] = lab.describe()
+
+    @property
+    def standing_flags(self) -> tuple[str, ...]:
+        """Flags that hold for every trial of this run."""
+        if self._lab is not None:
+            return (LAB_FLAG,)
+        return (FALLBACK_FLAG,) if self.facts["fallback"] else ()
+
+    def link_of(self, path: TrialPath) -> Link | None:
+        """The lab's link under a path, when there is a lab."""
+        if self._lab is None or self._topology is None:
+            return None
+        return self._topology.link_between(path.source, path.destination)[1]
+
+    def session(self, host: str) -> Session:
+        """The open session with a host; a lost one is opened anew. Raises HostError, ProtocolError."""
+        session = self._sessions.get(host)
+        if session is not None and session.death() is None:
+            return session
+        if session is not None:
+            session.close()
+        fresh = Session(self._transport(host), host=host)
+        fresh.open()
+        self._sessions[host] = fresh
+        return fresh
+
+    def _transport(self, host: str) -> Transport:
+        if self._lab is not None and host in self._lab.topology.hosts:
+            return NamespaceTransport(self._lab.namespaces, host)
+        if host == LOCAL or host in self._campaign.host_names:
+            return LocalTransport()
+        raise HostError(
+            "unknown host", host=host, stage="connect", hint=f"known: {', '.join(self._campaign.host_names)}"
+        )
+
+    def trial_path(self, path: MeasuredPath) -> TrialPath:
+        """A campaign's path with the addresses that its traffic will use."""
+        source, destination = path.source_address, path.destination_address
+        if self._lab is not None and self._topology is not None and path.source in self._lab.topology.hosts:
+            source = source or self._topology.address(path.source, path.destination)
+            destination = destination or self._topology.address(path.destination, path.source)
+        return TrialPath(
+            source=path.source,
+            destination=path.destination,
+            source_address=source or LOOPBACK,
+            destination_address=destination or LOOPBACK,
+        )
+
+    def probe_method(self, path: TrialPath) -> str:
+        """``icmp``, or ``udp`` where ICMP is not permitted or not answered; tried once a path."""
+        if path not in self._probe_methods:
+            self._probe_methods[path] = "icmp" if self._icmp_works(path) else "udp"
+            if self._probe_methods[path] == "udp":
+                self._emit(
+                    Notice(
+                        text=f"{path.source} to {path.destination}: no ICMP probes "
+                        "(not permitted or not answered); UDP echo is used instead"
+                    )
+                )
+        return self._probe_methods[path]
+
+    def _icmp_works(self, path: TrialPath) -> bool:
+        options: dict[str, str | int] = {
+            "address": path.destination_address,
+            "bind": path.source_address,
+            "count": 2,
+            "interval-ns": 10_000_000,
+            "timeout-ns": 3_000_000_000,
+        }
+        job = self.session(path.source).start_engine("ping", options, seconds=PROBE_CHECK_TIMEOUT_S)
+        try:
+            return bool(job.wait_for("result", PROBE_CHECK_TIMEOUT_S)["received"])
+        except HostError:
+            return False
+        finally:
+            job.kill()
+
+    def host_records(self) -> list[HostRecord]:
+        """Facts of every host with an open session."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        return [
+            HostRecord(name=name, recorded_utc=now, facts=session.facts())
+            for name, session in sorted(self._sessions.items())
+        ]
+
+    def lab_counters(self) -> list[dict[str, Any]]:
+        """The emulators' counters; raises HostError (stage lab) when a link no longer carries packets."""
+        return self._lab.counters() if self._lab is not None else []
+
+    def close(self) -> None:
+        """End sessions, agents, engines and the lab; safe to call twice."""
+        for session in self._sessions.values():
+            with contextlib.suppress(PathlabError):
+                session.close()
+        self._sessions.clear()
+        if self._lab is not None:
+            self._lab.close()
+            self._lab = None

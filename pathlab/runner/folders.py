@@ -1,0 +1,61 @@
+"""Which results folder a run writes to: the one asked for, the unfinished one, or a fresh one."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from pathlab.campaign.model import Campaign
+from pathlab.errors import PathlabError, UsageError
+from pathlab.store.results import Results
+
+DEFAULT_ROOT = Path("results")
+DATABASE = "results.db"
+
+
+def choose_folder(campaign: Campaign, *, out: Path | None, new: bool, root: Path = DEFAULT_ROOT) -> Path:
+    """The folder to run in. Raises UsageError when ``out`` holds something else.
+
+    Without ``out`` it is the newest unfinished run of the same campaign under ``root``, else a fresh one.
+    """
+    if out is not None:
+        if (out / DATABASE).exists():
+            if new:
+                raise UsageError(
+                    f"{out} already holds results", hint="leave --new out, or name another folder"
+                )
+            _check_same(campaign, out)
+        return out
+    if not new:
+        found = _unfinished(campaign, root)
+        if found is not None:
+            return found
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    folder = root / f"{campaign.name}-{stamp}"
+    number = 2
+    while folder.exists():
+        folder = root / f"{campaign.name}-{stamp}-{number}"
+        number += 1
+    return folder
+
+
+def _check_same(campaign: Campaign, folder: Path) -> None:
+    with Results.open(folder) as results:
+        if results.campaign.digest != campaign.digest:
+            raise UsageError(
+                f"{folder} holds another campaign or other settings ('{results.campaign.name}')",
+                hint="name another folder with --out, or leave --out away for a fresh one",
+            )
+
+
+def _unfinished(campaign: Campaign, root: Path) -> Path | None:
+    for folder in sorted(root.glob(f"{campaign.name}-*"), reverse=True):
+        if not (folder / DATABASE).exists():
+            continue
+        try:
+            with Results.open(folder) as results:
+                if results.campaign.digest == campaign.digest and results.unfinished():
+                    return folder
+        except PathlabError:
+            continue  # a folder of another format or in use is not ours to continue
+    return None

@@ -1,0 +1,54 @@
+"""Ending a run on SIGINT, SIGTERM or SIGHUP without losing what was measured."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(BaseException):
+    """A signal asked for the end; raised where the main thread waits, never while results are stored."""
+
+
+class Interruption:
+    """Turns the first such signal into :class:`Interrupted`; later ones are ignored while the run ends."""
+
+    def __init__(self) -> None:
+        self._shields = 0
+        self._pending = False
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Handle the signals inside this block (main thread only; elsewhere it does nothing)."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._handle) for number in NUMBERS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        for number in NUMBERS:
+            signal.signal(number, signal.SIG_IGN)
+        self._pending = True
+        if not self._shields:
+            raise Interrupted
+
+    @contextmanager
+    def shield(self) -> Iterator[None]:
+        """Put a signal off to the end of this block."""
+        self._shields += 1
+        try:
+            yield
+        finally:
+            self._shields -= 1
+        if self._pending and not self._shields:
+            raise Interrupted

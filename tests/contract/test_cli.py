@@ -1,0 +1,130 @@
+"""The command line as a contract: exit status, stdout and stderr of what needs no measurement."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pathlab import __version__
+from pathlab.cli.main import SUBCOMMANDS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pathlab", *arguments],
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "100", "HOME": str(cwd)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_version() -> None:
+    done = run("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"pathlab {__version__}\n", "")
+
+
+def test_help_of_everything() -> None:
+    top = run("--help")
+    assert top.returncode == 0
+    assert "Exit statuses: 0 done" in top.stdout
+    for name in SUBCOMMANDS:
+        assert f"\n  {name} " in top.stdout
+        own = run(name, "--help")
+        assert own.returncode == 0
+        assert own.stdout.startswith(f"Usage: pathlab {name}")
+
+
+def test_no_arguments_show_the_help() -> None:
+    done = run()
+    assert done.returncode == 2
+    assert "Usage: pathlab" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "next_step"),
+    [
+        (["measur"], "measur", "pathlab --help"),
+        (["measure", "local", "--streams", "0"], "--streams", "pathlab measure --help"),
+        (["measure", "local", "--streams", "many"], "many", "pathlab measure --help"),
+        (["measure", "a", "b", "c"], "two hosts at most, 3 given", "pathlab measure --help"),
+        (["run"], "CAMPAIGN", "pathlab run --help"),
+        (["completion", "tcsh"], "tcsh", "pathlab completion --help"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_a_next_step(arguments: list[str], named: str, next_step: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    first, second = done.stderr.splitlines()
+    assert first.startswith("pathlab: ")
+    assert named in first
+    assert second == f"  next: {next_step}"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(shell: str) -> None:
+    done = run("completion", shell)
+    assert done.returncode == 0
+    assert "_PATHLAB_COMPLETE" in done.stdout
+
+
+def test_a_malformed_campaign_names_every_mistake(tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text(
+        'format = 1\nname = "wrong"\ntitle = "t"\nseed = 1\ncycels = 2\n'
+        '[[paths]]\nsource = "here"\ndestination = "local"\n[factors]\nstreams = [0]\n'
+    )
+    done = run("run", "wrong.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    for part in ("wrong.toml:cycels", "wrong.toml:paths[0].source", "wrong.toml:factors.streams"):
+        assert part in done.stderr.replace(".0", "[0]") or part in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_an_unknown_campaign_lists_the_shipped_ones() -> None:
+    done = run("plan", "quickstrat")
+    assert done.returncode == 2
+    assert "quickstrat" in done.stderr
+    assert "quickstart" in done.stderr.replace("quickstrat", "")
+
+
+def test_an_unknown_host_is_a_host_error() -> None:
+    done = run("measure", "nowhere")
+    assert done.returncode == 3
+    assert done.stderr.splitlines() == [
+        "pathlab: host 'nowhere', connect: unknown host",
+        "  next: known here: local (this machine)",
+    ]
+
+
+def test_results_that_are_not_there(tmp_path: Path) -> None:
+    done = run("report", str(tmp_path / "nothing"))
+    assert done.returncode == 5
+    assert "nothing" in done.stderr.splitlines()[0]
+    assert "Traceback" not in done.stderr
+
+
+def test_plan_of_the_quickstart_as_json_and_table() -> None:
+    lines = [json.loads(line) for line in run("plan", "quickstart", "--json").stdout.splitlines()]
+    assert [line["row"] for line in lines] == list(range(16))
+    assert {(line["streams"], line["window_bytes"]) for line in lines} == {
+        (streams, window) for streams in (1, 2, 4, 8) for window in (65536, 262144)
+    }
+    assert all(line["cycle"] == line["row"] // 8 for line in lines)
+    table = run("plan", "quickstart").stdout
+    assert "16 trials, about 7" in table
+    assert "64 KiB" in table
+
+
+def test_debug_shows_the_traceback() -> None:
+    assert "Traceback" in run("--debug", "measure", "nowhere").stderr
