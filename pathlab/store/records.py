@@ -110,7 +110,9 @@ class TrialRecord:
 
     engine_version: str | None
     rejected_connections: int | None  # strangers turned away from the data port
-    flags: tuple[str, ...] = ()  # window-short, over-line-rate, host-limited, lab, loopback-fallback, ...
+    # lab, loopback-fallback, window-short, over-line-rate, busy-core (one core at 95 % or more), host-limited
+    # (a busy core, and neither the windows nor the lab's line explain the rate)
+    flags: tuple[str, ...] = ()
 
 
 # Series kept with a trial, one Arrow table each. Times are integer ns since the sender's "go", on the clock

@@ -1,0 +1,83 @@
+"""The answer of an estimator: an interval with its confidence, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pathlab.errors import UsageError
+
+CONFIDENCE_RATIO = 0.95
+
+
+class Undecided(StrEnum):
+    """Why a result could not be given. The values are stable and machine-readable."""
+
+    NO_SAMPLES = "no-samples"
+    TOO_FEW_SAMPLES = "too-few-samples"
+    NO_VARIATION = "no-variation"
+    TOO_CORRELATED = "too-correlated"
+    ALL_ZERO = "all-zero"
+    ZERO_LENGTH = "zero-length"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A confidence interval, or ``undecided`` with both ends ``None``.
+
+    ``low`` and ``high`` have the unit of the samples. ``confidence_ratio`` is what was asked for;
+    ``coverage_ratio`` is the exact coverage where theory gives it and ``None`` where it is only approximate.
+    """
+
+    low: float | None
+    high: float | None
+    n: int
+    confidence_ratio: float
+    coverage_ratio: float | None
+    method: str
+    undecided: Undecided | None = None
+
+    @property
+    def decided(self) -> bool:
+        """True if the interval has two ends."""
+        return self.undecided is None
+
+    def contains(self, value: float) -> bool:
+        """True if a decided interval holds the value; an undecided one holds nothing."""
+        return self.low is not None and self.high is not None and self.low <= value <= self.high
+
+
+def undecided_interval(reason: Undecided, *, n: int, confidence_ratio: float, method: str) -> Interval:
+    """Build the interval that says why it has no ends."""
+    return Interval(
+        low=None,
+        high=None,
+        n=n,
+        confidence_ratio=confidence_ratio,
+        coverage_ratio=None,
+        method=method,
+        undecided=reason,
+    )
+
+
+def as_samples(values: ArrayLike, name: str = "samples") -> NDArray[np.float64]:
+    """Return the values as a one-dimensional float array; ``UsageError`` if any is not a finite number."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise UsageError(
+            f"{name}: expected one dimension, got {array.ndim}", hint="pass a flat sequence of numbers"
+        )
+    if not np.isfinite(array).all():
+        raise UsageError(
+            f"{name}: not every value is a finite number", hint="leave missing samples out and count them"
+        )
+    return array
+
+
+def check_confidence(confidence_ratio: float) -> None:
+    """Raise ``UsageError`` unless the confidence lies strictly between 0 and 1."""
+    if not 0 < confidence_ratio < 1:
+        raise UsageError(f"confidence {confidence_ratio} is not between 0 and 1", hint="0.95 stands for 95 %")

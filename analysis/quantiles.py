@@ -1,0 +1,143 @@
+"""Medians, inter-quartile ranges and their intervals."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from pathlab.analysis.interval import (
+    CONFIDENCE_RATIO,
+    Interval,
+    Undecided,
+    as_samples,
+    check_confidence,
+    undecided_interval,
+)
+
+ORDER_METHOD = "order-statistic"
+BCA_METHOD = "bootstrap-bca"
+# At n = 10 the 95 % interval of a mean holds it in 90 % of normal and 86 % of exponential samples: too few.
+BCA_MINIMUM_SAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quartiles:
+    """Median and quartiles, in the unit of the samples; all ``None`` when undecided."""
+
+    n: int
+    q1: float | None
+    median: float | None
+    q3: float | None
+    iqr: float | None
+    undecided: Undecided | None = None
+
+
+def quartiles(values: ArrayLike) -> Quartiles:
+    """Median and inter-quartile range of the samples.
+
+    Notes
+    -----
+    Linear interpolation between order statistics (Hyndman and Fan 1996, type 7: the default of numpy and R).
+    Assumes nothing of the distribution. Minimum sample: 1 (the range is then 0).
+    """
+    samples = as_samples(values)
+    if samples.size == 0:
+        return Quartiles(n=0, q1=None, median=None, q3=None, iqr=None, undecided=Undecided.NO_SAMPLES)
+    q1, median, q3 = (float(value) for value in np.quantile(samples, (0.25, 0.5, 0.75), method="linear"))
+    return Quartiles(n=samples.size, q1=q1, median=median, q3=q3, iqr=q3 - q1)
+
+
+def median_interval_minimum(confidence_ratio: float = CONFIDENCE_RATIO) -> int:
+    """Smallest n whose extreme order statistics reach the confidence (6 at 95 %)."""
+    check_confidence(confidence_ratio)
+    return 1 + math.ceil(-math.log2(1 - confidence_ratio) - 1e-12)
+
+
+def median_interval(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO) -> Interval:
+    """Distribution-free interval of the median between two order statistics, with its exact coverage.
+
+    Notes
+    -----
+    Assumption: independent samples of one distribution. The stated coverage is exact for a continuous
+    distribution and a lower bound for one with ties. The pair is symmetric: x(k) and x(n + 1 - k) with the
+    largest k for which 1 - 2 P(B < k) reaches the confidence, B binomial(n, 1/2).
+    Minimum sample: 6 at 95 %; with fewer the answer is undecided.
+    Source: David and Nagaraja, Order Statistics, 3rd ed., section 7.1.
+    """
+    check_confidence(confidence_ratio)
+    samples = np.sort(as_samples(values))
+    n = samples.size
+    rank = 0
+    while n and rank < n // 2 and 1 - 2 * stats.binom.cdf(rank, n, 0.5) >= confidence_ratio:
+        rank += 1
+    if rank == 0:
+        reason = Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
+        return undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=ORDER_METHOD)
+    return Interval(
+        low=float(samples[rank - 1]),
+        high=float(samples[n - rank]),
+        n=n,
+        confidence_ratio=confidence_ratio,
+        coverage_ratio=float(1 - 2 * stats.binom.cdf(rank - 1, n, 0.5)),
+        method=ORDER_METHOD,
+    )
+
+
+def bca_interval(
+    values: ArrayLike,
+    statistic: Callable[..., Any],
+    *,
+    rng: np.random.Generator,
+    confidence_ratio: float = CONFIDENCE_RATIO,
+    resamples: int = 2000,
+) -> Interval:
+    """Bias-corrected and accelerated bootstrap interval of a statistic, in the unit of the statistic.
+
+    ``statistic(samples, axis=...)`` must be vectorised, as ``numpy.mean`` and ``numpy.median`` are.
+
+    Notes
+    -----
+    Assumption: independent samples of one distribution; for time series use a block bootstrap.
+    Minimum sample: 20, below that undecided; samples that are all equal give undecided (no variation). The
+    coverage is approximate: at n = 21 and 95 % asked, simulation gives 92 to 94 % for means and medians of
+    normal and of exponential samples.
+    Source: Efron, JASA 82, 1987; computed by ``scipy.stats.bootstrap``.
+    """
+    check_confidence(confidence_ratio)
+    samples = as_samples(values)
+    n = samples.size
+    reason = None
+    if n < BCA_MINIMUM_SAMPLES:
+        reason = Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
+    elif np.ptp(samples) == 0:
+        reason = Undecided.NO_VARIATION
+    if reason is not None:
+        return undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=BCA_METHOD)
+    with warnings.catch_warnings():
+        # A statistic that hardly moves (many ties) has no acceleration; scipy then warns and answers NaN.
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
+        answer = stats.bootstrap(
+            (samples,),
+            statistic,
+            n_resamples=resamples,
+            confidence_level=confidence_ratio,
+            method="BCa",
+            rng=rng,
+            vectorized=True,
+        )
+    low, high = float(answer.confidence_interval.low), float(answer.confidence_interval.high)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return undecided_interval(
+            Undecided.NO_VARIATION, n=n, confidence_ratio=confidence_ratio, method=BCA_METHOD
+        )
+    return Interval(
+        low=low, high=high, n=n, confidence_ratio=confidence_ratio, coverage_ratio=None, method=BCA_METHOD
+    )

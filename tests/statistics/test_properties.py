@@ -1,0 +1,134 @@
+"""What must hold for every sample: shift, scale, order, bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathlab.analysis.fairness import jain_index
+from pathlab.analysis.latency import rate_stability, rtt_rise
+from pathlab.analysis.loss import probe_loss
+from pathlab.analysis.quantiles import bca_interval, median_interval, quartiles
+from pathlab.analysis.throughput import mean_rate
+
+# Whole numbers: sums of floats of very different size would test rounding, not the estimators.
+NUMBERS = st.integers(-(10**6), 10**6)
+SAMPLES = st.lists(NUMBERS, min_size=6, max_size=60)
+SHARES = st.lists(st.integers(0, 10**12), min_size=1, max_size=64)
+RTTS = st.lists(st.integers(1, 10**10), min_size=2, max_size=60)
+
+
+@given(SAMPLES, NUMBERS, st.integers(1, 1000))
+def test_medians_follow_shift_and_scale(values: list[int], shift: int, scale: int) -> None:
+    moved = np.array(values) * scale + shift
+    before, after = quartiles(values), quartiles(moved)
+    assert before.median is not None
+    assert before.iqr is not None
+    assert after.median == pytest.approx(before.median * scale + shift, abs=1e-3)
+    assert after.iqr == pytest.approx(before.iqr * scale, abs=1e-3)
+    first, second = median_interval(values), median_interval(moved)
+    assert first.low is not None
+    assert first.high is not None
+    assert (second.low, second.high) == (first.low * scale + shift, first.high * scale + shift)
+    assert first.low <= before.median <= first.high
+
+
+@given(SAMPLES, st.randoms(use_true_random=False))
+def test_medians_ignore_the_order(values: list[int], shuffler: object) -> None:
+    shuffled = list(values)
+    shuffler.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert quartiles(shuffled) == quartiles(values)
+    assert median_interval(shuffled) == median_interval(values)
+
+
+@given(SAMPLES)
+def test_median_interval_mirrors(values: list[int]) -> None:
+    plain, mirrored = median_interval(values), median_interval([-value for value in values])
+    assert plain.low is not None
+    assert plain.high is not None
+    assert (mirrored.low, mirrored.high) == (-plain.high, -plain.low)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(NUMBERS, min_size=20, max_size=40, unique=True), NUMBERS, st.integers(1, 1000))
+def test_bca_interval_follows_shift_and_scale(values: list[int], shift: int, scale: int) -> None:
+    def interval(samples: np.ndarray) -> tuple[float, float]:
+        found = bca_interval(samples, np.mean, rng=np.random.default_rng(5), resamples=200)
+        assert found.low is not None
+        assert found.high is not None
+        return found.low, found.high
+
+    samples = np.array(values, dtype=float)
+    low, high = interval(samples)
+    assert interval(samples * scale + shift) == pytest.approx(
+        (low * scale + shift, high * scale + shift), rel=1e-6, abs=1e-3
+    )
+
+
+@given(SHARES, st.integers(1, 1000), st.randoms(use_true_random=False))
+def test_jain_index_is_bounded_and_ignores_scale_and_order(
+    shares: list[int], scale: int, shuffler: object
+) -> None:
+    found = jain_index(shares)
+    if found.jain_ratio is None:
+        assert not any(shares)
+        return
+    assert 1 / len(shares) - 1e-12 <= found.jain_ratio <= 1
+    shuffled = [share * scale for share in shares]
+    shuffler.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert jain_index(shuffled).jain_ratio == pytest.approx(found.jain_ratio, rel=1e-9)
+
+
+@given(RTTS, st.integers(1, 1000))
+def test_rate_stability_is_bounded_and_ignores_scale(rtts: list[int], scale: int) -> None:
+    found = rate_stability(rtts)
+    assert found.predictability_ratio is not None
+    assert found.variability_ratio is not None
+    assert 0 < found.predictability_ratio <= 1
+    assert found.predictability_ratio + found.variability_ratio == pytest.approx(1)
+    assert rate_stability([rtt * scale for rtt in rtts]).variability_ratio == pytest.approx(
+        found.variability_ratio, abs=1e-9
+    )
+
+
+@given(RTTS, RTTS, st.integers(0, 10**9))
+def test_rise_follows_a_shift_of_the_loaded_side_and_ignores_lost_probes(
+    loaded: list[int], unloaded: list[int], shift: int
+) -> None:
+    rng = np.random.default_rng(0)
+    before = rtt_rise(loaded, unloaded, rng=rng, resamples=10)
+    after = rtt_rise([*(rtt + shift for rtt in loaded), float("nan")], unloaded, rng=rng, resamples=10)
+    assert before.mean_ns is not None
+    assert before.median_ns is not None
+    assert after.mean_ns == pytest.approx(before.mean_ns + shift, rel=1e-9, abs=1e-3)
+    assert after.median_ns == pytest.approx(before.median_ns + shift, rel=1e-9, abs=1e-3)
+
+
+@given(st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
+def test_loss_interval_holds_the_ratio_and_mirrors(counts: tuple[int, int]) -> None:
+    sent, received = counts
+    loss, answered = probe_loss(sent, received), probe_loss(sent, sent - received)
+    interval, mirror = loss.interval_ratio, answered.interval_ratio
+    assert loss.loss_ratio is not None
+    assert interval.low is not None
+    assert interval.high is not None
+    assert mirror.low is not None
+    assert mirror.high is not None
+    assert 0 <= interval.low <= loss.loss_ratio + 1e-12
+    assert loss.loss_ratio - 1e-12 <= interval.high <= 1
+    assert (interval.low, interval.high) == pytest.approx((1 - mirror.high, 1 - mirror.low), abs=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 1000))
+def test_mean_rate_follows_the_scale(seed: int, scale: int) -> None:
+    counts = np.random.default_rng(seed).integers(1, 10**6, 120).astype(float)
+    spans = np.full(120, 100_000_000)
+    first = mean_rate(counts, spans, rng=np.random.default_rng(1), resamples=100)
+    second = mean_rate(counts * scale, spans, rng=np.random.default_rng(1), resamples=100)
+    assert first.bits_per_s is not None
+    assert first.interval_bits_per_s.low is not None
+    assert second.bits_per_s == pytest.approx(first.bits_per_s * scale)
+    assert second.interval_bits_per_s.low == pytest.approx(first.interval_bits_per_s.low * scale)

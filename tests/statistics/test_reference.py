@@ -1,0 +1,104 @@
+"""Values from R, from textbooks and from arithmetic by hand; the call or the sum stands beside each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pathlab.analysis.fairness import jain_index
+from pathlab.analysis.latency import rate_stability, rtt_rise
+from pathlab.analysis.loss import probe_loss
+from pathlab.analysis.quantiles import median_interval, median_interval_minimum, quartiles
+from pathlab.analysis.throughput import aggregate_throughput, effective_window, mean_rate
+
+
+@pytest.mark.parametrize(
+    ("lost", "sent", "low", "high"),
+    [
+        # Newcombe, Statistics in Medicine 17, 1998, table I, method 3 (score without correction)
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0000, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_interval_is_newcombes(lost: int, sent: int, low: float, high: float) -> None:
+    loss = probe_loss(sent, sent - lost)
+    assert loss.loss_ratio == lost / sent
+    assert loss.interval_ratio.low == pytest.approx(low, abs=5e-5)
+    assert loss.interval_ratio.high == pytest.approx(high, abs=5e-5)
+
+
+def test_quartiles_are_rs_type_7() -> None:
+    # R: quantile(c(6, 7, 15, 36, 39, 40, 41, 42, 43, 47, 49), c(.25, .5, .75), type = 7)  ->  25.5 40.0 42.5
+    found = quartiles([6, 7, 15, 36, 39, 40, 41, 42, 43, 47, 49])
+    assert (found.q1, found.median, found.q3, found.iqr) == (25.5, 40.0, 42.5, 17.0)
+    # R: quantile(c(7, 15, 36, 39, 40, 41), c(.25, .5, .75), type = 7)  ->  20.25 37.50 39.75
+    found = quartiles([7, 15, 36, 39, 40, 41])
+    assert (found.q1, found.median, found.q3, found.iqr) == (20.25, 37.5, 39.75, 19.5)
+
+
+@pytest.mark.parametrize(
+    ("shares", "index"),
+    [
+        ([1, 1, 1, 1], 1.0),
+        ([1, 0, 0, 0], 0.25),  # one of n has all: 1/n
+        ([3, 3, 0], 2 / 3),  # k of n share equally: k/n
+        ([1, 2, 3], 36 / 42),  # (1 + 2 + 3)^2 / (3 (1 + 4 + 9))
+        ([5e18, 5e18], 1.0),  # squares beyond 64 bits
+    ],
+)
+def test_jain_index_by_hand(shares: list[float], index: float) -> None:
+    assert jain_index(shares).jain_ratio == pytest.approx(index, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "low_rank", "high_rank", "coverage"),
+    [
+        # R: qbinom(.025, n, .5) is the lower rank; the coverage is 1 - 2 * pbinom(rank - 1, n, .5)
+        (6, 1, 6, 1 - 2 / 64),
+        (9, 2, 8, 1 - 2 * 10 / 512),
+        (10, 2, 9, 1 - 2 * 11 / 1024),
+        (21, 6, 16, 0.9733963),
+        (200, 86, 115, 0.9599628),
+    ],
+)
+def test_median_interval_takes_the_textbook_ranks(
+    n: int, low_rank: int, high_rank: int, coverage: float
+) -> None:
+    found = median_interval(np.arange(1, n + 1))
+    assert (found.low, found.high) == (low_rank, high_rank)
+    assert found.coverage_ratio == pytest.approx(coverage, abs=1e-6)
+
+
+@pytest.mark.parametrize(("confidence", "n"), [(0.95, 6), (0.5, 2), (0.99, 8), (0.9, 5)])
+def test_smallest_sample_of_a_median_interval(confidence: float, n: int) -> None:
+    assert median_interval_minimum(confidence) == n
+    assert median_interval(np.arange(n), confidence).decided
+    assert not median_interval(np.arange(n - 1), confidence).decided
+
+
+def test_rates_by_hand() -> None:
+    found = aggregate_throughput([1_000_000, 3_000_000], 2_000_000_000)
+    assert found.bits_per_s == 16e6
+    assert found.stream_bits_per_s == (4e6, 12e6)
+    assert found.stream_share_ratio == (0.25, 0.75)
+    # 4 streams of 64 KiB at 40 ms carry 4 x 65536 x 8 / 0.04 bit/s, and back
+    assert effective_window(4 * 65536 * 8 / 0.04, 4, 40e6) == pytest.approx(65536)
+
+
+def test_mean_rate_weighs_records_by_their_length() -> None:
+    counts = np.array([100.0] * 60 + [900.0] * 60)
+    spans = np.array([100_000_000] * 60 + [300_000_000] * 60)
+    # 60 x 1000 bytes in 60 x 0.4 s
+    assert mean_rate(counts, spans, rng=np.random.default_rng(0)).bits_per_s == pytest.approx(20_000)
+
+
+def test_latency_by_hand() -> None:
+    rise = rtt_rise([60e6, 80e6, float("nan"), 100e6], [40e6, 41e6], rng=np.random.default_rng(0))
+    assert (rise.loaded_n, rise.unloaded_n) == (3, 2)
+    assert rise.mean_ns == pytest.approx(80e6 - 40.5e6)
+    assert rise.median_ns == pytest.approx(80e6 - 40.5e6)
+    stability = rate_stability([40e6, 60e6, float("nan")])
+    assert stability.predictability_ratio == pytest.approx(0.8)
+    assert stability.variability_ratio == pytest.approx(0.2)

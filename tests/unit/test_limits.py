@@ -1,0 +1,39 @@
+"""When a busy host is blamed for a rate."""
+
+from __future__ import annotations
+
+import pytest
+
+from pathlab.analysis.limits import BUSY_CORE_RATIO, EXPLAINED_RATIO, is_core_busy, is_host_limited
+
+
+@pytest.mark.parametrize(
+    ("ratios", "busy"),
+    [
+        ((None, None), False),
+        ((0.5, None), False),
+        ((None, BUSY_CORE_RATIO), True),
+        ((1.0, 0.1), True),
+        ((), False),
+    ],
+)
+def test_a_core_is_busy(ratios: tuple[float | None, ...], busy: bool) -> None:
+    assert is_core_busy(ratios) is busy
+
+
+@pytest.mark.parametrize(
+    ("rate", "bounds", "limited"),
+    [
+        (10e9, (None, None), True),  # nothing known explains it
+        (38.6e6, (38.6e6, None), False),  # the line does
+        (13e6, (38.6e6, 13.1e6), False),  # the windows do
+        (5e6, (38.6e6, 13.1e6), True),
+        (EXPLAINED_RATIO * 100, (100,), False),  # the threshold itself explains
+        (None, (), False),  # an unmeasured rate is nobody's
+    ],
+)
+def test_a_busy_host_is_blamed_only_for_what_nothing_else_explains(
+    rate: float | None, bounds: tuple[float | None, ...], limited: bool
+) -> None:
+    assert is_host_limited(rate, (1.0, None), bounds) is limited
+    assert is_host_limited(rate, (0.5, None), bounds) is False
