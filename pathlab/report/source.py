@@ -1,0 +1,89 @@
+"""What the report reads: the interface of a results file, and its trials as typed records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import pandas as pd
+
+from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord, TrialRecord
+
+LINUX_WINDOW_FACTOR = 2  # Linux reports twice what it granted, for its own bookkeeping
+
+
+class ResultsSource(Protocol):
+    """The part of ``pathlab.store.results.Results`` that a report needs."""
+
+    @property
+    def campaign(self) -> CampaignRecord: ...
+
+    def plan(self) -> Sequence[PlanRecord]: ...
+
+    def hosts(self) -> Sequence[HostRecord]: ...
+
+    def trials(self) -> pd.DataFrame: ...
+
+    def series_kinds(self, trial_id: int) -> Sequence[str]: ...
+
+    def series(self, trial_id: int, kind: str) -> pd.DataFrame: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTrial:
+    """A trial with its number in the store."""
+
+    trial_id: int
+    record: TrialRecord
+
+    @property
+    def complete(self) -> bool:
+        """True if the trial measured what it was planned to."""
+        return self.record.status == "complete"
+
+
+def read_trials(results: ResultsSource) -> tuple[StoredTrial, ...]:
+    """Every stored trial in order of its number; a cell without a value becomes ``None``."""
+    frame = results.trials()
+    found = [
+        StoredTrial(trial_id=int(row["trial_id"]), record=build_record(row))
+        for row in frame.to_dict(orient="records")
+    ]
+    return tuple(sorted(found, key=lambda trial: trial.trial_id))
+
+
+def build_record(row: dict[Any, Any]) -> TrialRecord:
+    """Build the record of a data frame's row, with the types of the record's own fields."""
+    return TrialRecord(
+        **{field.name: _cell(row.get(field.name), str(field.type)) for field in fields(TrialRecord)}
+    )
+
+
+def read_series(results: ResultsSource, trial_id: int, kind: str) -> pd.DataFrame | None:
+    """A series of a trial, or ``None`` when it was not recorded or is empty."""
+    if kind not in results.series_kinds(trial_id):
+        return None
+    frame = results.series(trial_id, kind)
+    return None if frame.empty else frame
+
+
+def window_is_short(record: TrialRecord) -> bool:
+    """True if either end's kernel granted less than the window asked for."""
+    if record.window_asked_bytes is None:
+        return False
+    granted = (record.window_granted_sender_bytes, record.window_granted_receiver_bytes)
+    least = LINUX_WINDOW_FACTOR * record.window_asked_bytes
+    return "window-short" in record.flags or any(size is not None and size < least for size in granted)
+
+
+def _cell(value: Any, annotation: str) -> Any:
+    if annotation.startswith("tuple"):
+        return tuple(value) if isinstance(value, (list, tuple)) or hasattr(value, "tolist") else ()
+    if value is None or pd.isna(value):
+        return None
+    if annotation.startswith("int"):
+        return int(value)
+    if annotation.startswith("float"):
+        return float(value)
+    return str(value)

@@ -1,0 +1,128 @@
+"""What each stream of one trial did, from its series; every column is ``None`` where nothing was recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pathlab.report.source import ResultsSource, read_series
+
+STEADY = "steady"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSummary:
+    """One stream in the steady window; TCP figures are the sender's, over the whole trial."""
+
+    stream: int
+    received_bytes: int
+    rate_bits_per_s: float | None
+    share_ratio: float | None
+    retransmitted_segments: int | None
+    last_rtt_ns: float | None
+    in_flight_max_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeTrace:
+    """Probes of one set in order of sending: times and RTTs in ns, NaN for a lost one."""
+
+    sent_ns: NDArray[np.float64]
+    rtt_ns: NDArray[np.float64]
+
+    @property
+    def answered_ns(self) -> NDArray[np.float64]:
+        """RTTs of the answered probes."""
+        return self.rtt_ns[~np.isnan(self.rtt_ns)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateTrace:
+    """Receiver's rate over all streams, one value per record; times in ns since its first byte."""
+
+    end_ns: NDArray[np.float64]
+    bits_per_s: NDArray[np.float64]
+    phase: tuple[str, ...]
+
+
+def column(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    """A column as floats, NaN where it has no value or does not exist."""
+    if name not in frame:
+        return np.full(len(frame), np.nan)
+    return frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def summarise_streams(
+    results: ResultsSource, trial_id: int, steady_ns: int | None
+) -> tuple[StreamSummary, ...]:
+    """Every stream of a trial in order of its number; empty without the receiver's records."""
+    received = read_series(results, trial_id, "receiver_intervals")
+    if received is None:
+        return ()
+    steady = received[received["phase"] == STEADY]
+    counts = steady.groupby("stream")["bytes"].sum()
+    total = int(counts.sum())
+    sent = read_series(results, trial_id, "sender_intervals")
+    by_stream = {} if sent is None else {int(str(key)): rows for key, rows in sent.groupby("stream")}
+    found = []
+    for stream, count in zip(counts.index.tolist(), counts.tolist(), strict=True):
+        retransmitted, last_rtt_ns, in_flight = _tcp_figures(by_stream.get(int(stream)))
+        found.append(
+            StreamSummary(
+                stream=int(stream),
+                received_bytes=int(count),
+                rate_bits_per_s=int(count) * 8e9 / steady_ns if steady_ns else None,
+                share_ratio=int(count) / total if total else None,
+                retransmitted_segments=retransmitted,
+                last_rtt_ns=last_rtt_ns,
+                in_flight_max_bytes=in_flight,
+            )
+        )
+    return tuple(found)
+
+
+def read_probes(results: ResultsSource, trial_id: int, kind: str) -> ProbeTrace | None:
+    """The probes of ``loaded_probes`` or ``unloaded_probes``; ``None`` when there are none."""
+    frame = read_series(results, trial_id, kind)
+    if frame is None:
+        return None
+    return ProbeTrace(sent_ns=column(frame, "sent_ns"), rtt_ns=column(frame, "rtt_ns"))
+
+
+def read_rate(results: ResultsSource, trial_id: int) -> RateTrace | None:
+    """The receiver's rate over time; ``None`` without its records."""
+    frame = read_series(results, trial_id, "receiver_intervals")
+    if frame is None:
+        return None
+    whole = frame.groupby("index", sort=True).agg(
+        start_ns=("start_ns", "min"),
+        end_ns=("end_ns", "max"),
+        bytes=("bytes", "sum"),
+        phase=("phase", "first"),
+    )
+    start, end, count = (column(whole, name) for name in ("start_ns", "end_ns", "bytes"))
+    kept = end > start
+    rates = count[kept] * 8e9 / (end - start)[kept]
+    phases = tuple(str(phase) for phase in whole["phase"][kept])
+    return RateTrace(end_ns=end[kept], bits_per_s=rates, phase=phases)
+
+
+def _tcp_figures(rows: pd.DataFrame | None) -> tuple[int | None, float | None, int | None]:
+    """Retransmitted segments and smoothed RTT (ns) last seen, and the most bytes in flight."""
+    if rows is None:
+        return None, None, None
+    retransmitted = _measured(column(rows, "total_retrans_segments"))
+    rtt_us = _measured(column(rows, "rtt_us"))
+    in_flight = _measured(column(rows, "unacked_segments") * column(rows, "snd_mss_bytes"))
+    return (
+        int(retransmitted[-1]) if retransmitted.size else None,
+        float(rtt_us[-1]) * 1000 if rtt_us.size else None,
+        int(in_flight.max()) if in_flight.size else None,
+    )
+
+
+def _measured(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values[~np.isnan(values)]

@@ -1,0 +1,281 @@
+"""The numbers of a campaign: one cell per path and combination of streams, window and congestion control."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pathlab.analysis.interval import Interval
+from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.analysis.quantiles import median_interval, quartiles
+from pathlab.report.source import ResultsSource, StoredTrial, read_trials, window_is_short
+from pathlab.store.records import TrialRecord
+
+HEADER_BYTES = 52  # IPv4 20, TCP 20, timestamps 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Path:
+    """An ordered pair of hosts."""
+
+    source: str
+    destination: str
+
+    def __str__(self) -> str:
+        return f"{self.source} → {self.destination}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Median, extremes and 95 % interval of the median over trials; ``None`` where nothing was measured."""
+
+    n: int
+    median: float | None
+    low: float | None
+    high: float | None
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """All trials of one combination on one path. Spreads are over its complete trials."""
+
+    path: Path
+    streams: int
+    window_asked_bytes: int | None
+    congestion: str | None
+    trials: tuple[StoredTrial, ...]  # complete ones, in order of measurement
+    failed: int
+    interrupted: int
+
+    throughput_bits_per_s: Spread
+    rise_mean_ns: Spread
+    rise_median_ns: Spread
+    loaded_median_ns: Spread
+    loaded_mean_ns: Spread
+    unloaded_median_ns: Spread
+    unloaded_mean_ns: Spread
+    loaded_loss: Loss
+    unloaded_loss: Loss
+    loaded_variability_ratio: Spread
+    unloaded_variability_ratio: Spread
+    jain_ratio: Spread
+    retransmitted_segments: Spread
+    window_granted_sender_bytes: int | None  # the least that any trial was granted
+    window_granted_receiver_bytes: int | None
+    window_effective_bytes: Spread
+    window_in_flight_max_bytes: int | None
+    sender_cpu_s_per_gbyte: Spread
+    receiver_cpu_s_per_gbyte: Spread
+    sender_busiest_core_ratio: Spread
+    receiver_busiest_core_ratio: Spread
+    short_windows: int  # trials whose grant fell short
+    flags: tuple[tuple[str, int], ...]  # flag and number of trials that carry it
+
+    @property
+    def complete(self) -> int:
+        """Number of complete trials."""
+        return len(self.trials)
+
+    @property
+    def product_bytes(self) -> int | None:
+        """Streams times window asked; ``None`` for autotuning."""
+        return None if self.window_asked_bytes is None else self.streams * self.window_asked_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkTruth:
+    """What the lab set for the link that a path crosses."""
+
+    rate_bits_per_s: float
+    delay_ns: float  # one way
+    queue_bytes: float | None
+    mtu_bytes: int
+
+    @property
+    def goodput_bits_per_s(self) -> float:
+        """Rate left for payload in full-size segments with timestamps."""
+        return self.rate_bits_per_s * (self.mtu_bytes - HEADER_BYTES) / self.mtu_bytes
+
+    @property
+    def base_rtt_ns(self) -> float:
+        """Round trip over the empty link: twice the delay."""
+        return 2 * self.delay_ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathSummary:
+    """One path: its cells in the order streams, window, congestion, and the lab's truth if there is one."""
+
+    path: Path
+    cells: tuple[Cell, ...]
+    truth: LinkTruth | None
+
+    @property
+    def measured(self) -> tuple[Cell, ...]:
+        """Cells with at least one throughput."""
+        return tuple(cell for cell in self.cells if cell.throughput_bits_per_s.n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A campaign in numbers. ``failures`` holds every trial that did not complete, repeats included."""
+
+    title: str
+    paths: tuple[PathSummary, ...]
+    planned: int
+    done: int  # plan rows with a complete trial
+    cycles: int
+    complete: int
+    failures: tuple[StoredTrial, ...]
+    fallback: str | None
+    lab: bool
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell of every path."""
+        return tuple(cell for path in self.paths for cell in path.cells)
+
+
+def summarise(results: ResultsSource) -> Summary:
+    """Summarise every trial of a results file."""
+    campaign, plan, trials = results.campaign, results.plan(), read_trials(results)
+    environment = campaign.environment
+    by_path: dict[Path, list[StoredTrial]] = {}
+    for trial in trials:
+        record = trial.record
+        path = Path(source=record.path_source, destination=record.path_destination)
+        by_path.setdefault(path, []).append(trial)
+    lab = environment.get("lab")
+    fallback = environment.get("fallback")
+    return Summary(
+        title=campaign.title or campaign.name,
+        paths=tuple(
+            PathSummary(path=path, cells=build_cells(path, by_path[path]), truth=link_truth(lab, path))
+            for path in sorted(by_path)
+        ),
+        planned=len(plan),
+        done=len({trial.record.plan_row for trial in trials if trial.complete}),
+        cycles=len({row.cycle for row in plan} or {trial.record.cycle for trial in trials}),
+        complete=sum(trial.complete for trial in trials),
+        failures=tuple(trial for trial in trials if not trial.complete),
+        fallback=str(fallback) if fallback else None,
+        lab=bool(lab) and not fallback,
+    )
+
+
+def build_cells(path: Path, trials: Sequence[StoredTrial]) -> tuple[Cell, ...]:
+    """Group the trials of a path into cells."""
+    groups: dict[tuple[int, float, str], list[StoredTrial]] = {}
+    for trial in trials:
+        record = trial.record
+        window = float("inf") if record.window_asked_bytes is None else record.window_asked_bytes
+        groups.setdefault((record.streams, window, record.congestion_asked or ""), []).append(trial)
+    return tuple(_build_cell(path, groups[key]) for key in sorted(groups))
+
+
+def link_truth(lab: Any, path: Path) -> LinkTruth | None:
+    """The lab's link between the ends of a path; ``None`` without a lab or when no single link joins them."""
+    links = lab.get("links", ()) if isinstance(lab, dict) else ()
+    ends = {path.source, path.destination}
+    found = [link for link in links if set(link.get("between", ends)) == ends]
+    if len(found) != 1 or not found[0].get("rate_bits_per_s"):
+        return None
+    link = found[0]
+    return LinkTruth(
+        rate_bits_per_s=link["rate_bits_per_s"],
+        delay_ns=link.get("delay_ns", 0),
+        queue_bytes=link.get("queue_bytes"),
+        mtu_bytes=link.get("mtu_bytes", 1500),
+    )
+
+
+def spread(values: Iterable[float | None]) -> Spread:
+    """Median, extremes and interval of what was measured; missing values are left out."""
+    measured = [value for value in values if value is not None]
+    return Spread(
+        n=len(measured),
+        median=quartiles(measured).median,
+        low=min(measured, default=None),
+        high=max(measured, default=None),
+        interval=median_interval(measured),
+    )
+
+
+def rise_ns(loaded: float | None, unloaded: float | None) -> float | None:
+    """Loaded minus unloaded RTT, ns; ``None`` unless both were measured."""
+    return None if loaded is None or unloaded is None else loaded - unloaded
+
+
+def variability_ratio(least: float | None, mean: float | None) -> float | None:
+    """Rate variability 1 - min / mean of a trial's RTTs, from its record."""
+    return None if least is None or not mean else max(0.0, 1 - least / mean)
+
+
+def cpu_s_per_gbyte(user_s: float | None, system_s: float | None, total_bytes: int | None) -> float | None:
+    """CPU seconds of an engine per 10^9 bytes received in the whole trial."""
+    if user_s is None or system_s is None or not total_bytes:
+        return None
+    return (user_s + system_s) / (total_bytes / 1e9)
+
+
+def _pooled_loss(pairs: Iterable[tuple[int | None, int | None]]) -> Loss:
+    """Loss over the probes of several trials; trials without probes add nothing."""
+    known = [(sent, received) for sent, received in pairs if sent is not None and received is not None]
+    return probe_loss(sum(sent for sent, _ in known), sum(received for _, received in known))
+
+
+def _build_cell(path: Path, trials: Sequence[StoredTrial]) -> Cell:
+    complete = tuple(trial for trial in trials if trial.complete)
+    records = [trial.record for trial in complete]
+    first = trials[0].record
+
+    def over(take: Callable[[TrialRecord], float | None]) -> Spread:
+        return spread(take(record) for record in records)
+
+    def least(sizes: Iterable[int | None]) -> int | None:
+        return min((size for size in sizes if size is not None), default=None)
+
+    return Cell(
+        path=path,
+        streams=first.streams,
+        window_asked_bytes=first.window_asked_bytes,
+        congestion=first.congestion_asked or next((r.congestion_sender for r in records), None),
+        trials=complete,
+        failed=sum(trial.record.status == "failed" for trial in trials),
+        interrupted=sum(trial.record.status == "interrupted" for trial in trials),
+        throughput_bits_per_s=over(lambda r: r.throughput_bits_per_s),
+        rise_mean_ns=over(lambda r: rise_ns(r.loaded_rtt_mean_ns, r.unloaded_rtt_mean_ns)),
+        rise_median_ns=over(lambda r: rise_ns(r.loaded_rtt_median_ns, r.unloaded_rtt_median_ns)),
+        loaded_median_ns=over(lambda r: r.loaded_rtt_median_ns),
+        loaded_mean_ns=over(lambda r: r.loaded_rtt_mean_ns),
+        unloaded_median_ns=over(lambda r: r.unloaded_rtt_median_ns),
+        unloaded_mean_ns=over(lambda r: r.unloaded_rtt_mean_ns),
+        loaded_loss=_pooled_loss((r.loaded_sent, r.loaded_received) for r in records),
+        unloaded_loss=_pooled_loss((r.unloaded_sent, r.unloaded_received) for r in records),
+        loaded_variability_ratio=over(lambda r: variability_ratio(r.loaded_rtt_min_ns, r.loaded_rtt_mean_ns)),
+        unloaded_variability_ratio=over(
+            lambda r: variability_ratio(r.unloaded_rtt_min_ns, r.unloaded_rtt_mean_ns)
+        ),
+        jain_ratio=over(lambda r: r.fairness_jain),
+        retransmitted_segments=over(lambda r: r.retransmitted_segments),
+        window_granted_sender_bytes=least(r.window_granted_sender_bytes for r in records),
+        window_granted_receiver_bytes=least(r.window_granted_receiver_bytes for r in records),
+        window_effective_bytes=over(lambda r: r.window_effective_bytes),
+        window_in_flight_max_bytes=max(
+            (r.window_in_flight_max_bytes for r in records if r.window_in_flight_max_bytes is not None),
+            default=None,
+        ),
+        sender_cpu_s_per_gbyte=over(
+            lambda r: cpu_s_per_gbyte(r.sender_cpu_user_s, r.sender_cpu_system_s, r.received_total_bytes)
+        ),
+        receiver_cpu_s_per_gbyte=over(
+            lambda r: cpu_s_per_gbyte(r.receiver_cpu_user_s, r.receiver_cpu_system_s, r.received_total_bytes)
+        ),
+        sender_busiest_core_ratio=over(lambda r: r.sender_busiest_core_ratio),
+        receiver_busiest_core_ratio=over(lambda r: r.receiver_busiest_core_ratio),
+        short_windows=sum(window_is_short(record) for record in records),
+        flags=tuple(sorted(Counter(flag for record in records for flag in record.flags).items())),
+    )

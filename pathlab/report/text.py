@@ -1,0 +1,253 @@
+"""The result for a terminal: the table of a campaign, its findings, and a single trial. Fits 100 columns."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.report.findings import Finding, Weight
+from pathlab.report.source import ResultsSource, window_is_short
+from pathlab.report.streams import read_probes, summarise_streams
+from pathlab.report.summary import Cell, PathSummary, Spread, Summary, rise_ns
+from pathlab.store.records import TrialRecord
+from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
+
+MARKS = {Weight.ANSWER: ("•", "bold"), Weight.NOTE: ("•", ""), Weight.WARNING: ("!", "bold yellow")}
+AUTOTUNED = "auto"
+STANDING_FLAGS = ("lab", "loopback-fallback")  # true of the whole run, so said once and not in each row
+
+
+def render_summary(summary: Summary, findings: tuple[Finding, ...], console: Console) -> None:
+    """Print the result table of each path and then the findings."""
+    for path in summary.paths:
+        console.print()
+        console.print(_path_table(path))
+    if summary.paths:
+        console.print(
+            "Medians over the complete trials (n) of a cell. Windows: asked for; granted by the sender's and "
+            "the receiver's kernel (Linux states twice what it gives); effective (rate per stream × "
+            "loaded RTT). "
+            "dRTT: rise of the average RTT under load. Loss: of the probes under load.",
+            style="dim",
+        )
+    console.print()
+    several = len(summary.paths) > 1
+    for finding in findings:
+        mark, style = MARKS[finding.weight]
+        where = f"{finding.path}: " if several and finding.path else ""
+        line = Table.grid(padding=(0, 1))
+        line.add_row(Text(mark, style=style), Text(where + finding.text, style=style))
+        console.print(line)
+
+
+def render_trial(record: TrialRecord, results: ResultsSource | None, trial_id: int, console: Console) -> None:
+    """Print one trial; without ``results`` its streams and RTT percentiles are left out."""
+    console.print()
+    console.print(f"[bold]{escape(record.path_source)} → {escape(record.path_destination)}[/bold]", end="")
+    console.print(f"  {record.started_utc}", style="dim", markup=False)
+    if record.status != "complete":
+        stage = f" ({record.failed_stage})" if record.failed_stage else ""
+        console.print(
+            Text(f"{record.status}{stage}: {record.failure or 'no reason recorded'}", style="bold red")
+        )
+    if results is not None:
+        _print_streams(record, results, trial_id, console)
+    console.print(_trial_facts(record))
+    console.print(_rtt_table(record, results, trial_id))
+    if record.flags:
+        console.print(Text(f"Flags: {', '.join(record.flags)}", style="yellow"))
+
+
+def format_granted(sender_bytes: int | None, receiver_bytes: int | None) -> str:
+    """What both kernels granted, once when they agree."""
+    if sender_bytes == receiver_bytes:
+        return format_bytes(sender_bytes)
+    return f"{format_bytes(sender_bytes)}/{format_bytes(receiver_bytes)}"
+
+
+def format_asked(window_bytes: int | None) -> str:
+    """The window asked for, ``auto`` when the kernel chose."""
+    return AUTOTUNED if window_bytes is None else format_bytes(window_bytes)
+
+
+def format_range(spread: Spread) -> str:
+    """Extremes of the rates of a cell in Mbit/s, empty for a single trial."""
+    if spread.n < 2 or spread.low is None or spread.high is None:
+        return ""
+    return f"{spread.low / 1e6:.3g}–{spread.high / 1e6:.3g}"
+
+
+def format_loss_ratio(loss: Loss) -> str:
+    """Loss in percent, or that nothing was probed."""
+    return format_ratio(loss.loss_ratio)
+
+
+def list_marks(cell: Cell) -> str:
+    """What is particular about a cell: failed trials and flags other than those of the whole run."""
+    marks = [
+        f"{name}{f' ×{count}' if count > 1 else ''}"
+        for name, count in cell.flags
+        if name not in STANDING_FLAGS
+    ]
+    if cell.failed + cell.interrupted:
+        marks.append(f"{cell.failed + cell.interrupted} failed")
+    return ", ".join(marks)
+
+
+def _path_table(path: PathSummary) -> Table:
+    table = Table(
+        title=str(path.path),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    mixed = len({cell.congestion for cell in path.cells}) > 1
+    marked = any(list_marks(cell) for cell in path.cells)
+    headings = ["Str.", "Asked", "Granted", "Effective", "Throughput", "Mbit/s", "dRTT", "Loss", "Retr.", "n"]
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    if mixed:
+        table.add_column("Congestion")
+    if marked:
+        table.add_column("Flags", overflow="fold")
+    for cell in path.cells:
+        retransmits = cell.retransmitted_segments.median
+        row = [
+            str(cell.streams),
+            format_asked(cell.window_asked_bytes),
+            format_granted(cell.window_granted_sender_bytes, cell.window_granted_receiver_bytes),
+            format_bytes(cell.window_effective_bytes.median),
+            format_rate(cell.throughput_bits_per_s.median),
+            format_range(cell.throughput_bits_per_s),
+            format_time(cell.rise_mean_ns.median),
+            format_loss_ratio(cell.loaded_loss),
+            NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",
+            str(cell.complete),
+        ]
+        row += [cell.congestion or NOT_MEASURED] if mixed else []
+        row += [list_marks(cell)] if marked else []
+        table.add_row(*(escape(text) for text in row), style=None if cell.complete else "dim")
+    return table
+
+
+def _print_streams(record: TrialRecord, results: ResultsSource, trial_id: int, console: Console) -> None:
+    streams = summarise_streams(results, trial_id, record.steady_ns)
+    if not streams:
+        return
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("Stream", "Received", "Rate", "Share", "Retransmits", "Last RTT", "Max in flight"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for stream in streams:
+        retransmits = stream.retransmitted_segments
+        table.add_row(
+            str(stream.stream),
+            format_bytes(stream.received_bytes),
+            format_rate(stream.rate_bits_per_s),
+            format_ratio(stream.share_ratio),
+            NOT_MEASURED if retransmits is None else str(retransmits),
+            format_time(stream.last_rtt_ns),
+            format_bytes(stream.in_flight_max_bytes),
+        )
+    total = record.retransmitted_segments
+    table.add_section()
+    table.add_row(
+        "all",
+        format_bytes(record.received_steady_bytes),
+        format_rate(record.throughput_bits_per_s),
+        "",
+        NOT_MEASURED if total is None else str(total),
+        "",
+        format_bytes(record.window_in_flight_max_bytes),
+        style="bold",
+    )
+    console.print(table)
+
+
+def _trial_facts(record: TrialRecord) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    jain = NOT_MEASURED if record.fairness_jain is None else f"{record.fairness_jain:.3f}"
+    steady = format_time(record.steady_ns)
+    table.add_row(
+        "Throughput", f"{format_rate(record.throughput_bits_per_s)} by the receiver's count, over {steady}"
+    )
+    table.add_row("Fairness", f"{jain} (Jain; 1 is equal shares)")
+    short = "; less than was asked" if window_is_short(record) else ""
+    table.add_row("Window asked", f"{format_asked(record.window_asked_bytes)} per stream")
+    table.add_row(
+        "  granted",
+        f"sender {format_bytes(record.window_granted_sender_bytes)}, "
+        f"receiver {format_bytes(record.window_granted_receiver_bytes)} "
+        f"(Linux states twice what it gives{short})",
+    )
+    table.add_row(
+        "  effective",
+        f"{format_bytes(record.window_effective_bytes)} (rate per stream × loaded RTT); "
+        f"largest in flight {format_bytes(record.window_in_flight_max_bytes)}",
+    )
+    asked = record.congestion_asked or "kernel's default"
+    used = [name or NOT_MEASURED for name in (record.congestion_sender, record.congestion_receiver)]
+    table.add_row("Congestion", f"sender {used[0]}, receiver {used[1]} (asked: {asked})")
+    for end in ("sender", "receiver"):
+        table.add_row(f"CPU, {end}", _cpu_text(record, end))
+    rise = rise_ns(record.loaded_rtt_mean_ns, record.unloaded_rtt_mean_ns)
+    table.add_row(
+        "dRTT", f"{format_time(rise)} of the averages, {format_time(_median_rise(record))} of the medians"
+    )
+    return table
+
+
+def _median_rise(record: TrialRecord) -> float | None:
+    return rise_ns(record.loaded_rtt_median_ns, record.unloaded_rtt_median_ns)
+
+
+def _cpu_text(record: TrialRecord, end: str) -> str:
+    user_s: float | None = getattr(record, f"{end}_cpu_user_s")
+    system_s: float | None = getattr(record, f"{end}_cpu_system_s")
+    busiest_ratio: float | None = getattr(record, f"{end}_busiest_core_ratio")
+    engine = f"engine {NOT_MEASURED}"
+    if user_s is not None and system_s is not None:
+        engine = f"engine {user_s:.2f} s user, {system_s:.2f} s kernel"
+    return f"{engine}; busiest core {format_ratio(busiest_ratio)}"
+
+
+def _rtt_table(record: TrialRecord, results: ResultsSource | None, trial_id: int) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("RTT", "min", "median", "mean", "p95", "Loss"):
+        table.add_column(heading, justify="left" if heading in ("RTT", "Loss") else "right", no_wrap=True)
+    rows = (
+        ("loaded", record.loaded_rtt_min_ns, record.loaded_rtt_median_ns, record.loaded_rtt_mean_ns),
+        ("unloaded", record.unloaded_rtt_min_ns, record.unloaded_rtt_median_ns, record.unloaded_rtt_mean_ns),
+    )
+    for name, *values in rows:
+        sent: int | None = getattr(record, f"{name}_sent")
+        received: int | None = getattr(record, f"{name}_received")
+        loss = NOT_MEASURED if sent is None or received is None else _short_loss(probe_loss(sent, received))
+        upper = format_time(_percentile(results, trial_id, f"{name}_probes"))
+        table.add_row(name, *(format_time(value) for value in values), upper, loss)
+    if record.probe_method:
+        table.caption = f"probes: {record.probe_method}, stamps: {record.probe_stamps or NOT_MEASURED}"
+        table.caption_justify = "left"
+    return table
+
+
+def _short_loss(loss: Loss) -> str:
+    low, high = loss.interval_ratio.low, loss.interval_ratio.high
+    if loss.loss_ratio is None or low is None or high is None:
+        return NOT_MEASURED
+    return f"{loss.lost} of {loss.sent}, 95 % interval {100 * low:.3g}–{100 * high:.3g} %"
+
+
+def _percentile(results: ResultsSource | None, trial_id: int, kind: str) -> float | None:
+    """95th percentile of the answered probes, ns; ``None`` below 20, where it would be the maximum."""
+    trace = read_probes(results, trial_id, kind) if results is not None else None
+    if trace is None or trace.answered_ns.size < 20:
+        return None
+    return float(np.quantile(trace.answered_ns, 0.95))

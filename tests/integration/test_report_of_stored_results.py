@@ -1,0 +1,63 @@
+"""The report reads what the store wrote: the same summary and page, nothing lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pathlab.report.findings import findings
+from pathlab.report.html import render_report, write_report
+from pathlab.report.source import read_trials
+from pathlab.report.streams import summarise_streams
+from pathlab.report.summary import summarise
+from pathlab.store.results import Results
+from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
+
+
+@pytest.fixture
+def synthetic() -> SyntheticResults:
+    results = make_quickstart(cycles=2, levels=[(1, 65536), (4, 65536), (2, None)])
+    results.records[1] = make_failed(results.records[1])
+    return results
+
+
+@pytest.fixture
+def stored(synthetic: SyntheticResults, tmp_path: Path) -> Iterator[Results]:
+    folder = tmp_path / "results"
+    with Results.create(folder, synthetic.campaign, synthetic.plan()) as results:
+        for host in synthetic.hosts():
+            results.add_host(host)
+        for number, record in enumerate(synthetic.records, 1):
+            kinds = (
+                {}
+                if record.status == "failed"
+                else {k: synthetic.series(number, k) for k in synthetic.series_kinds(number)}
+            )
+            tables = {
+                kind: pa.Table.from_pandas(frame, preserve_index=False) for kind, frame in kinds.items()
+            }
+            assert results.add_trial(record, tables) == number
+    with Results.open(folder) as results:
+        yield results
+
+
+def test_summary_and_findings_are_those_of_the_records(synthetic: SyntheticResults, stored: Results) -> None:
+    assert [trial.record for trial in read_trials(stored)] == synthetic.records
+    assert summarise(stored) == summarise(synthetic)
+    assert findings(summarise(stored)) == findings(summarise(synthetic))
+
+
+def test_series_survive_the_file(synthetic: SyntheticResults, stored: Results) -> None:
+    number = next(i for i, record in enumerate(synthetic.records, 1) if record.status == "complete")
+    steady_ns = synthetic.records[number - 1].steady_ns
+    assert summarise_streams(stored, number, steady_ns) == summarise_streams(synthetic, number, steady_ns)
+    assert summarise_streams(stored, number, steady_ns)
+
+
+def test_page_is_the_same(synthetic: SyntheticResults, stored: Results, tmp_path: Path) -> None:
+    # the failed trial keeps no series in the store, and the report draws none for it either way
+    out = write_report(stored, tmp_path / "report.html")
+    assert out.read_text(encoding="utf-8") == render_report(synthetic)

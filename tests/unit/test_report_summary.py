@@ -1,0 +1,172 @@
+"""The summary finds what the model of the synthetic results put in, and nothing that was not measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pathlab.report.comparison import compare_products
+from pathlab.report.limits import Limit, judge_limit
+from pathlab.report.summary import Cell, Path, summarise, variability_ratio
+from tests.unit.synthetic_results import (
+    DELAY_NS,
+    GOODPUT_BITS_PER_S,
+    SyntheticResults,
+    make_failed,
+    make_quickstart,
+    make_trial,
+)
+
+KIB = 1024
+
+
+def find_cell(results: SyntheticResults, streams: int, window_bytes: int | None) -> Cell:
+    found = [
+        cell
+        for cell in summarise(results).cells
+        if (cell.streams, cell.window_asked_bytes) == (streams, window_bytes)
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_cells_are_grouped_and_counted() -> None:
+    summary = summarise(make_quickstart(cycles=3))
+    assert [path.path for path in summary.paths] == [Path(source="west", destination="east")]
+    assert [(cell.streams, cell.window_asked_bytes) for cell in summary.cells] == [
+        (streams, size * KIB) for streams in (1, 2, 4, 8) for size in (64, 256)
+    ]
+    assert {cell.complete for cell in summary.cells} == {3}
+    assert (summary.planned, summary.done, summary.cycles, summary.complete) == (24, 24, 3, 24)
+    assert summary.lab
+
+
+def test_throughput_and_rise_are_the_models() -> None:
+    cell = find_cell(make_quickstart(), 1, 64 * KIB)
+    assert cell.throughput_bits_per_s.median == pytest.approx(64 * KIB * 8 / 0.04, rel=0.01)
+    assert cell.rise_mean_ns.median == pytest.approx(-1e5)
+    full = find_cell(make_quickstart(), 8, 256 * KIB)
+    assert full.throughput_bits_per_s.median == pytest.approx(GOODPUT_BITS_PER_S, rel=0.01)
+    assert full.rise_mean_ns.median == pytest.approx(50e6 - 1e5)
+    assert full.rise_median_ns.median == pytest.approx(50e6)
+    assert full.loaded_loss.sent == 40
+    assert full.loaded_loss.lost == 2
+    assert full.unloaded_loss.lost == 0
+
+
+def test_interval_is_undecided_below_six_cycles_and_decided_from_six_on() -> None:
+    few = find_cell(make_quickstart(cycles=5), 1, 64 * KIB).throughput_bits_per_s
+    assert few.interval.undecided == "too-few-samples"
+    enough = find_cell(make_quickstart(cycles=6), 1, 64 * KIB).throughput_bits_per_s
+    assert (enough.interval.low, enough.interval.high) == (enough.low, enough.high)
+
+
+def test_cpu_is_per_gigabyte_of_the_whole_trial() -> None:
+    results = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
+    results.records = [replace(results.records[0], received_total_bytes=500_000_000, sender_cpu_user_s=0.15)]
+    cell = summarise(results).cells[0]
+    assert cell.sender_cpu_s_per_gbyte.median == pytest.approx((0.15 + 0.05) / 0.5)
+
+
+def test_what_was_not_measured_stays_none() -> None:
+    results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
+    results.records = [make_failed(record) for record in results.records]
+    summary = summarise(results)
+    cell = summary.cells[0]
+    assert (cell.complete, cell.failed) == (0, 2)
+    assert cell.throughput_bits_per_s.median is None
+    assert cell.rise_mean_ns.median is None
+    assert cell.loaded_loss.loss_ratio is None
+    assert cell.window_granted_sender_bytes is None
+    assert len(summary.failures) == 2
+    assert summary.done == 0
+    assert variability_ratio(None, 5.0) is None
+
+
+def test_failed_attempt_then_success_counts_both() -> None:
+    results = make_quickstart(cycles=1, levels=[(2, 64 * KIB)])
+    first = make_failed(results.records[0])
+    results.records = [first, replace(results.records[0], attempt=2)]
+    summary = summarise(results)
+    assert (summary.done, summary.complete, len(summary.failures)) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "short"),
+    [
+        ({}, 0),
+        ({"window_granted_sender_bytes": 128 * KIB - 1}, 1),
+        ({"window_granted_receiver_bytes": 64 * KIB}, 1),
+        ({"flags": ("window-short",)}, 1),
+        ({"window_granted_sender_bytes": None}, 0),
+    ],
+)
+def test_windows_that_were_not_granted(changes: dict[str, object], short: int) -> None:
+    results = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
+    results.records = [replace(results.records[0], **changes)]  # type: ignore[arg-type]
+    assert summarise(results).cells[0].short_windows == short
+
+
+def test_autotuned_cells_stand_by_themselves() -> None:
+    results = make_quickstart(cycles=1, levels=[(1, None), (1, 64 * KIB)])
+    cell = find_cell(results, 1, None)
+    assert cell.product_bytes is None
+    assert cell.complete == 1
+
+
+def test_truth_is_the_link_of_the_path() -> None:
+    truth = summarise(make_quickstart()).paths[0].truth
+    assert truth is not None
+    assert truth.goodput_bits_per_s == pytest.approx(GOODPUT_BITS_PER_S)
+    assert truth.base_rtt_ns == 2 * DELAY_NS
+    other = {"links": [{"between": ["west", "north"], "rate_bits_per_s": 1, "delay_ns": 1}]}
+    assert summarise(make_quickstart(environment={"lab": other})).paths[0].truth is None
+    assert summarise(make_quickstart(environment={"lab": None, "fallback": None})).paths[0].truth is None
+
+
+def test_limits_are_told_apart() -> None:
+    results = make_quickstart()
+    assert judge_limit(find_cell(results, 1, 64 * KIB)) is Limit.WINDOW
+    assert judge_limit(find_cell(results, 2, 64 * KIB)) is Limit.WINDOW
+    assert judge_limit(find_cell(results, 8, 256 * KIB)) is Limit.PATH
+    busy = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
+    busy.records = [replace(busy.records[0], flags=("busy-core", "host-limited"))]
+    assert judge_limit(summarise(busy).cells[0]) is Limit.HOST
+    slow = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
+    slow.records = [replace(slow.records[0], throughput_bits_per_s=1e6)]
+    assert judge_limit(summarise(slow).cells[0]) is Limit.UNKNOWN
+    blind = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
+    blind.records = [replace(blind.records[0], unloaded_rtt_median_ns=None, unloaded_rtt_mean_ns=None)]
+    assert judge_limit(summarise(blind).cells[0]) is Limit.UNKNOWN
+
+
+def test_comparison_pairs_equal_products_within_cycles() -> None:
+    results = make_quickstart(cycles=2)
+    found = compare_products(summarise(results).paths[0])
+    assert [(c.many.streams, c.large.streams) for c in found] == [(4, 1), (8, 2)]
+    assert {c.verdict for c in found} == {"undecided"}
+    assert {c.pairs for c in found} == {2}
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1.3, "streams"), (0.7, "windows"), (1.0, "no-difference-shown")]
+)
+def test_comparison_decides_with_enough_cycles(factor: float, verdict: str) -> None:
+    results = make_quickstart(cycles=8, levels=[(4, 64 * KIB), (1, 256 * KIB)])
+    results.records = [
+        replace(record, throughput_bits_per_s=(record.throughput_bits_per_s or 0) * factor)
+        if record.streams == 4
+        else record
+        for record in results.records
+    ]
+    (found,) = compare_products(summarise(results).paths[0])
+    assert found.verdict == verdict
+    assert found.ratio == pytest.approx(factor, rel=0.01)
+
+
+def test_a_pair_needs_both_cells_in_the_same_cycle() -> None:
+    results = make_quickstart(cycles=1, levels=[(1, 256 * KIB)])
+    results.records.append(make_trial(4, 64 * KIB, cycle=1, row=1))
+    (found,) = compare_products(summarise(results).paths[0])
+    assert (found.pairs, found.ratio, found.verdict) == (0, None, "undecided")
