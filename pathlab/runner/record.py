@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pathlab.analysis.fairness import jain_index
 from pathlab.analysis.latency import answered_rtts
+from pathlab.analysis.limits import is_core_busy, is_host_limited
 from pathlab.analysis.quantiles import quartiles
 from pathlab.analysis.throughput import aggregate_throughput, effective_window
 from pathlab.runner.trial import TrialData, TrialSpec, first
@@ -19,8 +20,6 @@ from pathlab.store.records import TrialRecord
 
 Record = Mapping[str, Any]
 
-#: Busy share of the busiest core, softirq included, from which a trial's rate says nothing of the path.
-HOST_LIMIT_RATIO = 0.95
 #: Excess over what the lab's link can carry from which a window has counted a backlog (behind a filled hole).
 OVER_LINE_RATIO = 1.005
 #: IPv4 and TCP headers with timestamps, in front of each segment's data.
@@ -39,6 +38,14 @@ class Outcome:
     lab_rate_bits_per_s: int | None = None
     lab_mtu_bytes: int | None = None
     standing_flags: tuple[str, ...] = ()  # of the whole run: lab, loopback-fallback
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """What a limit is judged by: bit/s received, and the RTT of an empty path."""
+
+    throughput: float | None
+    idle_rtt_ns: float | None
 
 
 def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRecord:
@@ -62,7 +69,8 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
     )
     flags = [*outcome.standing_flags]
     flags += _window_flags(spec, granted_sender, granted_receiver)
-    flags += _limit_flags(throughput, busiest, outcome)
+    rates = Rates(throughput=throughput, idle_rtt_ns=unloaded["median_ns"])
+    flags += _limit_flags(spec, rates, busiest, outcome)
     return TrialRecord(
         plan_row=spec.row,
         attempt=outcome.attempt,
@@ -237,20 +245,26 @@ def _window_flags(spec: TrialSpec, sender_bytes: int | None, receiver_bytes: int
 
 
 def _limit_flags(
-    throughput: float | None, busiest: tuple[float | None, float | None], outcome: Outcome
+    spec: TrialSpec, rates: Rates, busiest: tuple[float | None, float | None], outcome: Outcome
 ) -> list[str]:
+    """What stands in the way of reading the rate as the path's."""
+    line, windows = _line_rate(outcome), None
+    if spec.window_bytes is not None and rates.idle_rtt_ns:
+        windows = spec.streams * spec.window_bytes * 8e9 / rates.idle_rtt_ns
     flags = []
-    if any(ratio is not None and ratio >= HOST_LIMIT_RATIO for ratio in busiest):
-        flags.append("host-limited")
-    rate, mtu = outcome.lab_rate_bits_per_s, outcome.lab_mtu_bytes
-    if (
-        throughput is not None
-        and rate
-        and mtu
-        and throughput > rate * (mtu - HEADER_BYTES) / mtu * OVER_LINE_RATIO
-    ):
+    if rates.throughput is not None and line is not None and rates.throughput > line * OVER_LINE_RATIO:
         flags.append("over-line-rate")
+    if is_core_busy(busiest):
+        flags.append("busy-core")
+    if is_host_limited(rates.throughput, busiest, (line, windows)):
+        flags.append("host-limited")
     return flags
+
+
+def _line_rate(outcome: Outcome) -> float | None:
+    """What the lab's link leaves for data, bit/s."""
+    rate, mtu = outcome.lab_rate_bits_per_s, outcome.lab_mtu_bytes
+    return rate * (mtu - HEADER_BYTES) / mtu if rate and mtu else None
 
 
 def build_series(data: TrialData) -> dict[str, pa.Table]:
