@@ -1,5 +1,26 @@
-"""PathLab, a network path throughput analyzer."""
+"""PathLab, a network path throughput analyzer.
 
-from pathlab._version import VERSION as __version__
+``pathlab.open("results/…")`` gives the results of a campaign as data frames.
+"""
 
-__all__ = ["__version__"]
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pathlab import _version
+
+if TYPE_CHECKING:
+    from pathlab.api import open
+
+__version__ = _version.VERSION
+
+__all__ = ["__version__", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    # The store needs pyarrow and SQLAlchemy; the command line starts faster without them.
+    if name == "open":
+        from pathlab.api import open as opener
+
+        return opener
+    raise AttributeError(f"module 'pathlab' has no attribute {name!r}")

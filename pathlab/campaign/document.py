@@ -1,0 +1,172 @@
+"""The campaign file described from its model: JSON Schema for editors, Markdown for people.
+
+``python -m pathlab.campaign.document FOLDER`` writes both files.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from pathlab.campaign import model
+from pathlab.campaign.quantities import Quantity
+
+MARKDOWN_NAME = "SCHEMA.md"
+JSON_NAME = "campaign.schema.json"
+
+Node = dict[str, Any]
+_TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
+    ("Top level", model.Campaign),
+    ("`[[paths]]`", model.MeasuredPath),
+    ("`[hosts.NAME]`", model.Host),
+    ("`[factors]`", model.Factors),
+    ("`[trial]`", model.Trial),
+    ("`[probes]`", model.Probes),
+    ("`[lab]`", model.Lab),
+    ("`[[lab.links]]`", model.LabLink),
+)
+_NAMES_IN_WORDS = {
+    model.HOST_NAME_PATTERN: "a name of letters, digits, '.', '_' and '-'",
+    model.CAMPAIGN_NAME_PATTERN: "a name of small letters, digits and '-'",
+    model.CONGESTION_PATTERN: 'a name such as "cubic" or "bbr", or "default"',
+}
+_HEAD = """# Campaign files
+
+A campaign file is TOML in UTF-8. It says which paths are measured, what is varied, and how one trial runs;
+see [quickstart.toml](quickstart.toml) for one with comments. Every mistake in a file is reported at once. A
+key that is not in these tables is a mistake. Editors check a file against
+[campaign.schema.json](campaign.schema.json).
+
+Sizes: `64KiB` and `256K` are powers of 1024, `250kB` of 1000. Rates are decimal bits: `40Mbit/s`. Times need
+a unit: `100ms`. The host `local` is this machine and always known.
+
+This page is made from the model: `python -m pathlab.campaign.document campaigns`.
+"""
+
+
+def build_json_schema() -> Node:
+    """Return the JSON Schema (draft 2020-12) of a campaign file, in the file's own keys and spelling."""
+    schema: Node = _tidy(model.Campaign.model_json_schema(by_alias=True))
+    for _, table in _TABLES:
+        node = schema if table is model.Campaign else schema["$defs"][table.__name__]
+        node["title"] = table.__name__
+        for key, default in _spelled_defaults(table):
+            node["properties"][key]["default"] = default
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def find_node(schema: Node, location: tuple[str | int, ...]) -> Node | None:
+    """Return the part of the schema that describes a key, or None when there is no such key."""
+    nodes = [schema]
+    for step in location:
+        nodes = [child for node in nodes for child in _children(schema, node, step)]
+    return _resolve(schema, nodes[0]) if nodes else None
+
+
+def describe_value(node: Node) -> str:
+    """Say in words which values a key takes: ``a whole number from 1 to 4096``."""
+    if "$comment" in node:
+        return str(node["$comment"])
+    if "const" in node or "enum" in node:
+        values = [json.dumps(value) for value in node.get("enum", [node.get("const")])]
+        return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
+    if "anyOf" in node:
+        return f"{describe_value(node['anyOf'][0])}; one or a list of them"
+    if "pattern" in node:
+        return _NAMES_IN_WORDS[node["pattern"]]
+    kind = node.get("type")
+    if kind == "integer":
+        return f"a whole number from {node['minimum']} to {node['maximum']}"
+    if kind == "array":
+        least = node.get("minItems", 0)
+        return "a list of two names" if "prefixItems" in node else f"a list of at least {least}"
+    return {"string": "a text in quotes", "object": "a table"}.get(str(kind), "a table")
+
+
+def describe_campaign_file() -> str:
+    """Return the Markdown page that documents every key."""
+    schema = build_json_schema()
+    lines = [_HEAD]
+    for heading, table in _TABLES:
+        node = schema if table is model.Campaign else schema["$defs"][table.__name__]
+        lines += [f"## {heading}", "", str(node["description"]), ""]
+        lines += ["| key | meaning | value | default |", "|---|---|---|---|"]
+        for key, child in node["properties"].items():
+            required = key in node.get("required", ())
+            default = (
+                "required" if required else f"`{json.dumps(child['default'])}`" if "default" in child else ""
+            )
+            whole = _resolve(schema, child)
+            value = describe_value(whole).replace("|", r"\|")
+            lines.append(f"| `{key}` | {whole['description']} | {value} | {default} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def write_documents(folder: Path) -> None:
+    """Write both files into a folder."""
+    (folder / MARKDOWN_NAME).write_text(describe_campaign_file(), encoding="utf-8")
+    (folder / JSON_NAME).write_text(json.dumps(build_json_schema(), indent=2) + "\n", encoding="utf-8")
+
+
+def _children(schema: Node, node: Node, step: str | int) -> Iterator[Node]:
+    node = _resolve(schema, node)
+    for branch in node.get("anyOf", ()):
+        yield from _children(schema, branch, step)
+    if isinstance(step, int):
+        if "items" in node:
+            yield node["items"]
+        elif step < len(node.get("prefixItems", ())):
+            yield node["prefixItems"][step]
+    elif step in node.get("properties", {}):
+        yield node["properties"][step]
+    else:
+        yield from node.get("patternProperties", {}).values()
+
+
+def _resolve(schema: Node, node: Node) -> Node:
+    reference = node.get("$ref")
+    if reference is None:
+        return node
+    return {**schema["$defs"][reference.rsplit("/", 1)[1]], **node}
+
+
+def _tidy(value: Any) -> Any:
+    """Drop what a TOML file cannot say (null) and titles and defaults that are Python's, not the file's."""
+    if isinstance(value, list):
+        return [_tidy(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    branches = [branch for branch in value.get("anyOf", ()) if branch != {"type": "null"}]
+    if "anyOf" in value and len(branches) == 1:
+        value = {**branches[0], **{key: item for key, item in value.items() if key != "anyOf"}}
+    python_only = isinstance(value.get("title"), str) and "properties" not in value
+    return {
+        key: _tidy(item)
+        for key, item in value.items()
+        if not (key == "title" and python_only)
+        and not (key == "default" and not isinstance(item, (str, dict)))
+    }
+
+
+def _spelled_defaults(table: type[BaseModel]) -> Iterator[tuple[str, Any]]:
+    for name, field in table.model_fields.items():
+        key, default = field.alias or name, field.default
+        quantity = next((item for item in field.metadata if isinstance(item, Quantity)), None)
+        if field.is_required() or field.default_factory is not None or default is None:
+            continue
+        if quantity is not None:
+            yield key, quantity.describe(default)
+        elif default == (None,):
+            yield key, "auto" if key == "window" else "default"
+        else:
+            yield key, default
+
+
+if __name__ == "__main__":
+    write_documents(Path(sys.argv[1]))

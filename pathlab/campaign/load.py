@@ -1,0 +1,236 @@
+"""Reading a campaign file: every mistake at once, each with file, key and what was expected."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from pathlab.campaign.checks import Key, find_contradictions, list_names, suggest_name
+from pathlab.campaign.document import Node, build_json_schema, describe_value, find_node
+from pathlab.campaign.model import HOST_NAME_PATTERN, Campaign
+from pathlab.errors import CampaignError
+
+SHIPPED_PACKAGE = "pathlab.campaigns"
+TEXT_MAX_BYTES = 4 * 1024**2
+CHECK_HINT = "Mend the file and look at it again with: pathlab plan"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignText:
+    """A campaign file as it was given: its text, and the name that messages use."""
+
+    label: str
+    text: str
+
+
+def list_shipped() -> tuple[str, ...]:
+    """Return the names of the campaigns that ship with PathLab."""
+    files = resources.files(SHIPPED_PACKAGE).iterdir()
+    return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
+
+
+def read_campaign(source: str | Path) -> CampaignText:
+    """Return the text of a campaign file, or of a shipped campaign by its name. Raises CampaignError."""
+    path = Path(source)
+    name = str(source)
+    shipped = list_shipped()
+    if name in shipped and not path.is_file():
+        text = (resources.files(SHIPPED_PACKAGE) / f"{name}.toml").read_text(encoding="utf-8")
+        return CampaignText(label=f"{name}.toml", text=text)
+    if not path.exists() and path.suffix != ".toml" and len(path.parts) == 1:
+        message = (
+            f"there is no campaign '{name}': neither a file nor one that ships{suggest_name(name, shipped)}"
+        )
+        raise CampaignError(message, hint=f"Give a TOML file, or one of {list_names(shipped)}.")
+    try:
+        with path.open("rb") as file:
+            content = file.read(TEXT_MAX_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CampaignError(
+            f"campaign file '{name}' cannot be read: {reason}",
+            hint=f"Give a readable TOML file, or one that ships: {list_names(shipped)}.",
+        ) from error
+    if len(content) > TEXT_MAX_BYTES:
+        raise CampaignError(f"'{name}' is larger than 4 MiB", hint="A campaign file is a few lines of TOML.")
+    try:
+        return CampaignText(label=name, text=content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        mistake = f"{name}:line {line}: is not UTF-8; expected a TOML file in UTF-8"
+        raise _refusal(name, [mistake]) from error
+
+
+def load_campaign(source: str | Path, overrides: Sequence[str] = ()) -> Campaign:
+    """Return the campaign of a file, or of a shipped name, with ``key=value`` overrides put in.
+
+    An override names a key by its dotted path (``trial.duration=5s``, ``lab.links.0.rate=10Mbit/s``); its
+    value is TOML, or a text when it is no TOML. Raises CampaignError with every mistake.
+    """
+    return parse_campaign(read_campaign(source), overrides)
+
+
+def parse_campaign(given: CampaignText, overrides: Sequence[str] = ()) -> Campaign:
+    """Return the campaign that a text describes, with overrides put in. Raises CampaignError."""
+    try:
+        data = tomllib.loads(given.text)
+    except tomllib.TOMLDecodeError as error:
+        raise _refusal(given.label, [f"{given.label}:{_syntax_mistake(str(error), given.text)}"]) from error
+    mistakes: list[str] = []
+    overridden: dict[str, str] = {}
+    for override in overrides:
+        problem = _put_override(data, override)
+        key = override.partition("=")[0].strip()
+        if problem:
+            mistakes.append(f"override '{override}': {problem}")
+        else:
+            overridden[key] = override
+    return build_campaign(data, label=given.label, overridden=overridden, mistakes=mistakes)
+
+
+def build_campaign(
+    data: Mapping[str, Any],
+    *,
+    label: str,
+    overridden: Mapping[str, str] | None = None,
+    mistakes: Sequence[str] = (),
+) -> Campaign:
+    """Return the campaign that a table describes (keys and spelling of the file). Raises CampaignError.
+
+    ``label`` names the table in messages; ``overridden`` maps dotted keys to the override that set them;
+    ``mistakes`` were found before and are reported together with what is found here.
+    """
+    findings: list[tuple[Key, str]] = []
+    campaign = None
+    try:
+        campaign = Campaign.model_validate(data)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            finding = _translate(details, data)
+            if finding is not None:
+                findings.append(finding)
+    findings += find_contradictions(data)
+    lines = list(mistakes)
+    for key, what in findings:
+        dotted = ".".join(map(str, key)) or "top level"
+        setter = next(
+            (text for name, text in (overridden or {}).items() if f"{dotted}.".startswith(f"{name}.")), None
+        )
+        origin = f"override '{setter}'" if setter else f"{label}:{dotted}"
+        lines.append(f"{origin}: {what}")
+    if campaign is None or lines:
+        raise _refusal(label, list(dict.fromkeys(lines)))
+    return campaign
+
+
+def _refusal(label: str, mistakes: list[str]) -> CampaignError:
+    count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
+    return CampaignError(
+        f"campaign '{label}' has {count}: {'; '.join(mistakes[:1])}{' …' if len(mistakes) > 1 else ''}",
+        mistakes=tuple(mistakes),
+        hint=CHECK_HINT,
+    )
+
+
+def _syntax_mistake(message: str, text: str) -> str:
+    found = re.search(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if found is None:
+        return f"line 1: {message}; expected TOML"
+    line = found.group(2) or str(text.count("\n") + 1)
+    column = f", column {found.group(3)}" if found.group(3) else ""
+    return f"line {line}{column}: {found.group(1)[:1].lower()}{found.group(1)[1:]}; expected TOML"
+
+
+def _put_override(data: dict[str, Any], override: str) -> str | None:
+    """Put one override into the tables; return what is wrong with it, or None."""
+    key, equals, written = override.partition("=")
+    steps = key.strip().split(".")
+    if not equals or not all(steps):
+        return 'expected key=value such as "trial.duration=5s"'
+    try:
+        value = tomllib.loads(f"value = {written}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        value = written.strip()
+    place: Any = data
+    for position, step in enumerate(steps):
+        last = position == len(steps) - 1
+        if isinstance(place, list):
+            if not step.isdecimal() or int(step) >= len(place):
+                here = ".".join(steps[:position])
+                return f"'{step}' is no entry of {here}; expected a number from 0 to {len(place) - 1}"
+            index: Any = int(step)
+        elif isinstance(place, dict):
+            index = step
+        else:
+            return f"{'.'.join(steps[:position])} is not a table; expected the key of one value"
+        if last:
+            place[index] = copy.deepcopy(value)
+        else:
+            place = place.setdefault(index, {}) if isinstance(place, dict) else place[index]
+    return None
+
+
+@functools.cache
+def _schema() -> Node:
+    return build_json_schema()
+
+
+def _translate(details: ErrorDetails, data: Mapping[str, Any]) -> tuple[Key, str] | None:
+    """Turn one finding of the model into house words; None for an echo of another finding."""
+    kind, given, context = details["type"], details["input"], details.get("ctx", {})
+    key = _written_key(details["loc"], data)
+    node = find_node(_schema(), key)
+    expected = f"expected {describe_value(node)}" if node else "expected another value"
+    if details["loc"][-1:] == ("[key]",):
+        return key, f"is no name of a host; expected {describe_value({'pattern': HOST_NAME_PATTERN})}"
+    if "text" in context:
+        text = str(context["text"])
+        return key, text if "expected" in text else f"{text}; {expected}"
+    if kind == "extra_forbidden":
+        table = find_node(_schema(), key[:-1]) or {}
+        known = list(table.get("properties", {}))
+        return (
+            key,
+            f"is not a known key{suggest_name(str(key[-1]), known)}; expected one of {list_names(known)}",
+        )
+    if kind == "missing":
+        return key, f"is missing; {expected}"
+    if kind in ("too_short", "too_long") and isinstance(given, (list, tuple)):
+        if kind == "too_short" and len(given) >= int(context.get("min_length", 0)):
+            return None  # its entries were refused one by one
+        return key, f"has {len(given)} entries; {expected}"
+    return key, f"{_show(given)} does not fit; {expected}"
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, (Mapping, list, tuple)):
+        return "a table" if isinstance(value, Mapping) else "a list"
+    return json.dumps(value, ensure_ascii=False, default=str)[:80]
+
+
+def _written_key(location: tuple[int | str, ...], data: Any) -> Key:
+    """The key as the file has it: without the index of a single level that stands without brackets."""
+    key: list[int | str] = []
+    place = data
+    for step in location:
+        if step == "[key]":
+            continue
+        if isinstance(step, int) and not isinstance(place, (list, tuple)):
+            break
+        key.append(step)
+        try:
+            place = place[step]
+        except (KeyError, IndexError, TypeError):
+            place = None
+    return tuple(key)

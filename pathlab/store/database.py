@@ -1,0 +1,119 @@
+"""The SQLite file of a results folder: opened, made, recognised, upgraded."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+
+from pathlab.errors import StoreError
+from pathlab.store.faults import translate_faults
+from pathlab.store.migrate import STEPS, Step, check_format, upgrade
+from pathlab.store.schema import APPLICATION_ID, FORMAT_VERSION, META
+
+DATABASE_NAME = "results.db"
+BUSY_TIMEOUT_S = 5.0
+_HEADER = b"SQLite format 3\x00"
+
+
+def locate_database(path: Path) -> Path:
+    """Return the database of a results folder, or the path itself when it is a file. Raises StoreError."""
+    database = path / DATABASE_NAME if path.is_dir() else path
+    if not database.is_file():
+        what = (
+            f"there is no {DATABASE_NAME} in folder '{path}'" if path.is_dir() else f"'{path}' does not exist"
+        )
+        raise StoreError(what, hint="Give a results folder, or the results.db inside one.")
+    with translate_faults(database), database.open("rb") as file:
+        if file.read(len(_HEADER)) != _HEADER:
+            raise _not_ours(database)
+    return database
+
+
+def open_engine(database: Path, *, write: bool) -> sa.Engine:
+    """Return an engine that opens the file for each transaction and leaves nothing open in between.
+
+    A transaction that writes takes the write lock at its start and is on the disk when it ends.
+    """
+
+    def connect() -> sqlite3.Connection:
+        mode = "rwc" if write else "ro"
+        lone = not database.with_name(database.name + "-wal").exists()
+        if not write and lone and not os.access(database.parent, os.W_OK):
+            mode += "&immutable=1"  # on a read-only medium SQLite cannot make its shared-memory file
+        uri = f"file:{quote(str(database.absolute()))}?mode={mode}"
+        return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False)
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
+
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # transactions begin where SQLAlchemy begins them, see below
+        connection.execute("PRAGMA foreign_keys = ON")
+        if write:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    return engine
+
+
+def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
+    """Return the file's ``meta`` table. Raises StoreError when the file is not PathLab's."""
+    with translate_faults(database), engine.connect() as connection:
+        marked = connection.exec_driver_sql("PRAGMA application_id").scalar_one() == APPLICATION_ID
+        if not marked or not sa.inspect(connection).has_table(META.name):
+            raise _not_ours(database)
+        rows = connection.execute(sa.select(META.c.name, META.c.value)).all()
+    meta = {str(row.name): str(row.value) for row in rows}
+    if not meta.get("format_version", "").isdecimal():
+        raise _not_ours(database)
+    return meta
+
+
+def write_meta(connection: sa.Connection, program_version: str) -> None:
+    """Mark a new file as PathLab's, of this format."""
+    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+    rows = {"format_version": str(FORMAT_VERSION), "program_version": program_version}
+    connection.execute(sa.insert(META), [{"name": name, "value": value} for name, value in rows.items()])
+
+
+def needs_upgrade(meta: Mapping[str, str], *, wanted: int = FORMAT_VERSION) -> bool:
+    """Return whether the file is older than this program. Raises StoreError when it is newer."""
+    return check_format(int(meta["format_version"]), meta.get("program_version", "unknown"), wanted=wanted)
+
+
+def upgrade_database(
+    database: Path, found: int, *, wanted: int = FORMAT_VERSION, steps: Mapping[int, Step] = STEPS
+) -> Path:
+    """Upgrade a file in one transaction and return the copy that was made of it before.
+
+    The caller holds the folder's lock. Raises StoreError; then the file is as it was.
+    """
+    copy = database.with_name(f"{database.stem}.format-{found}{database.suffix}")
+    with translate_faults(database):
+        with (
+            contextlib.closing(sqlite3.connect(database)) as source,
+            contextlib.closing(sqlite3.connect(copy)) as target,
+        ):
+            source.backup(target)
+        engine = open_engine(database, write=True)
+        with engine.begin() as connection:
+            upgrade(connection, found, wanted=wanted, steps=steps)
+    return copy
+
+
+def _not_ours(database: Path) -> StoreError:
+    return StoreError(
+        f"'{database}' is not a PathLab results file",
+        hint="Give a results folder, or the results.db inside one.",
+    )

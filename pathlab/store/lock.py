@@ -1,0 +1,42 @@
+"""One writer per results folder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from pathlab.errors import StoreError
+
+LOCK_NAME = "results.lock"
+
+
+class FolderLock:
+    """The right to write one results folder; the kernel gives it back when its holder dies.
+
+    The lock file stays behind: removing it would let two writers lock two different files of that name.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Take the lock, or raise StoreError naming the process that holds it. OSError passes."""
+        self._descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        except BlockingIOError as error:
+            holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(self._descriptor)
+            raise StoreError(
+                f"results folder '{folder}' is being written by process {holder}",
+                hint="Wait until that process is done, or give another folder.",
+            ) from error
+        except OSError:
+            os.close(self._descriptor)
+            raise
+
+    def release(self) -> None:
+        """Give the lock back; a second call does nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1

@@ -1,0 +1,199 @@
+"""Tables made from the records, and the way of one record into a row and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import operator
+import types
+from collections.abc import Mapping
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+import sqlalchemy as sa
+from sqlalchemy.engine import RowMapping
+
+from pathlab.errors import UsageError
+from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord, TrialRecord
+
+FORMAT_VERSION = 1
+APPLICATION_ID = 0x504C4142  # "PLAB" in the header of the SQLite file
+
+Record = TypeVar("Record")
+
+
+class JsonText(sa.types.TypeDecorator[Any]):
+    """A dict, or a tuple of texts, kept as JSON text."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def __init__(self, *, as_tuple: bool = False) -> None:
+        super().__init__()
+        self.as_tuple = as_tuple
+
+    def process_bind_param(self, value: Any, _dialect: sa.Dialect) -> str | None:
+        return None if value is None else json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    def process_result_value(self, value: str | None, _dialect: sa.Dialect) -> Any:
+        if value is None:
+            return None
+        loaded = json.loads(value)
+        return tuple(loaded) if self.as_tuple else loaded
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnType:
+    """The Python side of one column: ``base`` is int, float, str, dict or tuple."""
+
+    base: type
+    nullable: bool
+
+
+def column_types(record: type) -> Mapping[str, ColumnType]:
+    """Return the columns of a record, in order, from its annotations."""
+    hints = get_type_hints(record)
+    return {field.name: _column_type(hints[field.name]) for field in dataclasses.fields(record)}
+
+
+def build_columns(record: type, **keys: bool) -> list[sa.Column[Any]]:
+    """Return one column per field of a record; ``keys`` names those of the primary key."""
+    columns = []
+    for name, column_type in column_types(record).items():
+        sql_type = _SQL_TYPES[column_type.base]()
+        columns.append(
+            sa.Column(name, sql_type, primary_key=keys.get(name, False), nullable=column_type.nullable)
+        )
+    return columns
+
+
+def to_row(record: Any) -> dict[str, Any]:
+    """Return a record as column values of the exact types of its annotations.
+
+    Numbers of numpy are accepted. A float that is not finite was not measured and becomes None. Raises
+    UsageError naming the column for a value that does not fit.
+    """
+    row: dict[str, Any] = {}
+    for name, column_type in column_types(type(record)).items():
+        value = getattr(record, name)
+        try:
+            row[name] = None if value is None else _CONVERTERS[column_type.base](value)
+        except (TypeError, ValueError) as error:
+            kind = column_type.base.__name__
+            raise UsageError(
+                f"column '{name}' of {type(record).__name__} takes {kind}, not {value!r}",
+                hint="Give a value of that type, or None for what was not measured.",
+            ) from error
+        if row[name] is None and not column_type.nullable:
+            raise UsageError(
+                f"column '{name}' of {type(record).__name__} cannot be empty", hint="Give a value."
+            )
+    return row
+
+
+def from_row(record: type[Record], row: RowMapping | Mapping[str, Any]) -> Record:
+    """Return the record that a row holds."""
+    return record(**{field.name: row[field.name] for field in dataclasses.fields(cast(Any, record))})
+
+
+def _column_type(hint: Any) -> ColumnType:
+    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    bases = [part for part in parts if part is not type(None)]
+    base = get_origin(bases[0]) or bases[0]
+    if len(bases) != 1 or base not in _SQL_TYPES:
+        raise TypeError(f"no column type for {hint}")
+    return ColumnType(base=base, nullable=len(parts) > 1)
+
+
+def _read_int(value: Any) -> int:
+    number = operator.index(value)
+    if isinstance(value, bool) or not -(2**63) <= number < 2**63:
+        raise ValueError("not a 64-bit integer")
+    return number
+
+
+def _read_float(value: Any) -> float | None:
+    if isinstance(value, (bool, str)):
+        raise TypeError("not a number")
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _read_str(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return str(value)
+
+
+def _read_tuple(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, tuple):
+        raise TypeError("not a tuple")
+    return tuple(_read_str(item) for item in value)
+
+
+def _read_dict(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError("not a dict")
+    cleaned: dict[str, Any] = _clean(value)
+    json.dumps(cleaned, allow_nan=False)
+    return cleaned
+
+
+def _clean(value: Any) -> Any:
+    """JSON has no NaN: what is not finite was not measured."""
+    if isinstance(value, Mapping):
+        return {str(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(item) for item in value]
+    if isinstance(value, float):
+        return _read_float(value)
+    return value
+
+
+_SQL_TYPES: Mapping[type, Any] = {
+    int: sa.BigInteger,
+    float: sa.Double,
+    str: sa.Text,
+    dict: JsonText,
+    tuple: functools.partial(JsonText, as_tuple=True),
+}
+_CONVERTERS: Mapping[type, Any] = {
+    int: _read_int,
+    float: _read_float,
+    str: _read_str,
+    dict: _read_dict,
+    tuple: _read_tuple,
+}
+
+METADATA = sa.MetaData()
+
+# SQLite numbers rows by itself only for a key of exactly this type.
+_ROW_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+META = sa.Table(
+    "meta",
+    METADATA,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+CAMPAIGN = sa.Table("campaign", METADATA, *build_columns(CampaignRecord))
+HOST = sa.Table("host", METADATA, sa.Column("host_id", _ROW_ID, primary_key=True), *build_columns(HostRecord))
+PLAN = sa.Table("plan", METADATA, *build_columns(PlanRecord, row=True))
+TRIAL = sa.Table(
+    "trial",
+    METADATA,
+    sa.Column("trial_id", _ROW_ID, primary_key=True),
+    *build_columns(TrialRecord),
+    sa.ForeignKeyConstraint(["plan_row"], ["plan.row"]),
+    sa.UniqueConstraint("plan_row", "attempt"),
+)
+SERIES = sa.Table(
+    "series",
+    METADATA,
+    sa.Column("trial_id", sa.BigInteger, sa.ForeignKey("trial.trial_id"), primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("sha256", sa.Text, nullable=False),  # of the blob; Arrow itself would not see a flipped bit
+    sa.Column("blob", sa.LargeBinary, nullable=False),
+)

@@ -1,0 +1,164 @@
+"""Cells, their order, and what a plan will take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pathlab.campaign.budget import (
+    estimate_campaign,
+    estimate_trial_bytes,
+    estimate_trial_ns,
+    find_path_truth,
+)
+from pathlab.campaign.factors import expand_cells
+from pathlab.campaign.load import build_campaign, load_campaign
+from pathlab.campaign.model import Campaign
+from pathlab.campaign.order import PlanRow, plan_rows
+
+# (streams, window in KiB) of the shipped quickstart. A plan that was started must be continued in this order
+# by every later version, so these values never change.
+QUICKSTART_ORDER = [
+    [(4, 64), (4, 256), (1, 64), (2, 256), (1, 256), (2, 64), (8, 256), (8, 64)],
+    [(4, 256), (8, 256), (8, 64), (4, 64), (2, 256), (2, 64), (1, 256), (1, 64)],
+]
+
+
+def make_campaign(**changes: Any) -> Campaign:
+    data: dict[str, Any] = {
+        "format": 1,
+        "name": "small",
+        "title": "Small",
+        "seed": 1,
+        "cycles": 3,
+        "paths": [{"source": "a", "destination": "b"}, {"source": "b", "destination": "a"}],
+        "factors": {"streams": [1, 2, 3], "window": ["64KiB", "auto"], "congestion": ["cubic", "reno"]},
+        "lab": {"hosts": ["a", "b"], "links": [{"between": ["a", "b"], "rate": "8Mbit/s", "delay": "50ms"}]},
+    }
+    return build_campaign(data | changes, label="small")
+
+
+def cell_of(row: PlanRow) -> tuple[object, ...]:
+    return (row.path_source, row.path_destination, row.streams, row.window_bytes, row.congestion)
+
+
+def test_cells_are_every_combination() -> None:
+    cells = expand_cells(make_campaign().factors)
+    assert len(cells) == len(set(cells)) == 3 * 2 * 2
+    assert (cells[0].streams, cells[0].window_bytes, cells[0].congestion) == (1, 65_536, "cubic")
+    assert (cells[-1].streams, cells[-1].window_bytes, cells[-1].congestion) == (3, None, "reno")
+
+
+@given(seed=st.integers(0, 2**53 - 1))
+def test_each_cycle_holds_every_cell_of_every_path_once(seed: int) -> None:
+    rows = plan_rows(make_campaign(seed=seed))
+    assert [row.row for row in rows] == list(range(3 * 24))
+    for cycle in range(3):
+        assert set(Counter(cell_of(row) for row in rows if row.cycle == cycle).values()) == {1}
+        assert sum(row.cycle == cycle for row in rows) == 24
+    assert [row.cycle for row in rows] == sorted(row.cycle for row in rows)
+
+
+def test_cycles_and_seeds_are_drawn_afresh() -> None:
+    rows = plan_rows(make_campaign())
+    cycles = [[cell_of(row) for row in rows if row.cycle == cycle] for cycle in range(3)]
+    assert cycles[0] != cycles[1] != cycles[2] != cycles[0]
+    assert [cell_of(row) for row in plan_rows(make_campaign(seed=2))] != [cell_of(row) for row in rows]
+    assert plan_rows(make_campaign()) == rows
+
+
+def test_every_place_is_equally_likely() -> None:
+    """Chi-square of one cell's place over 4800 draws: 23 degrees of freedom, 0.1 % critical value 49.7."""
+    places: Counter[int] = Counter()
+    for seed in range(1600):
+        rows = plan_rows(make_campaign(seed=seed))
+        wanted = ("a", "b", 1, 65_536, "cubic")
+        places.update(row.row % 24 for row in rows if cell_of(row) == wanted)
+    expected = 4800 / 24
+    assert sum((places[place] - expected) ** 2 / expected for place in range(24)) < 49.7
+
+
+def test_the_given_order_is_kept() -> None:
+    rows = plan_rows(make_campaign(order="given", cycles=2, factors={"streams": [1, 20, 5]}))
+    assert [(row.path_source, row.streams) for row in rows] == 2 * [
+        ("a", 1), ("a", 20), ("a", 5), ("b", 1), ("b", 20), ("b", 5)
+    ]  # fmt: skip
+
+
+def test_the_order_of_quickstart_never_changes() -> None:
+    rows = plan_rows(load_campaign("quickstart"))
+    order = [
+        [(r.streams, (r.window_bytes or 0) // 1024) for r in rows if r.cycle == cycle] for cycle in (0, 1)
+    ]
+    assert order == QUICKSTART_ORDER
+
+
+def test_settings_are_the_levels() -> None:
+    campaign = load_campaign("quickstart")
+    row = plan_rows(campaign)[0]
+    assert row.settings == {"streams": 4, "window_bytes": 65_536, "congestion": "cubic"}
+
+
+def test_addresses_of_a_path_are_part_of_its_settings() -> None:
+    data: dict[str, Any] = {"format": 1, "name": "x", "title": "X", "seed": 0, "factors": {"streams": 2}}
+    data["paths"] = [{"source": "local", "destination": "local", "destination_address": "127.0.0.2"}]
+    (row,) = plan_rows(build_campaign(data, label="x"))
+    levels = {"streams": 2, "window_bytes": None, "congestion": None}
+    assert row.settings == levels | {"destination_address": "127.0.0.2"}
+
+
+def test_the_estimate_adds_up_by_hand() -> None:
+    campaign = load_campaign("quickstart")
+    rows = plan_rows(campaign)
+    # 1 + 2.5 s of traffic, 40 probes at 20 ms, the queue of 250 kB at 40 Mbit/s (50 ms), round trips of 40 ms
+    # for connecting (3), for the drain and for the last probe, and 0.4 s for starting the engines
+    assert estimate_trial_ns(campaign, rows[0]) == 1e9 * (1 + 2.5 + 0.8 + 0.05 + 5 * 0.04 + 0.4)
+    estimate = estimate_campaign(campaign)
+    assert estimate.trials == 16
+    assert estimate.time_ns == 16 * estimate_trial_ns(campaign, rows[0])
+    assert estimate.time_max_ns > estimate.time_ns + 16 * 9e9
+
+
+def test_bytes_are_bounded_by_the_line_and_by_the_windows() -> None:
+    campaign = load_campaign("quickstart")
+    bounds = {(r.streams, r.window_bytes): estimate_trial_bytes(campaign, r) for r in plan_rows(campaign)}
+    # 64 KiB each 40 ms for 3.5 s is 88 round trips, and at most 128 KiB still in the sockets
+    assert bounds[1, 65_536] == 88 * 65_536 + 131_072
+    # 40 Mbit/s for 3.5 s, and at most 8 x 512 KiB still in the sockets
+    assert bounds[8, 262_144] == 17_500_000 + 8 * 524_288
+    assert estimate_campaign(campaign).bytes_max == 2 * sum(bound or 0 for bound in bounds.values())
+
+
+def test_what_has_no_bound_is_unknown() -> None:
+    links = [{"between": ["a", "b"], "delay": "50ms"}]
+    campaign = make_campaign(lab={"hosts": ["a", "b"], "links": links})
+    bounds = {row.window_bytes: estimate_trial_bytes(campaign, row) for row in plan_rows(campaign)}
+    assert bounds[None] is None
+    assert bounds[65_536] is not None
+    assert estimate_campaign(campaign).bytes_max is None
+
+
+def test_a_chain_of_links_adds_delays_and_takes_the_narrowest() -> None:
+    links = [
+        {"between": ["a", "m"], "rate": "100Mbit/s", "delay": "5ms", "queue": "100kB"},
+        {"between": ["m", "b"], "rate": "10Mbit/s", "delay": "15ms", "queue": "50kB"},
+    ]
+    campaign = make_campaign(lab={"hosts": ["a", "m", "b"], "links": links})
+    truth = find_path_truth(campaign, "a", "b")
+    assert (truth.rtt_ns, truth.rate_bits_per_s, truth.queue_bytes) == (40_000_000, 10_000_000, 100_000)
+    assert find_path_truth(campaign, "local", "local").rate_bits_per_s is None
+
+
+@pytest.mark.parametrize("streams", [1, 3])
+def test_more_time_never_bounds_fewer_bytes(streams: int) -> None:
+    sizes = []
+    for duration in ("1s", "2s", "10s"):
+        campaign = make_campaign(
+            trial={"duration": duration}, factors={"streams": streams, "window": "64KiB"}
+        )
+        sizes.append(estimate_trial_bytes(campaign, plan_rows(campaign)[0]) or 0)
+    assert 0 < sizes[0] < sizes[1] < sizes[2]
