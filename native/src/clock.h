@@ -1,0 +1,22 @@
+/* The engine's clocks, in integer nanoseconds. */
+#ifndef PL_CLOCK_H
+#define PL_CLOCK_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+typedef int64_t pl_ns;
+
+#define PL_NS_PER_S INT64_C(1000000000)
+#define PL_NS_PER_MS INT64_C(1000000)
+
+/* CLOCK_MONOTONIC now. Cannot fail on Linux. */
+pl_ns pl_now_ns(void);
+
+/* CLOCK_REALTIME now; for stamps and for comparing with the kernel's packet stamps, never for spans. */
+pl_ns pl_realtime_ns(void);
+
+/* CPU time that `thread` (running, not joined) has used, user and system together; -1 where unknown. */
+pl_ns pl_thread_cpu_ns(pthread_t thread);
+
+#endif

@@ -1,0 +1,402 @@
+/* `emulate`: one link between two interfaces. Options, the control conversation and the records; the packets
+ * are carried by forwarder.c. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "emulation_records.h"
+#include "events.h"
+#include "forwarder.h"
+#include "json.h"
+#include "options.h"
+#include "program.h"
+#include "subcommands.h"
+
+static const char NAME[] = "emulate";
+static const pl_ns LOOK_NS = PL_NS_PER_MS; /* a busy forwarder looks this often at signals and commands */
+
+struct plan {
+    const char *backend, *namespaces[2], *interfaces[2], *specs[2], *control;
+    int64_t seed, spin_ns, mtu_bytes, buffer_bytes;
+};
+
+enum ending { ENDING_NONE, ENDING_STOP, ENDING_SIGNAL, ENDING_CONTROLLER, ENDING_DEVICE, ENDING_OUTPUT };
+
+struct emulator {
+    struct pl_forwarder forwarder;
+    struct pl_device devices[2];
+    struct pl_control *control; /* NULL: stdin is not read */
+    struct pl_json json;
+    int signal_fd;
+    pl_ns started_ns, cpu_before_ns;
+    enum ending ending;
+    const char *reason;
+};
+
+static const char *const DIRECTIONS[2] = {"forward", "reverse"};
+
+/* ---------- options ---------- */
+
+static struct pl_option text_option(const char *name, const char **target, bool required, const char *help)
+{
+    return (struct pl_option){
+        .name = name, .kind = PL_OPTION_STRING, .target = target, .required = required, .help = help};
+}
+
+static struct pl_option number_option(const char *name, int64_t *target, int64_t minimum, int64_t maximum,
+                                      const char *help)
+{
+    return (struct pl_option){.name = name,
+                              .kind = PL_OPTION_INT64,
+                              .target = target,
+                              .minimum = minimum,
+                              .maximum = maximum,
+                              .help = help};
+}
+
+static enum pl_options_outcome parse_options(struct plan *plan, int argc, char **argv, struct pl_error *error)
+{
+    *plan = (struct plan){
+        .backend = "packet",
+        .namespaces = {"", ""},
+        .specs = {"", ""},
+        .control = "",
+        .seed = 1,
+        .spin_ns = 100000,
+        .buffer_bytes = INT64_C(512) << 20,
+    };
+    const struct pl_option table[] = {
+        text_option("backend", &plan->backend, false, "tun (made here) or packet (existing interfaces)"),
+        text_option("namespace-a", &plan->namespaces[0], false,
+                    "path of a network namespace; empty: the own one"),
+        text_option("namespace-b", &plan->namespaces[1], false, "likewise for end b"),
+        text_option("interface-a", &plan->interfaces[0], true, "name of the interface at end a"),
+        text_option("interface-b", &plan->interfaces[1], true, "name of the interface at end b"),
+        text_option("forward", &plan->specs[0], false, "the link from a to b: key=value,... (PROTOCOL.md)"),
+        text_option("reverse", &plan->specs[1], false, "the link from b to a"),
+        number_option("seed", &plan->seed, 0, INT64_MAX, "the same seed gives the same losses"),
+        number_option("spin-ns", &plan->spin_ns, 0, 10 * PL_NS_PER_MS, "spin this long before a delivery"),
+        number_option("mtu-bytes", &plan->mtu_bytes, 0, 65535, "MTU of the TUN interfaces; 0: leave"),
+        number_option("buffer-bytes", &plan->buffer_bytes, 1 << 20, INT64_C(1) << 40,
+                      "bound on packet buffers"),
+        text_option("control", &plan->control, false, "stdin: read commands from stdin"),
+    };
+    const struct pl_options options = {
+        .subcommand = NAME,
+        .about = "Be one link between two interfaces, in both directions.",
+        .table = table,
+        .count = sizeof table / sizeof table[0],
+    };
+    return pl_options_parse(&options, argc, argv, error);
+}
+
+static enum pl_status refuse(struct pl_error *error, const char *text)
+{
+    pl_error_set(error, PL_USAGE, "options", 0, "%s", text);
+    return PL_USAGE;
+}
+
+static enum pl_status check_plan(const struct plan *plan, struct pl_link_settings settings[2],
+                                 struct pl_error *error)
+{
+    if (strcmp(plan->backend, "tun") != 0 && strcmp(plan->backend, "packet") != 0) {
+        return refuse(error, "--backend must be tun or packet");
+    }
+    if (plan->control[0] != '\0' && strcmp(plan->control, "stdin") != 0) {
+        return refuse(error, "--control must be stdin");
+    }
+    if (strcmp(plan->namespaces[0], plan->namespaces[1]) == 0 &&
+        strcmp(plan->interfaces[0], plan->interfaces[1]) == 0) {
+        return refuse(error, "--interface-a and --interface-b are the same interface of the same namespace");
+    }
+    enum pl_status status = pl_link_settings_parse(&settings[0], "--forward", plan->specs[0], error);
+    if (status == PL_OK) {
+        status = pl_link_settings_parse(&settings[1], "--reverse", plan->specs[1], error);
+    }
+    return status;
+}
+
+/* ---------- records ---------- */
+
+static void flush(struct emulator *emulator)
+{
+    if (!pl_json_flush_line(&emulator->json) && emulator->ending != ENDING_OUTPUT) {
+        emulator->ending = ENDING_OUTPUT;
+        emulator->reason = "the output cannot be written";
+    }
+}
+
+/* `counters` while it runs, `result` at the end. */
+static void print_counters(struct emulator *emulator, const char *type)
+{
+    struct pl_json *j = &emulator->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", type);
+    if (emulator->ending != ENDING_NONE) {
+        pl_json_bool(j, "complete", emulator->ending == ENDING_STOP);
+        pl_json_string(j, "reason", emulator->reason);
+    }
+    pl_json_i64(j, "elapsed_ns", pl_now_ns() - emulator->started_ns);
+    pl_ns cpu_ns = pl_thread_cpu_ns(pthread_self());
+    if (cpu_ns < 0 || emulator->cpu_before_ns < 0) {
+        pl_json_null(j, "cpu_ns");
+    } else {
+        pl_json_i64(j, "cpu_ns", cpu_ns - emulator->cpu_before_ns);
+    }
+    pl_write_lateness(j, "late_ns", &emulator->forwarder.lateness);
+    for (unsigned i = 0; i < 2; i++) {
+        pl_write_direction(j, DIRECTIONS[i], &emulator->forwarder.directions[i]);
+    }
+    pl_json_end_object(j);
+    flush(emulator);
+}
+
+static void print_listening(struct emulator *emulator, const struct plan *plan)
+{
+    struct pl_json *j = &emulator->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "listening");
+    pl_json_string(j, "backend", plan->backend);
+    pl_json_string(j, "interface_a", plan->interfaces[0]);
+    pl_json_string(j, "interface_b", plan->interfaces[1]);
+    pl_json_end_object(j);
+    flush(emulator);
+}
+
+/* The answer to a change of settings: what holds now, all keys of both directions. */
+static void print_settings(struct emulator *emulator)
+{
+    struct pl_json *j = &emulator->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "settings");
+    for (unsigned i = 0; i < 2; i++) {
+        pl_write_link_settings(j, DIRECTIONS[i], &emulator->forwarder.directions[i].link.settings);
+    }
+    pl_json_end_object(j);
+    flush(emulator);
+}
+
+/* A command that was not understood changes nothing and ends nothing. */
+static void print_refusal(struct emulator *emulator, const char *text)
+{
+    struct pl_json *j = &emulator->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "refused");
+    pl_json_string(j, "text", text);
+    pl_json_end_object(j);
+    flush(emulator);
+}
+
+/* ---------- control ---------- */
+
+static void change_settings(struct emulator *emulator, unsigned index, const char *spec)
+{
+    struct pl_link *link = &emulator->forwarder.directions[index].link;
+    struct pl_link_settings settings = link->settings;
+    struct pl_error error = {0};
+    if (pl_link_settings_parse(&settings, DIRECTIONS[index], spec, &error) != PL_OK) {
+        print_refusal(emulator, error.text);
+        return;
+    }
+    pl_link_change(link, &settings, pl_now_ns());
+    print_settings(emulator);
+}
+
+static void obey(struct emulator *emulator, const char *line)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        size_t length = strlen(DIRECTIONS[i]);
+        if (strncmp(line, DIRECTIONS[i], length) == 0 && line[length] == ' ') {
+            change_settings(emulator, i, line + length + 1);
+            return;
+        }
+    }
+    if (strcmp(line, "stats") == 0) {
+        print_counters(emulator, "counters");
+    } else if (strcmp(line, "stop") == 0) {
+        emulator->ending = ENDING_STOP;
+    } else {
+        print_refusal(emulator, "the commands are: stats, stop, forward SPEC, reverse SPEC");
+    }
+}
+
+static void listen_to_controller(struct emulator *emulator)
+{
+    char line[PL_CONTROL_LINE_BYTES + 1];
+    while (emulator->ending == ENDING_NONE) {
+        switch (pl_control_next(emulator->control, line)) {
+        case PL_CONTROL_NONE:
+            return;
+        case PL_CONTROL_LINE:
+            obey(emulator, line);
+            break;
+        case PL_CONTROL_TOO_LONG:
+            print_refusal(emulator, "the command is too long");
+            break;
+        case PL_CONTROL_END:
+            emulator->ending = ENDING_CONTROLLER;
+            emulator->reason = pl_command_reason(PL_COMMAND_GONE);
+            break;
+        }
+    }
+}
+
+static void take_signal(struct emulator *emulator)
+{
+    struct signalfd_siginfo taken;
+    if (read(emulator->signal_fd, &taken, sizeof taken) == (ssize_t)sizeof taken) {
+        emulator->ending = ENDING_SIGNAL;
+        emulator->reason = pl_command_reason(PL_COMMAND_SIGNAL);
+    }
+}
+
+/* ---------- the run ---------- */
+
+static enum pl_status open_signals(struct emulator *emulator, struct pl_error *error)
+{
+    sigset_t ending;
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &ending, NULL);
+    emulator->signal_fd = signalfd(-1, &ending, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (emulator->signal_fd < 0) {
+        pl_error_set(error, PL_RESOURCES, "signals", errno, "cannot wait for signals");
+        return PL_RESOURCES;
+    }
+    return PL_OK;
+}
+
+static enum pl_status open_all(struct emulator *emulator, const struct plan *plan,
+                               const struct pl_link_settings settings[2], struct pl_error *error)
+{
+    struct pl_forwarder_plan forwarding = {
+        .devices = emulator->devices,
+        .settings = {settings[0], settings[1]},
+        .seed = (uint64_t)plan->seed,
+        .buffer_bytes = (uint64_t)plan->buffer_bytes,
+        .spin_ns = plan->spin_ns,
+    };
+    enum pl_status status = open_signals(emulator, error);
+    if (status == PL_OK) {
+        status = pl_forwarder_init(&emulator->forwarder, &forwarding, error);
+    }
+    for (unsigned i = 0; i < 2 && status == PL_OK; i++) {
+        struct pl_device_place place = {
+            .backend = strcmp(plan->backend, "tun") == 0 ? PL_BACKEND_TUN : PL_BACKEND_PACKET,
+            .namespace_path = plan->namespaces[i],
+            .interface = plan->interfaces[i],
+            .mtu_bytes = (uint32_t)plan->mtu_bytes,
+        };
+        status = pl_device_open(&emulator->devices[i], &place, error);
+    }
+    if (status == PL_OK && plan->control[0] != '\0') {
+        emulator->control = pl_control_open(STDIN_FILENO, error);
+        status = emulator->control == NULL ? PL_RESOURCES : PL_OK;
+    }
+    return status;
+}
+
+static void close_all(struct emulator *emulator)
+{
+    pl_forwarder_free(&emulator->forwarder);
+    pl_device_close(&emulator->devices[0]);
+    pl_device_close(&emulator->devices[1]);
+    if (emulator->control != NULL) {
+        pl_control_close(emulator->control);
+    }
+    if (emulator->signal_fd >= 0) {
+        close(emulator->signal_fd);
+    }
+    pl_json_release(&emulator->json);
+}
+
+/* Carry packets until something ends it; says in `emulator` what did. */
+static enum pl_status carry(struct emulator *emulator, struct pl_error *error)
+{
+    pl_ns looked_ns = 0;
+    while (emulator->ending == ENDING_NONE) {
+        struct pollfd others[2] = {
+            {.fd = emulator->signal_fd, .events = POLLIN},
+            {.fd = emulator->control == NULL ? -1 : pl_control_fd(emulator->control), .events = POLLIN},
+        };
+        bool busy = false;
+        if (pl_forwarder_step(&emulator->forwarder, &busy, error) != PL_OK) {
+            emulator->ending = ENDING_DEVICE;
+            emulator->reason = error->text;
+            return PL_ENDED;
+        }
+        if (busy) {
+            if (pl_now_ns() - looked_ns < LOOK_NS) {
+                continue;
+            }
+            (void)poll(others, 2, 0);
+        } else {
+            pl_forwarder_wait(&emulator->forwarder, others, 2);
+        }
+        looked_ns = pl_now_ns();
+        if (others[0].revents != 0) {
+            take_signal(emulator);
+        }
+        if (others[1].revents != 0 && emulator->ending == ENDING_NONE) {
+            listen_to_controller(emulator);
+        }
+    }
+    return emulator->ending == ENDING_STOP ? PL_OK : PL_ENDED;
+}
+
+static int run(struct emulator *emulator, const struct plan *plan, const struct pl_link_settings settings[2])
+{
+    struct pl_error error = {0};
+    if (open_all(emulator, plan, settings, &error) != PL_OK) {
+        return pl_error_report(&error, NAME);
+    }
+    /* Else the kernel adds up to 50 us to each sleep. */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    emulator->started_ns = pl_now_ns();
+    emulator->cpu_before_ns = pl_thread_cpu_ns(pthread_self());
+    print_listening(emulator, plan);
+    enum pl_status status = carry(emulator, &error);
+    print_counters(emulator, "result");
+    if (emulator->ending == ENDING_OUTPUT) {
+        pl_error_set(&error, PL_RESOURCES, "output", 0, "%s", emulator->reason);
+    }
+    return error.status != PL_OK ? pl_error_report(&error, NAME) : (int)status;
+}
+
+int pl_emulate_main(int argc, char **argv)
+{
+    struct plan plan;
+    struct pl_link_settings settings[2] = {0};
+    struct pl_error error = {0};
+    enum pl_options_outcome outcome = parse_options(&plan, argc, argv, &error);
+    if (outcome == PL_OPTIONS_HELP) {
+        return PL_OK;
+    }
+    if (outcome == PL_OPTIONS_WRONG || check_plan(&plan, settings, &error) != PL_OK) {
+        return pl_error_report(&error, NAME);
+    }
+    if (!pl_program_hello(NAME)) {
+        return PL_RESOURCES;
+    }
+    struct emulator *emulator = calloc(1, sizeof *emulator);
+    if (emulator == NULL) {
+        pl_error_set(&error, PL_RESOURCES, "buffers", ENOMEM, "no memory for the emulator");
+        return pl_error_report(&error, NAME);
+    }
+    emulator->signal_fd = -1;
+    for (unsigned i = 0; i < 2; i++) {
+        emulator->devices[i].fd = emulator->devices[i].netlink_fd = -1;
+    }
+    int status = run(emulator, &plan, settings);
+    close_all(emulator);
+    free(emulator);
+    return status;
+}

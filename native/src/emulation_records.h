@@ -1,0 +1,18 @@
+/* What the emulator counts and holds, as JSON members (PROTOCOL.md, `emulate`). */
+#ifndef PL_EMULATION_RECORDS_H
+#define PL_EMULATION_RECORDS_H
+
+#include "forwarder.h"
+#include "json.h"
+
+/* {"p50":..,"p99":..,"max":..}, nanoseconds; null when nothing was delivered. */
+void pl_write_lateness(struct pl_json *j, const char *key, const struct pl_lateness *lateness);
+
+/* The counters of one direction; `socket_dropped` is asked of the device now, null where the kernel does not
+ * tell. */
+void pl_write_direction(struct pl_json *j, const char *key, const struct pl_direction *direction);
+
+/* All keys of a SPEC. */
+void pl_write_link_settings(struct pl_json *j, const char *key, const struct pl_link_settings *settings);
+
+#endif

@@ -1,0 +1,27 @@
+/* One failure: its exit status, its stage, the errno behind it and one clear line of text. */
+#ifndef PL_ERROR_H
+#define PL_ERROR_H
+
+/* The engine's exit statuses (PROTOCOL.md). */
+enum pl_status { PL_OK = 0, PL_USAGE = 2, PL_SETUP = 3, PL_PEER = 4, PL_ENDED = 5, PL_RESOURCES = 6 };
+
+/* Owned by the caller and zeroed before use; `errno_value` 0 means that no system call was behind it. */
+struct pl_error {
+    enum pl_status status;
+    int errno_value;
+    char stage[24];
+    char text[256];
+};
+
+/* Fills `e` unless it holds an earlier failure: the first one is the cause, later ones are its echoes.
+ * With an errno the system's text is appended to the line. `e` may be NULL. */
+void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
+                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Prints the error record on stdout and one line on stderr; returns the exit status. */
+int pl_error_report(const struct pl_error *e, const char *subcommand);
+
+/* The symbolic name of an errno ("ECONNREFUSED"), or NULL for one not in our table. Static storage. */
+const char *pl_errno_name(int errno_value);
+
+#endif

@@ -1,0 +1,40 @@
+/* A streaming writer of one JSON line into a growing buffer. */
+#ifndef PL_JSON_H
+#define PL_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zero-initialise. The writer owns `data`; free it with pl_json_release(). When memory runs out `failed` is
+ * set, writing becomes a no-op and the flush says false. */
+struct pl_json {
+    char *data;
+    size_t length;
+    size_t capacity;
+    bool failed;
+};
+
+/* `key` is NULL inside arrays and for the outermost value. Keys and strings are UTF-8; control characters,
+ * quotes and backslashes are escaped, and bytes that are not UTF-8 become U+FFFD. */
+void pl_json_begin_object(struct pl_json *j, const char *key);
+void pl_json_end_object(struct pl_json *j);
+void pl_json_begin_array(struct pl_json *j, const char *key);
+void pl_json_end_array(struct pl_json *j);
+void pl_json_i64(struct pl_json *j, const char *key, int64_t value);
+void pl_json_u64(struct pl_json *j, const char *key, uint64_t value);
+/* A value that is not finite is written as null. */
+void pl_json_double(struct pl_json *j, const char *key, double value);
+/* A NULL `value` is written as null. */
+void pl_json_string(struct pl_json *j, const char *key, const char *value);
+void pl_json_bool(struct pl_json *j, const char *key, bool value);
+void pl_json_null(struct pl_json *j, const char *key);
+
+/* Writes the whole line and a newline to stdout and empties the writer, keeping its buffer for the next
+ * line. False when the output is gone or memory ran out. */
+bool pl_json_flush_line(struct pl_json *j);
+
+/* Frees the buffer. */
+void pl_json_release(struct pl_json *j);
+
+#endif

@@ -1,0 +1,91 @@
+/* A pure model of one direction of a link: who is dropped, who is lost, and when the rest arrives.
+ *
+ * Virtual time: the whole fate of a packet is decided when it arrives, and only its delivery waits. A late
+ * wake-up of the process therefore moves one delivery; it never changes the rate, the queue or the loss.
+ *
+ *   arrival -> drop-tail queue -> serializer (rate) -> loss on the wire -> delay, jitter, reordering,
+ * duplication
+ *
+ * Sizes are bytes at IP level. A lost packet has used its share of the rate; a dropped one has not.
+ * No sockets, no clock, no allocation: `now_ns` is the caller's.
+ */
+#ifndef PL_LINK_H
+#define PL_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "error.h"
+
+struct pl_link_settings {
+    uint64_t rate_bits_per_s; /* 0: unlimited */
+    uint64_t queue_bytes;     /* 0: unlimited; see pl_link_backlog_bytes */
+    uint64_t delay_ns;
+    uint64_t jitter_ns;  /* up to this much more delay, uniform; keeps the order of packets */
+    uint64_t reorder_ns; /* extra delay of the share `reorder_ratio`, which alone may be overtaken */
+    uint64_t slice_ns;   /* segments of one super-packet due within this time are delivered together */
+    double loss_ratio;   /* of packets; in the good state only when `ge_enter_ratio` is above 0 */
+    double ge_enter_ratio, ge_leave_ratio; /* Gilbert-Elliott: good to bad and back, per packet */
+    double ge_loss_ratio;                  /* loss in the bad state */
+    double reorder_ratio, duplicate_ratio;
+};
+
+/* What is decided by chance has its own generator each, stepped once per arrival: the n-th packet meets the
+ * same draws whatever else is set and however full the queue is. */
+enum pl_link_draw {
+    PL_DRAW_LOSS,
+    PL_DRAW_STATE,
+    PL_DRAW_JITTER,
+    PL_DRAW_REORDER,
+    PL_DRAW_DUPLICATE,
+    PL_DRAWS
+};
+
+enum pl_link_fate { PL_FATE_DELIVERED, PL_FATE_QUEUE_DROPPED, PL_FATE_LOST };
+
+struct pl_link_verdict {
+    enum pl_link_fate fate;
+    bool duplicate; /* deliver it twice */
+    pl_ns due_ns;   /* delivered packets only */
+};
+
+struct pl_link_counters {
+    uint64_t arrived_packets, arrived_bytes, queue_dropped_packets, lost_packets;
+};
+
+struct pl_link {
+    struct pl_link_settings settings;
+    struct pl_link_counters counters;
+    uint64_t draws[PL_DRAWS]; /* splitmix64 states */
+    bool bad_state;
+    pl_ns free_at_ns;        /* when the serializer will have sent all it accepted ... */
+    uint64_t free_remainder; /* ... and this many rate-ths of a nanosecond later */
+    pl_ns last_due_ns;       /* keeps the order */
+    /* What was accepted under an earlier rate keeps its due times: it drains until `earlier_until_ns`. */
+    pl_ns earlier_until_ns;
+    uint64_t earlier_bits_per_s;
+};
+
+/* Overwrite the keys named in `spec` ("key=value,..."; empty: none) and leave the others.
+ * PL_USAGE names the key at fault as `name`: unknown, given twice, not a number or out of range; `settings`
+ * is then as before. */
+enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const char *name, const char *spec,
+                                      struct pl_error *error);
+
+/* Begin an empty link. `direction` (0, 1) makes the draws of the two directions of one seed independent. */
+void pl_link_init(struct pl_link *link, const struct pl_link_settings *settings, uint64_t seed,
+                  unsigned direction);
+
+/* Change settings at `now_ns`. Packets already accepted keep their fate and due time. */
+void pl_link_change(struct pl_link *link, const struct pl_link_settings *settings, pl_ns now_ns);
+
+/* Bytes accepted and not yet on the wire at `now_ns`, as a fluid: the rest of the packet being sent counts.
+ * A packet is dropped when this and its own size together exceed `queue_bytes`, or when it would wait for an
+ * hour. Rounded up; 0 at unlimited rate. */
+uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns);
+
+/* Decide the fate of one wire packet. `now_ns` must not go back; `size_bytes` at most 1 MiB. */
+struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes);
+
+#endif

@@ -1,0 +1,53 @@
+/* pathlab-engine: dispatch to the subcommands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
+#include "program.h"
+#include "subcommands.h"
+
+struct subcommand {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *about;
+};
+
+static const struct subcommand subcommands[] = {
+    {"send", pl_send_main, "send bytes over many TCP streams to a receiver"},
+    {"receive", pl_receive_main, "admit streams and count their bytes"},
+    {"ping", pl_ping_main, "probe the round trip of a path"},
+    {"echo", pl_echo_main, "answer UDP probes"},
+    {"emulate", pl_emulate_main, "be a link of a given rate, delay, queue and loss"},
+};
+
+static void print_usage(FILE *output)
+{
+    (void)fprintf(output, "usage: pathlab-engine SUBCOMMAND --flag value ...\n\n");
+    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
+        (void)fprintf(output, "  %-10s%s\n", subcommands[i].name, subcommands[i].about);
+    (void)fprintf(output,
+                  "\npathlab-engine SUBCOMMAND --help lists the flags; --version prints the version\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (!pl_program_prepare())
+        return PL_ENDED;
+    if (argc > 1 && strcmp(argv[1], "--version") == 0)
+        return printf("pathlab-engine %s protocol %d record %d\n", PL_VERSION, PL_PROTOCOL, PL_RECORD) < 0
+                   ? PL_RESOURCES
+                   : PL_OK;
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        print_usage(stdout);
+        return PL_OK;
+    }
+    for (size_t i = 0; argc > 1 && i < sizeof subcommands / sizeof subcommands[0]; i++)
+        if (strcmp(subcommands[i].name, argv[1]) == 0)
+            return subcommands[i].run(argc - 1, argv + 1);
+    if (argc > 1)
+        (void)fprintf(stderr, "pathlab-engine: unknown subcommand '%s'; see pathlab-engine --help\n",
+                      argv[1]);
+    else
+        print_usage(stderr);
+    return PL_USAGE;
+}

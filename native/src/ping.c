@@ -1,0 +1,356 @@
+/* `ping`: isochronous round-trip probes; every one is reported, answered or lost. */
+#include <errno.h>
+#include <string.h>
+
+#include "events.h"
+#include "json.h"
+#include "lateness.h"
+#include "options.h"
+#include "probe_ledger.h"
+#include "probe_socket.h"
+#include "program.h"
+#include "subcommands.h"
+
+struct ping {
+    const char *address;
+    const char *method_text;
+    const char *token_text;
+    const char *bind;
+    const char *control;
+    int64_t port;
+    int64_t count;
+    int64_t interval_ns;
+    int64_t payload_bytes;
+    int64_t timeout_ns;
+
+    struct pl_events *events;
+    struct pl_probe_ledger *ledger;
+    struct pl_probe_socket socket;
+    struct pl_json json;
+    pl_ns start_ns;
+    uint64_t next; /* sequence of the next probe */
+    bool sending;
+    bool written;       /* false once the output is gone */
+    const char *reason; /* why it ends early */
+    uint64_t received, late, duplicates, send_errors;
+    struct pl_lateness send_lateness;
+};
+
+static enum pl_options_outcome parse(struct ping *ping, int argc, char **argv, struct pl_error *error)
+{
+    const struct pl_option table[] = {
+        {.name = "address",
+         .kind = PL_OPTION_STRING,
+         .target = &ping->address,
+         .required = true,
+         .help = "numeric address to probe"},
+        {.name = "method",
+         .kind = PL_OPTION_STRING,
+         .target = &ping->method_text,
+         .help = "auto, icmp-datagram, icmp-raw or udp (to `pathlab-engine echo`)"},
+        {.name = "port",
+         .kind = PL_OPTION_INT64,
+         .target = &ping->port,
+         .maximum = 65535,
+         .help = "udp: port of the echo"},
+        {.name = "token",
+         .kind = PL_OPTION_STRING,
+         .target = &ping->token_text,
+         .help = "udp: the echo's token, 32 hexadecimal digits"},
+        {.name = "count",
+         .kind = PL_OPTION_INT64,
+         .target = &ping->count,
+         .maximum = INT64_MAX,
+         .help = "probes to send; 0: until stopped"},
+        {.name = "interval-ns",
+         .kind = PL_OPTION_INT64,
+         .target = &ping->interval_ns,
+         .minimum = 100000,
+         .maximum = 3600 * PL_NS_PER_S,
+         .help = "time between two probes"},
+        {.name = "payload-bytes",
+         .kind = PL_OPTION_INT64,
+         .target = &ping->payload_bytes,
+         .minimum = 16,
+         .maximum = PL_PROBE_PAYLOAD_MAX,
+         .help = "data in one probe"},
+        {.name = "timeout-ns",
+         .kind = PL_OPTION_INT64,
+         .target = &ping->timeout_ns,
+         .minimum = PL_NS_PER_MS,
+         .maximum = 3600 * PL_NS_PER_S,
+         .help = "a probe without an answer for so long is lost"},
+        {.name = "bind", .kind = PL_OPTION_STRING, .target = &ping->bind, .help = "own numeric address"},
+        {.name = "control",
+         .kind = PL_OPTION_STRING,
+         .target = &ping->control,
+         .help = "stdin: read the command stop from there"},
+    };
+    const struct pl_options options = {
+        .subcommand = "ping",
+        .about = "Probes the round trip of a path at even intervals.",
+        .table = table,
+        .count = sizeof table / sizeof table[0],
+    };
+    return pl_options_parse(&options, argc, argv, error);
+}
+
+static bool read_settings(const struct ping *ping, struct pl_probe_settings *settings, struct pl_error *error)
+{
+    *settings = (struct pl_probe_settings){.payload_bytes = (size_t)ping->payload_bytes};
+    if (!pl_address_parse(ping->address, (uint16_t)ping->port, "address", &settings->to, error) ||
+        (ping->bind[0] != 0 && !pl_address_parse(ping->bind, 0, "bind", &settings->from, error)))
+        return false;
+    if (ping->port != 0 && !pl_token_parse(ping->token_text, settings->token)) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--token must be 32 hexadecimal digits when --port is given");
+        return false;
+    }
+    return true;
+}
+
+static bool try_method(struct ping *ping, enum pl_method method, const struct pl_probe_settings *settings,
+                       struct pl_error *error)
+{
+    struct pl_probe_settings own = *settings;
+    if ((size_t)ping->payload_bytes < pl_method_payload_min(method)) {
+        pl_error_set(error, PL_USAGE, "options", 0, "--payload-bytes must be at least %zu for %s",
+                     pl_method_payload_min(method), pl_method_name(method));
+        return false;
+    }
+    if (method == PL_UDP && ping->port == 0) {
+        pl_error_set(error, PL_USAGE, "options", 0, "--method udp needs --port and --token of an echo");
+        return false;
+    }
+    if (method != PL_UDP && !pl_address_parse(ping->address, 0, "address", &own.to, error))
+        return false;
+    bool opened = pl_probe_socket_open(&ping->socket, method, &own, error);
+    if (!opened)
+        pl_probe_socket_close(&ping->socket);
+    return opened;
+}
+
+/* The method asked for, or the first that can be opened. */
+static bool open_socket(struct ping *ping, struct pl_error *error)
+{
+    struct pl_probe_settings settings;
+    if (!read_settings(ping, &settings, error))
+        return false;
+    for (int m = 0; m < PL_METHODS; m++)
+        if (strcmp(ping->method_text, pl_method_name((enum pl_method)m)) == 0)
+            return try_method(ping, (enum pl_method)m, &settings, error);
+    if (strcmp(ping->method_text, "auto") != 0) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--method: '%.20s' is none of auto, icmp-datagram, icmp-raw, udp", ping->method_text);
+        return false;
+    }
+    struct pl_error attempts[PL_METHODS] = {{0}};
+    for (int m = 0; m < (ping->port != 0 ? PL_METHODS : PL_UDP); m++)
+        if (try_method(ping, (enum pl_method)m, &settings, &attempts[m]))
+            return true;
+    /* A failure other than a missing right is the same for every method and says more. */
+    for (int m = 0; m < PL_METHODS; m++)
+        if (attempts[m].status != PL_OK && attempts[m].errno_value != EPERM &&
+            attempts[m].errno_value != EACCES) {
+            *error = attempts[m];
+            return false;
+        }
+    pl_error_set(
+        error, PL_SETUP, "socket", 0,
+        "this user may send no ICMP (ping_group_range does not hold its group, CAP_NET_RAW is missing); "
+        "give --port and --token of an echo to probe by UDP");
+    return false;
+}
+
+static void write_start(struct ping *ping)
+{
+    struct pl_json *j = &ping->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "start");
+    pl_json_string(j, "method", pl_method_name(ping->socket.method));
+    pl_json_string(j, "stamps", ping->socket.stamped ? "kernel" : "user");
+    pl_json_string(j, "address", ping->address);
+    pl_json_i64(j, "payload_bytes", ping->payload_bytes);
+    pl_json_i64(j, "monotonic_ns", ping->start_ns);
+    pl_json_i64(j, "realtime_ns", pl_realtime_ns() - (pl_now_ns() - ping->start_ns));
+    pl_json_end_object(j);
+    ping->written = pl_json_flush_line(j) && ping->written;
+}
+
+static void write_probe(struct ping *ping, const struct pl_probe *probe)
+{
+    static const char *const names[] = {"user", "kernel-receive", "kernel"};
+    struct pl_json *j = &ping->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "probe");
+    pl_json_u64(j, "sequence", probe->sequence);
+    pl_json_i64(j, "intended_ns", probe->intended_ns);
+    pl_json_i64(j, "sent_ns", probe->sent_ns);
+    if (probe->answered)
+        pl_json_i64(j, "rtt_ns", probe->rtt_ns);
+    else
+        pl_json_null(j, "rtt_ns");
+    pl_json_string(j, "stamps", probe->answered ? names[probe->stamps] : NULL);
+    pl_json_end_object(j);
+    ping->written = pl_json_flush_line(j) && ping->written;
+}
+
+static void write_result(struct ping *ping)
+{
+    struct pl_json *j = &ping->json;
+    pl_ns median_ns;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "result");
+    pl_json_bool(j, "complete", ping->reason == NULL);
+    pl_json_string(j, "reason", ping->reason);
+    pl_json_string(j, "method", pl_method_name(ping->socket.method));
+    pl_json_u64(j, "sent", ping->next);
+    pl_json_u64(j, "received", ping->received);
+    pl_json_u64(j, "duplicates", ping->duplicates);
+    pl_json_u64(j, "late", ping->late);
+    pl_json_u64(j, "send_errors", ping->send_errors);
+    pl_json_begin_object(j, "send_error_ns");
+    if (pl_lateness_percentile(&ping->send_lateness, 0.5, &median_ns)) {
+        pl_json_i64(j, "median", median_ns);
+        pl_json_i64(j, "max", ping->send_lateness.max_ns);
+    } else {
+        pl_json_null(j, "median");
+        pl_json_null(j, "max");
+    }
+    pl_json_end_object(j);
+    pl_json_end_object(j);
+    ping->written = pl_json_flush_line(j) && ping->written;
+}
+
+static pl_ns intended_ns(const struct ping *ping)
+{
+    return ping->sending ? (pl_ns)ping->next * ping->interval_ns : INT64_MAX;
+}
+
+static void send_probe(struct ping *ping)
+{
+    struct pl_probe displaced;
+    struct pl_probe probe = {
+        .sequence = ping->next, .intended_ns = intended_ns(ping), .stamp_key = UINT64_MAX};
+    probe.sent_realtime_ns = pl_realtime_ns();
+    probe.sent_ns = pl_now_ns() - ping->start_ns;
+    uint64_t key = ping->socket.sends;
+    if (pl_probe_socket_send(&ping->socket, ping->next) == 0)
+        probe.stamp_key = key;
+    else
+        ping->send_errors++; /* it is lost, in its own time */
+    pl_lateness_add(&ping->send_lateness, probe.sent_ns - probe.intended_ns);
+    if (pl_probe_ledger_enter(ping->ledger, &probe, &displaced))
+        write_probe(ping, &displaced);
+    ping->next++;
+    ping->sending = ping->count == 0 || ping->next < (uint64_t)ping->count;
+}
+
+static void hear_answers(struct ping *ping)
+{
+    uint64_t key;
+    uint64_t sequence;
+    pl_ns kernel_ns;
+    /* Stamps first: one is there before the answer to its probe can be. */
+    while (pl_probe_socket_next_stamp(&ping->socket, &key, &kernel_ns))
+        pl_probe_ledger_stamp(ping->ledger, key, kernel_ns);
+    while (pl_probe_socket_next_answer(&ping->socket, &sequence, &kernel_ns)) {
+        const struct pl_arrival arrival = {.received_ns = pl_now_ns() - ping->start_ns,
+                                           .kernel_received_ns = kernel_ns};
+        struct pl_probe probe;
+        switch (pl_probe_ledger_answer(ping->ledger, sequence, &arrival, &probe)) {
+        case PL_ANSWERED:
+            ping->received++;
+            write_probe(ping, &probe);
+            break;
+        case PL_LATE:
+            ping->late++;
+            break;
+        case PL_DUPLICATE:
+            ping->duplicates++;
+            break;
+        case PL_FOREIGN:
+            break;
+        }
+    }
+}
+
+static void take_command(struct ping *ping, enum pl_command command)
+{
+    if (command == PL_COMMAND_STOP)
+        ping->sending = false;
+    else if (pl_command_ends(command))
+        ping->reason = pl_command_reason(command);
+}
+
+static void probe_all(struct ping *ping)
+{
+    struct pl_probe lost;
+    struct pl_wait wait = {.fds = {ping->socket.fd, -1}};
+    while (ping->written && ping->reason == NULL) {
+        pl_ns expiry_ns = pl_probe_ledger_deadline_ns(ping->ledger);
+        pl_ns due_ns = intended_ns(ping);
+        pl_ns next_ns = due_ns < expiry_ns ? due_ns : expiry_ns;
+        if (next_ns == INT64_MAX)
+            return; /* all sent, none under way */
+        wait.deadline_ns = ping->start_ns + next_ns;
+        if (pl_now_ns() < wait.deadline_ns)
+            take_command(ping, pl_events_wait(ping->events, &wait));
+        hear_answers(ping);
+        pl_ns now_ns = pl_now_ns() - ping->start_ns;
+        while (pl_probe_ledger_give_up(ping->ledger, now_ns, &lost))
+            write_probe(ping, &lost);
+        if (intended_ns(ping) <= now_ns)
+            send_probe(ping);
+    }
+    /* Ended early: what is under way is neither answered nor lost, and said so by the result alone. */
+}
+
+static int run(struct ping *ping, struct pl_error *error)
+{
+    ping->events = pl_events_open(ping->control, error);
+    if (ping->events == NULL || !open_socket(ping, error))
+        return pl_error_report(error, "ping");
+    ping->ledger = pl_probe_ledger_create(ping->interval_ns, ping->timeout_ns, error);
+    if (ping->ledger == NULL)
+        return pl_error_report(error, "ping");
+    ping->sending = ping->written = true;
+    ping->start_ns = pl_now_ns();
+    write_start(ping);
+    probe_all(ping);
+    write_result(ping);
+    if (!ping->written)
+        return PL_RESOURCES;
+    return ping->reason == NULL ? PL_OK : PL_ENDED;
+}
+
+int pl_ping_main(int argc, char **argv)
+{
+    struct pl_error error = {0};
+    struct ping ping = {
+        .method_text = "auto",
+        .token_text = "",
+        .bind = "",
+        .control = "",
+        .interval_ns = PL_NS_PER_S,
+        .payload_bytes = 56,
+        .timeout_ns = 2 * PL_NS_PER_S,
+        .socket = {.fd = -1},
+    };
+    switch (parse(&ping, argc, argv, &error)) {
+    case PL_OPTIONS_HELP:
+        return PL_OK;
+    case PL_OPTIONS_WRONG:
+        return pl_error_report(&error, "ping");
+    case PL_OPTIONS_OK:
+        break;
+    }
+    if (!pl_program_hello("ping"))
+        return PL_RESOURCES;
+    int status = run(&ping, &error);
+    pl_probe_socket_close(&ping.socket);
+    pl_probe_ledger_free(ping.ledger);
+    pl_events_close(ping.events);
+    pl_json_release(&ping.json);
+    return status;
+}

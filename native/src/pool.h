@@ -1,0 +1,51 @@
+/* The workers of a flow: threads with one epoll loop each, which serve every n-th stream. */
+#ifndef PL_POOL_H
+#define PL_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "error.h"
+#include "flow.h"
+#include "stream.h"
+
+struct pl_pool;
+
+/* CPU time of one worker thread since it started, as it published it last (at most 10 ms of activity ago). */
+struct pl_worker_cpu {
+    int64_t user_ns;
+    int64_t system_ns;
+};
+
+/* Starts the threads, which wait. The streams are borrowed and must outlive the pool. NULL with `error` set.
+ */
+struct pl_pool *pl_pool_start(const struct pl_flow *flow, bool sending, struct pl_stream *streams,
+                              struct pl_error *error);
+/* Ends the threads, if they still run, and frees. */
+void pl_pool_free(struct pl_pool *pool);
+
+/* Lets the streams carry data. */
+void pl_pool_run(struct pl_pool *pool);
+/* A sender's workers write no more and shut their side of every stream. */
+void pl_pool_shut(struct pl_pool *pool);
+/* Ends and joins the threads; counters and CPU times are exact from then on. */
+void pl_pool_join(struct pl_pool *pool);
+
+/* Readable when there is something new below; pl_pool_settle_wake() makes it unreadable again. */
+int pl_pool_fd(const struct pl_pool *pool);
+void pl_pool_settle_wake(struct pl_pool *pool);
+
+/* Streams that have ended or failed. */
+uint32_t pl_pool_closed(const struct pl_pool *pool);
+/* The first stream that failed, -1 for none. */
+int64_t pl_pool_failed_stream(const struct pl_pool *pool);
+/* When the first data byte was read (pl_now_ns()'s clock), 0 while there was none. */
+pl_ns pl_pool_first_byte_ns(const struct pl_pool *pool);
+/* True when the limit of bytes was reached. */
+bool pl_pool_capped(const struct pl_pool *pool);
+
+uint32_t pl_pool_workers(const struct pl_pool *pool);
+struct pl_worker_cpu pl_pool_cpu(const struct pl_pool *pool, uint32_t worker);
+
+#endif

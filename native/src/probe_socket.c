@@ -1,0 +1,219 @@
+#include "probe_socket.h"
+
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <linux/icmp.h>
+#include <linux/net_tstamp.h>
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "icmp.h"
+
+#define COOKIE_BYTES 16 /* cookie and sequence */
+#define READS_PER_TURN 256
+
+static const char *const method_names[PL_METHODS] = {"icmp-datagram", "icmp-raw", "udp"};
+
+const char *pl_method_name(enum pl_method method)
+{
+    return method_names[method];
+}
+
+size_t pl_method_payload_min(enum pl_method method)
+{
+    return method == PL_UDP ? PL_TOKEN_BYTES + COOKIE_BYTES : COOKIE_BYTES;
+}
+
+static int open_socket(const struct pl_probe_socket *probing)
+{
+    const int kinds[PL_METHODS] = {SOCK_DGRAM, SOCK_RAW, SOCK_DGRAM};
+    int protocol = probing->v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
+    return socket(probing->v6 ? AF_INET6 : AF_INET, kinds[probing->method] | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                  probing->method == PL_UDP ? IPPROTO_UDP : protocol);
+}
+
+/* A raw socket sees every ICMP message of the host; the kernel keeps all but echo replies from us. */
+static void filter_replies(const struct pl_probe_socket *probing)
+{
+    if (probing->v6) {
+        struct icmp6_filter filter;
+        ICMP6_FILTER_SETBLOCKALL(&filter);
+        ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &filter);
+        (void)setsockopt(probing->fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter);
+    } else {
+        const struct icmp_filter filter = {.data = ~(UINT32_C(1) << ICMP_ECHOREPLY)};
+        (void)setsockopt(probing->fd, SOL_RAW, ICMP_FILTER, &filter, sizeof filter);
+    }
+}
+
+static bool ask_for_stamps(const struct pl_probe_socket *probing)
+{
+    const int flags = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE |
+                      SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
+    return setsockopt(probing->fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof flags) == 0;
+}
+
+static bool prepare_message(struct pl_probe_socket *probing, const struct pl_probe_settings *settings)
+{
+    probing->payload_bytes = settings->payload_bytes;
+    probing->prefix_bytes = probing->method == PL_UDP ? PL_TOKEN_BYTES : 0;
+    probing->incoming_bytes = PL_ICMP_HEADER_BYTES + settings->payload_bytes + 128;
+    probing->message = calloc(1, PL_ICMP_HEADER_BYTES + settings->payload_bytes);
+    probing->incoming = malloc(probing->incoming_bytes);
+    if (probing->message == NULL || probing->incoming == NULL)
+        return false;
+    if (getrandom(&probing->cookie, sizeof probing->cookie, 0) != (ssize_t)sizeof probing->cookie ||
+        getrandom(&probing->identifier, sizeof probing->identifier, 0) != (ssize_t)sizeof probing->identifier)
+        return false;
+    memcpy(probing->message + PL_ICMP_HEADER_BYTES, settings->token, probing->prefix_bytes);
+    return true;
+}
+
+bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method,
+                          const struct pl_probe_settings *settings, struct pl_error *error)
+{
+    *probing = (struct pl_probe_socket){.method = method, .v6 = pl_address_family(&settings->to) == AF_INET6};
+    const char *name = pl_method_name(method);
+    probing->fd = open_socket(probing);
+    if (probing->fd < 0) {
+        pl_error_set(error, PL_SETUP, "socket", errno, "%s probes are not possible here", name);
+        return false;
+    }
+    if (!prepare_message(probing, settings)) {
+        pl_error_set(error, PL_RESOURCES, "socket", errno, "no resources for %s probes", name);
+        return false;
+    }
+    if (method == PL_ICMP_RAW)
+        filter_replies(probing);
+    probing->stamped = ask_for_stamps(probing);
+    if (settings->from.length != 0 &&
+        bind(probing->fd, (const struct sockaddr *)&settings->from.storage, settings->from.length) != 0) {
+        pl_error_set(error, PL_SETUP, "bind", errno, "cannot probe from the address of --bind");
+        return false;
+    }
+    if (connect(probing->fd, (const struct sockaddr *)&settings->to.storage, settings->to.length) != 0) {
+        pl_error_set(error, PL_SETUP, "connect", errno, "no way to the address to probe");
+        return false;
+    }
+    return true;
+}
+
+void pl_probe_socket_close(struct pl_probe_socket *probing)
+{
+    if (probing->fd >= 0)
+        (void)close(probing->fd);
+    free(probing->message);
+    free(probing->incoming);
+    *probing = (struct pl_probe_socket){.fd = -1};
+}
+
+int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence)
+{
+    uint8_t *payload = probing->message + PL_ICMP_HEADER_BYTES;
+    pl_put_u64(payload + probing->prefix_bytes, probing->cookie);
+    pl_put_u64(payload + probing->prefix_bytes + 8, sequence);
+    const uint8_t *begin = payload;
+    size_t bytes = probing->payload_bytes;
+    if (probing->method != PL_UDP) {
+        pl_icmp_write_request(probing->message, bytes, probing->v6, probing->identifier, (uint16_t)sequence);
+        begin = probing->message;
+        bytes += PL_ICMP_HEADER_BYTES;
+    }
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (send(probing->fd, begin, bytes, MSG_NOSIGNAL) >= 0) {
+            probing->sends++;
+            return 0;
+        }
+        /* A connected socket reports the ICMP error of an earlier probe once, instead of sending. */
+        if (errno != ECONNREFUSED && errno != EINTR)
+            break;
+    }
+    return errno;
+}
+
+static pl_ns to_ns(const struct timespec *time)
+{
+    return (pl_ns)time->tv_sec * PL_NS_PER_S + time->tv_nsec;
+}
+
+/* The software stamp in a message's ancillary data, 0 without one; and the key of a transmit stamp. */
+static pl_ns read_stamp(struct msghdr *message, uint64_t *key)
+{
+    pl_ns stamp_ns = 0;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL; part = CMSG_NXTHDR(message, part)) {
+        if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_TIMESTAMPING) {
+            struct scm_timestamping stamps;
+            memcpy(&stamps, CMSG_DATA(part), sizeof stamps);
+            stamp_ns = to_ns(&stamps.ts[0]);
+        } else if ((part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_RECVERR) ||
+                   (part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_RECVERR)) {
+            struct sock_extended_err extended;
+            memcpy(&extended, CMSG_DATA(part), sizeof extended);
+            if (extended.ee_origin == SO_EE_ORIGIN_TIMESTAMPING && key != NULL)
+                *key = extended.ee_data;
+        }
+    }
+    return stamp_ns;
+}
+
+bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, pl_ns *kernel_sent_ns)
+{
+    _Alignas(struct cmsghdr) uint8_t ancillary[512];
+    for (int i = 0; probing->stamped && i < READS_PER_TURN; i++) {
+        struct iovec data = {.iov_base = probing->incoming, .iov_len = probing->incoming_bytes};
+        struct msghdr message = {
+            .msg_iov = &data, .msg_iovlen = 1, .msg_control = ancillary, .msg_controllen = sizeof ancillary};
+        if (recvmsg(probing->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+            return false;
+        *key = UINT64_MAX;
+        *kernel_sent_ns = read_stamp(&message, key);
+        if (*key != UINT64_MAX && *kernel_sent_ns != 0) {
+            /* The kernel's key has 32 bits; ours is the nearest number below the sends made. */
+            uint64_t newest = probing->sends - 1;
+            *key = newest - (uint32_t)((uint32_t)newest - (uint32_t)*key);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a message is an answer to one of ours, and to which. */
+static bool recognise(const struct pl_probe_socket *probing, size_t bytes, uint64_t *sequence)
+{
+    const uint8_t *payload = probing->incoming;
+    size_t payload_bytes = bytes;
+    if (probing->method != PL_UDP) {
+        bool with_ip_header = probing->method == PL_ICMP_RAW && !probing->v6;
+        payload = pl_icmp_reply_payload(payload, bytes, probing->v6, with_ip_header, &payload_bytes);
+    }
+    if (payload == NULL || payload_bytes != probing->payload_bytes ||
+        pl_get_u64(payload + probing->prefix_bytes) != probing->cookie)
+        return false;
+    *sequence = pl_get_u64(payload + probing->prefix_bytes + 8);
+    return true;
+}
+
+bool pl_probe_socket_next_answer(struct pl_probe_socket *probing, uint64_t *sequence,
+                                 pl_ns *kernel_received_ns)
+{
+    _Alignas(struct cmsghdr) uint8_t ancillary[256];
+    for (int i = 0; i < READS_PER_TURN; i++) {
+        struct iovec data = {.iov_base = probing->incoming, .iov_len = probing->incoming_bytes};
+        struct msghdr message = {
+            .msg_iov = &data, .msg_iovlen = 1, .msg_control = ancillary, .msg_controllen = sizeof ancillary};
+        ssize_t count = recvmsg(probing->fd, &message, MSG_DONTWAIT);
+        if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return false;
+        /* Any other error concerns an earlier probe (port unreachable), which is lost in its own time. */
+        if (count < 0 || (message.msg_flags & MSG_TRUNC) != 0 || !recognise(probing, (size_t)count, sequence))
+            continue;
+        *kernel_received_ns = read_stamp(&message, NULL);
+        return true;
+    }
+    return false;
+}

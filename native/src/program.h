@@ -1,0 +1,18 @@
+/* What every subcommand does first. */
+#ifndef PL_PROGRAM_H
+#define PL_PROGRAM_H
+
+#include <stdbool.h>
+
+#define PL_VERSION "0.1.0"
+#define PL_PROTOCOL 1
+#define PL_RECORD 1
+
+/* Asks the kernel to kill this process when its parent dies, and makes a closed output an error instead of
+ * a signal. False when the parent is gone already. */
+bool pl_program_prepare(void);
+
+/* Writes the hello record, the first line of every run; false when the output is gone. */
+bool pl_program_hello(const char *subcommand);
+
+#endif

@@ -1,0 +1,11 @@
+/* The subcommands: each parses its own flags (argv[0] is its name) and returns the exit status. */
+#ifndef PL_SUBCOMMANDS_H
+#define PL_SUBCOMMANDS_H
+
+int pl_send_main(int argc, char **argv);
+int pl_receive_main(int argc, char **argv);
+int pl_ping_main(int argc, char **argv);
+int pl_echo_main(int argc, char **argv);
+int pl_emulate_main(int argc, char **argv);
+
+#endif

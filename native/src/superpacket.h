@@ -1,0 +1,51 @@
+/* TCP super-packets of IPv4 behind a virtio-net header: where their wire segments lie, and how to cut some
+ * out.
+ *
+ * The kernel hands over up to 64 KiB as one packet that it would have cut into segments at the device. A link
+ * must cost, queue and lose each segment; runs of segments that arrive together may be handed back as one
+ * smaller super-packet. The header is virtio's legacy one of 10 bytes in the byte order of the host.
+ */
+#ifndef PL_SUPERPACKET_H
+#define PL_SUPERPACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PL_VIRTIO_HEADER_BYTES = 10, PL_SLICE_HEADER_BYTES_MAX = 192 };
+
+enum pl_packet_kind {
+    PL_PACKET_PLAIN,   /* one wire packet */
+    PL_PACKET_TCP4,    /* a super-packet; the layout holds */
+    PL_PACKET_UNSPLIT, /* a super-packet of another kind or a malformed one: passes as one packet */
+};
+
+struct pl_superpacket {
+    uint32_t ip_at, tcp_at, payload_at; /* offsets in the packet */
+    uint32_t payload_bytes, segment_bytes, segments;
+};
+
+struct pl_slice {
+    unsigned char header[PL_SLICE_HEADER_BYTES_MAX];
+    uint32_t header_bytes;
+    uint32_t payload_at, payload_bytes; /* in the packet that was cut */
+};
+
+/* Find out what `data` is; `link_header_bytes` lie between the virtio-net and the IP header.
+ * Reads nothing outside `length_bytes`. `layout` is filled for PL_PACKET_TCP4 only. */
+enum pl_packet_kind pl_superpacket_parse(const unsigned char *data, size_t length_bytes,
+                                         uint32_t link_header_bytes, struct pl_superpacket *layout);
+
+/* Size at IP level of segment `index` (0-based). */
+uint32_t pl_superpacket_segment_ip_bytes(const struct pl_superpacket *layout, uint32_t index);
+
+/* Size at IP level, on the wire, of `count` segments from `first`: each has its own headers. */
+uint64_t pl_superpacket_wire_bytes(const struct pl_superpacket *layout, uint32_t first, uint32_t count);
+
+/* Make the header of a packet that carries `count` >= 1 segments from `first` and say where its payload lies:
+ * lengths, IP id and checksum, sequence number, FIN and PSH (last segment only), CWR (first only), and a
+ * partial TCP checksum. */
+void pl_superpacket_cut(const unsigned char *data, const struct pl_superpacket *layout, uint32_t first,
+                        uint32_t count, struct pl_slice *slice);
+
+#endif

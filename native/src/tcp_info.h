@@ -1,0 +1,28 @@
+/* What the kernel knows of a TCP connection: TCP_INFO, under the record's names. */
+#ifndef PL_TCP_INFO_H
+#define PL_TCP_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "json.h"
+
+#define PL_TCP_INFO_FIELDS 23
+
+/* One reading; `present` has a bit per field, in the order of pl_tcp_info_name(). */
+struct pl_tcp_info {
+    uint64_t values[PL_TCP_INFO_FIELDS];
+    uint32_t present;
+};
+
+const char *pl_tcp_info_name(size_t field);
+/* Takes the fields out of the kernel's struct as far as `length` bytes of it were returned; a field beyond
+ * that, or one at the kernel's value for "nothing yet", is absent. */
+void pl_tcp_info_parse(const uint8_t *bytes, size_t length, struct pl_tcp_info *info);
+/* Reads the socket; every field is absent when the kernel refuses. */
+void pl_tcp_info_read(int fd, struct pl_tcp_info *info);
+/* One array per field under `key`, one value per stream, null where absent. */
+void pl_tcp_info_write(struct pl_json *j, const char *key, const struct pl_tcp_info *infos, size_t count);
+
+#endif

@@ -1,0 +1,234 @@
+/* The model of a link: rate, queue, delay, loss, and that a change of settings leaves what was decided. */
+#include <math.h>
+
+#include "check.h"
+#include "link.h"
+
+enum { PACKET_BYTES = 1500, MANY = 200000 };
+
+static struct pl_link_settings settings_of(const char *spec)
+{
+    struct pl_link_settings settings = {0};
+    struct pl_error error = {0};
+    CHECK_EQUAL(pl_link_settings_parse(&settings, "--forward", spec, &error), PL_OK);
+    return settings;
+}
+
+static struct pl_link link_of(const char *spec, uint64_t seed, unsigned direction)
+{
+    struct pl_link_settings settings = settings_of(spec);
+    struct pl_link link;
+    pl_link_init(&link, &settings, seed, direction);
+    return link;
+}
+
+static void check_parsing(void)
+{
+    struct pl_link_settings settings =
+        settings_of("rate_bits_per_s=40000000,delay_ns=20000000,loss_ratio=1e-3");
+    CHECK_EQUAL(settings.rate_bits_per_s, 40000000);
+    CHECK_EQUAL(settings.delay_ns, 20000000);
+    CHECK(settings.loss_ratio == 1e-3);
+    CHECK_EQUAL(settings.queue_bytes, 0);
+
+    struct pl_error error = {0};
+    CHECK_EQUAL(pl_link_settings_parse(&settings, "forward", "queue_bytes=250000", &error), PL_OK);
+    CHECK_EQUAL(settings.queue_bytes, 250000);
+    CHECK_EQUAL(settings.rate_bits_per_s, 40000000); /* keys not given stay */
+}
+
+static void check_refusals(void)
+{
+    static const struct {
+        const char *spec, *text;
+    } cases[] = {
+        {"speed=1", "--forward: there is no link setting 'speed'"},
+        {"delay_ns=1,delay_ns=2", "--forward: given twice: 'delay_ns'"},
+        {"delay_ns", "--forward: expected key=value,... and found 'delay_ns'"},
+        {"delay_ns=1,", "--forward: nothing follows the last comma"},
+        {"delay_ns=20ms", "--forward: delay_ns must be an integer from 0 to 600000000000, not '20ms'"},
+        {"delay_ns=-1", "--forward: delay_ns must be an integer from 0 to 600000000000, not '-1'"},
+        {"loss_ratio=1.5", "--forward: loss_ratio must be a number from 0 to 1, not '1.5'"},
+        {"loss_ratio=nan", "--forward: loss_ratio must be a number from 0 to 1, not 'nan'"},
+        {"loss_ratio=", "--forward: loss_ratio must be a number from 0 to 1, not ''"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pl_link_settings settings = {.delay_ns = 7};
+        struct pl_error error = {0};
+        CHECK_EQUAL(pl_link_settings_parse(&settings, "--forward", cases[i].spec, &error), PL_USAGE);
+        CHECK_TEXT(error.text, cases[i].text);
+        CHECK_EQUAL(settings.delay_ns, 7);
+    }
+}
+
+static void check_delay_and_rate(void)
+{
+    struct pl_link link = link_of("rate_bits_per_s=12000000,delay_ns=5000000", 1, 0); /* 1 ms per packet */
+    CHECK_EQUAL(pl_link_admit(&link, 1000, PACKET_BYTES).due_ns, 1000 + 1000000 + 5000000);
+    CHECK_EQUAL(pl_link_admit(&link, 1000, PACKET_BYTES).due_ns, 1000 + 2000000 + 5000000);
+    /* An idle link gathers no credit. */
+    CHECK_EQUAL(pl_link_admit(&link, 90000000, PACKET_BYTES).due_ns, 90000000 + 1000000 + 5000000);
+    CHECK_EQUAL(link.counters.arrived_packets, 3);
+    CHECK_EQUAL(link.counters.arrived_bytes, 3 * PACKET_BYTES);
+}
+
+static void check_no_drift(void)
+{
+    /* 12000 bits at 7 Gbit/s are 1714 2/7 ns: cutting the rest off would gain 28 us over 100000 packets. */
+    struct pl_link link = link_of("rate_bits_per_s=7000000000", 1, 0);
+    pl_ns due_ns = 0;
+    for (int i = 0; i < 100000; i++) {
+        due_ns = pl_link_admit(&link, 0, PACKET_BYTES).due_ns;
+    }
+    CHECK_EQUAL(due_ns, 171428571); /* floor(100000 * 12000 / 7) */
+}
+
+static void check_queue(void)
+{
+    struct pl_link link = link_of("rate_bits_per_s=12000000,queue_bytes=4500", 1, 0);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQUAL(pl_link_admit(&link, 0, PACKET_BYTES).fate, PL_FATE_DELIVERED);
+    }
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, 0), 4500);
+    CHECK_EQUAL(pl_link_admit(&link, 0, PACKET_BYTES).fate, PL_FATE_QUEUE_DROPPED);
+    CHECK_EQUAL(pl_link_admit(&link, 0, 1).fate, PL_FATE_QUEUE_DROPPED);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, 500000), 3750); /* half a packet has left */
+    CHECK_EQUAL(pl_link_admit(&link, 500000, 750).fate, PL_FATE_DELIVERED);
+    CHECK_EQUAL(pl_link_admit(&link, 500000, 750).fate, PL_FATE_QUEUE_DROPPED);
+    CHECK_EQUAL(link.counters.queue_dropped_packets, 3);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, 4000000), 0);
+
+    struct pl_link small = link_of("rate_bits_per_s=12000000,queue_bytes=1000", 1, 0);
+    CHECK_EQUAL(pl_link_admit(&small, 0, PACKET_BYTES).fate, PL_FATE_QUEUE_DROPPED); /* never fits */
+}
+
+static void check_slowest_link_never_overflows(void)
+{
+    struct pl_link link = link_of("rate_bits_per_s=1", 1, 0);
+    uint64_t delivered = 0;
+    for (int i = 0; i < 100000; i++) {
+        struct pl_link_verdict verdict = pl_link_admit(&link, 0, 65535);
+        delivered += verdict.fate == PL_FATE_DELIVERED ? 1 : 0;
+        CHECK(verdict.due_ns >= 0);
+    }
+    CHECK_EQUAL(delivered, 1); /* the second would wait for six days */
+}
+
+static void check_loss_interval(const char *spec, double expected, double deviation)
+{
+    struct pl_link link = link_of(spec, 42, 0);
+    for (int i = 0; i < MANY; i++) {
+        (void)pl_link_admit(&link, i, PACKET_BYTES);
+    }
+    double share = (double)link.counters.lost_packets / MANY;
+    CHECK(fabs(share - expected) < 4.0 * deviation / sqrt(MANY));
+}
+
+static void check_bursts(void)
+{
+    /* Mean burst 1 / leave; each packet in the bad state is lost. */
+    struct pl_link link = link_of("ge_enter_ratio=0.01,ge_leave_ratio=0.25,ge_loss_ratio=1", 3, 0);
+    uint64_t bursts = 0;
+    bool before = false;
+    for (int i = 0; i < MANY; i++) {
+        bool lost = pl_link_admit(&link, i, PACKET_BYTES).fate == PL_FATE_LOST;
+        bursts += lost && !before ? 1 : 0;
+        before = lost;
+    }
+    double mean = (double)link.counters.lost_packets / (double)bursts;
+    CHECK(fabs(mean - 4.0) < 4.0 * 3.5 / sqrt((double)bursts)); /* geometric: deviation sqrt(0.75)/0.25 */
+}
+
+static void check_seed(void)
+{
+    struct pl_link one = link_of("loss_ratio=0.1", 9, 0);
+    /* The same draws although the queue drops and delays differ. */
+    struct pl_link same = link_of("loss_ratio=0.1,delay_ns=1000,jitter_ns=500", 9, 0);
+    struct pl_link other_seed = link_of("loss_ratio=0.1", 10, 0);
+    struct pl_link other_direction = link_of("loss_ratio=0.1", 9, 1);
+    int differ_seed = 0;
+    int differ_direction = 0;
+    for (int i = 0; i < 5000; i++) {
+        enum pl_link_fate fate = pl_link_admit(&one, i, PACKET_BYTES).fate;
+        CHECK_EQUAL(pl_link_admit(&same, i, PACKET_BYTES).fate, fate);
+        differ_seed += pl_link_admit(&other_seed, i, PACKET_BYTES).fate != fate;
+        differ_direction += pl_link_admit(&other_direction, i, PACKET_BYTES).fate != fate;
+    }
+    /* Independent losses differ in 2 * 0.1 * 0.9 of the packets. */
+    CHECK(differ_seed > 700 && differ_seed < 1100);
+    CHECK(differ_direction > 700 && differ_direction < 1100);
+}
+
+static void check_jitter_keeps_order(void)
+{
+    struct pl_link link = link_of("delay_ns=1000000,jitter_ns=5000000", 5, 0);
+    pl_ns before_ns = 0;
+    pl_ns greatest_ns = 0;
+    for (int i = 0; i < 10000; i++) {
+        pl_ns now_ns = (pl_ns)i * 100000;
+        pl_ns due_ns = pl_link_admit(&link, now_ns, PACKET_BYTES).due_ns;
+        CHECK(due_ns >= before_ns && due_ns >= now_ns + 1000000 && due_ns < now_ns + 6000000);
+        before_ns = due_ns;
+        greatest_ns = due_ns - now_ns > greatest_ns ? due_ns - now_ns : greatest_ns;
+    }
+    CHECK(greatest_ns > 5900000);
+}
+
+static void check_reordering_and_duplication(void)
+{
+    struct pl_link link =
+        link_of("delay_ns=1000,reorder_ratio=0.2,reorder_ns=777,duplicate_ratio=0.05", 6, 0);
+    int late = 0;
+    int twice = 0;
+    for (int i = 0; i < 10000; i++) {
+        struct pl_link_verdict verdict = pl_link_admit(&link, i, PACKET_BYTES);
+        CHECK(verdict.due_ns == i + 1000 || verdict.due_ns == i + 1777);
+        late += verdict.due_ns == i + 1777;
+        twice += verdict.duplicate;
+    }
+    CHECK(late > 1840 && late < 2160); /* 4 deviations of 40 */
+    CHECK(twice > 412 && twice < 588); /* 4 deviations of 22 */
+}
+
+static void check_change(void)
+{
+    struct pl_link link = link_of("rate_bits_per_s=12000000,queue_bytes=15000,delay_ns=1000000", 1, 0);
+    for (int i = 0; i < 10; i++) {
+        CHECK_EQUAL(pl_link_admit(&link, 0, PACKET_BYTES).fate, PL_FATE_DELIVERED);
+    }
+    struct pl_link_settings faster =
+        settings_of("rate_bits_per_s=120000000,queue_bytes=15000,delay_ns=1000000");
+    pl_link_change(&link, &faster, 0);
+    /* The backlog is what was accepted, whatever the rate is now, and it drains as was decided. */
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, 0), 15000);
+    CHECK_EQUAL(pl_link_admit(&link, 0, PACKET_BYTES).fate, PL_FATE_QUEUE_DROPPED);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, 5000000), 7500);
+    struct pl_link_verdict next = pl_link_admit(&link, 5000000, PACKET_BYTES);
+    CHECK_EQUAL(next.due_ns, 10000000 + 100000 + 1000000); /* behind the old ones, at the new rate */
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, 5000000), 9000);
+
+    struct pl_link_settings nearer = settings_of("");
+    pl_link_change(&link, &nearer, 6000000);
+    CHECK_EQUAL(pl_link_admit(&link, 6000000, PACKET_BYTES).due_ns, next.due_ns); /* never overtakes */
+    CHECK_EQUAL(pl_link_admit(&link, 90000000, PACKET_BYTES).due_ns, 90000000);
+}
+
+int main(void)
+{
+    check_parsing();
+    check_refusals();
+    check_delay_and_rate();
+    check_no_drift();
+    check_queue();
+    check_slowest_link_never_overflows();
+    check_loss_interval("loss_ratio=0.01", 0.01, sqrt(0.01 * 0.99));
+    check_loss_interval("loss_ratio=0.3", 0.3, sqrt(0.3 * 0.7));
+    /* p / (p + r), widened 2.6-fold by the bursts */
+    check_loss_interval("ge_enter_ratio=0.01,ge_leave_ratio=0.25,ge_loss_ratio=1", 0.01 / 0.26, 2.6 * 0.193);
+    check_bursts();
+    check_seed();
+    check_jitter_keeps_order();
+    check_reordering_and_duplication();
+    check_change();
+    CHECK_RETURN();
+}

@@ -1,0 +1,176 @@
+"""The emulator as a child process, and traffic through it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import statistics
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.lab.wires import ADDRESS_B, Namespace, Wires, address_tunnels, plug_cables
+from tests.require import require
+
+_ROOT = Path(__file__).resolve().parents[2]
+_WAIT_S = 20.0
+
+Record = dict[str, Any]
+
+
+def find_engine() -> str:
+    """The built engine; ``PATHLAB_TEST_ENGINE`` names another build of it, such as a sanitized one."""
+    path = Path(os.environ.get("PATHLAB_TEST_ENGINE", _ROOT / "native" / "build" / "pathlab-engine"))
+    require(path.is_file(), f"the native engine at {path} (make -C native engine)")
+    return str(path)
+
+
+class Emulator:
+    """One running ``pathlab-engine emulate``: commands go in, records come out. Waits are bounded."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self._records: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._records.put(json.loads(line))
+        self._records.put(None)
+
+    def expect(self, kind: str) -> Record:
+        """The next record, which must be of this type."""
+        record = self._records.get(timeout=_WAIT_S)
+        assert record is not None, f"the emulator ended before '{kind}': {self.read_errors()}"
+        assert record["type"] == kind, record
+        return record
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def hang_up(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def ask_counters(self) -> Record:
+        self.say("stats")
+        return self.expect("counters")
+
+    def stop(self) -> Record:
+        """End it as a controller does; its result."""
+        self.say("stop")
+        result = self.expect("result")
+        assert result["complete"] is True
+        assert self.wait() == 0
+        return result
+
+    def wait(self) -> int:
+        return self.process.wait(timeout=_WAIT_S)
+
+    def read_errors(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.read()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait(timeout=_WAIT_S)
+        self._reader.join(timeout=_WAIT_S)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+
+@contextlib.contextmanager
+def launch(runner: list[str]) -> Iterator[Emulator]:
+    """Start the emulator with this command line; killed at the end whatever happens."""
+    process = subprocess.Popen(
+        runner, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    emulator = Emulator(process)
+    try:
+        yield emulator
+    finally:
+        emulator.close()
+
+
+def build_command(wires: Wires, backend: str, options: Mapping[str, str]) -> list[str]:
+    """The emulator between the hosts, entering each namespace by its path."""
+    ends = (wires.a, wires.b) if backend == "tun" else (wires.middle, wires.middle)
+    names = ("wan0", "wan0") if backend == "tun" else ("ma", "mb")
+    flags = {
+        "backend": backend,
+        "namespace-a": ends[0].path,
+        "namespace-b": ends[1].path,
+        "interface-a": names[0],
+        "interface-b": names[1],
+        "control": "stdin",
+        **options,
+    }
+    command = [find_engine(), "emulate"]
+    for name, value in flags.items():
+        command += [f"--{name}", value]
+    # Entering the middle first gives an ordinary user the rights over the others.
+    return wires.middle.command(*command)
+
+
+@contextlib.contextmanager
+def emulate(wires: Wires, backend: str, **options: str) -> Iterator[Emulator]:
+    """A link between the hosts, carrying packets; ``mtu_bytes`` stands for ``--mtu-bytes`` and so on."""
+    if backend == "packet" and "ma" not in wires.middle.run("ip", "-o", "link"):
+        plug_cables(wires)
+    flags = {name.replace("_", "-"): value for name, value in options.items()}
+    with launch(build_command(wires, backend, flags)) as emulator:
+        hello = emulator.expect("hello")
+        assert hello["subcommand"] == "emulate"
+        assert emulator.expect("listening")["backend"] == backend
+        if backend == "tun":
+            address_tunnels(wires)
+        yield emulator
+
+
+def measure_rtt_ms(host: Namespace, *, count: int = 25) -> float:
+    """Median RTT to b by the system's ping, in milliseconds."""
+    text = host.run("ping", "-n", "-c", str(count), "-i", "0.02", "-W", "2", ADDRESS_B)
+    times = [float(line.split("time=")[1].split()[0]) for line in text.splitlines() if "time=" in line]
+    assert len(times) == count
+    return statistics.median(times)
+
+
+def carry_traffic(
+    wires: Wires, kind: str, sender: Mapping[str, object], receiver: Mapping[str, object]
+) -> tuple[Record, Record]:
+    """Send ``kind`` (tcp, udp) from a to b; what the sender and the receiver say."""
+    program = [sys.executable, "-I", str(Path(__file__).with_name("traffic.py"))]
+    with subprocess.Popen(
+        wires.b.command(*program, f"receive-{kind}", *(f"{key}={value}" for key, value in receiver.items())),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as listener:
+        assert listener.stdout is not None
+        try:
+            word, port = listener.stdout.readline().split()
+            assert word == "ready"
+            values = {"address": ADDRESS_B, "port": port, **sender}
+            done = subprocess.run(
+                wires.a.command(
+                    *program, f"send-{kind}", *(f"{key}={value}" for key, value in values.items())
+                ),
+                check=True,
+                stdout=subprocess.PIPE,
+                text=True,
+                timeout=2 * _WAIT_S,
+            )
+            heard, _ = listener.communicate(timeout=2 * _WAIT_S)
+        finally:
+            listener.kill()
+    return json.loads(done.stdout), json.loads(heard)

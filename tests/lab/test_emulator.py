@@ -1,0 +1,274 @@
+"""The link emulator between two real network stacks, in both of its back ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.lab.emulation import (
+    Emulator,
+    build_command,
+    carry_traffic,
+    emulate,
+    find_engine,
+    measure_rtt_ms,
+)
+from tests.lab.wires import Wires, open_wires, plug_cables
+from tests.require import require
+
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
+
+# IP header 20, TCP header 20, timestamps 12.
+GOODPUT_PER_RATE = 1448 / 1500
+
+
+@pytest.fixture
+def wires() -> Iterator[Wires]:
+    with open_wires() as opened:
+        yield opened
+
+
+@pytest.fixture(params=["packet", "tun"])
+def backend(request: pytest.FixtureRequest) -> str:
+    chosen = str(request.param)
+    if chosen == "tun":
+        require(os.access("/dev/net/tun", os.R_OK | os.W_OK), "access to /dev/net/tun")
+    return chosen
+
+
+def check_balance(counters: dict[str, Any]) -> None:
+    """Every packet that came in is accounted for, and the model alone decided about it."""
+    for direction in (counters["forward"], counters["reverse"]):
+        came = direction["arrived_packets"] + direction["duplicated_packets"]
+        went = sum(
+            direction[name]
+            for name in (
+                "queue_dropped_packets",
+                "lost_packets",
+                "overflow_dropped_packets",
+                "delivered_packets",
+                "write_errors",
+                "waiting_packets",
+            )
+        )
+        assert came == went, direction
+        assert direction["unsplit_packets"] == direction["unreadable_packets"] == 0, direction
+        assert direction["write_errors"] == direction["socket_dropped"] == 0, direction
+
+
+def test_rtt_is_twice_the_delay(wires: Wires, backend: str) -> None:
+    with emulate(wires, backend, forward="delay_ns=10000000", reverse="delay_ns=10000000") as emulator:
+        rtt_ms = measure_rtt_ms(wires.a)
+        result = emulator.stop()
+    assert 20.0 <= rtt_ms < 21.0
+    assert result["forward"]["arrived_packets"] == result["reverse"]["delivered_packets"] == 25
+    assert result["forward"]["delivered_bytes"] == 25 * 84  # IP 20, ICMP 8, payload 56
+    assert 0 <= result["late_ns"]["p50"] <= result["late_ns"]["p99"] <= result["late_ns"]["max"]
+    assert 0 < result["cpu_ns"] < result["elapsed_ns"]
+    check_balance(result)
+
+
+def test_tcp_fills_the_rate(wires: Wires, backend: str) -> None:
+    rate_bits_per_s = 40_000_000
+    link = f"rate_bits_per_s={rate_bits_per_s},delay_ns=5000000,queue_bytes=100000,slice_ns=50000"
+    with emulate(wires, backend, forward=link, reverse=link) as emulator:
+        _, heard = carry_traffic(wires, "tcp", {"seconds": 3.0}, {"warmup_s": 1.0, "steady_s": 1.8})
+        result = emulator.stop()
+    assert heard["steady_bits_per_s"] == pytest.approx(rate_bits_per_s * GOODPUT_PER_RATE, rel=0.03)
+    # Segments were counted, not the super-packets that the stack handed over.
+    forward = result["forward"]
+    assert forward["arrived_packets"] >= heard["bytes"] // 1448
+    assert forward["arrived_bytes"] / forward["arrived_packets"] <= 1500
+    assert forward["queue_dropped_packets"] > 0
+    assert forward["lost_packets"] == 0
+    check_balance(result)
+
+
+@pytest.mark.parametrize("slice_ns", [0, 200_000])
+def test_bytes_survive_a_bad_path(wires: Wires, backend: str, slice_ns: int) -> None:
+    bad = (
+        f"rate_bits_per_s=300000000,delay_ns=500000,loss_ratio=0.005,jitter_ns=100000,reorder_ratio=0.01,"
+        f"reorder_ns=1000000,duplicate_ratio=0.01,slice_ns={slice_ns}"
+    )
+    with emulate(wires, backend, forward=bad, reverse="delay_ns=500000") as emulator:
+        sent, heard = carry_traffic(wires, "tcp", {"size_bytes": 6 << 20}, {})
+        result = emulator.stop()
+    assert heard["bytes"] == sent["bytes"] == 6 << 20
+    assert heard["sha256"] == sent["sha256"]
+    assert result["forward"]["lost_packets"] > 0
+    assert result["forward"]["duplicated_packets"] > 0
+    check_balance(result)
+
+
+def _losses_of_a_run(wires: Wires, seed: int, loss_ratio: float, count: int) -> tuple[set[int], int]:
+    """The numbers of the datagrams that did not come, and the emulator's own count of them."""
+    link = f"delay_ns=1000000,loss_ratio={loss_ratio}"
+    with emulate(wires, "packet", forward=link, seed=str(seed)) as emulator:
+        _, heard = carry_traffic(wires, "udp", {"count": count, "payload_bytes": 60, "burst": 10}, {})
+        result = emulator.stop()
+    check_balance(result)
+    assert result["forward"]["arrived_packets"] == count
+    assert heard["numbers"] == sorted(heard["numbers"])
+    return set(range(count)) - set(heard["numbers"]), result["forward"]["lost_packets"]
+
+
+def test_the_seed_decides_the_losses(wires: Wires) -> None:
+    count, loss_ratio = 4000, 0.05
+    first, first_counted = _losses_of_a_run(wires, 7, loss_ratio, count)
+    again, _ = _losses_of_a_run(wires, 7, loss_ratio, count)
+    other, other_counted = _losses_of_a_run(wires, 8, loss_ratio, count)
+    assert first == again
+    assert first != other
+    for lost, counted in ((first, first_counted), (other, other_counted)):
+        assert len(lost) == counted
+        deviation = (count * loss_ratio * (1 - loss_ratio)) ** 0.5
+        assert abs(len(lost) - count * loss_ratio) < 4 * deviation
+
+
+def test_the_queue_drops_the_tail(wires: Wires, backend: str) -> None:
+    # Ten packets fit; 200 come within about a millisecond, while one leaves per 1.2 ms.
+    link = "rate_bits_per_s=10000000,queue_bytes=15000"
+    with emulate(wires, backend, forward=link) as emulator:
+        _, heard = carry_traffic(wires, "udp", {"count": 200, "payload_bytes": 1472, "burst": 200}, {})
+        result = emulator.stop()
+    forward = result["forward"]
+    assert forward["arrived_packets"] == 200
+    assert 10 <= forward["delivered_packets"] <= 20
+    assert forward["queue_dropped_packets"] == 200 - forward["delivered_packets"]
+    assert len(heard["numbers"]) == forward["delivered_packets"]
+    assert heard["numbers"][:10] == list(range(10))
+    check_balance(result)
+
+
+def test_the_buffers_are_bounded(wires: Wires) -> None:
+    # 3000 packets wait for half a second in room for some 300.
+    with emulate(wires, "packet", forward="delay_ns=500000000", buffer_bytes=str(1 << 20)) as emulator:
+        sender = {"count": 3000, "payload_bytes": 1400, "burst": 20}
+        _, heard = carry_traffic(wires, "udp", sender, {"quiet_s": 1.0})
+        result = emulator.stop()
+    forward = result["forward"]
+    assert forward["overflow_dropped_packets"] > 2000
+    assert len(heard["numbers"]) == forward["delivered_packets"] > 200
+    assert forward["arrived_packets"] == 3000
+    check_balance(result)
+
+
+def test_settings_change_while_it_runs(wires: Wires) -> None:
+    with emulate(wires, "packet", forward="delay_ns=5000000", reverse="delay_ns=5000000") as emulator:
+        before_ms = measure_rtt_ms(wires.a)
+        emulator.say("forward delay_ns=20000000,queue_bytes=90000")
+        settings = emulator.expect("settings")
+        after_ms = measure_rtt_ms(wires.a)
+        emulator.say("reverse delay_ns=soon")
+        refused = emulator.expect("refused")
+        emulator.say("faster")
+        unknown = emulator.expect("refused")
+        counters = emulator.ask_counters()
+        emulator.stop()
+    assert 10.0 <= before_ms < 11.0
+    assert 25.0 <= after_ms < 26.0
+    assert settings["forward"]["delay_ns"] == 20_000_000
+    assert settings["forward"]["queue_bytes"] == 90_000
+    assert settings["reverse"]["delay_ns"] == 5_000_000
+    assert "delay_ns" in refused["text"]
+    assert "soon" in refused["text"]
+    assert "forward SPEC" in unknown["text"]
+    assert counters["forward"]["delivered_packets"] == 50
+    assert "complete" not in counters
+
+
+def _end_by_signal(emulator: Emulator) -> None:
+    emulator.process.send_signal(signal.SIGTERM)
+
+
+def _end_by_hanging_up(emulator: Emulator) -> None:
+    emulator.hang_up()
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [(_end_by_signal, "ended by a signal"), (_end_by_hanging_up, "the controller is gone")],
+)
+def test_an_early_end_gives_the_result(wires: Wires, end: Any, reason: str) -> None:
+    with emulate(wires, "packet", forward="delay_ns=1000000") as emulator:
+        measure_rtt_ms(wires.a, count=3)
+        end(emulator)
+        result = emulator.expect("result")
+        assert emulator.wait() == 5
+    assert result["complete"] is False
+    assert result["reason"] == reason
+    assert result["forward"]["delivered_packets"] == 3
+
+
+def test_an_interface_that_vanishes_ends_it(wires: Wires, backend: str) -> None:
+    with emulate(wires, backend) as emulator:
+        measure_rtt_ms(wires.a, count=3)
+        wires.a.run("ip", "link", "delete", "wan0")
+        result = emulator.expect("result")
+        error = emulator.expect("error")
+        assert emulator.wait() == 5
+        told = emulator.read_errors()
+    name = "wan0" if backend == "tun" else "ma"
+    assert result["complete"] is False
+    assert f"'{name}'" in error["text"]
+    assert told == f"pathlab-engine emulate: {error['text']}\n"
+    assert result["forward"]["delivered_packets"] == 3
+
+
+def _refusal_of(command: list[str]) -> tuple[int, str]:
+    """Exit status and the one line on standard error."""
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=10
+    )
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (["--interface-a", "x", "--interface-b", "y", "--forward", "delay_ns=3ms"], "--forward: delay_ns"),
+        (["--interface-a", "x", "--interface-b", "y", "--reverse", "speed=1"], "'speed'"),
+        (["--interface-a", "x", "--interface-b", "y", "--backend", "netem"], "--backend"),
+        (["--interface-a", "x", "--interface-b", "x"], "--interface-b"),
+        (["--interface-a", "x"], "--interface-b"),
+        (["--interface-a", "a/b", "--interface-b", "y"], "'a/b'"),
+    ],
+)
+def test_wrong_usage_is_named(flags: list[str], named: str) -> None:
+    status, told = _refusal_of([find_engine(), "emulate", *flags])
+    assert status == 2
+    assert named in told
+
+
+def test_missing_things_are_named(wires: Wires) -> None:
+    status, told = _refusal_of(build_command(wires, "packet", {"interface-b": "nowhere9"}))
+    assert (status, "'ma'" in told) == (3, True)
+    plug_cables(wires)
+    status, told = _refusal_of(build_command(wires, "packet", {"interface-b": "nowhere9"}))
+    assert (status, "'nowhere9'" in told) == (3, True)
+    wires.middle.run("ip", "link", "set", "dev", "mb", "down")
+    status, told = _refusal_of(build_command(wires, "packet", {}))
+    assert (status, "'mb' is down" in told) == (3, True)
+    status, told = _refusal_of(build_command(wires, "packet", {"namespace-a": "/proc/self/status"}))
+    assert (status, "'/proc/self/status'" in told) == (3, True)
+
+
+@pytest.mark.parametrize(("kind", "right"), [("packet", "net_raw"), ("tun", "net_admin")])
+def test_missing_permission_is_named(wires: Wires, kind: str, right: str) -> None:
+    plug_cables(wires)
+    options = {"namespace-a": "", "namespace-b": "", "interface-a": "ma", "interface-b": "mb"}
+    if kind == "tun":
+        require(os.access("/dev/net/tun", os.R_OK | os.W_OK), "access to /dev/net/tun")
+        options["interface-a"] = "new0"
+    command = build_command(wires, kind, options)
+    engine_at = command.index(find_engine())
+    unprivileged = ["setpriv", "--bounding-set", f"-{right}", "--inh-caps", f"-{right}"]
+    status, told = _refusal_of([*command[:engine_at], *unprivileged, *command[engine_at:]])
+    assert status == 3
+    assert f"CAP_{right.upper()}" in told
