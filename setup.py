@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -57,7 +56,7 @@ def build_engine() -> Path:
 
 
 class BuildWithEngine(build_py):
-    """build_py that also builds the engine, and packs it. An editable install uses the one in native/build."""
+    """build_py that also builds and packs the engine; an editable install uses the one in native/build."""
 
     def run(self) -> None:
         super().run()
@@ -72,13 +71,10 @@ class BuildWithEngine(build_py):
         return [*super().get_outputs(include_bytecode), *own]
 
 
-if sys.version_info < (3, 11):
-    raise SystemExit("PathLab's controller needs Python 3.11 or newer.")
-
 setup(
     name="pathlab",
     version=version(),
-    description="Network path throughput analyzer: how many streams, what window, at what cost, and what limits",
+    description="Network path throughput analyzer: how many streams, what window, at what cost, what limits",
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
@@ -88,7 +84,7 @@ setup(
     package_dir=LINKED,
     package_data={
         "pathlab": ["py.typed"],
-        "pathlab.campaigns": ["*.toml", "*.md"],
+        "pathlab.campaigns": ["*.toml", "*.md", "*.json"],
         "pathlab.report": ["templates/*"],
     },
     install_requires=[
@@ -100,7 +96,7 @@ setup(
         "pandas>=2.2",
         "paramiko>=3.5",
         "pyarrow>=17",
-        "pydantic>=2.9",
+        "pydantic>=2.11",
         "rich>=13.9",
         "scapy>=2.6",
         "scipy>=1.14",

@@ -54,6 +54,12 @@ class HostError(PathlabError):
         self.reason = message
 
 
+class TrialError(PathlabError):
+    """The one trial that was asked for failed; the message is its recorded reason. Exit status 3."""
+
+    exit_status = 3
+
+
 class ProtocolError(PathlabError):
     """Two parts of PathLab that do not understand each other; names both versions. Exit status 3."""
 

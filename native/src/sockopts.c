@@ -49,7 +49,7 @@ static bool set_congestion(int fd, const char *name, struct pl_error *error)
                      listed);
     } else if (cause == ENOENT) {
         read_line("/proc/sys/net/ipv4/tcp_available_congestion_control", listed, sizeof listed);
-        pl_error_set(error, PL_SETUP, "congestion", cause,
+        pl_error_set(error, PL_SETUP, "congestion", 0,
                      "--congestion %.15s is unknown to this kernel (tcp_available_congestion_control: %s)",
                      name, listed);
     } else {

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.text import Text
 
@@ -49,11 +50,14 @@ class TimeLeft(ProgressColumn):
 
 
 class LiveView:
-    """Shows events of one run. Call it with each event; use it as a context manager."""
+    """Shows events of one run. Call it with each event; use it as a context manager.
 
-    def __init__(self, console: Console, *, quiet: bool = False) -> None:
-        self._console = console
+    ``bar_only`` leaves out the lines on the plan and on each trial.
+    """
+
+    def __init__(self, console: Console, *, quiet: bool = False, bar_only: bool = False) -> None:
         self._quiet = quiet
+        self._bar_only = bar_only
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=30),
@@ -84,7 +88,7 @@ class LiveView:
     def __call__(self, event: Event) -> None:
         """Show one event."""
         if isinstance(event, Notice):
-            self._say(f"[yellow]note[/]  {event.text}")
+            self._say_always(f"[yellow]note[/]  {escape(event.text)}")
         elif isinstance(event, CampaignStarted):
             self._start(event)
         elif isinstance(event, TrialStarted):
@@ -95,6 +99,10 @@ class LiveView:
             self._end_trial(event)
 
     def _say(self, text: str) -> None:
+        if not self._bar_only:
+            self._say_always(text)
+
+    def _say_always(self, text: str) -> None:
         if not self._quiet:
             self._bar.console.print(text, highlight=False, soft_wrap=True)
 
@@ -102,8 +110,8 @@ class LiveView:
         self._rows, self._number, self._total_ns = event.rows, event.done, event.estimate_ns
         went_before = f", {event.done} done before" if event.done else ""
         self._say(
-            f"Campaign [bold]{event.name}[/]: {event.rows} trials{went_before}, "
-            f"about {format_time(event.estimate_ns)} to go. Results: {event.folder}"
+            f"Campaign [bold]{escape(event.name)}[/]: {event.rows} trials{went_before}, "
+            f"about {format_time(event.estimate_ns)} to go. Results: {escape(str(event.folder))}"
         )
         ends_at = time.monotonic() + event.estimate_ns / 1e9
         self._task = self._bar.add_task(
@@ -129,4 +137,4 @@ class LiveView:
         self._row_ns = 0
         self._update(rate="")
         style = "" if event.record.status == "complete" else "[red]"
-        self._say(f"[dim]{self._number:>3}/{self._rows}[/]  {style}{describe_trial(event.record)}")
+        self._say(f"[dim]{self._number:>3}/{self._rows}[/]  {style}{escape(describe_trial(event.record))}")

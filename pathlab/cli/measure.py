@@ -13,9 +13,10 @@ from rich.console import Console
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import LOCAL, Campaign
 from pathlab.cli.live import LiveView
-from pathlab.errors import HostError, PartialCampaign
+from pathlab.errors import HostError, PartialCampaign, TrialError
 from pathlab.report.text import render_trial
 from pathlab.runner.campaign import CampaignSource, run_campaign
+from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 
 
@@ -49,12 +50,15 @@ def command(hosts: tuple[str, ...], as_json: bool, out: Path | None, **settings:
     console = Console(stderr=as_json, highlight=False)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = out or Path(scratch) / "measure"
-        with LiveView(console, quiet=as_json) as view:
+        with LiveView(console, quiet=as_json, bar_only=True) as view:
             outcome = run_campaign(CampaignSource(campaign=campaign, text=""), folder, view)
-        _show(folder, as_json, console)
-    if outcome.complete < outcome.rows:
-        reason = "ended by a signal" if outcome.interrupted else "failed"
-        raise PartialCampaign(f"the trial {reason}", hint="the reason stands above")
+        record = _show(folder, as_json, console)
+    if outcome.interrupted:
+        raise PartialCampaign("the trial was ended by a signal", hint="what it measured until then is above")
+    if record.status != "complete":
+        raise TrialError(
+            record.failure or "the trial failed", hint="pathlab doctor shows what this host can do"
+        )
 
 
 def _campaign(source: str, destination: str, settings: dict[str, Any]) -> Campaign:
@@ -85,11 +89,13 @@ def _campaign(source: str, destination: str, settings: dict[str, Any]) -> Campai
     return build_campaign(data, label="measure")
 
 
-def _show(folder: Path, as_json: bool, console: Console) -> None:
+def _show(folder: Path, as_json: bool, console: Console) -> TrialRecord:
+    """Print the trial, unless it failed before anything was measured."""
     with Results.open(folder) as results:
-        trials = results.trials()
-        trial_id = int(trials["trial_id"].iloc[-1])
+        trial_id = int(results.trials()["trial_id"].iloc[-1])
+        record = results.record(trial_id)
         if as_json:
             click.echo(json.dumps(results.export_record(trial_id), indent=2))
-        else:
-            render_trial(results.records()[-1], results, trial_id, console)
+        elif record.status == "complete" or record.received_total_bytes is not None:
+            render_trial(record, results, trial_id, console)
+        return record

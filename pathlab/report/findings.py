@@ -238,6 +238,13 @@ def _state_truth(summary: PathSummary, best: Cell) -> list[Finding]:
         f"differs from that by {_percent(rate / truth.goodput_bits_per_s - 1)}."
     )
     said.append(_say("lab-rate", Weight.NOTE, text, summary))
+    if over := [cell for cell in summary.measured if dict(cell.flags).get("over-line-rate")]:
+        text = (
+            f"Trials with {_enumerate(over)} counted more than the link carries. After a loss, what waits "
+            "behind the hole is counted when the hole is filled, so a short window can hold bytes that "
+            "arrived before it: these rates are too high."
+        )
+        said.append(_say("over-line-rate", Weight.NOTE, text, summary))
     idle = [c.unloaded_median_ns.median for c in summary.measured if c.unloaded_median_ns.median is not None]
     if idle and truth.base_rtt_ns > 0:
         apart = max(abs(value - truth.base_rtt_ns) for value in idle)

@@ -1,4 +1,4 @@
-"""The result for a terminal: the table of a campaign, its findings, and a single trial. Fits 100 columns."""
+"""The result for a terminal: the table of a campaign, its findings, and a single trial. Fits 80 columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.analysis.loss import Loss, probe_loss
-from pathlab.report.findings import Finding, Weight
+from pathlab.report.findings import Finding, Weight, short_name
 from pathlab.report.source import ResultsSource, window_is_short
 from pathlab.report.streams import read_probes, summarise_streams
 from pathlab.report.summary import Cell, PathSummary, Spread, Summary, rise_ns
@@ -19,6 +19,7 @@ from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio,
 
 MARKS = {Weight.ANSWER: ("•", "bold"), Weight.NOTE: ("•", ""), Weight.WARNING: ("!", "bold yellow")}
 AUTOTUNED = "auto"
+WIDE_COLUMNS = 100  # from here on there is room for the rates' extremes
 STANDING_FLAGS = ("lab", "loopback-fallback")  # true of the whole run, so said once and not in each row
 
 
@@ -26,7 +27,11 @@ def render_summary(summary: Summary, findings: tuple[Finding, ...], console: Con
     """Print the result table of each path and then the findings."""
     for path in summary.paths:
         console.print()
-        console.print(_path_table(path))
+        wide = console.width >= WIDE_COLUMNS
+        console.print(_path_table(path, wide=wide))
+        for cell in () if wide else path.cells:
+            if marks := list_marks(cell):
+                console.print(Text(f"{short_name(cell)}: {marks}", style="yellow"))
     if summary.paths:
         console.print(
             "Medians over the complete trials (n) of a cell. Windows: asked for; granted by the sender's and "
@@ -99,7 +104,7 @@ def list_marks(cell: Cell) -> str:
     return ", ".join(marks)
 
 
-def _path_table(path: PathSummary) -> Table:
+def _path_table(path: PathSummary, *, wide: bool) -> Table:
     table = Table(
         title=str(path.path),
         title_justify="left",
@@ -108,9 +113,9 @@ def _path_table(path: PathSummary) -> Table:
         padding=(0, 1, 0, 0),
     )
     mixed = len({cell.congestion for cell in path.cells}) > 1
-    marked = any(list_marks(cell) for cell in path.cells)
+    marked = wide and any(list_marks(cell) for cell in path.cells)
     headings = ["Str.", "Asked", "Granted", "Effective", "Throughput", "Mbit/s", "dRTT", "Loss", "Retr.", "n"]
-    for heading in headings:
+    for heading in headings if wide else [name for name in headings if name != "Mbit/s"]:
         table.add_column(heading, justify="right", no_wrap=True)
     if mixed:
         table.add_column("Congestion")
@@ -124,7 +129,7 @@ def _path_table(path: PathSummary) -> Table:
             format_granted(cell.window_granted_sender_bytes, cell.window_granted_receiver_bytes),
             format_bytes(cell.window_effective_bytes.median),
             format_rate(cell.throughput_bits_per_s.median),
-            format_range(cell.throughput_bits_per_s),
+            *([format_range(cell.throughput_bits_per_s)] if wide else []),
             format_time(cell.rise_mean_ns.median),
             format_loss_ratio(cell.loaded_loss),
             NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",

@@ -349,5 +349,5 @@ def test_import_is_light() -> None:
     root = Path(pathlab.__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout == "[] open\n"
-    with pytest.raises(AttributeError, match="no attribute 'opne'"):
-        _ = pathlab.opne
+    with pytest.raises(AttributeError, match="no attribute 'results'"):
+        _ = pathlab.results
