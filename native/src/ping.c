@@ -185,7 +185,10 @@ static void write_probe(struct ping *ping, const struct pl_probe *probe)
     pl_json_string(j, "type", "probe");
     pl_json_u64(j, "sequence", probe->sequence);
     pl_json_i64(j, "intended_ns", probe->intended_ns);
-    pl_json_i64(j, "sent_ns", probe->sent_ns);
+    if (probe->failed)
+        pl_json_null(j, "sent_ns");
+    else
+        pl_json_i64(j, "sent_ns", probe->sent_ns);
     if (probe->answered)
         pl_json_i64(j, "rtt_ns", probe->rtt_ns);
     else
@@ -204,7 +207,7 @@ static void write_result(struct ping *ping)
     pl_json_bool(j, "complete", ping->reason == NULL);
     pl_json_string(j, "reason", ping->reason);
     pl_json_string(j, "method", pl_method_name(ping->socket.method));
-    pl_json_u64(j, "sent", ping->next);
+    pl_json_u64(j, "sent", ping->next - ping->send_errors);
     pl_json_u64(j, "received", ping->received);
     pl_json_u64(j, "duplicates", ping->duplicates);
     pl_json_u64(j, "late", ping->late);
@@ -227,21 +230,33 @@ static pl_ns intended_ns(const struct ping *ping)
     return ping->sending ? (pl_ns)ping->next * ping->interval_ns : INT64_MAX;
 }
 
-static void send_probe(struct ping *ping)
+/* What the first send says of the way and of this user's rights concerns every probe. */
+static bool is_setup_failure(int cause)
 {
-    struct pl_probe displaced;
+    return cause == ENETUNREACH || cause == EHOSTUNREACH || cause == EADDRNOTAVAIL || cause == EPERM ||
+           cause == EACCES || cause == EMSGSIZE;
+}
+
+static void send_probe(struct ping *ping, struct pl_error *error)
+{
     struct pl_probe probe = {
         .sequence = ping->next, .intended_ns = intended_ns(ping), .stamp_key = UINT64_MAX};
     probe.sent_realtime_ns = pl_realtime_ns();
     probe.sent_ns = pl_now_ns() - ping->start_ns;
     uint64_t key = ping->socket.sends;
-    if (pl_probe_socket_send(&ping->socket, ping->next) == 0)
+    int cause = pl_probe_socket_send(&ping->socket, ping->next);
+    if (cause == 0) {
         probe.stamp_key = key;
-    else
-        ping->send_errors++; /* it is lost, in its own time */
+    } else if (ping->next == 0 && is_setup_failure(cause)) {
+        pl_error_set(error, PL_SETUP, "send", cause, "cannot probe %.64s with %lld bytes", ping->address,
+                     (long long)ping->payload_bytes);
+        return;
+    } else {
+        probe.failed = true;
+        ping->send_errors++;
+    }
     pl_lateness_add(&ping->send_lateness, probe.sent_ns - probe.intended_ns);
-    if (pl_probe_ledger_enter(ping->ledger, &probe, &displaced))
-        write_probe(ping, &displaced);
+    pl_probe_ledger_enter(ping->ledger, &probe);
     ping->next++;
     ping->sending = ping->count == 0 || ping->next < (uint64_t)ping->count;
 }
@@ -283,25 +298,24 @@ static void take_command(struct ping *ping, enum pl_command command)
         ping->reason = pl_command_reason(command);
 }
 
-static void probe_all(struct ping *ping)
+static void probe_all(struct ping *ping, struct pl_error *error)
 {
     struct pl_probe lost;
     struct pl_wait wait = {.fds = {ping->socket.fd, -1}};
-    while (ping->written && ping->reason == NULL) {
+    while (ping->written && ping->reason == NULL && error->status == PL_OK) {
         pl_ns expiry_ns = pl_probe_ledger_deadline_ns(ping->ledger);
-        pl_ns due_ns = intended_ns(ping);
+        pl_ns due_ns = pl_probe_ledger_has_room(ping->ledger) ? intended_ns(ping) : INT64_MAX;
         pl_ns next_ns = due_ns < expiry_ns ? due_ns : expiry_ns;
         if (next_ns == INT64_MAX)
-            return; /* all sent, none under way */
-        wait.deadline_ns = ping->start_ns + next_ns;
-        if (pl_now_ns() < wait.deadline_ns)
-            take_command(ping, pl_events_wait(ping->events, &wait));
+            return;                                  /* all sent, none under way */
+        wait.deadline_ns = ping->start_ns + next_ns; /* one that has passed returns at once */
+        take_command(ping, pl_events_wait(ping->events, &wait));
         hear_answers(ping);
         pl_ns now_ns = pl_now_ns() - ping->start_ns;
         while (pl_probe_ledger_give_up(ping->ledger, now_ns, &lost))
             write_probe(ping, &lost);
-        if (intended_ns(ping) <= now_ns)
-            send_probe(ping);
+        if (intended_ns(ping) <= now_ns && pl_probe_ledger_has_room(ping->ledger))
+            send_probe(ping, error);
     }
     /* Ended early: what is under way is neither answered nor lost, and said so by the result alone. */
 }
@@ -317,7 +331,9 @@ static int run(struct ping *ping, struct pl_error *error)
     ping->sending = ping->written = true;
     ping->start_ns = pl_now_ns();
     write_start(ping);
-    probe_all(ping);
+    probe_all(ping, error);
+    if (error->status != PL_OK)
+        return pl_error_report(error, "ping");
     write_result(ping);
     if (!ping->written)
         return PL_RESOURCES;

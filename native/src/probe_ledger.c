@@ -28,6 +28,13 @@ struct pl_probe_ledger *pl_probe_ledger_create(pl_ns interval_ns, pl_ns timeout_
     uint64_t capacity = 64;
     while (capacity < needed && capacity < CAPACITY_MAX)
         capacity *= 2;
+    if (needed > capacity) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--timeout-ns is too long for --interval-ns: at most %llu probes may be under way",
+                     (unsigned long long)CAPACITY_MAX);
+        free(ledger);
+        return NULL;
+    }
     if (ledger != NULL)
         ledger->probes = calloc(capacity, sizeof *ledger->probes);
     if (ledger == NULL || ledger->probes == NULL) {
@@ -49,22 +56,20 @@ void pl_probe_ledger_free(struct pl_probe_ledger *ledger)
     free(ledger);
 }
 
-bool pl_probe_ledger_enter(struct pl_probe_ledger *ledger, const struct pl_probe *probe,
-                           struct pl_probe *displaced)
+bool pl_probe_ledger_has_room(const struct pl_probe_ledger *ledger)
+{
+    return !ledger->probes[ledger->next & (ledger->capacity - 1)].open;
+}
+
+void pl_probe_ledger_enter(struct pl_probe_ledger *ledger, const struct pl_probe *probe)
 {
     struct pl_probe *place = place_of(ledger, probe->sequence);
-    bool taken = place->open;
-    if (taken)
-        *displaced = *place;
     *place = *probe;
     place->open = true;
     place->answered = false;
     ledger->next = probe->sequence + 1;
-    if (ledger->next - ledger->oldest > ledger->capacity)
-        ledger->oldest = ledger->next - ledger->capacity;
     if (ledger->next - ledger->stamped > ledger->capacity)
         ledger->stamped = ledger->next - ledger->capacity;
-    return taken;
 }
 
 void pl_probe_ledger_stamp(struct pl_probe_ledger *ledger, uint64_t stamp_key, pl_ns kernel_sent_ns)
@@ -73,7 +78,8 @@ void pl_probe_ledger_stamp(struct pl_probe_ledger *ledger, uint64_t stamp_key, p
     for (uint64_t s = ledger->stamped; s < ledger->next; s++) {
         struct pl_probe *probe = place_of(ledger, s);
         if (probe->stamp_key == stamp_key) {
-            probe->kernel_sent_ns = kernel_sent_ns;
+            if (kernel_sent_ns >= probe->sent_realtime_ns)
+                probe->kernel_sent_ns = kernel_sent_ns;
             ledger->stamped = s + 1;
             return;
         }
@@ -109,6 +115,8 @@ enum pl_verdict pl_probe_ledger_answer(struct pl_probe_ledger *ledger, uint64_t 
     if (!place->open)
         return PL_LATE;
     time_round_trip(place, arrival);
+    if (place->rtt_ns > ledger->timeout_ns)
+        return PL_LATE;
     place->open = false;
     place->answered = true;
     *probe = *place;

@@ -22,6 +22,7 @@ struct pl_probe {
     uint64_t stamp_key;     /* number of the successful send, by which the kernel names it */
     pl_ns rtt_ns;           /* once answered */
     enum pl_stamps stamps;  /* what rtt_ns was taken from */
+    bool failed;            /* the kernel did not take it: never sent */
     bool open;              /* neither answered nor given up */
     bool answered;
 };
@@ -34,17 +35,21 @@ struct pl_arrival {
 
 struct pl_probe_ledger;
 
-/* Room for every probe that can be under way within the time-out. NULL with `error` set. */
+/* Room for every probe that can be under way within the time-out. NULL with `error` set: no memory, or
+ * (usage) more of them than 2^20. */
 struct pl_probe_ledger *pl_probe_ledger_create(pl_ns interval_ns, pl_ns timeout_ns, struct pl_error *error);
 void pl_probe_ledger_free(struct pl_probe_ledger *ledger);
 
-/* Enters the next probe, which must have the next sequence number. When its place is still taken by one
- * under way, that one is given up first and returned through `displaced` (true). */
-bool pl_probe_ledger_enter(struct pl_probe_ledger *ledger, const struct pl_probe *probe,
-                           struct pl_probe *displaced);
-/* The kernel's transmit stamp of the send with that key; unknown keys are ignored. */
+/* Whether the next probe can be entered: its place is not taken by one still under way. It can be after the
+ * oldest one is answered or given up. */
+bool pl_probe_ledger_has_room(const struct pl_probe_ledger *ledger);
+/* Enters the next probe, which must have the next sequence number (0 first) and room. */
+void pl_probe_ledger_enter(struct pl_probe_ledger *ledger, const struct pl_probe *probe);
+/* The kernel's transmit stamp of the send with that key; an unknown key is ignored, and so is a stamp from
+ * before the send. */
 void pl_probe_ledger_stamp(struct pl_probe_ledger *ledger, uint64_t stamp_key, pl_ns kernel_sent_ns);
-/* An answer to `sequence`. PL_ANSWERED fills `probe`. */
+/* An answer to `sequence`. PL_ANSWERED fills `probe`. One whose round trip took longer than the time-out is
+ * PL_LATE even if the probe was not given up yet. */
 enum pl_verdict pl_probe_ledger_answer(struct pl_probe_ledger *ledger, uint64_t sequence,
                                        const struct pl_arrival *arrival, struct pl_probe *probe);
 /* The oldest probe whose time is over at `now_ns`, given up by this call; false when there is none. */

@@ -16,6 +16,7 @@
 
 #define COOKIE_BYTES 16 /* cookie and sequence */
 #define READS_PER_TURN 256
+#define RECEIVE_ROOM_BYTES (8 << 20)
 
 static const char *const method_names[PL_METHODS] = {"icmp-datagram", "icmp-raw", "udp"};
 
@@ -90,14 +91,21 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
     }
     if (method == PL_ICMP_RAW)
         filter_replies(probing);
-    probing->stamped = ask_for_stamps(probing);
+    probing->stamped = probing->keyed = ask_for_stamps(probing);
+    /* Room for the answers of a second in which this process was not run; the kernel gives what it may. */
+    const int room = RECEIVE_ROOM_BYTES;
+    if (setsockopt(probing->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) != 0)
+        (void)setsockopt(probing->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     if (settings->from.length != 0 &&
         bind(probing->fd, (const struct sockaddr *)&settings->from.storage, settings->from.length) != 0) {
-        pl_error_set(error, PL_SETUP, "bind", errno, "cannot probe from the address of --bind");
+        pl_error_set(error, PL_SETUP, "bind", errno, "cannot probe from that --bind address");
         return false;
     }
     if (connect(probing->fd, (const struct sockaddr *)&settings->to.storage, settings->to.length) != 0) {
-        pl_error_set(error, PL_SETUP, "connect", errno, "no way to the address to probe");
+        int cause = errno;
+        char text[PL_ADDRESS_TEXT_BYTES];
+        pl_address_text(&settings->to, text);
+        pl_error_set(error, PL_SETUP, "connect", cause, "no way to %s", text);
         return false;
     }
     return true;
@@ -130,9 +138,11 @@ int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence)
             return 0;
         }
         /* A connected socket reports the ICMP error of an earlier probe once, instead of sending. */
-        if (errno != ECONNREFUSED && errno != EINTR)
+        if (errno != ECONNREFUSED && errno != EHOSTUNREACH && errno != ENETUNREACH && errno != EINTR)
             break;
     }
+    /* Whether the kernel counted this send is not certain, so its keys can no longer be trusted. */
+    probing->keyed = false;
     return errno;
 }
 
@@ -172,7 +182,7 @@ bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, 
             return false;
         *key = UINT64_MAX;
         *kernel_sent_ns = read_stamp(&message, key);
-        if (*key != UINT64_MAX && *kernel_sent_ns != 0) {
+        if (probing->keyed && *key != UINT64_MAX && *kernel_sent_ns != 0) {
             /* The kernel's key has 32 bits; ours is the nearest number below the sends made. */
             uint64_t newest = probing->sends - 1;
             *key = newest - (uint32_t)((uint32_t)newest - (uint32_t)*key);

@@ -27,6 +27,7 @@ struct pl_probe_socket {
     enum pl_method method;
     bool v6;
     bool stamped; /* the kernel stamps what goes out and what comes in */
+    bool keyed;   /* its transmit stamps can be told apart */
     uint16_t identifier;
     uint64_t cookie;
     uint64_t sends; /* that succeeded: the kernel's key of the next one */

@@ -139,7 +139,8 @@ def _flow(steady: Record | None) -> dict[str, Any]:
 
 
 def _probes(records: Sequence[Record]) -> list[Record]:
-    return [record for record in records if record.get("type") == "probe"]
+    """The probes that were sent; one that the kernel did not take says nothing of the path."""
+    return [record for record in records if record.get("type") == "probe" and record["sent_ns"] is not None]
 
 
 def _offset_ns(start: Record | None, base: Record | None) -> int | None:
