@@ -93,9 +93,9 @@ class Run:
             assert self._read(deadline), f"ended before {pattern!r} was seen:\n{self._seen}"
         return self._seen
 
-    def read_to_end(self) -> tuple[int, str]:
+    def read_to_end(self, timeout_s: float = 2 * WAIT_S) -> tuple[int, str]:
         """Exit status and everything that was on the screen."""
-        deadline = time.monotonic() + 2 * WAIT_S
+        deadline = time.monotonic() + timeout_s
         while self._read(deadline):
             pass
         return self.process.wait(WAIT_S), self._seen

@@ -1,0 +1,101 @@
+"""The quickstart as a newcomer meets it, and its numbers against the lab's truth."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pathlab
+from tests.integration.running import ROOT, running
+from tests.require import require, require_namespaces
+
+pytestmark = [pytest.mark.slow, pytest.mark.engine, pytest.mark.netns]
+
+RATE_BITS_PER_S = 40e6 * 1448 / 1500
+BASE_RTT_NS = 40e6
+ORDINARY_UID = 65534
+
+
+def check_against_truth(folder: Path) -> None:
+    """Saturated cells within 3 % of the line, idle RTT within 1 ms, one small window within 10 % of W / RTT."""
+    with pathlab.open(folder) as results:
+        records = results.records(status="complete")
+    assert len(records) == 16
+    assert {record.congestion_sender for record in records} == {"cubic"}
+    assert {record.window_granted_sender_bytes for record in records} == {131072, 524288}
+    rates: dict[tuple[int, int], list[float]] = {}
+    for record in records:
+        assert record.window_asked_bytes is not None
+        assert record.throughput_bits_per_s is not None
+        cell = (record.streams, record.window_asked_bytes)
+        rates.setdefault(cell, []).append(record.throughput_bits_per_s)
+        assert record.unloaded_rtt_median_ns == pytest.approx(BASE_RTT_NS, abs=1e6)
+    medians = {cell: statistics.median(values) for cell, values in rates.items()}
+    product = RATE_BITS_PER_S * BASE_RTT_NS / 8e9
+    full = [rate for (streams, window), rate in medians.items() if streams * window > 1.2 * product]
+    assert full == pytest.approx([RATE_BITS_PER_S] * 6, rel=0.03)
+    assert medians[1, 65536] == pytest.approx(65536 * 8e9 / BASE_RTT_NS, rel=0.10)
+
+
+def test_the_numbers_agree_with_the_lab(tmp_path: Path) -> None:
+    require_namespaces()
+    with running(["run", "quickstart", "--out", "out"], tmp_path) as run:
+        run.read_until(r"trial 1/16 .* \d+(\.\d+)? [kM]bit/s .* left")
+        status, screen = run.read_to_end(timeout_s=240)
+    assert status == 0, screen
+    assert screen.splitlines()[-1].strip().endswith("out/report.html")
+    assert "The highest throughput was" in screen
+    check_against_truth(tmp_path / "out")
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """An empty home that an ordinary user may enter; pytest's own folders are closed to others."""
+    folder = Path(tempfile.mkdtemp(prefix="pathlab-newcomer-", dir="/var/tmp"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_two_commands_from_a_fresh_clone_as_an_ordinary_user(home: Path) -> None:
+    require_namespaces()
+    python = "/usr/bin/python3"
+    require(
+        Path(python).exists() and shutil.which("git") and shutil.which("setpriv"), "python3, git and setpriv"
+    )
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(home / "clone")], check=True)
+    prefix = []
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "-R", f"{ORDINARY_UID}:{ORDINARY_UID}", str(home)], check=True)
+        prefix = ["setpriv", f"--reuid={ORDINARY_UID}", f"--regid={ORDINARY_UID}", "--clear-groups"]
+    passed_on = {
+        key: value for key, value in os.environ.items() if key.upper().startswith(("PIP_", "SSL_", "HTTP"))
+    }
+    done = subprocess.run(
+        [*prefix, "make", "-s", "quickstart", f"PYTHON={python}"],
+        cwd=home / "clone",
+        env={"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", **passed_on},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = home / "clone" / done.stdout.splitlines()[-1]
+    assert re.fullmatch(r"report\.html", report.name)
+    page = report.read_text(encoding="utf-8")
+    assert page.count("<svg") > 4
+    assert not re.search(r'(src|href)="https?://', page)
+    if os.geteuid() == 0:
+        assert "user-namespace" in page
+    check_against_truth(report.parent)
