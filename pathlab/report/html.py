@@ -20,7 +20,7 @@ from pathlab.errors import StoreError
 from pathlab.report import captions, figures
 from pathlab.report.findings import Finding, Weight, findings, short_name
 from pathlab.report.limits import RISE_RATIO, WINDOW_HIGH_RATIO, WINDOW_LOW_RATIO
-from pathlab.report.source import ResultsSource, StoredTrial, read_trials
+from pathlab.report.source import ResultsSource, StoredTrial, format_utc, read_trials
 from pathlab.report.summary import Cell, PathSummary, Summary, summarise
 from pathlab.report.tables import (
     TextTable,
@@ -129,6 +129,7 @@ def render_report(results: ResultsSource) -> str:
     environment.filters["tie"] = tie_units
     return environment.get_template("report.html").render(
         campaign=campaign,
+        created=format_utc(campaign.created_utc),
         summary=summary,
         warnings=[finding for finding in said if finding.weight is Weight.WARNING],
         general=[f for f in said if f.path is None and f.weight is not Weight.WARNING],
@@ -235,7 +236,10 @@ def _state_run(
     ]
     if complete:
         facts += [
-            ("First and last trial", f"{complete[0].started_utc} to {complete[-1].started_utc} (start, UTC)"),
+            (
+                "First and last trial",
+                f"started {format_utc(complete[0].started_utc)} and {format_utc(complete[-1].started_utc)}",
+            ),
             ("Steady window", _alike(complete, lambda r: format_time(r.duration_ns))),
             ("Warm-up before it", _alike(complete, lambda r: format_time(r.warmup_ns))),
             ("Record interval", _alike(complete, lambda r: format_time(r.interval_ns))),

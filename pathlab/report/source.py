@@ -60,6 +60,11 @@ def build_record(row: dict[Any, Any]) -> TrialRecord:
     )
 
 
+def format_utc(stored: str) -> str:
+    """A stored time, such as ``2026-11-21T05:03:05.334+00:00``, to the second as people write it."""
+    return f"{stored[:19].replace('T', ' ')} UTC"
+
+
 def read_series(results: ResultsSource, trial_id: int, kind: str) -> pd.DataFrame | None:
     """A series of a trial, or ``None`` when it was not recorded or is empty."""
     if kind not in results.series_kinds(trial_id):

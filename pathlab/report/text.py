@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pathlab.analysis.loss import Loss, probe_loss
 from pathlab.report.findings import Finding, Weight, short_name
-from pathlab.report.source import ResultsSource, window_is_short
+from pathlab.report.source import ResultsSource, format_utc, window_is_short
 from pathlab.report.streams import read_probes, summarise_streams
 from pathlab.report.summary import Cell, PathSummary, Spread, Summary, rise_ns
 from pathlab.store.records import TrialRecord
@@ -54,7 +54,7 @@ def render_trial(record: TrialRecord, results: ResultsSource | None, trial_id: i
     """Print one trial; without ``results`` its streams and RTT percentiles are left out."""
     console.print()
     console.print(f"[bold]{escape(record.path_source)} → {escape(record.path_destination)}[/bold]", end="")
-    console.print(f"  {record.started_utc}", style="dim", markup=False)
+    console.print(f"  {format_utc(record.started_utc)}", style="dim", markup=False)
     if record.status != "complete":
         stage = f" ({record.failed_stage})" if record.failed_stage else ""
         console.print(

@@ -25,7 +25,7 @@ ORDINARY_UID = 65534
 
 
 def check_against_truth(folder: Path) -> None:
-    """Saturated cells within 3 % of the line, idle RTT within 1 ms, one small window within 10 % of W / RTT."""
+    """Full cells within 3 % of the line, idle RTT within 1 ms, one small window within 10 % of W / RTT."""
     with pathlab.open(folder) as results:
         records = results.records(status="complete")
     assert len(records) == 16

@@ -1,0 +1,245 @@
+/* Flags: values and their bounds, and that every refusal names the flag. Those of a flow as well. */
+#include "check.h"
+#include "clock.h"
+#include "flow.h"
+#include "options.h"
+
+#define MAX_ARGUMENTS 16
+#define TOKEN "00112233445566778899aabbccddeeff"
+
+struct values {
+    int64_t number;
+    double ratio;
+    const char *text;
+};
+
+static enum pl_options_outcome parse(struct values *values, struct pl_error *error, int argc, char **argv)
+{
+    const struct pl_option table[] = {
+        {.name = "number",
+         .kind = PL_OPTION_INT64,
+         .target = &values->number,
+         .minimum = -5,
+         .maximum = 10,
+         .help = "a number",
+         .required = true},
+        {.name = "ratio",
+         .kind = PL_OPTION_DOUBLE,
+         .target = &values->ratio,
+         .low = 0,
+         .high = 1,
+         .help = "a ratio"},
+        {.name = "text", .kind = PL_OPTION_STRING, .target = &values->text, .help = "a text"},
+    };
+    const struct pl_options options = {
+        .subcommand = "try", .about = "Tries.", .table = table, .count = sizeof table / sizeof table[0]};
+    return pl_options_parse(&options, argc, argv, error);
+}
+
+/* Splits at spaces, in place, and puts a program name first. */
+static int split(char *line, char *argv[MAX_ARGUMENTS])
+{
+    int argc = 1;
+    argv[0] = "try";
+    for (char *word = strtok(line, " "); word != NULL && argc < MAX_ARGUMENTS; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    return argc;
+}
+
+static void check_accepted(void)
+{
+    struct values values = {.number = 1, .ratio = 0.5, .text = "default"};
+    struct pl_error error = {0};
+    char *argv[MAX_ARGUMENTS];
+    char line[] = "--ratio 1e-3 --number -5";
+    int argc = split(line, argv);
+    CHECK_EQUAL(parse(&values, &error, argc, argv), PL_OPTIONS_OK);
+    CHECK_EQUAL(values.number, -5);
+    CHECK(values.ratio == 1e-3);
+    CHECK_TEXT(values.text, "default"); /* what is not given stays */
+    CHECK_EQUAL(error.status, PL_OK);
+
+    /* The last of two wins; a value may look like a flag. */
+    char again[] = "--number 3 --text --ratio --number 10";
+    argc = split(again, argv);
+    CHECK_EQUAL(parse(&values, &error, argc, argv), PL_OPTIONS_OK);
+    CHECK_EQUAL(values.number, 10);
+    CHECK_TEXT(values.text, "--ratio");
+}
+
+static void check_refused(void)
+{
+    static const struct {
+        const char *line, *text;
+    } cases[] = {
+        {"--number 1 --speed 1", "unknown flag '--speed'; see pathlab-engine try --help"},
+        {"--number 1 number 1", "unknown flag 'number'; see pathlab-engine try --help"},
+        {"--number 1 -text 1", "unknown flag '-text'; see pathlab-engine try --help"},
+        {"--number 1 --", "unknown flag '--'; see pathlab-engine try --help"},
+        {"--number=1", "unknown flag '--number=1'; see pathlab-engine try --help"},
+        {"--num 1", "unknown flag '--num'; see pathlab-engine try --help"},
+        {"--number", "--number needs a value"},
+        {"--number 1 --text", "--text needs a value"},
+        {"--number 11", "--number: '11' is not an integer from -5 to 10"},
+        {"--number -6", "--number: '-6' is not an integer from -5 to 10"},
+        {"--number 1s", "--number: '1s' is not an integer from -5 to 10"},
+        {"--number 99999999999999999999", "--number: '99999999999999999999' is not an integer from -5 to 10"},
+        {"--number 1 --ratio 1.01", "--ratio: '1.01' is not a number from 0 to 1"},
+        {"--number 1 --ratio nan", "--ratio: 'nan' is not a number from 0 to 1"},
+        {"--text x", "--number is missing; see pathlab-engine try --help"},
+        {"", "--number is missing; see pathlab-engine try --help"},
+        /* As a value it does not count as given. */
+        {"--text --number", "--number is missing; see pathlab-engine try --help"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct values values = {.text = "default"};
+        struct pl_error error = {0};
+        char line[64];
+        char *argv[MAX_ARGUMENTS];
+        (void)snprintf(line, sizeof line, "%s", cases[i].line);
+        int argc = split(line, argv);
+        CHECK_EQUAL(parse(&values, &error, argc, argv), PL_OPTIONS_WRONG);
+        CHECK_TEXT(error.text, cases[i].text);
+        CHECK_TEXT(error.stage, "options");
+        CHECK_EQUAL(error.status, PL_USAGE);
+        CHECK_EQUAL(error.errno_value, 0);
+    }
+}
+
+static void check_integers(void)
+{
+    int64_t value = 77;
+    CHECK(pl_parse_int64("9223372036854775807", INT64_MIN, INT64_MAX, &value));
+    CHECK_EQUAL(value, INT64_MAX);
+    CHECK(pl_parse_int64("-9223372036854775808", INT64_MIN, INT64_MAX, &value));
+    CHECK_EQUAL(value, INT64_MIN);
+    CHECK(pl_parse_int64("+007", 0, 7, &value));
+    CHECK_EQUAL(value, 7);
+    static const char *const wrong[] = {"",   "-",   "+",    "--1", "1 ",  " 1",
+                                        "1.", "1e3", "0x10", "١",   "1,0", "9223372036854775808"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        value = 77;
+        CHECK(!pl_parse_int64(wrong[i], INT64_MIN, INT64_MAX, &value));
+        CHECK_EQUAL(value, 77);
+    }
+}
+
+static void check_doubles(void)
+{
+    double value = 77;
+    CHECK(pl_parse_double("0", 0, 1, &value) && value == 0);
+    CHECK(pl_parse_double("1", 0, 1, &value) && value == 1);
+    CHECK(pl_parse_double(".25", 0, 1, &value) && value == 0.25);
+    CHECK(pl_parse_double("25E-2", 0, 1, &value) && value == 0.25);
+    static const char *const wrong[] = {"", ".", "-", "e", "1e", "inf", "nan", "0x1p-1", "1 ", " 1", "1,5"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        value = 77;
+        CHECK(!pl_parse_double(wrong[i], -10, 10, &value));
+        CHECK(value == 77);
+    }
+    CHECK(!pl_parse_double("1e999", -10, 10, &value));
+}
+
+static enum pl_options_outcome parse_flow(struct pl_flow *flow, bool sending, const char *line,
+                                          struct pl_error *error)
+{
+    /* The flow borrows from these, as it does from main()'s argv. */
+    static char kept[256];
+    static char *argv[MAX_ARGUMENTS];
+    (void)snprintf(kept, sizeof kept, "%s", line);
+    *error = (struct pl_error){0};
+    int argc = split(kept, argv);
+    return pl_flow_parse(flow, sending, argc, argv, error);
+}
+
+static void check_flow_defaults(void)
+{
+    struct pl_flow flow;
+    struct pl_error error;
+    CHECK_EQUAL(parse_flow(&flow, false, "--token " TOKEN, &error), PL_OPTIONS_OK);
+    CHECK_TEXT(flow.bind, "0.0.0.0");
+    CHECK_EQUAL(flow.port, 0);
+    CHECK_EQUAL(flow.streams, 1);
+    CHECK_EQUAL(flow.workers, 1); /* never more than streams */
+    CHECK_EQUAL(flow.window_bytes, 0);
+    CHECK_EQUAL(flow.chunk_bytes, 131072);
+    CHECK_EQUAL(flow.interval_ns, 100 * PL_NS_PER_MS);
+    CHECK_EQUAL(flow.greet_timeout_ns, 10 * PL_NS_PER_S);
+    CHECK_EQUAL(flow.drain_timeout_ns, 10 * PL_NS_PER_S);
+    CHECK_EQUAL(flow.max_bytes, 0);
+    CHECK_EQUAL(flow.token[1], 0x11);
+    CHECK_EQUAL(flow.token[15], 0xFF);
+}
+
+/* A write of a sender takes at most a quarter of the window asked, and is never empty. */
+static void check_write_bytes(void)
+{
+    static const struct {
+        const char *flags;
+        int64_t write_bytes;
+    } cases[] = {
+        {"", 131072},
+        {"--window-bytes 65536", 16384},
+        {"--window-bytes 8388608", 131072},
+        {"--window-bytes 3", 1},
+        {"--window-bytes 65536 --write-bytes 50000", 50000}, /* asked for is asked for */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pl_flow flow;
+        struct pl_error error;
+        char line[200];
+        (void)snprintf(line, sizeof line, "--address ::1 --port 9 --token " TOKEN " %s", cases[i].flags);
+        CHECK_EQUAL(parse_flow(&flow, true, line, &error), PL_OPTIONS_OK);
+        CHECK_EQUAL(flow.chunk_bytes, cases[i].write_bytes);
+    }
+}
+
+static void check_flow_refusals(void)
+{
+    static const struct {
+        bool sending;
+        const char *line, *flag;
+    } cases[] = {
+        {false, "--streams 0 --token " TOKEN, "--streams:"},
+        {false, "--streams 4097 --token " TOKEN, "--streams:"},
+        {false, "--interval-ns 9999999 --token " TOKEN, "--interval-ns:"},
+        {false, "--interval-ns 10000000001 --token " TOKEN, "--interval-ns:"},
+        {false, "--port 65536 --token " TOKEN, "--port:"},
+        {false, "--token 0011", "--token must be 32 hexadecimal digits"},
+        {false, "--streams 2", "--token is missing"},
+        {true, "--address ::1 --token " TOKEN, "--port is missing"},
+        {true, "--address ::1 --port 0 --token " TOKEN, "--port:"},
+        {true, "--port 9 --token " TOKEN, "--address is missing"},
+        {true, "--read-bytes 1", "unknown flag '--read-bytes'"},   /* the receiver's */
+        {false, "--write-bytes 1", "unknown flag '--write-bytes'"} /* the sender's */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pl_flow flow;
+        struct pl_error error;
+        CHECK_EQUAL(parse_flow(&flow, cases[i].sending, cases[i].line, &error), PL_OPTIONS_WRONG);
+        CHECK_EQUAL(error.status, PL_USAGE);
+        CHECK_EQUAL(strncmp(error.text, cases[i].flag, strlen(cases[i].flag)), 0);
+    }
+}
+
+/* A secret that is wrong is not repeated. */
+static void check_token_is_kept(void)
+{
+    struct pl_flow flow;
+    struct pl_error error;
+    CHECK_EQUAL(parse_flow(&flow, false, "--token beefbeefbeef", &error), PL_OPTIONS_WRONG);
+    CHECK(strstr(error.text, "beef") == NULL);
+}
+
+int main(void)
+{
+    check_accepted();
+    check_refused();
+    check_integers();
+    check_doubles();
+    check_flow_defaults();
+    check_write_bytes();
+    check_flow_refusals();
+    check_token_is_kept();
+    CHECK_RETURN();
+}
