@@ -11,6 +11,7 @@ import click
 
 from pathlab import __version__
 from pathlab.errors import CampaignError, PathlabError
+from pathlab.runner.interruption import Interrupted
 
 #: Subcommand to its line in the help. Its module, ``pathlab.cli.NAME``, is imported only when it is used.
 SUBCOMMANDS = {
@@ -94,7 +95,7 @@ def main(arguments: list[str] | None = None) -> None:
             traceback.print_exc()
         print_error(error)
         sys.exit(error.exit_status)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Interrupted):
         click.echo("pathlab: interrupted", err=True)
         sys.exit(INTERRUPTED_STATUS)
     except BrokenPipeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -50,10 +51,11 @@ def command(campaign: str, out: Path | None, new: bool, overrides: tuple[str, ..
         report = write_report(results, folder / REPORT_NAME)
     console.print("\nReport:")
     click.echo(str(report))
-    _refuse_partial(outcome, campaign)
+    words = ["pathlab", "run", campaign, "--out", str(folder)]
+    _refuse_partial(outcome, shlex.join([*words, *(f"--set={override}" for override in overrides)]))
 
 
-def _refuse_partial(outcome: RunOutcome, campaign: str) -> None:
+def _refuse_partial(outcome: RunOutcome, again: str) -> None:
     """Exit 4 when rows are missing; what was measured is stored and reported all the same."""
     missing = outcome.rows - outcome.complete
     if not missing:
@@ -62,5 +64,5 @@ def _refuse_partial(outcome: RunOutcome, campaign: str) -> None:
     raise PartialCampaign(
         f"{outcome.complete} of {outcome.rows} trials are complete ({reason}); "
         f"all that was measured is kept in {outcome.folder}",
-        hint=f"continue with: pathlab run {campaign} --out {outcome.folder}",
+        hint=f"continue with: {again}",
     )

@@ -54,6 +54,8 @@ class Lab:
                 place = LinkPlace(number=number, node_paths=ends, backend=self.backend, seed=seed)
                 self._links.append(EmulatedLink(self.namespaces, link, place, self._engine))
                 self._links[-1].start()
+            if len(self.topology.links) > 1:
+                self._add_routes()
         except BaseException:
             self.close()
             raise
@@ -89,11 +91,12 @@ class Lab:
         set_sysctl(host, "net.ipv4.tcp_rmem", f"4096 131072 {min(receive, 1 << 30)}")
         set_sysctl(host, "net.ipv4.tcp_wmem", f"4096 16384 {min(send, 1 << 30)}")
 
-    def check(self) -> None:
-        """Raise HostError when the lab no longer carries packets."""
-        for link in self._links:
-            if not link.is_alive():
-                link.counters()
+    def _add_routes(self) -> None:
+        """Make every host forward, and tell it the way to the links that it is not on."""
+        for host in self.topology.hosts:
+            self.namespaces.set_sysctl(host, "net.ipv4.ip_forward", "1")
+            for network, next_hop in self.topology.routes(host):
+                self.namespaces.run(host, "ip", "route", "add", network, "via", next_hop)
 
     def counters(self) -> list[dict[str, Any]]:
         """The emulators' counters, one per link in the topology's order."""

@@ -38,23 +38,59 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """Hosts joined by point-to-point links."""
+    """Hosts joined by point-to-point links; a host with several forwards between them."""
 
     hosts: tuple[str, ...]
     links: tuple[Link, ...]
     seed: int = 1
 
-    def link_between(self, host: str, peer: str) -> tuple[int, Link]:
-        """Number and link that join two hosts. Raises KeyError when no link does."""
-        for number, link in enumerate(self.links):
-            if set(link.between) == {host, peer}:
-                return number, link
-        raise KeyError(f"no link joins '{host}' and '{peer}'")
+    def chain(self, host: str, peer: str) -> tuple[int, ...]:
+        """Numbers of the links from one host to another, the fewest there are; earlier links before later.
+
+        Raises KeyError when no chain of links joins the two.
+        """
+        chains: dict[str, tuple[int, ...]] = {host: ()}
+        waiting = [host]
+        for here in waiting:  # grows while it is walked: breadth first
+            for number, link in enumerate(self.links):
+                if here in link.between:
+                    there = link.between[1 - link.between.index(here)]
+                    if there not in chains:
+                        chains[there] = (*chains[here], number)
+                        waiting.append(there)
+        if peer not in chains or peer == host:
+            raise KeyError(f"no chain of links joins '{host}' and '{peer}'")
+        return chains[peer]
 
     def address(self, host: str, peer: str) -> str:
-        """Address of ``host`` on its link to ``peer``."""
-        number, link = self.link_between(host, peer)
-        return link_address(number, link.between.index(host))
+        """Address of ``host`` on its first link towards ``peer``."""
+        number = self.chain(host, peer)[0]
+        return link_address(number, self.links[number].between.index(host))
+
+    def bottleneck(self, host: str, peer: str) -> tuple[int | None, int]:
+        """The lowest rate (None: no link has one) and the smallest MTU of the links between two hosts."""
+        links = [self.links[number] for number in self.chain(host, peer)]
+        rates = [link.rate_bits_per_s for link in links if link.rate_bits_per_s is not None]
+        return min(rates, default=None), min(link.mtu_bytes for link in links)
+
+    def routes(self, host: str) -> list[tuple[str, str]]:
+        """The networks that ``host`` has no link to, each with the address of the next hop towards it."""
+        found = []
+        for number, link in enumerate(self.links):
+            if host in link.between:
+                continue
+            chains = [self.chain(host, end) for end in link.between if self._joined(host, end)]
+            if chains:
+                first = min(chains, key=len)[0]
+                beyond = 1 - self.links[first].between.index(host)
+                found.append((link_network(number), link_address(first, beyond)))
+        return found
+
+    def _joined(self, host: str, peer: str) -> bool:
+        try:
+            return bool(self.chain(host, peer))
+        except KeyError:
+            return False
 
     def as_facts(self) -> list[dict[str, Any]]:
         """The links' truth as JSON-able values, as stored with the results."""
@@ -64,6 +100,11 @@ class Topology:
 def link_address(number: int, end: int) -> str:
     """IPv4 address of an end (0 or 1) of link ``number``; each link has a /30 of its own."""
     return str(ADDRESS_RANGE.network_address + 4 * number + 1 + end)
+
+
+def link_network(number: int) -> str:
+    """The /30 of link ``number``."""
+    return f"{ADDRESS_RANGE.network_address + 4 * number}/30"
 
 
 def link_mac(number: int, end: int) -> str:

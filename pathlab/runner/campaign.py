@@ -107,7 +107,6 @@ class _Run:
         self._results = results
         self._emit = emit
         self._rows = {row.row: row for row in plan_rows(campaign)}
-        self._paths = {(path.source, path.destination): path for path in campaign.paths}
         self._same_failures = 0
         self._last_failure = ""
         self.failed = 0
@@ -152,7 +151,7 @@ class _Run:
             )
         )
         started = datetime.datetime.now(datetime.UTC)
-        link = self._environment.link_of(spec.path)
+        rate_bits_per_s, mtu_bytes = self._environment.line_of(spec.path)
         status, stage, reason, data = self._measure(spec)
         outcome = Outcome(
             status=status,
@@ -160,8 +159,8 @@ class _Run:
             started=started,
             stage=stage,
             reason=reason,
-            lab_rate_bits_per_s=link.rate_bits_per_s if link else None,
-            lab_mtu_bytes=link.mtu_bytes if link else None,
+            lab_rate_bits_per_s=rate_bits_per_s,
+            lab_mtu_bytes=mtu_bytes,
             standing_flags=self._environment.standing_flags,
         )
         with interruption.shield():  # a signal now must not cost the trial just measured
@@ -177,7 +176,8 @@ class _Run:
             self._environment.lab_counters()
             source = self._environment.session(spec.path.source)
             destination = self._environment.session(spec.path.destination)
-            trial = Trial(spec, source, destination)
+            method = self._environment.probe_method(spec.path)
+            trial = Trial(spec, source, destination, probe_method=method)
             data = trial.data
             trial.run(
                 lambda rate, elapsed_ns: self._emit(
@@ -202,12 +202,11 @@ class _Run:
         self._last_failure = failure
 
     def _spec(self, row: PlanRow) -> TrialSpec:
-        campaign, environment = self._campaign, self._environment
-        path = environment.trial_path(self._paths[row.path_source, row.path_destination])
+        campaign = self._campaign
         return TrialSpec(
             row=row.row,
             cycle=row.cycle,
-            path=path,
+            path=self._environment.trial_path(row),
             streams=row.streams,
             window_bytes=row.window_bytes,
             congestion=row.congestion,
@@ -215,7 +214,6 @@ class _Run:
             duration_ns=campaign.trial.duration_ns,
             interval_ns=campaign.trial.interval_ns,
             drain_ns=campaign.trial.drain_ns,
-            probe_method=environment.probe_method(path),
             probe_interval_ns=campaign.probes.interval_ns,
             probe_payload_bytes=campaign.probes.payload_bytes,
             probe_timeout_ns=campaign.probes.timeout_ns,

@@ -11,7 +11,8 @@ import datetime
 from types import TracebackType
 from typing import Any, Self
 
-from pathlab.campaign.model import LOCAL, Campaign, MeasuredPath
+from pathlab.campaign.model import LOCAL, Campaign
+from pathlab.campaign.order import PlanRow
 from pathlab.errors import HostError, PathlabError
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, Topology
@@ -102,11 +103,11 @@ class Environment:
             return (LAB_FLAG,)
         return (FALLBACK_FLAG,) if self.facts["fallback"] else ()
 
-    def link_of(self, path: TrialPath) -> Link | None:
-        """The lab's link under a path, when there is a lab."""
-        if self._lab is None or self._topology is None:
-            return None
-        return self._topology.link_between(path.source, path.destination)[1]
+    def line_of(self, path: TrialPath) -> tuple[int | None, int | None]:
+        """Rate in bit/s and MTU in bytes of the narrowest link under a path; None where there is no lab."""
+        if self._lab is None or self._topology is None or path.source not in self._topology.hosts:
+            return None, None
+        return self._topology.bottleneck(path.source, path.destination)
 
     def session(self, host: str) -> Session:
         """The open session with a host; a lost one is opened anew. Raises HostError, ProtocolError."""
@@ -129,15 +130,19 @@ class Environment:
             "unknown host", host=host, stage="connect", hint=f"known: {', '.join(self._campaign.host_names)}"
         )
 
-    def trial_path(self, path: MeasuredPath) -> TrialPath:
-        """A campaign's path with the addresses that its traffic will use."""
-        source, destination = path.source_address, path.destination_address
-        if self._lab is not None and self._topology is not None and path.source in self._lab.topology.hosts:
-            source = source or self._topology.address(path.source, path.destination)
-            destination = destination or self._topology.address(path.destination, path.source)
+    def trial_path(self, row: PlanRow) -> TrialPath:
+        """The path of a row with the addresses that its traffic will use."""
+        source, destination = row.source_address, row.destination_address
+        if (
+            self._lab is not None
+            and self._topology is not None
+            and row.path_source in self._lab.topology.hosts
+        ):
+            source = source or self._topology.address(row.path_source, row.path_destination)
+            destination = destination or self._topology.address(row.path_destination, row.path_source)
         return TrialPath(
-            source=path.source,
-            destination=path.destination,
+            source=row.path_source,
+            destination=row.path_destination,
             source_address=source or LOOPBACK,
             destination_address=destination or LOOPBACK,
         )

@@ -46,7 +46,6 @@ class TrialSpec:
     duration_ns: int
     interval_ns: int
     drain_ns: int
-    probe_method: str  # icmp | udp
     probe_interval_ns: int
     probe_payload_bytes: int
     probe_timeout_ns: int
@@ -76,10 +75,16 @@ def first(records: list[dict[str, Any]], record_type: str) -> dict[str, Any] | N
 
 
 class Trial:
-    """One run of a :class:`TrialSpec` between two sessions; :attr:`data` is valid whenever it ends."""
+    """One run of a :class:`TrialSpec` between two sessions; :attr:`data` is valid whenever it ends.
 
-    def __init__(self, spec: TrialSpec, source: Session, destination: Session) -> None:
+    ``probe_method`` is ``icmp`` or ``udp`` (to an echo at the destination).
+    """
+
+    def __init__(
+        self, spec: TrialSpec, source: Session, destination: Session, *, probe_method: str = "icmp"
+    ) -> None:
         self.spec = spec
+        self._probe_method = probe_method
         self.data = TrialData()
         self._source = source
         self._destination = destination
@@ -184,7 +189,7 @@ class Trial:
             "payload-bytes": spec.probe_payload_bytes,
             "timeout-ns": spec.probe_timeout_ns,
         }
-        if spec.probe_method == "udp":
+        if self._probe_method == "udp":
             options |= {"method": "udp", "port": self._echo_port(seconds), "token": self._token}
         return self._start(self._source, "ping", options, seconds)
 

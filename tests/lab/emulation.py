@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import queue
 import statistics
 import subprocess
@@ -15,19 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.lab.wires import ADDRESS_B, Namespace, Wires, address_tunnels, plug_cables
-from tests.require import require
+from tests.require import require_engine
 
-_ROOT = Path(__file__).resolve().parents[2]
 _WAIT_S = 20.0
 
 Record = dict[str, Any]
-
-
-def find_engine() -> str:
-    """The built engine; ``PATHLAB_TEST_ENGINE`` names another build of it, such as a sanitized one."""
-    path = Path(os.environ.get("PATHLAB_TEST_ENGINE", _ROOT / "native" / "build" / "pathlab-engine"))
-    require(path.is_file(), f"the native engine at {path} (make -C native engine)")
-    return str(path)
 
 
 class Emulator:
@@ -116,7 +107,7 @@ def build_command(wires: Wires, backend: str, options: Mapping[str, str]) -> lis
         "control": "stdin",
         **options,
     }
-    command = [find_engine(), "emulate"]
+    command = [require_engine(), "emulate"]
     for name, value in flags.items():
         command += [f"--{name}", value]
     # Entering the middle first gives an ordinary user the rights over the others.

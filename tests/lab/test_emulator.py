@@ -15,11 +15,10 @@ from tests.lab.emulation import (
     build_command,
     carry_traffic,
     emulate,
-    find_engine,
     measure_rtt_ms,
 )
 from tests.lab.wires import Wires, open_wires, plug_cables
-from tests.require import require
+from tests.require import require, require_engine
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
@@ -241,7 +240,7 @@ def _refusal_of(command: list[str]) -> tuple[int, str]:
     ],
 )
 def test_wrong_usage_is_named(flags: list[str], named: str) -> None:
-    status, told = _refusal_of([find_engine(), "emulate", *flags])
+    status, told = _refusal_of([require_engine(), "emulate", *flags])
     assert status == 2
     assert named in told
 
@@ -267,7 +266,7 @@ def test_missing_permission_is_named(wires: Wires, kind: str, right: str) -> Non
         require(os.access("/dev/net/tun", os.R_OK | os.W_OK), "access to /dev/net/tun")
         options["interface-a"] = "new0"
     command = build_command(wires, kind, options)
-    engine_at = command.index(find_engine())
+    engine_at = command.index(require_engine())
     unprivileged = ["setpriv", "--bounding-set", f"-{right}", "--inh-caps", f"-{right}"]
     status, told = _refusal_of([*command[:engine_at], *unprivileged, *command[engine_at:]])
     assert status == 3

@@ -30,8 +30,28 @@ def test_address_of_a_host_depends_on_its_end() -> None:
     topology = Topology(hosts=("a", "b"), links=(LINK,))
     assert topology.address("a", "b") == "198.18.0.1"
     assert topology.address("b", "a") == "198.18.0.2"
-    with pytest.raises(KeyError, match="no link joins 'a' and 'c'"):
+    with pytest.raises(KeyError, match="no chain of links joins 'a' and 'c'"):
         topology.address("a", "c")
+
+
+def test_a_chain_is_routed_hop_by_hop() -> None:
+    ends = [("a", "b"), ("b", "c"), ("c", "d"), ("x", "y")]
+    rates = [100, 20, None, 5]
+    links = tuple(
+        Link(between=between, rate_bits_per_s=rate, delay_ns=0, queue_bytes=None, mtu_bytes=1500 - number)
+        for number, (between, rate) in enumerate(zip(ends, rates, strict=True))
+    )
+    topology = Topology(hosts=("a", "b", "c", "d", "x", "y"), links=links)
+    assert topology.chain("a", "d") == (0, 1, 2)
+    assert topology.chain("d", "a") == (2, 1, 0)
+    assert topology.address("d", "a") == "198.18.0.10"
+    assert topology.bottleneck("a", "d") == (20, 1498)
+    assert topology.bottleneck("c", "d") == (None, 1498)
+    assert topology.routes("a") == [("198.18.0.4/30", "198.18.0.2"), ("198.18.0.8/30", "198.18.0.2")]
+    assert topology.routes("b") == [("198.18.0.8/30", "198.18.0.6")]
+    assert topology.routes("x") == []
+    with pytest.raises(KeyError, match="no chain of links joins 'a' and 'x'"):
+        topology.chain("a", "x")
 
 
 def test_the_spec_states_the_truth_in_the_engines_units() -> None:

@@ -1,0 +1,123 @@
+"""A lab as a whole: its links' truth is what probes and traffic meet, with either back end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.errors import HostError
+from pathlab.lab.lab import Lab
+from pathlab.lab.links import BACKENDS
+from pathlab.lab.topology import Link, Topology
+from pathlab.remote.engine import find_engine
+from tests.require import require, require_namespaces
+
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
+
+PAIR = Topology(
+    hosts=("a", "b"),
+    links=(Link(between=("a", "b"), rate_bits_per_s=40_000_000, delay_ns=20_000_000, queue_bytes=250_000),),
+)
+
+
+def make_lab(topology: Topology, backend: str = "auto") -> Lab:
+    require_namespaces()
+    if backend == "tun":
+        require(os.access("/dev/net/tun", os.R_OK | os.W_OK), "an accessible /dev/net/tun")
+    try:
+        return Lab(topology, engine=find_engine(), backend=backend)
+    except HostError as error:
+        require(False, str(error))
+        raise
+
+
+def ping(lab: Lab, host: str, peer: str, count: int = 20) -> dict[str, Any]:
+    """RTTs in ns and the result of our own probes between two hosts of a lab."""
+    options = {
+        "address": lab.topology.address(peer, host),
+        "count": count,
+        "interval-ns": 10_000_000,
+        "timeout-ns": 2_000_000_000,
+    }
+    flags = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    lines = lab.namespaces.run(host, str(find_engine()), "ping", *flags).splitlines()
+    records = [json.loads(line) for line in lines]
+    rtts = sorted(r["rtt_ns"] for r in records if r["type"] == "probe" and r["rtt_ns"] is not None)
+    return {"rtts_ns": rtts, **records[-1]}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_idle_link_has_its_round_trip(backend: str) -> None:
+    with make_lab(PAIR, backend) as lab:
+        for host, peer in (("a", "b"), ("b", "a")):
+            measured = ping(lab, host, peer)
+            assert measured["received"] == 20
+            assert measured["rtts_ns"][10] == pytest.approx(40e6, abs=1e6)
+            assert measured["rtts_ns"][0] >= 40e6
+        (counters,) = lab.counters()
+        assert counters["forward"]["arrived_packets"] >= 40
+        assert counters["forward"]["write_errors"] == counters["reverse"]["write_errors"] == 0
+        described = lab.describe()
+        assert described["backend"] == backend
+        assert described["links"][0]["rate_bits_per_s"] == 40_000_000
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_chain_of_links_adds_up(backend: str) -> None:
+    links = tuple(
+        Link(between=ends, rate_bits_per_s=10**8, delay_ns=delay_ns, queue_bytes=100_000)
+        for ends, delay_ns in ((("a", "b"), 2_000_000), (("b", "c"), 5_000_000), (("c", "d"), 1_000_000))
+    )
+    with make_lab(Topology(hosts=("a", "b", "c", "d"), links=links), backend) as lab:
+        assert ping(lab, "a", "d")["rtts_ns"][10] == pytest.approx(16e6, abs=1e6)
+        assert ping(lab, "d", "b")["rtts_ns"][10] == pytest.approx(12e6, abs=1e6)
+
+
+def test_trials_in_a_lab_are_independent() -> None:
+    with make_lab(PAIR) as lab:
+        for host in ("a", "b"):
+            assert lab.namespaces.run(host, "cat", "/proc/sys/net/ipv4/tcp_no_metrics_save") == "1\n"
+            assert lab.namespaces.run(host, "ip", "-6", "-brief", "address", "show", "dev", "wan0") == ""
+
+
+def test_a_dead_emulator_is_named() -> None:
+    with make_lab(PAIR) as lab:
+        process = lab._links[0]._process
+        assert process is not None
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(10) == -signal.SIGKILL
+        with pytest.raises(HostError, match="link a-b: the emulator ended"):
+            lab.counters()
+
+
+def test_a_link_that_cannot_be_leaves_no_lab_behind() -> None:
+    lost = Topology(
+        hosts=("a", "b"), links=(Link(between=("a", "b"), rate_bits_per_s=-1, delay_ns=0, queue_bytes=0),)
+    )
+    lab = make_lab(lost)
+    with pytest.raises(HostError, match=r"link a-b: .*rate_bits_per_s"):
+        lab.start()
+    with pytest.raises(HostError, match="the lab is gone"):
+        lab.namespaces.run("a", "true")
+
+
+def test_a_forced_back_end_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = make_lab(PAIR)
+    monkeypatch.setattr(lab, "_asked_backend", "tun")
+    monkeypatch.setattr(lab.namespaces, "can_use_tun", lambda: False)
+    with pytest.raises(HostError, match="/dev/net/tun may not be opened here"):
+        lab.start()
+    with pytest.raises(HostError, match="unknown back end 'netem'"):
+        Lab(PAIR, engine=Path("engine"), backend="netem").start()
+
+
+def test_a_closed_tun_gives_packet_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = make_lab(PAIR)
+    monkeypatch.setattr(lab.namespaces, "can_use_tun", lambda: False)
+    with lab:
+        assert lab.backend == "packet"
