@@ -16,7 +16,7 @@ from pathlab.runner.environment import Environment
 from pathlab.runner.events import CampaignStarted, Emit, Notice, RateNow, TrialEnded, TrialStarted
 from pathlab.runner.interruption import Interrupted, Interruption
 from pathlab.runner.record import Outcome, build_record, build_series
-from pathlab.runner.trial import Trial, TrialData, TrialSpec
+from pathlab.runner.trial import Allowed, Trial, TrialData, TrialSpec
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
 
@@ -176,8 +176,11 @@ class _Run:
             self._environment.lab_counters()
             source = self._environment.session(spec.path.source)
             destination = self._environment.session(spec.path.destination)
-            method = self._environment.probe_method(spec.path)
-            trial = Trial(spec, source, destination, probe_method=method)
+            allowed = Allowed(
+                probe_method=self._environment.probe_method(spec.path),
+                congestion=self._environment.usable_congestion(spec.congestion),
+            )
+            trial = Trial(spec, source, destination, allowed=allowed)
             data = trial.data
             trial.run(
                 lambda rate, elapsed_ns: self._emit(

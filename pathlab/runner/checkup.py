@@ -10,7 +10,6 @@ import contextlib
 import os
 import platform
 import shutil
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from pathlab.lab.namespaces import Namespaces
 from pathlab.remote.engine import engine_version, find_engine
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
+from pathlab.runner.environment import may_set_congestion
 from pathlab.units import format_bytes
 
 LIBRARIES = (
@@ -187,13 +187,7 @@ def _congestion() -> Iterator[Check]:
     root = Path("/proc/sys/net/ipv4")
     default = (root / "tcp_congestion_control").read_text(encoding="ascii").strip()
     available = (root / "tcp_available_congestion_control").read_text(encoding="ascii").split()
-    refused = []
-    for name in available:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            try:
-                probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
-            except OSError:
-                refused.append(name)
+    refused = [name for name in available if not may_set_congestion(name)]
     usable = [name for name in available if name not in refused]
     found = f"default {default}; may be set: {', '.join(usable)}"
     mend = None

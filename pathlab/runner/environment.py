@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import socket
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -49,6 +51,16 @@ def topology_of(campaign: Campaign) -> Topology | None:
     return Topology(hosts=campaign.lab.hosts, links=links, seed=campaign.lab.seed)
 
 
+def may_set_congestion(name: str) -> bool:
+    """Whether this process may set a congestion control on its sockets; tried on one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        except OSError:
+            return False
+    return True
+
+
 class Environment:
     """Sessions and lab of one run. Use as a context manager; everything ends with it."""
 
@@ -59,6 +71,7 @@ class Environment:
         self._lab: Lab | None = None
         self._sessions: dict[str, Session] = {}
         self._probe_methods: dict[TrialPath, str] = {}
+        self._refused_congestion: set[str] = set()
         self.facts: dict[str, Any] = {"lab": None, "fallback": None}
 
     def __enter__(self) -> Self:
@@ -90,11 +103,24 @@ class Environment:
                 f"no emulated WAN here: {error.reason}. Everything below ran over this machine's loopback "
                 "and says nothing about the link that the campaign describes."
             )
-            self.facts["fallback"] = text
             self._emit(Notice(text=text))
+            self.facts["fallback"] = " ".join([text, *self._drop_refused_congestion()])
             return
         self._lab = lab
         self.facts["lab"] = lab.describe()
+
+    def _drop_refused_congestion(self) -> Iterator[str]:
+        """Outside a lab an ordinary user may not set every congestion control; the default stands in."""
+        for name in self._campaign.factors.congestion:
+            if name is not None and not may_set_congestion(name):
+                self._refused_congestion.add(name)
+                text = f"This user may not set the congestion control '{name}'; the kernel's default is used."
+                self._emit(Notice(text=text))
+                yield text
+
+    def usable_congestion(self, asked: str | None) -> str | None:
+        """What to set on the sockets: what was asked, or None (the default) where the fallback forbids it."""
+        return None if asked in self._refused_congestion else asked
 
     @property
     def standing_flags(self) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
     )
     flags = [*outcome.standing_flags]
     flags += _window_flags(spec, granted_sender, granted_receiver)
+    flags += _congestion_flags(spec, data)
     rates = Rates(throughput=throughput, idle_rtt_ns=unloaded["median_ns"])
     flags += _limit_flags(spec, rates, busiest, outcome)
     return TrialRecord(
@@ -243,6 +244,14 @@ def _window_flags(spec: TrialSpec, sender_bytes: int | None, receiver_bytes: int
         return []
     granted = [value // 2 for value in (sender_bytes, receiver_bytes) if value is not None]
     return ["window-short"] if any(value < asked for value in granted) else []
+
+
+def _congestion_flags(spec: TrialSpec, data: TrialData) -> list[str]:
+    """``congestion-not-granted`` where another congestion control was at work than the one asked for."""
+    at_work = {_text(first(records, "ready"), "congestion") for records in (data.sender, data.receiver)} - {
+        None
+    }
+    return ["congestion-not-granted"] if spec.congestion is not None and at_work - {spec.congestion} else []
 
 
 def _limit_flags(

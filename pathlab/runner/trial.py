@@ -57,6 +57,14 @@ class TrialSpec:
         return (self.warmup_ns + self.duration_ns + self.drain_ns) / 1e9
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """What the hosts let a trial do of what it asks for."""
+
+    probe_method: str  # icmp, or udp (to an echo at the destination)
+    congestion: str | None  # to set on the sockets; None leaves the kernel's default
+
+
 @dataclass(slots=True)
 class TrialData:
     """What the engines and agents have said so far, in their own words (native/PROTOCOL.md)."""
@@ -75,16 +83,11 @@ def first(records: list[dict[str, Any]], record_type: str) -> dict[str, Any] | N
 
 
 class Trial:
-    """One run of a :class:`TrialSpec` between two sessions; :attr:`data` is valid whenever it ends.
+    """One run of a :class:`TrialSpec` between two sessions; :attr:`data` is valid whenever it ends."""
 
-    ``probe_method`` is ``icmp`` or ``udp`` (to an echo at the destination).
-    """
-
-    def __init__(
-        self, spec: TrialSpec, source: Session, destination: Session, *, probe_method: str = "icmp"
-    ) -> None:
+    def __init__(self, spec: TrialSpec, source: Session, destination: Session, *, allowed: Allowed) -> None:
         self.spec = spec
-        self._probe_method = probe_method
+        self._allowed = allowed
         self.data = TrialData()
         self._source = source
         self._destination = destination
@@ -189,7 +192,7 @@ class Trial:
             "payload-bytes": spec.probe_payload_bytes,
             "timeout-ns": spec.probe_timeout_ns,
         }
-        if self._probe_method == "udp":
+        if self._allowed.probe_method == "udp":
             options |= {"method": "udp", "port": self._echo_port(seconds), "token": self._token}
         return self._start(self._source, "ping", options, seconds)
 
@@ -210,8 +213,8 @@ class Trial:
             "interval-ns": spec.interval_ns,
             "drain-timeout-ns": spec.drain_ns,
         }
-        if spec.congestion is not None:
-            options["congestion"] = spec.congestion
+        if self._allowed.congestion is not None:
+            options["congestion"] = self._allowed.congestion
         return options
 
     def _receive_options(self) -> dict[str, str | int]:

@@ -110,8 +110,8 @@ class TrialRecord:
 
     engine_version: str | None
     rejected_connections: int | None  # strangers turned away from the data port
-    # lab, loopback-fallback, window-short, over-line-rate, busy-core (one core at 95 % or more), host-limited
-    # (a busy core, and neither the windows nor the lab's line explain the rate)
+    # lab, loopback-fallback, window-short, congestion-not-granted, over-line-rate, busy-core (one core at
+    # 95 % or more), host-limited (a busy core, and neither the windows nor the lab's line explain the rate)
     flags: tuple[str, ...] = ()
 
 

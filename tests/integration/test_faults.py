@@ -226,3 +226,52 @@ def test_another_campaign_does_not_enter_a_folder_in_use(tmp_path: Path) -> None
     status, screen = run_to_end(["run", str(campaign), "--out", "out", "--set", "seed=8"], tmp_path)
     assert status == 2
     assert "holds another campaign or other settings" in last_error(screen)[0]
+
+
+QUICK = ["--set", "cycles=1", "--set", "trial.duration=300ms", "--set", "trial.warmup=100ms"]
+
+
+def run_without_namespaces(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run where the kernel refuses network namespaces: inside a user namespace that may make none."""
+    script = 'echo 0 > /proc/sys/user/max_net_namespaces && exec "$@"'
+    return subprocess.run(
+        [
+            "unshare",
+            "--user",
+            "--map-root-user",
+            "sh",
+            "-c",
+            script,
+            "sh",
+            sys.executable,
+            "-m",
+            "pathlab",
+            *arguments,
+        ],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cwd / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_without_namespaces_the_quickstart_runs_over_loopback_and_says_so(tmp_path: Path) -> None:
+    done = run_without_namespaces(["run", "quickstart", "--out", "out", *QUICK], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "note  no emulated WAN here: no network namespaces here" in done.stdout
+    assert "LOOPBACK FALLBACK" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    records = stored(tmp_path / "out")
+    assert all("loopback-fallback" in record.flags for record in records)
+    assert all(("congestion-not-granted" in r.flags) == (r.congestion_sender != "cubic") for r in records)
+
+
+def test_without_namespaces_a_campaign_that_needs_them_names_what_was_refused(tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path)
+    done = run_without_namespaces(["run", str(campaign), "--out", "out"], tmp_path)
+    assert done.returncode == 3
+    error, hint = done.stderr.splitlines()
+    assert error.startswith("pathlab: host 'lab', lab: no network namespaces here (root: unshare: ")
+    assert "max_user_namespaces" in hint
+    assert not (tmp_path / "out").exists()
