@@ -3,7 +3,7 @@
 # Prints nothing when all are there. With PATHLAB_REQUIRE=all a missing one is an error.
 set -u
 
-# package:program that it brings (looked up in PATH and the sbin folders)
+# package:program that it brings
 wanted="
 gcc:cc
 make:make
@@ -13,18 +13,15 @@ iputils-ping:ping
 clang-14:clang-14
 clang-format-14:clang-format-14
 cppcheck:cppcheck
-python3-venv:/usr/lib/python3/dist-packages/../../python3.11/ensurepip/__init__.py
 git:git
 "
 PATH=$PATH:/usr/sbin:/sbin
 missing() {
     for pair in $wanted; do
-        program=${pair#*:}
-        case $program in
-            /*) [ -e "$program" ] || echo "${pair%%:*}" ;;
-            *) command -v "$program" >/dev/null 2>&1 || echo "${pair%%:*}" ;;
-        esac
+        command -v "${pair#*:}" >/dev/null 2>&1 || echo "${pair%%:*}"
     done
+    # The newcomer's test makes its environment with the system's own Python.
+    [ ! -x /usr/bin/python3 ] || /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
 }
 
 lacking=$(missing)
