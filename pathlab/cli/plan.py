@@ -50,12 +50,12 @@ def _bytes_text(size_bytes: int | None) -> str:
 
 def _print_table(model: Campaign, console: Console) -> None:
     table = Table(title=f"{model.title}: plan of '{model.name}', seed {model.seed}", title_justify="left")
-    for heading in ("row", "cycle", "path", "streams", "window", "congestion", "time", "bytes at most"):
+    for heading in ("order", "cycle", "path", "streams", "window", "congestion", "time", "bytes at most"):
         table.add_column(heading, justify="left" if heading in ("path", "congestion") else "right")
     for row in plan_rows(model):
         table.add_row(
-            str(row.row),
-            str(row.cycle),
+            str(row.row + 1),
+            str(row.cycle + 1),
             f"{row.path_source} to {row.path_destination}",
             str(row.streams),
             "auto" if row.window_bytes is None else format_bytes(row.window_bytes),
