@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
+from pathlib import Path
 
 import pytest
 
 from pathlab.errors import HostError
 from pathlab.lab.namespaces import Namespaces
+
+_NATIVE = Path(__file__).resolve().parents[1] / "native"
 
 
 def require(condition: object, what: str) -> None:
@@ -32,3 +35,18 @@ def _namespaces_refusal() -> str:
 def require_namespaces() -> None:
     """Skip or fail where this machine cannot make the lab's namespaces, quoting what it refused."""
     require(not _namespaces_refusal(), f"network namespaces: {_namespaces_refusal()}")
+
+
+def require_engine() -> str:
+    """The built engine; ``PATHLAB_TEST_ENGINE`` names another build of it, such as a sanitized one."""
+    path = Path(os.environ.get("PATHLAB_TEST_ENGINE", _NATIVE / "build" / "pathlab-engine"))
+    require(path.is_file(), f"the native engine at {path} (make -C native engine)")
+    return str(path)
+
+
+def require_sanitized_engine(sanitizer: str) -> str:
+    """The engine built with ``sanitizer``: ``asan`` (with UBSan) or ``tsan``."""
+    path = _NATIVE / "build" / sanitizer / "pathlab-engine"
+    target = {"asan": "sanitize", "tsan": "tsan"}[sanitizer]
+    require(path.is_file(), f"the native engine at {path} (make -C native {target})")
+    return str(path)

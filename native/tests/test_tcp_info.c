@@ -56,7 +56,7 @@ static size_t find_field(const char *name)
     for (size_t i = 0; i < PL_TCP_INFO_FIELDS; i++)
         if (strcmp(pl_tcp_info_name(i), name) == 0)
             return i;
-    CHECK(!"a field of this name");
+    CHECK_TEXT(name, "a field of the record");
     return 0;
 }
 

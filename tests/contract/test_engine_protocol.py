@@ -1,0 +1,237 @@
+"""The engine's protocols against native/PROTOCOL.md: the hello byte by byte, and every record's names.
+
+The golden bytes were written by hand from the document; they change only with the protocol's version.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab._version import VERSION
+from tests.native.engine import MS, TOKEN, Ending, carry, receiving, run, sending, start
+from tests.native.peers import answering, call, listening, read_exactly, read_to_end
+
+pytestmark = pytest.mark.engine
+
+DOCUMENT = (Path(__file__).resolve().parents[2] / "native" / "PROTOCOL.md").read_text(encoding="utf-8")
+
+#                             magic    version flags stream   streams  token 00112233445566778899aabbccddeeff
+HELLO_0_OF_2 = bytes.fromhex("504c4443 0001    0000  00000000 00000002 00112233445566778899aabbccddeeff")
+HELLO_1_OF_2 = bytes.fromhex("504c4443 0001    0000  00000001 00000002 00112233445566778899aabbccddeeff")
+HELLO_OF_VERSION_2 = bytes.fromhex("504c4443 0002 0000 00000000 00000002 00112233445566778899aabbccddeeff")
+#                          magic    version status stream
+ANSWER_0 = bytes.fromhex("504c4443 0001    0000   00000000")
+ANSWER_1 = bytes.fromhex("504c4443 0001    0000   00000001")
+WRONG_VERSION = bytes.fromhex("504c4443 0001 0001 00000000")
+
+Names = dict[str, Any]
+
+TCP_INFO_NAMES = (
+    "rtt_us rttvar_us min_rtt_us snd_cwnd_segments snd_ssthresh_segments snd_mss_bytes unacked_segments "
+    "lost_segments total_retrans_segments reordering_segments delivery_rate_bytes_per_s "
+    "delivery_rate_app_limited busy_time_us rwnd_limited_us sndbuf_limited_us bytes_sent bytes_acked "
+    "bytes_retrans bytes_received delivered_segments rcv_space_bytes snd_wnd_bytes pmtu_bytes"
+)
+TCP_INFO: Names = dict.fromkeys(TCP_INFO_NAMES.split())
+WINDOW: Names = dict.fromkeys(["asked_bytes", "sndbuf_bytes", "rcvbuf_bytes"])
+SOCKET: Names = dict.fromkeys(
+    ["stream", "sndbuf_bytes", "rcvbuf_bytes", "congestion", "mss_bytes", "local_port", "remote_port"]
+)
+CPU: Names = dict.fromkeys(["user_ns", "system_ns"])
+PHASE: Names = dict.fromkeys(["start_ns", "end_ns", "bytes"])
+START: Names = dict.fromkeys(["type", "monotonic_ns", "realtime_ns"])
+HELLO: Names = dict.fromkeys(["type", "program", "version", "protocol", "record", "subcommand", "pid"])
+ERROR: Names = dict.fromkeys(["type", "stage", "errno", "errno_name", "text"])
+INTERVAL: Names = {
+    **dict.fromkeys(["type", "index", "phase", "start_ns", "end_ns", "bytes"]),
+    "tcp_info": TCP_INFO,
+    "workers": CPU,
+}
+SENT: Names = {
+    **dict.fromkeys(["type", "complete", "reason", "total_bytes"]),
+    "phases": {"warmup": PHASE, "steady": PHASE, "drain": PHASE},
+    "workers": CPU,
+    "tcp_info": TCP_INFO,
+}
+RECORDS: dict[str, dict[str, Names]] = {
+    "receive": {
+        "hello": HELLO,
+        "listening": {"type": None, "address": None, "port": None, "window": WINDOW},
+        "ready": {
+            **dict.fromkeys(["type", "streams", "rejected", "congestion", "workers"]),
+            "sockets": SOCKET,
+        },
+        "start": START,
+        "interval": INTERVAL,
+        "result": {**SENT, "rejected": None},
+    },
+    "send": {
+        "hello": HELLO,
+        "ready": {
+            **dict.fromkeys(["type", "streams", "congestion", "workers", "write_bytes"]),
+            "window": WINDOW,
+            "sockets": SOCKET,
+        },
+        "start": START,
+        "interval": INTERVAL,
+        "result": SENT,
+    },
+    "echo": {
+        "hello": HELLO,
+        "listening": dict.fromkeys(["type", "address", "port"]),
+        "result": dict.fromkeys(["type", "complete", "reason", "echoed", "refused"]),
+    },
+    "ping": {
+        "hello": HELLO,
+        "start": dict.fromkeys(
+            ["type", "method", "stamps", "address", "payload_bytes", "monotonic_ns", "realtime_ns"]
+        ),
+        "probe": dict.fromkeys(["type", "sequence", "intended_ns", "sent_ns", "rtt_ns", "stamps"]),
+        "result": {
+            **dict.fromkeys(["type", "complete", "reason", "method", "sent", "received", "duplicates"]),
+            **dict.fromkeys(["late", "send_errors"]),
+            "send_error_ns": {"median": None, "max": None},
+        },
+    },
+}
+
+
+def _name(value: object) -> Names | None:
+    """The names in a record, nested; a list of objects stands for one of them, and all must agree."""
+    if isinstance(value, dict):
+        return {key: _name(inner) for key, inner in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        names = [_name(inner) for inner in value]
+        assert all(other == names[0] for other in names)
+        return names[0]
+    return None
+
+
+def _section(subcommand: str) -> str:
+    """The document's words on one subcommand, and where it has a section of its own, on intervals."""
+    sections = DOCUMENT.split("\n## ")
+    return next(text for text in sections if text.startswith(f"`{subcommand}`"))
+
+
+def _documented(section: str, kind: str) -> set[str]:
+    """The outermost names of the sample of a record in the document."""
+    begin = section.index(f'{{"type":"{kind}"')
+    depth = 0
+    outermost = ""
+    for character in section[begin:]:
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(character, 0)
+        if depth == 0:
+            return set(re.findall(r'"(\w+)":', outermost))
+        if depth == 1:
+            outermost += character
+    raise AssertionError(f"the sample of {kind} has no end")
+
+
+def _assert_records_are_named(ending: Ending, subcommand: str) -> None:
+    expected = RECORDS[subcommand]
+    assert {record["type"] for record in ending.records} == set(expected)
+    for record in ending.records:
+        assert _name(record) == expected[record["type"]], record
+
+
+def test_golden_hello_is_admitted_with_the_golden_answer() -> None:
+    with (
+        receiving(streams=2) as (receiver, port),
+        call(port, HELLO_1_OF_2) as second,
+        call(port, HELLO_0_OF_2) as first,
+    ):
+        assert read_exactly(second, 12) == ANSWER_1
+        assert read_exactly(first, 12) == ANSWER_0
+        assert receiver.expect("ready")["streams"] == 2
+
+
+def test_golden_answer_to_another_version() -> None:
+    with receiving(streams=2) as (_, port), call(port, HELLO_OF_VERSION_2) as newer:
+        assert read_to_end(newer) == WRONG_VERSION
+
+
+def test_sender_says_the_golden_hello_and_takes_the_golden_answer() -> None:
+    with (
+        listening() as (listener, port),
+        sending(port, streams=2, token=TOKEN) as sender,
+        answering(listener, ANSWER_0) as (_, first),
+        answering(listener, ANSWER_1) as (_, second),
+    ):
+        assert (first, second) == (HELLO_0_OF_2, HELLO_1_OF_2)
+        assert sender.expect("ready")["streams"] == 2
+
+
+def test_records_of_a_trial_have_the_documented_names() -> None:
+    received, sent = carry(streams=2, window_bytes=65536)
+    assert received.status == sent.status == 0
+    _assert_records_are_named(received, "receive")
+    _assert_records_are_named(sent, "send")
+
+
+def test_records_of_probes_have_the_documented_names() -> None:
+    with start("echo", bind="127.0.0.1", token=TOKEN, control="stdin") as echo:
+        echo.expect("hello")
+        port = echo.expect("listening")["port"]
+        probed = run(
+            "ping", address="127.0.0.1", method="udp", port=port, token=TOKEN, count=3, interval_ns=MS
+        )
+        echo.say("stop")
+        echoed = echo.finish()
+    assert probed.status == echoed.status == 0
+    _assert_records_are_named(probed, "ping")
+    _assert_records_are_named(echoed, "echo")
+
+
+def test_error_has_the_documented_names() -> None:
+    failed = run("receive", bind="127.0.0.1", token=TOKEN, congestion="no-such")
+    assert _name(failed.last) == ERROR
+    assert _documented(DOCUMENT, "error") == set(ERROR)
+
+
+def test_hello_states_what_the_document_says() -> None:
+    failed = run("receive", bind="127.0.0.1", token=TOKEN, congestion="no-such")
+    hello = failed.records[0]
+    assert _documented(DOCUMENT, "hello") == set(hello) == set(HELLO)
+    stated = re.search(r"`protocol`, now (\d+)\) and the record format\n\(`record`, now (\d+)\)", DOCUMENT)
+    assert stated is not None
+    assert (hello["protocol"], hello["record"]) == (int(stated[1]), int(stated[2])) == (1, 1)
+    assert hello["version"] == VERSION
+
+
+@pytest.mark.parametrize(
+    ("subcommand", "kind"),
+    [
+        ("receive", "listening"),
+        ("receive", "ready"),
+        ("receive", "start"),
+        ("receive", "result"),
+        ("send", "ready"),
+        ("interval", "interval"),
+        ("ping", "start"),
+        ("ping", "probe"),
+        ("ping", "result"),
+        ("echo", "listening"),
+        ("echo", "result"),
+    ],
+)
+def test_names_pinned_here_are_those_of_the_document(subcommand: str, kind: str) -> None:
+    pinned = INTERVAL if subcommand == "interval" else RECORDS[subcommand][kind]
+    assert _documented(_section(subcommand), kind) == set(pinned)
+
+
+def test_inner_names_pinned_here_are_those_of_the_document() -> None:
+    receive = _section("receive")
+    listed = re.search(r"with the unit added:\n`([^`]+)`", DOCUMENT)
+    assert listed is not None
+    assert listed[1].split() == list(TCP_INFO)
+    for key, names in (("window", WINDOW), ("sockets", SOCKET), ("workers", CPU)):
+        sample = re.search(rf'"{key}":\[?\{{([^}}]*)\}}', receive)
+        assert sample is not None
+        assert re.findall(r'"(\w+)":', sample[1]) == list(names)
+    phase = re.search(r"each phase `\{([^}]*)\}`", receive)
+    assert phase is not None
+    assert re.findall(r'"(\w+)":', phase[1]) == list(PHASE)

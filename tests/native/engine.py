@@ -1,0 +1,240 @@
+"""The engine as a child process: flags go in, records come out, and every wait is bounded."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+from tests.require import require_engine
+
+WAIT_S = 20.0
+MS = 1_000_000  # in nanoseconds
+TOKEN = "00112233445566778899aabbccddeeff"
+
+Record = dict[str, Any]
+Flag = str | int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a run ended: its exit status, every record of the run, and what it said on stderr."""
+
+    status: int
+    records: tuple[Record, ...]
+    stderr: str
+
+    @property
+    def last(self) -> Record:
+        return self.records[-1]
+
+    def of(self, kind: str) -> list[Record]:
+        return [record for record in self.records if record["type"] == kind]
+
+
+class Engine:
+    """One running engine. Its output is read at once, so that it never waits for the test."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self._seen: list[Record] = []
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._errors: list[str] = []
+        self._readers = [
+            threading.Thread(target=self._read_records, daemon=True),
+            threading.Thread(target=self._read_errors, daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def _read_records(self) -> None:
+        for line in self._stream(self.process.stdout):
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _read_errors(self) -> None:
+        self._errors.extend(self._stream(self.process.stderr))
+
+    @staticmethod
+    def _stream(stream: IO[str] | None) -> IO[str]:
+        assert stream is not None
+        return stream
+
+    def take(self) -> Record | None:
+        """The next record; None when there are no more."""
+        line = self._lines.get(timeout=WAIT_S)
+        if line is None:
+            self._lines.put(None)  # it stays ended, however often it is asked
+            return None
+        assert line.endswith("\n"), f"half a line: {line!r}"
+        record: Record = json.loads(line)
+        self._seen.append(record)
+        return record
+
+    def expect(self, kind: str) -> Record:
+        """The next record, which must be of this type."""
+        record = self.take()
+        assert record is not None, f"ended before '{kind}': {self.finish()}"
+        assert record["type"] == kind, record
+        return record
+
+    def wait_for(self, kind: str, **values: object) -> Record:
+        """The next record of this type with these values, skipping others."""
+        while (record := self.take()) is not None:
+            if record["type"] == kind and values.items() <= record.items():
+                return record
+        raise AssertionError(f"ended before '{kind}' {values}: {self.finish()}")
+
+    def say(self, line: str) -> None:
+        stdin = self._stream(self.process.stdin)
+        stdin.write(line + "\n")
+        stdin.flush()
+
+    def hang_up(self) -> None:
+        self._stream(self.process.stdin).close()
+
+    def finish(self) -> Ending:
+        """Waits for its end, which it must find by itself."""
+        while self.take() is not None:
+            pass
+        status = self.process.wait(timeout=WAIT_S)
+        for reader in self._readers:
+            reader.join(timeout=WAIT_S)
+            assert not reader.is_alive()
+        return Ending(status=status, records=tuple(self._seen), stderr="".join(self._errors))
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait(timeout=WAIT_S)
+        for reader in self._readers:
+            reader.join(timeout=WAIT_S)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                self._stream(stream).close()
+
+
+def build_command(subcommand: str, binary: str | None = None, /, **flags: Flag) -> list[str]:
+    """The command line; ``window_bytes=1`` stands for ``--window-bytes 1``."""
+    command = [binary or require_engine(), subcommand]
+    for name, value in flags.items():
+        command += [f"--{name.replace('_', '-')}", str(value)]
+    return command
+
+
+@contextlib.contextmanager
+def start(subcommand: str, binary: str | None = None, /, **flags: Flag) -> Iterator[Engine]:
+    """A running engine, killed in the end whatever happens."""
+    process = subprocess.Popen(
+        build_command(subcommand, binary, **flags),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    engine = Engine(process)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def run(subcommand: str, /, **flags: Flag) -> Ending:
+    """A run that ends by itself, without commands."""
+    with start(subcommand, **flags) as engine:
+        return engine.finish()
+
+
+@contextlib.contextmanager
+def receiving(binary: str | None = None, /, **flags: Flag) -> Iterator[tuple[Engine, int]]:
+    """A receiver that listens, and its port. Its steady window is a little shorter than the sender's: so
+    that it is always over when the streams end, and something is left for the drain."""
+    settings: dict[str, Flag] = {
+        "bind": "127.0.0.1",
+        "token": TOKEN,
+        "warmup_ns": 60 * MS,
+        "duration_ns": 150 * MS,
+        "interval_ns": 20 * MS,
+        "control": "stdin",
+    }
+    with start("receive", binary, **{**settings, **flags}) as receiver:
+        receiver.expect("hello")
+        yield receiver, receiver.expect("listening")["port"]
+
+
+@contextlib.contextmanager
+def sending(port: int, binary: str | None = None, /, **flags: Flag) -> Iterator[Engine]:
+    """A sender that has said hello; it connects, and then waits for "go"."""
+    settings: dict[str, Flag] = {
+        "address": "127.0.0.1",
+        "port": port,
+        "token": TOKEN,
+        "warmup_ns": 60 * MS,
+        "duration_ns": 250 * MS,
+        "interval_ns": 20 * MS,
+        "control": "stdin",
+    }
+    with start("send", binary, **{**settings, **flags}) as sender:
+        sender.expect("hello")
+        yield sender
+
+
+def carry(
+    *,
+    receiver_flags: dict[str, Flag] | None = None,
+    sender_flags: dict[str, Flag] | None = None,
+    **flags: Flag,
+) -> tuple[Ending, Ending]:
+    """One whole trial over loopback; ``flags`` go to both. How the receiver and the sender ended."""
+    with receiving(**{**flags, **(receiver_flags or {})}) as (receiver, port):
+        to_sender = {name: value for name, value in flags.items() if name != "bind"}
+        with sending(port, **{**to_sender, **(sender_flags or {})}) as sender:
+            sender.expect("ready")
+            receiver.expect("ready")
+            sender.say("go")
+            sent = sender.finish()
+        return receiver.finish(), sent
+
+
+def assert_account_holds(end: Ending, streams: int) -> None:
+    """Intervals follow each other without a gap, and add up to the phases, and these to the total."""
+    result = end.last
+    assert result["type"] == "result"
+    intervals = end.of("interval")
+    sums = {name: [0] * streams for name in ("warmup", "steady", "drain")}
+    at_ns = 0
+    for index, interval in enumerate(intervals):
+        assert interval["index"] == index
+        assert interval["start_ns"] == at_ns
+        at_ns = interval["end_ns"]
+        assert len(interval["bytes"]) == streams
+        sums[interval["phase"]] = [
+            a + b for a, b in zip(sums[interval["phase"]], interval["bytes"], strict=True)
+        ]
+    at_ns = 0
+    for name, phase in result["phases"].items():
+        assert phase["bytes"] == sums[name], name
+        assert phase["start_ns"] == at_ns
+        at_ns = phase["end_ns"]
+        of_phase = [interval for interval in intervals if interval["phase"] == name]
+        if of_phase:
+            assert (phase["start_ns"], phase["end_ns"]) == (of_phase[0]["start_ns"], of_phase[-1]["end_ns"])
+        else:
+            assert phase["start_ns"] == phase["end_ns"]
+    assert list(result["phases"]) == ["warmup", "steady", "drain"]
+    assert result["total_bytes"] == [sum(parts) for parts in zip(*sums.values(), strict=True)]
+
+
+def assert_refused(ending: Ending, status: int, stage: str, *, errno_name: str | None = None) -> None:
+    """One error record, and one line on stderr with its text."""
+    assert ending.status == status
+    error = ending.last
+    assert error["type"] == "error"
+    assert (error["stage"], error["errno_name"]) == (stage, errno_name)
+    assert (error["errno"] is None) == (errno_name is None)
+    assert ending.stderr.count("\n") == 1
+    assert ending.stderr.endswith(f": {error['text']}\n")

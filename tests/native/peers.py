@@ -1,0 +1,74 @@
+"""Peers that are no engine: plain sockets which speak the data connection's hello, or refuse to."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import struct
+from collections.abc import Iterator
+
+from tests.native.engine import TOKEN, WAIT_S
+
+HELLO = struct.Struct(">4sHHII16s")  # magic, version, flags, stream, streams, token
+ANSWER = struct.Struct(">4sHHI")  # magic, version, status, stream
+MAGIC = b"PLDC"
+
+
+def build_hello(
+    *, stream: int = 0, streams: int = 1, version: int = 1, flags: int = 0, token: str = TOKEN
+) -> bytes:
+    return HELLO.pack(MAGIC, version, flags, stream, streams, bytes.fromhex(token))
+
+
+def build_answer(*, stream: int = 0, version: int = 1, status: int = 0) -> bytes:
+    return ANSWER.pack(MAGIC, version, status, stream)
+
+
+def call(port: int, data: bytes = b"", *, address: str = "127.0.0.1") -> socket.socket:
+    """A connection that has said ``data``."""
+    connection = socket.create_connection((address, port), timeout=WAIT_S)
+    connection.sendall(data)
+    return connection
+
+
+def read_exactly(connection: socket.socket, count: int) -> bytes:
+    """So many bytes, or fewer at the end of the connection."""
+    got = b""
+    while len(got) < count and (piece := connection.recv(count - len(got))):
+        got += piece
+    return got
+
+
+def read_to_end(connection: socket.socket) -> bytes:
+    """What still comes until the peer closes; a reset is an end as well (unread bytes were thrown away)."""
+    got = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := connection.recv(65536):
+            got += piece
+    return got
+
+
+def is_open(connection: socket.socket) -> bool:
+    """Whether neither bytes nor the end have come so far."""
+    readable, _, _ = select.select([connection], [], [], 0)
+    return not readable
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[tuple[socket.socket, int]]:
+    """A listening socket of the test and its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(WAIT_S)
+        yield listener, listener.getsockname()[1]
+
+
+@contextlib.contextmanager
+def answering(listener: socket.socket, answer: bytes) -> Iterator[tuple[socket.socket, bytes]]:
+    """Accept one sender, read its hello and answer it."""
+    connection, _ = listener.accept()
+    with connection:
+        connection.settimeout(WAIT_S)
+        hello = read_exactly(connection, HELLO.size)
+        connection.sendall(answer)
+        yield connection, hello

@@ -1,0 +1,272 @@
+"""Who is let in: tokens, stream numbers, versions, and strangers that waste the receiver's time."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+
+import pytest
+
+from tests.native.engine import MS, TOKEN, assert_account_holds, receiving, sending
+from tests.native.peers import (
+    ANSWER,
+    HELLO,
+    answering,
+    build_answer,
+    build_hello,
+    call,
+    is_open,
+    listening,
+    read_exactly,
+    read_to_end,
+)
+
+pytestmark = pytest.mark.engine
+
+OTHER_TOKEN = "ff" * 16
+GREETING_S = 2.0  # a hello must be whole within this time (PROTOCOL.md)
+SPARE = 64  # half-greeted connections beyond the expected ones
+
+STRANGERS = {
+    "wrong token": build_hello(token=OTHER_TOKEN),
+    "token of which one bit differs": build_hello(token=TOKEN[:-1] + "e"),
+    "no token": build_hello(token="00" * 16),
+    "number outside the count": build_hello(stream=1),
+    "largest number": build_hello(stream=2**32 - 1),
+    "another count": build_hello(streams=2),
+    "no streams": build_hello(streams=0),
+    "flags that version 1 does not have": build_hello(flags=1),
+    "another magic": b"PLDD" + build_hello()[4:],
+    "a web browser": b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n",
+    "zeros": bytes(4096),
+}
+
+
+def _turned_away(port: int, data: bytes) -> None:
+    with call(port, data) as stranger:
+        assert read_to_end(stranger) == b"", "a stranger gets no answer"
+
+
+@pytest.mark.parametrize("hello", STRANGERS.values(), ids=STRANGERS)
+def test_stranger_before_the_flow_is_closed_and_counted(hello: bytes) -> None:
+    with receiving(streams=1) as (receiver, port):
+        _turned_away(port, hello)
+        with sending(port, streams=1) as sender:
+            sender.expect("ready")
+            assert receiver.expect("ready")["rejected"] == 1
+            sender.say("go")
+            assert sender.finish().status == 0
+        received = receiver.finish()
+    assert received.status == 0
+    assert received.last["rejected"] == 1
+
+
+def test_strangers_while_a_trial_runs_are_counted_and_change_nothing() -> None:
+    with (
+        receiving(streams=2, duration_ns=500 * MS) as (receiver, port),
+        sending(port, streams=2, duration_ns=700 * MS) as sender,
+    ):
+        sender.expect("ready")
+        assert receiver.expect("ready")["rejected"] == 0
+        sender.say("go")
+        receiver.expect("start")
+        for hello in STRANGERS.values():
+            _turned_away(port, hello)
+        # Even the right token opens no door that is shut: every stream is there.
+        _turned_away(port, build_hello(stream=1, streams=2))
+        sent, received = sender.finish(), receiver.finish()
+    assert sent.status == received.status == 0
+    assert received.last["complete"] is True
+    assert received.last["rejected"] == len(STRANGERS) + 1
+    assert_account_holds(received, 2)
+    assert received.last["total_bytes"] == sent.last["total_bytes"]
+
+
+def test_sender_with_another_token_learns_that_it_was_turned_away() -> None:
+    with receiving(streams=2) as (receiver, port):
+        with sending(port, streams=2, token=OTHER_TOKEN) as sender:
+            refused = sender.finish()
+        receiver.say("stop")
+        received = receiver.finish()
+    assert refused.status == 4
+    assert refused.last["type"] == "error"
+    assert refused.last["stage"] == "greeting"
+    assert "another token" in refused.last["text"]
+    assert OTHER_TOKEN not in refused.stderr
+    assert refused.stderr == f"pathlab-engine send: {refused.last['text']}\n"
+    assert received.status == 5
+
+
+def test_duplicate_stream_number_is_turned_away() -> None:
+    with receiving(streams=2) as (receiver, port):
+        with call(port, build_hello(stream=0, streams=2)) as first:
+            assert read_exactly(first, ANSWER.size) == build_answer(stream=0)
+            _turned_away(port, build_hello(stream=0, streams=2))
+            with call(port, build_hello(stream=1, streams=2)) as second:
+                assert read_exactly(second, ANSWER.size) == build_answer(stream=1)
+                assert receiver.expect("ready")["rejected"] == 1
+                first.sendall(b"a" * 1000)
+                second.sendall(b"b" * 10)
+                for stream in (first, second):
+                    stream.shutdown(socket.SHUT_WR)
+                    assert read_to_end(stream) == b""
+        received = receiver.finish()
+    assert received.last["total_bytes"] == [1000, 10]
+    assert received.last["rejected"] == 1
+
+
+def test_hello_may_come_in_pieces() -> None:
+    hello = build_hello()
+    with receiving(streams=1) as (receiver, port), call(port) as slow:
+        slow.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for at in range(len(hello)):
+            slow.sendall(hello[at : at + 1])
+        assert read_exactly(slow, ANSWER.size) == build_answer()
+        receiver.expect("ready")
+
+
+def test_data_may_follow_the_hello_at_once() -> None:
+    with receiving(streams=1) as (receiver, port), call(port, build_hello() + b"x" * 777) as eager:
+        eager.shutdown(socket.SHUT_WR)
+        assert read_exactly(eager, ANSWER.size) == build_answer()
+        assert read_to_end(eager) == b""
+        assert receiver.finish().last["total_bytes"] == [777]
+
+
+def test_hello_that_is_never_whole_is_closed_after_two_seconds() -> None:
+    """Two strangers, one silent and one that stopped in mid-hello, while a trial runs past their time."""
+    duration_ns = 2600 * MS
+    with (
+        receiving(streams=1, duration_ns=duration_ns, window_bytes=65536) as (receiver, port),
+        sending(port, streams=1, duration_ns=duration_ns + 100 * MS, window_bytes=65536) as sender,
+    ):
+        sender.expect("ready")
+        sender.say("go")
+        receiver.wait_for("start")
+        began_s = time.monotonic()
+        with call(port) as silent, call(port, build_hello()[:-1]) as slow:
+            assert read_to_end(silent) == b""
+            silent_s = time.monotonic() - began_s
+            assert read_to_end(slow) == b""
+        assert GREETING_S <= silent_s < 2 * GREETING_S
+        sent, received = sender.finish(), receiver.finish()
+    assert sent.status == received.status == 0
+    assert received.last["rejected"] == 2
+    assert received.last["total_bytes"] == sent.last["total_bytes"]
+
+
+def test_slow_stranger_before_the_flow_does_not_keep_it_out() -> None:
+    """More half-open strangers than there is room for: the oldest goes first, the flow gets in at once."""
+    streams, over = 2, 5
+    with receiving(streams=streams) as (receiver, port), contextlib.ExitStack() as stack:
+        strangers = [
+            stack.enter_context(call(port, build_hello()[:7])) for _ in range(streams + SPARE + over)
+        ]
+        for stranger in strangers[:over]:
+            assert read_to_end(stranger) == b""
+        assert all(is_open(stranger) for stranger in strangers[over:])
+        with sending(port, streams=streams) as sender:
+            sender.expect("ready")
+            # Each stream took the place of the oldest.
+            assert receiver.expect("ready")["rejected"] == over + streams
+            sender.say("go")
+            sent = sender.finish()
+        received = receiver.finish()
+    assert sent.status == received.status == 0
+    assert received.last["total_bytes"] == sent.last["total_bytes"]
+
+
+def test_strangers_that_hang_up_are_counted() -> None:
+    with receiving(streams=1) as (receiver, port), sending(port, streams=1) as sender:
+        sender.expect("ready")
+        receiver.expect("ready")
+        for data in (b"", b"P", build_hello()[:31]):
+            with call(port, data) as stranger:
+                stranger.shutdown(socket.SHUT_WR)
+                assert read_to_end(stranger) == b""
+        sender.say("go")
+        assert sender.finish().status == 0
+        assert receiver.finish().last["rejected"] == 3
+
+
+@pytest.mark.parametrize("more", [0, 2, 26, 58])
+def test_sender_of_another_version_is_told_ours(more: int) -> None:
+    """The answer comes whatever the length of the other version's hello, and the flow goes on."""
+    hello = build_hello(version=2)[:6] + bytes(more)
+    with receiving(streams=1) as (receiver, port):
+        with call(port, hello) as newer:
+            assert read_to_end(newer) == build_answer(version=1, status=1)
+        with sending(port, streams=1) as sender:
+            sender.expect("ready")
+            assert receiver.expect("ready")["rejected"] == 1
+            sender.say("go")
+            assert sender.finish().status == 0
+        assert receiver.finish().status == 0
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_sender_names_both_versions(status: int) -> None:
+    with listening() as (listener, port), sending(port) as sender:
+        with answering(listener, build_answer(version=7, status=status)) as (_, hello):
+            refused = sender.finish()
+        assert hello == build_hello()
+    assert refused.status == 4
+    assert refused.last["text"] == "the receiver speaks protocol 7, this sender 1"
+    assert refused.stderr == f"pathlab-engine send: {refused.last['text']}\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "no pathlab-engine receiver"),
+        (build_answer(status=9), "status 9"),
+        (build_answer(stream=3), "stream 3"),
+        (b"", "turned stream 0 away"),
+        (build_answer()[:11], "turned stream 0 away"),
+    ],
+)
+def test_sender_refuses_what_is_no_answer(answer: bytes, named: str) -> None:
+    with (
+        listening() as (listener, port),
+        sending(port) as sender,
+        answering(listener, answer) as (connection, hello),
+    ):
+        assert len(hello) == HELLO.size
+        connection.shutdown(socket.SHUT_WR)
+        refused = sender.finish()
+    assert refused.status == 4
+    assert refused.last["stage"] == "greeting"
+    assert named in refused.last["text"]
+    assert refused.stderr.count("\n") == 1
+
+
+def test_receiver_is_not_ready_before_the_last_stream() -> None:
+    with (
+        receiving(streams=3) as (receiver, port),
+        call(port, build_hello(stream=0, streams=3)) as first,
+        call(port, build_hello(stream=2, streams=3)) as third,
+    ):
+        assert read_exactly(first, ANSWER.size) == build_answer(stream=0)
+        assert read_exactly(third, ANSWER.size) == build_answer(stream=2)
+        receiver.say("stop")
+        received = receiver.finish()
+    assert received.status == 5
+    assert received.of("ready") == []
+    assert received.last["stage"] == "accept"
+
+
+def test_sender_is_not_ready_before_the_last_answer() -> None:
+    with (
+        listening() as (listener, port),
+        sending(port, streams=2) as sender,
+        answering(listener, build_answer(stream=0)) as (_, hello),
+    ):
+        assert hello == build_hello(stream=0, streams=2)
+        second, _ = listener.accept()
+        with second:
+            sender.say("stop")
+            sent = sender.finish()
+    assert sent.status == 5
+    assert sent.of("ready") == []
+    assert sent.last["stage"] == "connect"
