@@ -11,8 +11,10 @@
 #include "sockopts.h"
 #include "subcommands.h"
 
-/* Part of the steady window that may be missing at its end before the trial counts as cut short. */
+/* What may be missing at the end of the steady window before the trial counts as cut short: a part of it, and
+ * at least what two clocks' wake-ups may differ by. */
 #define SHORTFALL_RATIO 0.01
+#define SHORTFALL_NS (50 * PL_NS_PER_MS)
 
 /* A listening socket with the window set before listen, so that its connections offer it from the first
  * segment. */
@@ -119,7 +121,7 @@ static void judge_end(struct pl_conductor *conductor)
         return;
     if (first_ns == 0)
         conductor->reason = "the sender ended before it sent anything";
-    else if ((double)missing_ns > SHORTFALL_RATIO * (double)flow->duration_ns)
+    else if (missing_ns > SHORTFALL_NS && (double)missing_ns > SHORTFALL_RATIO * (double)flow->duration_ns)
         conductor->reason = "the sender ended before the steady window was over";
 }
 

@@ -7,6 +7,7 @@ import json
 import queue
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
@@ -65,9 +66,12 @@ class Engine:
         assert stream is not None
         return stream
 
-    def take(self) -> Record | None:
+    def take(self, *, timeout_s: float = WAIT_S) -> Record | None:
         """The next record; None when there are no more."""
-        line = self._lines.get(timeout=WAIT_S)
+        try:
+            line = self._lines.get(timeout=max(timeout_s, 0.0))
+        except queue.Empty:
+            raise AssertionError(f"no record within {timeout_s:.1f} s after {self._seen[-1:]}") from None
         if line is None:
             self._lines.put(None)  # it stays ended, however often it is asked
             return None
@@ -85,7 +89,8 @@ class Engine:
 
     def wait_for(self, kind: str, **values: object) -> Record:
         """The next record of this type with these values, skipping others."""
-        while (record := self.take()) is not None:
+        end_s = time.monotonic() + WAIT_S
+        while (record := self.take(timeout_s=end_s - time.monotonic())) is not None:
             if record["type"] == kind and values.items() <= record.items():
                 return record
         raise AssertionError(f"ended before '{kind}' {values}: {self.finish()}")
@@ -99,8 +104,9 @@ class Engine:
         self._stream(self.process.stdin).close()
 
     def finish(self) -> Ending:
-        """Waits for its end, which it must find by itself."""
-        while self.take() is not None:
+        """Waits for its end, which it must find by itself, however much it still has to say."""
+        end_s = time.monotonic() + WAIT_S
+        while self.take(timeout_s=end_s - time.monotonic()) is not None:
             pass
         status = self.process.wait(timeout=WAIT_S)
         for reader in self._readers:

@@ -12,13 +12,12 @@ import pytest
 from tests.native.engine import (
     MS,
     Ending,
-    Flag,
     assert_account_holds,
     carry,
     receiving,
     sending,
 )
-from tests.native.peers import HELLO
+from tests.native.peers import HELLO, answering, build_answer, listening
 from tests.require import require
 
 pytestmark = pytest.mark.engine
@@ -195,10 +194,15 @@ def test_ipv6() -> None:
 
 
 def test_sends_from_the_address_asked_for() -> None:
-    flags: dict[str, Flag] = {"bind": "127.0.0.2"}
-    received, sent = carry(streams=2, sender_flags=flags)
-    _assert_complete(sent)
-    assert received.last["total_bytes"] == sent.last["total_bytes"]
+    with (
+        listening() as (listener, port),
+        sending(port, bind="127.0.0.2") as sender,
+        answering(listener, build_answer()) as (connection, _),
+    ):
+        ready = sender.expect("ready")
+        address, local_port = connection.getpeername()
+        assert address == "127.0.0.2"
+        assert ready["sockets"][0]["local_port"] == local_port
 
 
 def test_sender_goes_at_once_without_a_controller() -> None:
