@@ -123,7 +123,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
 
 def _phase(records: Sequence[Record], name: str) -> Record | None:
     """A phase of a result; of a trial that ended early, only what its result states."""
-    result = first(list(records), "result")  # type: ignore[arg-type]
+    result = first(records, "result")
     return result["phases"].get(name) if result else None
 
 
@@ -196,9 +196,10 @@ def _intervals(records: Sequence[Record]) -> list[Record]:
 
 def _last_tcp_info(records: Sequence[Record]) -> Record:
     """The final TCP_INFO of a result, else of the last interval seen."""
-    result = first(list(records), "result")  # type: ignore[arg-type]
+    result = first(records, "result")
     if result and result.get("tcp_info"):
-        return result["tcp_info"]  # type: ignore[no-any-return]
+        final: Record = result["tcp_info"]
+        return final
     intervals = _intervals(records)
     return intervals[-1]["tcp_info"] if intervals else {}
 
@@ -328,7 +329,7 @@ def _worker_table(records: Sequence[Record]) -> pa.Table | None:
 
 
 def _probe_table(records: Sequence[Record], base: Record | None) -> pa.Table | None:
-    offset_ns = _offset_ns(first(list(records), "start"), base)  # type: ignore[arg-type]
+    offset_ns = _offset_ns(first(records, "start"), base)
     probes = sorted(_probes(records), key=lambda probe: probe["sequence"])
     if not probes or offset_ns is None:
         return None

@@ -8,7 +8,7 @@ failure leaves what was measured up to then, with the stage and the reason.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,7 +77,7 @@ class TrialData:
     receiver_counters: list[dict[str, Any]] = field(default_factory=list)
 
 
-def first(records: list[dict[str, Any]], record_type: str) -> dict[str, Any] | None:
+def first(records: Iterable[Mapping[str, Any]], record_type: str) -> Mapping[str, Any] | None:
     """The first record of a type, or None."""
     return next((record for record in records if record.get("type") == record_type), None)
 

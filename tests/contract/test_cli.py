@@ -122,7 +122,7 @@ def test_plan_of_the_quickstart_as_json_and_table() -> None:
     }
     assert all(line["cycle"] == line["row"] // 8 for line in lines)
     table = run("plan", "quickstart").stdout
-    assert "16 trials, about 7" in table
+    assert "16 trials, about 68 s" in table
     assert "64 KiB" in table
 
 

@@ -277,7 +277,7 @@ def test_the_digest_follows_meaning_and_not_spelling() -> None:
 def test_the_stored_form_reads_back() -> None:
     campaign = load_campaign("quickstart")
     stored = campaign.to_stored()
-    assert stored["trial"]["duration_ns"] == 2_500_000_000
+    assert stored["trial"]["duration_ns"] == 2_000_000_000
     assert Campaign.from_stored(stored) == campaign
     auto = build_campaign(make_data(), label="f.toml")
     assert Campaign.from_stored(auto.to_stored()).digest == auto.digest

@@ -114,9 +114,9 @@ def test_addresses_of_a_path_are_part_of_its_settings() -> None:
 def test_the_estimate_adds_up_by_hand() -> None:
     campaign = load_campaign("quickstart")
     rows = plan_rows(campaign)
-    # 1 + 2.5 s of traffic, 40 probes at 20 ms, the queue of 250 kB at 40 Mbit/s (50 ms), round trips of 40 ms
+    # 1 + 2 s of traffic, 30 probes at 20 ms, the queue of 250 kB at 40 Mbit/s (50 ms), round trips of 40 ms
     # for connecting (3), for the drain and for the last probe, and 0.4 s for starting the engines
-    assert estimate_trial_ns(campaign, rows[0]) == 1e9 * (1 + 2.5 + 0.8 + 0.05 + 5 * 0.04 + 0.4)
+    assert estimate_trial_ns(campaign, rows[0]) == 1e9 * (1 + 2 + 0.6 + 0.05 + 5 * 0.04 + 0.4)
     estimate = estimate_campaign(campaign)
     assert estimate.trials == 16
     assert estimate.time_ns == 16 * estimate_trial_ns(campaign, rows[0])
@@ -126,10 +126,10 @@ def test_the_estimate_adds_up_by_hand() -> None:
 def test_bytes_are_bounded_by_the_line_and_by_the_windows() -> None:
     campaign = load_campaign("quickstart")
     bounds = {(r.streams, r.window_bytes): estimate_trial_bytes(campaign, r) for r in plan_rows(campaign)}
-    # 64 KiB each 40 ms for 3.5 s is 88 round trips, and at most 128 KiB still in the sockets
-    assert bounds[1, 65_536] == 88 * 65_536 + 131_072
-    # 40 Mbit/s for 3.5 s, and at most 8 x 512 KiB still in the sockets
-    assert bounds[8, 262_144] == 17_500_000 + 8 * 524_288
+    # 64 KiB each 40 ms for 3 s is 75 round trips, and at most 128 KiB still in the sockets
+    assert bounds[1, 65_536] == 75 * 65_536 + 131_072
+    # 40 Mbit/s for 3 s, and at most 8 x 512 KiB still in the sockets
+    assert bounds[8, 262_144] == 15_000_000 + 8 * 524_288
     assert estimate_campaign(campaign).bytes_max == 2 * sum(bound or 0 for bound in bounds.values())
 
 
