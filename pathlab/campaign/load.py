@@ -135,12 +135,8 @@ def build_campaign(
 
 
 def _refusal(label: str, mistakes: list[str]) -> CampaignError:
-    count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-    return CampaignError(
-        f"campaign '{label}' has {count}: {'; '.join(mistakes[:1])}{' …' if len(mistakes) > 1 else ''}",
-        mistakes=tuple(mistakes),
-        hint=CHECK_HINT,
-    )
+    told = f"1 mistake: {mistakes[0]}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
+    return CampaignError(f"campaign '{label}' has {told}", mistakes=tuple(mistakes), hint=CHECK_HINT)
 
 
 def _syntax_mistake(message: str, text: str) -> str:

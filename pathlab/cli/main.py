@@ -69,7 +69,7 @@ def pathlab(context: click.Context, debug: bool) -> None:
 def print_error(error: PathlabError) -> None:
     """One line for what is wrong, one for the next step; every mistake of a campaign file on its own line."""
     click.echo(f"pathlab: {error}", err=True)
-    if isinstance(error, CampaignError):
+    if isinstance(error, CampaignError) and len(error.mistakes) > 1:
         for mistake in error.mistakes:
             click.echo(f"  {mistake}", err=True)
     if error.hint:
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> None:
     except click.exceptions.Abort:
         sys.exit(INTERRUPTED_STATUS)
     except click.ClickException as error:
-        click.echo(f"pathlab: {error.format_message()}", err=True)
+        click.echo(f"pathlab: {' '.join(error.format_message().split())}", err=True)
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "pathlab"
         click.echo(f"  next: {where} --help", err=True)

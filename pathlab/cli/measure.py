@@ -13,11 +13,24 @@ from rich.console import Console
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import LOCAL, Campaign
 from pathlab.cli.live import LiveView
-from pathlab.errors import HostError, PartialCampaign, TrialError
+from pathlab.errors import CampaignError, HostError, PartialCampaign, TrialError, UsageError
 from pathlab.report.text import render_trial
 from pathlab.runner.campaign import CampaignSource, run_campaign
+from pathlab.runner.folders import choose_folder
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
+
+LABEL = "measure"
+#: Key of the campaign that stands behind a measurement, and the option that sets it.
+OPTIONS = {
+    "factors.window": "--window",
+    "factors.congestion": "--congestion",
+    "trial.duration": "--time",
+    "trial.warmup": "--warmup",
+    "trial.interval": "--interval",
+    "probes.interval": "--probe-interval",
+    "probes.unloaded": "--unloaded",
+}
 
 
 @click.command(name="measure")
@@ -49,7 +62,7 @@ def command(hosts: tuple[str, ...], as_json: bool, out: Path | None, **settings:
     campaign = _campaign(source, destination, settings)
     console = Console(stderr=as_json, highlight=False)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
-        folder = out or Path(scratch) / "measure"
+        folder = choose_folder(campaign, out=out or Path(scratch) / "measure", new=True)
         with LiveView(console, quiet=as_json, bar_only=True) as view:
             outcome = run_campaign(CampaignSource(campaign=campaign, text=""), folder, view)
         record = _show(folder, as_json, console)
@@ -86,7 +99,19 @@ def _campaign(source: str, destination: str, settings: dict[str, Any]) -> Campai
         },
         "probes": {"interval": settings["probe_interval"], "unloaded": settings["unloaded"]},
     }
-    return build_campaign(data, label="measure")
+    try:
+        return build_campaign(data, label=LABEL)
+    except CampaignError as error:
+        raise UsageError(_in_words_of_options(error), hint="pathlab measure --help") from error
+
+
+def _in_words_of_options(error: CampaignError) -> str:
+    """The mistakes, each under the option that its value was given by."""
+    told = []
+    for mistake in error.mistakes:
+        key, _, text = mistake.removeprefix(f"{LABEL}:").partition(": ")
+        told.append(f"{OPTIONS.get(key, key)}: {text}")
+    return "; ".join(told)
 
 
 def _show(folder: Path, as_json: bool, console: Console) -> TrialRecord:

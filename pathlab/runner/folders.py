@@ -19,11 +19,11 @@ def choose_folder(campaign: Campaign, *, out: Path | None, new: bool, root: Path
     Without ``out`` it is the newest unfinished run of the same campaign under ``root``, else a fresh one.
     """
     if out is not None:
+        if out.exists() and not out.is_dir():
+            raise UsageError(f"--out: '{out}' is a file, not a folder", hint="name another folder")
         if (out / DATABASE).exists():
             if new:
-                raise UsageError(
-                    f"{out} already holds results", hint="leave --new out, or name another folder"
-                )
+                raise UsageError(f"--out: '{out}' already holds results", hint="name another folder")
             _check_same(campaign, out)
         return out
     if not new:

@@ -56,7 +56,14 @@ def test_no_arguments_show_the_help() -> None:
         (["measure", "local", "--streams", "0"], "--streams", "pathlab measure --help"),
         (["measure", "local", "--streams", "many"], "many", "pathlab measure --help"),
         (["measure", "a", "b", "c"], "two hosts at most, 3 given", "pathlab measure --help"),
+        (["measure", "local", "--time", "soon"], "--time: 'soon' is not a time", "pathlab measure --help"),
+        (
+            ["measure", "local", "--window", "[red]"],
+            "--window: '[red]' is not a size",
+            "pathlab measure --help",
+        ),
         (["run"], "CAMPAIGN", "pathlab run --help"),
+        (["completion"], "bash, zsh, fish", "pathlab completion --help"),
         (["completion", "tcsh"], "tcsh", "pathlab completion --help"),
     ],
 )
