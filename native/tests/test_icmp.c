@@ -30,7 +30,10 @@ static void test_request(void)
     }
     pl_icmp_write_request(message, 2, true, 0x1234, 1);
     CHECK_EQUAL(message[0], 128);
+    CHECK_EQUAL(message[1], 0);
     CHECK_EQUAL(message[2] << 8 | message[3], 0);
+    CHECK_EQUAL(message[4] << 8 | message[5], 0x1234);
+    CHECK_EQUAL(message[6] << 8 | message[7], 1);
 }
 
 static void test_reply(void)
@@ -59,6 +62,9 @@ static void test_reply(void)
     CHECK(pl_icmp_reply_payload(v4, sizeof v4, false, true, &payload) == NULL);
     const uint8_t v6[PL_ICMP_HEADER_BYTES + 1] = {129};
     CHECK(pl_icmp_reply_payload(v6, sizeof v6, true, false, &payload) == v6 + PL_ICMP_HEADER_BYTES);
+    CHECK_EQUAL(payload, 1);
+    for (size_t bytes = 0; bytes < PL_ICMP_HEADER_BYTES; bytes++)
+        CHECK(pl_icmp_reply_payload(v6, bytes, true, false, &payload) == NULL);
     CHECK(pl_icmp_reply_payload(v6, sizeof v6, false, false, &payload) == NULL);
 }
 

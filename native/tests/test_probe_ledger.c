@@ -115,6 +115,122 @@ static void test_bound(void)
     struct pl_error error = {0};
     CHECK(pl_probe_ledger_create(100000, 3600 * PL_NS_PER_S, &error) == NULL);
     CHECK_EQUAL(error.status, PL_USAGE);
+    CHECK(strstr(error.text, "--timeout-ns is too long for --interval-ns") != NULL);
+    /* The most there may be: 2^20, 16 of which are to spare. */
+    CHECK(pl_probe_ledger_create(MS, ((1 << 20) - 15) * MS, &error) == NULL);
+    error = (struct pl_error){0};
+    struct pl_probe_ledger *largest = pl_probe_ledger_create(MS, ((1 << 20) - 16) * MS, &error);
+    CHECK(largest != NULL);
+    CHECK_EQUAL(error.status, PL_OK);
+    pl_probe_ledger_free(largest);
+}
+
+/* The time-out is the last moment at which an answer counts, by the kernel's stamps when there are some. */
+static void test_time_out(void)
+{
+    struct pl_probe_ledger *ledger = make();
+    struct pl_probe probe;
+    for (uint64_t s = 0; s < 4; s++)
+        enter(ledger, s);
+    CHECK_EQUAL(answer(ledger, 0, 50 * MS, 0, &probe), PL_ANSWERED);
+    CHECK_EQUAL(probe.rtt_ns, 50 * MS);
+    CHECK_EQUAL(answer(ledger, 1, 51 * MS + 1, 0, &probe), PL_LATE);
+    /* In time at the kernel, read by us a little later. */
+    CHECK_EQUAL(answer(ledger, 2, 53 * MS, REAL + 51 * MS, &probe), PL_ANSWERED);
+    CHECK_EQUAL(probe.rtt_ns, 49 * MS);
+    CHECK_EQUAL(pl_probe_ledger_deadline_ns(ledger), 51 * MS);
+    pl_probe_ledger_free(ledger);
+}
+
+/* Stamps are named by the number of the successful send, which is not the sequence after one that failed. */
+static void test_stamps_after_a_failed_send(void)
+{
+    struct pl_probe_ledger *ledger = make();
+    struct pl_probe probe = {.sent_realtime_ns = REAL, .stamp_key = 0};
+    pl_probe_ledger_enter(ledger, &probe);
+    probe = (struct pl_probe){.sequence = 1, .failed = true, .stamp_key = UINT64_MAX};
+    pl_probe_ledger_enter(ledger, &probe);
+    for (uint64_t s = 2; s < 5; s++) {
+        probe = (struct pl_probe){.sequence = s, .sent_realtime_ns = REAL, .stamp_key = s - 1};
+        pl_probe_ledger_enter(ledger, &probe);
+    }
+    pl_probe_ledger_stamp(ledger, 7, REAL + 9); /* of no probe: ignored, and later ones are still found */
+    pl_probe_ledger_stamp(ledger, 0, REAL + 1);
+    pl_probe_ledger_stamp(ledger, 1, REAL + 2);
+    pl_probe_ledger_stamp(ledger, 3, REAL + 3); /* the one in between was lost */
+    CHECK_EQUAL(answer(ledger, 0, MS, REAL + MS, &probe), PL_ANSWERED);
+    CHECK_EQUAL(probe.rtt_ns, MS - 1);
+    CHECK_EQUAL(answer(ledger, 2, MS, REAL + MS, &probe), PL_ANSWERED);
+    CHECK_EQUAL(probe.rtt_ns, MS - 2);
+    CHECK_EQUAL(answer(ledger, 3, MS, REAL + MS, &probe), PL_ANSWERED);
+    CHECK_EQUAL(probe.stamps, PL_STAMPS_KERNEL_RECEIVE);
+    CHECK_EQUAL(answer(ledger, 4, MS, REAL + MS, &probe), PL_ANSWERED);
+    CHECK_EQUAL(probe.rtt_ns, MS - 3);
+    /* The failed one is reported in its turn, still as failed. */
+    CHECK(pl_probe_ledger_give_up(ledger, 50 * MS, &probe));
+    CHECK_EQUAL(probe.sequence, 1);
+    CHECK(probe.failed && !probe.answered);
+    pl_probe_ledger_free(ledger);
+}
+
+enum { WALK_PROBES = 20000 };
+enum fate { UNDER_WAY, ANSWERED, GIVEN_UP };
+
+/* A step of xorshift64: the same walk on every machine. */
+static uint64_t draw(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Against the plainest book there is: every probe ends once, as answered in time or as given up when its time
+ * is over, in the order of the sends, whatever is answered in between. */
+static void test_walk(void)
+{
+    static enum fate fates[WALK_PROBES];
+    struct pl_probe_ledger *ledger = make();
+    struct pl_probe probe;
+    uint64_t state = 88172645463325252u;
+    uint64_t answered = 0, lost = 0, oldest = 0;
+    for (uint64_t next = 0; next < WALK_PROBES; next++) {
+        pl_ns now_ns = (pl_ns)next * MS;
+        CHECK(pl_probe_ledger_has_room(ledger));
+        enter(ledger, next);
+        for (uint64_t answers = draw(&state) % 3; answers > 0; answers--) {
+            uint64_t back = draw(&state) % 60; /* the oldest of these are over their 50 ms */
+            uint64_t sequence = back <= next ? next - back : 0;
+            enum pl_verdict verdict = answer(ledger, sequence, now_ns, 0, &probe);
+            enum pl_verdict expected = PL_ANSWERED;
+            if (fates[sequence] == ANSWERED)
+                expected = PL_DUPLICATE;
+            else if (fates[sequence] == GIVEN_UP || next - sequence > 50)
+                expected = PL_LATE;
+            CHECK_EQUAL(verdict, expected);
+            if (verdict == PL_ANSWERED) {
+                CHECK_EQUAL(probe.sequence, sequence);
+                CHECK_EQUAL(probe.rtt_ns, (pl_ns)(next - sequence) * MS);
+                fates[sequence] = ANSWERED;
+                answered++;
+            }
+        }
+        while (pl_probe_ledger_give_up(ledger, now_ns, &probe)) {
+            CHECK_EQUAL(fates[probe.sequence], UNDER_WAY);
+            CHECK(probe.sequence >= oldest && probe.sequence + 50 <= next);
+            oldest = probe.sequence;
+            fates[probe.sequence] = GIVEN_UP;
+            lost++;
+        }
+        if (next >= 50)
+            CHECK(fates[next - 50] != UNDER_WAY);
+    }
+    CHECK(answered > WALK_PROBES / 4 && lost > WALK_PROBES / 4);
+    uint64_t open = 0;
+    while (pl_probe_ledger_give_up(ledger, INT64_MAX - 1, &probe))
+        open++;
+    CHECK_EQUAL(answered + lost + open, WALK_PROBES);
+    pl_probe_ledger_free(ledger);
 }
 
 int main(void)
@@ -123,5 +239,8 @@ int main(void)
     test_verdicts();
     test_room();
     test_bound();
+    test_time_out();
+    test_stamps_after_a_failed_send();
+    test_walk();
     CHECK_RETURN();
 }
