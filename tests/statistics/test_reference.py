@@ -15,7 +15,8 @@ from pathlab.analysis.throughput import aggregate_throughput, effective_window, 
 @pytest.mark.parametrize(
     ("lost", "sent", "low", "high"),
     [
-        # Newcombe, Statistics in Medicine 17, 1998, table I, method 3 (score without correction)
+        # Newcombe, Statistics in Medicine 17, 1998, table I, method 3 (score without correction);
+        # R: prop.test(81, 263, correct = FALSE)$conf.int
         (81, 263, 0.2553, 0.3662),
         (15, 148, 0.0624, 0.1605),
         (0, 20, 0.0000, 0.1611),
