@@ -98,7 +98,10 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
         (void)setsockopt(probing->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     if (settings->from.length != 0 &&
         bind(probing->fd, (const struct sockaddr *)&settings->from.storage, settings->from.length) != 0) {
-        pl_error_set(error, PL_SETUP, "bind", errno, "cannot probe from that --bind address");
+        int cause = errno;
+        char text[PL_ADDRESS_TEXT_BYTES];
+        pl_address_text(&settings->from, text);
+        pl_error_set(error, PL_SETUP, "bind", cause, "cannot probe from --bind %s", text);
         return false;
     }
     if (connect(probing->fd, (const struct sockaddr *)&settings->to.storage, settings->to.length) != 0) {

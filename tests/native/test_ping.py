@@ -26,8 +26,11 @@ RAW: dict[str, Flag] = {"method": "icmp-raw", "interval_ns": 2 * MS}
 LOOPBACKS = ["127.0.0.1", "::1"]
 
 
-def require_root() -> None:
-    require(os.geteuid() == 0, "root, for raw ICMP sockets")
+def require_raw_sockets() -> None:
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close()
+    except PermissionError:
+        require(False, "root or CAP_NET_RAW, for raw ICMP sockets")
 
 
 def require_address(address: str) -> None:
@@ -107,7 +110,7 @@ def check_all_answered(ending: Ending, sent: int) -> None:
 
 @pytest.mark.parametrize("address", LOOPBACKS)
 def test_raw_icmp_over_loopback_with_kernel_stamps(address: str) -> None:
-    require_root()
+    require_raw_sockets()
     require_address(address)
     ending = run("ping", **RAW, address=address, count=50)
     check_all_answered(ending, 50)
@@ -120,7 +123,7 @@ def test_raw_icmp_over_loopback_with_kernel_stamps(address: str) -> None:
 
 
 def test_raw_probes_of_two_runs_do_not_mix() -> None:
-    require_root()  # a raw socket hears the answers to everybody's probes
+    require_raw_sockets()  # a raw socket hears the answers to everybody's probes
     flags: dict[str, Flag] = {**RAW, "address": "127.0.0.1", "count": 50}
     with start("ping", **flags) as first, start("ping", **flags) as second:
         check_all_answered(first.finish(), 50)
@@ -128,7 +131,7 @@ def test_raw_probes_of_two_runs_do_not_mix() -> None:
 
 
 def test_a_thousand_a_second_keep_their_time() -> None:
-    require_root()
+    require_raw_sockets()
     ending = run("ping", **{**RAW, "interval_ns": MS}, address="127.0.0.1", count=1000)
     check_all_answered(ending, 1000)
     errors_ns = sorted(probe["sent_ns"] - probe["intended_ns"] for probe in ending.of("probe"))
@@ -175,7 +178,7 @@ def echoing_in(lab: Namespaces, node: str, port: int) -> Iterator[None]:
 
 @pytest.mark.netns
 def test_without_rights_udp_is_taken_and_without_an_echo_the_way_out_is_named(open_engine: str) -> None:
-    require_root()
+    require(os.geteuid() == 0, "root, to become another user")
     require_namespaces()
     drop = "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all"
     command = f"{drop} {open_engine} ping --address 127.0.0.1 --count 2 --interval-ns {2 * MS}"
@@ -302,13 +305,13 @@ def test_a_round_trip_is_as_long_as_the_peer_held_the_probe() -> None:
 REASONS = {"hang up": "the controller is gone", "SIGINT": "ended by a signal", "SIGTERM": "ended by a signal"}
 
 
-def tell_to_end(ping: Engine, how: str) -> None:
+def tell_to_end(engine: Engine, how: str) -> None:
     if how == "stop":
-        ping.say("stop")
+        engine.say("stop")
     elif how == "hang up":
-        ping.hang_up()
+        engine.hang_up()
     else:
-        ping.process.send_signal(signal.Signals[how])
+        engine.process.send_signal(signal.Signals[how])
 
 
 def check_end(ending: Ending, how: str) -> None:
@@ -326,6 +329,16 @@ def test_it_ends_when_told(how: str) -> None:
         ping.wait_for("probe", sequence=2)
         tell_to_end(ping, how)
         check_end(ping.finish(), how)
+
+
+@pytest.mark.parametrize("how", REASONS)
+def test_an_echo_ends_when_told_and_states_its_count(how: str) -> None:
+    with echoing() as (echo, port):
+        check_all_answered(run("ping", **udp_flags(port, count=3)), 3)
+        tell_to_end(echo, how)
+        ending = echo.finish()
+    check_end(ending, how)
+    assert (ending.last["echoed"], ending.last["refused"]) == (3, 0)
 
 
 @pytest.mark.parametrize("how", ["stop", *REASONS])
