@@ -82,8 +82,6 @@ def main(arguments: list[str] | None = None) -> None:
     debug = "--debug" in given
     try:
         status = pathlab.main(args=given, prog_name="pathlab", standalone_mode=False)
-    except click.exceptions.Abort:
-        sys.exit(INTERRUPTED_STATUS)
     except click.ClickException as error:
         click.echo(f"pathlab: {' '.join(error.format_message().split())}", err=True)
         context = getattr(error, "ctx", None)
@@ -95,7 +93,7 @@ def main(arguments: list[str] | None = None) -> None:
             traceback.print_exc()
         print_error(error)
         sys.exit(error.exit_status)
-    except (KeyboardInterrupt, Interrupted):
+    except (KeyboardInterrupt, Interrupted, click.exceptions.Abort):
         click.echo("pathlab: interrupted", err=True)
         sys.exit(INTERRUPTED_STATUS)
     except BrokenPipeError:

@@ -89,12 +89,6 @@ class EngineJob:
             return list(self._records)
 
     @property
-    def record_count(self) -> int:
-        """How many records there are so far."""
-        with self._changed:
-            return len(self._records)
-
-    @property
     def ended(self) -> bool:
         """Whether the engine's end has been reported."""
         with self._changed:

@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from pathlab import __version__
+from pathlab.cli import main as main_module
 from pathlab.cli.main import SUBCOMMANDS
+from pathlab.runner.interruption import Interrupted
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -135,3 +138,17 @@ def test_plan_of_the_quickstart_as_json_and_table() -> None:
 
 def test_debug_shows_the_traceback() -> None:
     assert "Traceback" in run("--debug", "measure", "nowhere").stderr
+
+
+@pytest.mark.parametrize("cause", [KeyboardInterrupt, Interrupted, click.exceptions.Abort])
+def test_an_interruption_outside_a_trial_is_one_line(
+    cause: type[BaseException], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(**_: object) -> None:
+        raise cause
+
+    monkeypatch.setattr(main_module.pathlab, "main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main_module.main([])
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "pathlab: interrupted\n"
