@@ -8,11 +8,17 @@
 
 #include "error.h"
 
-enum pl_option_kind { PL_OPTION_INT64, PL_OPTION_DOUBLE, PL_OPTION_STRING };
+enum pl_option_kind { PL_OPTION_INT64, PL_OPTION_DOUBLE, PL_OPTION_STRING, PL_OPTION_SWITCH };
 
-/* One flag `--name value`. `target` points to an int64_t, a double or a const char * that holds the default
- * and receives the value (strings stay in argv). Integers are bounded by minimum..maximum, doubles by
- * low..high, both inclusive. `help` is one line. */
+#define PL_MAX_OPTIONS 64
+
+/* One flag `--name value` or `--name=value`. `target` points to an int64_t, a double, a const char * or a bool
+ * that holds the default and receives the value (strings stay in argv). Integers are bounded by
+ * minimum..maximum, doubles by low..high, both inclusive. A switch needs no value and takes yes or no.
+ *
+ * An integer whose name ends with a unit (duration-ns) may as well be written without it (--duration), and its
+ * value then with its unit (10s). A positional one may stand alone: the first value without a flag. `group`
+ * is a heading of the help, printed where it changes. `help` is one line. */
 struct pl_option {
     const char *name;
     enum pl_option_kind kind;
@@ -22,14 +28,16 @@ struct pl_option {
     double low;
     double high;
     const char *help;
+    const char *group;
     bool required;
+    bool positional;
 };
 
 struct pl_options {
     const char *subcommand;
     const char *about;
     const struct pl_option *table;
-    size_t count;
+    size_t count; /* at most PL_MAX_OPTIONS */
 };
 
 enum pl_options_outcome { PL_OPTIONS_OK, PL_OPTIONS_HELP, PL_OPTIONS_WRONG };
