@@ -35,7 +35,7 @@ def build_command(
 ) -> List[str]:
     """The engine's argument list. ValueError names an option that cannot be passed on.
 
-    A byte limit lowers ``max-bytes`` of the subcommands that know it (there 0 means none).
+    A byte limit lowers ``volume-limit-bytes`` of the subcommands that know it (there 0 means none).
     """
     if not _WORD.fullmatch(subcommand):
         raise ValueError(f"'{subcommand}' is no subcommand's name")
@@ -49,10 +49,10 @@ def build_command(
         if len(values[name]) > _MAX_VALUE_CHARACTERS or "\0" in values[name]:
             raise ValueError(f"option '{name}' holds a value that no program can be given")
     if limits["bytes"] is not None and subcommand in _BYTE_LIMITED:
-        asked = values.get("max-bytes", "0")
+        asked = values.get("volume-limit-bytes", "0")
         if not asked.isdigit():
-            raise ValueError("option 'max-bytes' must be a decimal integer")
-        values["max-bytes"] = str(min(int(asked) or limits["bytes"], limits["bytes"]))
+            raise ValueError("option 'volume-limit-bytes' must be a decimal integer")
+        values["volume-limit-bytes"] = str(min(int(asked) or limits["bytes"], limits["bytes"]))
     command = [engine, subcommand]
     for name, text in values.items():
         command += ["--" + name, text]

@@ -1,10 +1,13 @@
 #include "address.h"
 
 #include <arpa/inet.h>
+#include <linux/vm_sockets.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/un.h>
 
 static bool parse_v6(const char *text, uint16_t port, struct pl_address *address)
 {
@@ -50,18 +53,49 @@ int pl_address_family(const struct pl_address *address)
     return address->storage.ss_family;
 }
 
-uint16_t pl_address_port(const struct pl_address *address)
+int64_t pl_address_port(const struct pl_address *address)
 {
-    if (address->storage.ss_family == AF_INET6)
+    switch (address->storage.ss_family) {
+    case AF_INET:
+        return ntohs(((const struct sockaddr_in *)&address->storage)->sin_port);
+    case AF_INET6:
         return ntohs(((const struct sockaddr_in6 *)&address->storage)->sin6_port);
-    return ntohs(((const struct sockaddr_in *)&address->storage)->sin_port);
+    case AF_VSOCK:
+        return ((const struct sockaddr_vm *)&address->storage)->svm_port;
+    default:
+        return -1;
+    }
+}
+
+static void spell_unix(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES])
+{
+    const struct sockaddr_un *unix_address = (const struct sockaddr_un *)&address->storage;
+    size_t length = address->length - offsetof(struct sockaddr_un, sun_path);
+    bool abstract = length > 0 && unix_address->sun_path[0] == 0;
+    (void)snprintf(text, PL_ADDRESS_TEXT_BYTES, "%s%.*s", abstract ? "@" : "",
+                   (int)(abstract ? length - 1 : length), unix_address->sun_path + (abstract ? 1 : 0));
 }
 
 void pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES])
 {
     const void *bytes = &((const struct sockaddr_in *)&address->storage)->sin_addr;
-    if (address->storage.ss_family == AF_INET6)
+    switch (address->storage.ss_family) {
+    case AF_UNIX:
+        spell_unix(address, text);
+        return;
+    case AF_VSOCK:
+        if (((const struct sockaddr_vm *)&address->storage)->svm_cid == VMADDR_CID_ANY)
+            (void)snprintf(text, PL_ADDRESS_TEXT_BYTES, "any");
+        else
+            (void)snprintf(text, PL_ADDRESS_TEXT_BYTES, "%u",
+                           ((const struct sockaddr_vm *)&address->storage)->svm_cid);
+        return;
+    case AF_INET6:
         bytes = &((const struct sockaddr_in6 *)&address->storage)->sin6_addr;
+        break;
+    default:
+        break;
+    }
     if (inet_ntop(address->storage.ss_family, bytes, text, PL_ADDRESS_TEXT_BYTES) == NULL)
         (void)snprintf(text, PL_ADDRESS_TEXT_BYTES, "?");
 }

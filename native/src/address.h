@@ -1,4 +1,5 @@
-/* Numeric IPv4 and IPv6 addresses with a port. Names are the controller's business. */
+/* Addresses of sockets: numeric IPv4 and IPv6 ones are parsed here, of others the text and the port are told.
+ */
 #ifndef PL_ADDRESS_H
 #define PL_ADDRESS_H
 
@@ -8,7 +9,7 @@
 
 #include "error.h"
 
-#define PL_ADDRESS_TEXT_BYTES 64
+#define PL_ADDRESS_TEXT_BYTES 112 /* the path of a Unix socket is the longest */
 
 struct pl_address {
     struct sockaddr_storage storage;
@@ -19,7 +20,8 @@ struct pl_address {
 bool pl_address_parse(const char *text, uint16_t port, const char *flag, struct pl_address *address,
                       struct pl_error *error);
 int pl_address_family(const struct pl_address *address);
-uint16_t pl_address_port(const struct pl_address *address);
+/* -1 for a family that has no ports. */
+int64_t pl_address_port(const struct pl_address *address);
 void pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES]);
 
 /* The socket's own address and its peer's; false when there is none. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "limits.h"
 #include "program.h"
 #include "sockopts.h"
 #include "wire.h"
@@ -48,9 +49,11 @@ struct pl_caller *pl_caller_open(const struct pl_flow *flow, struct pl_stream *s
     caller->flow = flow;
     caller->streams = streams;
     caller->epoll_fd = -1;
-    if (!pl_address_parse(flow->address, (uint16_t)flow->port, "address", &caller->to, error) ||
-        (flow->bind[0] != 0 && !pl_address_parse(flow->bind, 0, "bind", &caller->from, error)) ||
-        !pl_raise_descriptor_limit((uint64_t)(flow->streams + 2 * flow->workers) + 64, error))
+    if (!pl_transport_address(flow->transport, flow->address, (uint16_t)flow->port, "address", &caller->to,
+                              error) ||
+        (flow->bind[0] != 0 &&
+         !pl_transport_address(flow->transport, flow->bind, 0, "bind", &caller->from, error)) ||
+        !pl_raise_descriptor_limit((uint64_t)(flow->streams + 6 * flow->workers) + 64, error))
         goto failed;
     caller->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (caller->epoll_fd >= 0)
@@ -85,8 +88,11 @@ static bool refuse(const struct pl_caller *caller, int cause, struct pl_error *e
 {
     char text[PL_ADDRESS_TEXT_BYTES];
     pl_address_text(&caller->to, text);
-    pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s port %u", text,
-                 pl_address_port(&caller->to));
+    if (pl_address_port(&caller->to) < 0)
+        pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s", text);
+    else
+        pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s port %lld", text,
+                     (long long)pl_address_port(&caller->to));
     return false;
 }
 
@@ -96,7 +102,7 @@ static bool bind_stream(const struct pl_caller *caller, int fd, struct pl_error 
         return true;
     /* The port is chosen at connect: so it need be free for this peer only. */
     const int one = 1;
-    (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one);
+    (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one); /* of IP alone */
     if (bind(fd, (const struct sockaddr *)&caller->from.storage, caller->from.length) == 0)
         return true;
     pl_error_set(error, PL_SETUP, "bind", errno, "cannot send from --bind %.64s", caller->flow->bind);
@@ -108,8 +114,7 @@ static bool begin_call(struct pl_caller *caller, struct pl_error *error)
     const struct pl_flow *flow = caller->flow;
     struct pl_stream *stream = &caller->streams[caller->begun];
     struct epoll_event event = {.events = EPOLLOUT, .data.u32 = caller->begun};
-    stream->fd =
-        pl_open_stream_socket(pl_address_family(&caller->to), flow->window_bytes, flow->congestion, error);
+    stream->fd = pl_open_stream_socket(pl_address_family(&caller->to), flow, error);
     if (stream->fd < 0 || !bind_stream(caller, stream->fd, error))
         return false;
     if (connect(stream->fd, (const struct sockaddr *)&caller->to.storage, caller->to.length) != 0 &&
@@ -141,8 +146,14 @@ static bool say_hello(struct pl_caller *caller, uint32_t index, struct pl_error 
         return refuse(caller, cause != 0 ? cause : errno, error);
     if (meets_itself(fd))
         return refuse(caller, ECONNREFUSED, error);
-    struct pl_hello hello = {
-        .version = PL_PROTOCOL, .stream = index, .streams = (uint32_t)caller->flow->streams};
+    const struct pl_flow *flow = caller->flow;
+    struct pl_hello hello = {.version = PL_PROTOCOL,
+                             .flags = pl_flow_direction(flow),
+                             .stream = index,
+                             .streams = (uint32_t)flow->streams,
+                             .warmup_ns = flow->warmup_ns,
+                             .duration_ns = flow->duration_ns,
+                             .bytes = flow->bytes};
     memcpy(hello.token, caller->flow->token, sizeof hello.token);
     uint8_t bytes[PL_HELLO_BYTES];
     pl_hello_encode(&hello, bytes);
@@ -183,7 +194,7 @@ static bool hear_answer(struct pl_caller *caller, uint32_t index, struct pl_erro
         return true;
     if (count <= 0) {
         pl_error_set(error, PL_PEER, "greeting", count < 0 ? errno : 0,
-                     "the receiver turned stream %u away: another token, or another number of streams",
+                     "the receiver turned stream %u away: another token, number of streams or direction",
                      index);
         return false;
     }

@@ -3,58 +3,72 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sockopts.h"
+
+/* What may be missing at the end of the steady window before the trial counts as cut short: a part of it, and
+ * at least what two clocks' wake-ups may differ by. */
+#define SHORTFALL_RATIO 0.01
+#define SHORTFALL_NS (50 * PL_NS_PER_MS)
+/* While a trial runs, strangers are served in turns of at most 64 (see greeting.c) this far apart, so that a
+ * flood of them costs the trial next to nothing; the kernel turns away what does not fit its queue. */
+#define DOOR_PAUSE_NS (50 * PL_NS_PER_MS)
+
 bool pl_conductor_open(struct pl_conductor *conductor, struct pl_error *error)
 {
     conductor->written = true;
     conductor->drain_deadline_ns = PL_NEVER;
-    conductor->events = pl_events_open(conductor->flow.control, error);
-    if (conductor->events != NULL)
-        conductor->streams = pl_streams_create((uint32_t)conductor->flow.streams, error);
+    conductor->limit_ns =
+        conductor->flow.time_limit_ns > 0 ? pl_now_ns() + conductor->flow.time_limit_ns : PL_NEVER;
+    conductor->stream_count =
+        conductor->flow.streams > 0 ? (uint32_t)conductor->flow.streams : PL_MAX_STREAMS;
+    conductor->streams = pl_streams_create(conductor->stream_count, error);
     return conductor->streams != NULL;
-}
-
-bool pl_conductor_start_workers(struct pl_conductor *conductor, bool sending, struct pl_error *error)
-{
-    conductor->pool = pl_pool_start(&conductor->flow, sending, conductor->streams, error);
-    if (conductor->pool != NULL)
-        conductor->trial = pl_trial_create(&conductor->flow, conductor->streams, conductor->pool, error);
-    return conductor->trial != NULL;
 }
 
 void pl_conductor_close(struct pl_conductor *conductor)
 {
     pl_trial_free(conductor->trial);
     pl_pool_free(conductor->pool);
-    pl_streams_free(conductor->streams, (uint32_t)conductor->flow.streams);
-    pl_events_close(conductor->events);
+    pl_streams_free(conductor->streams, conductor->stream_count);
 }
 
-pl_ns pl_conductor_deadline_ns(const struct pl_conductor *conductor)
+static int64_t rejected(const struct pl_conductor *conductor)
 {
-    pl_ns next_ns = pl_trial_next_ns(conductor->trial);
-    return next_ns < conductor->drain_deadline_ns ? next_ns : conductor->drain_deadline_ns;
+    return conductor->door != NULL ? (int64_t)pl_door_rejected(conductor->door) : -1;
 }
 
-static void enter_drain(struct pl_conductor *conductor)
+bool pl_conductor_prepare(struct pl_conductor *conductor, struct pl_error *error)
 {
-    conductor->drain_deadline_ns = pl_now_ns() + conductor->flow.drain_timeout_ns;
-}
-
-bool pl_conductor_tick(struct pl_conductor *conductor)
-{
-    pl_ns now_ns = pl_now_ns();
-    bool draining = pl_trial_started(conductor->trial) && pl_trial_phase(conductor->trial) == PL_DRAIN;
-    if (now_ns >= pl_trial_next_ns(conductor->trial))
-        conductor->written = pl_trial_sample(conductor->trial) && conductor->written;
-    if (now_ns >= conductor->drain_deadline_ns)
-        conductor->reason = "the streams did not end within --drain-timeout-ns";
-    if (draining || !pl_trial_started(conductor->trial) || pl_trial_phase(conductor->trial) != PL_DRAIN)
+    conductor->pool = pl_pool_start(&conductor->flow, conductor->streams, error);
+    if (conductor->pool != NULL)
+        conductor->trial = pl_trial_create(&conductor->flow, conductor->streams, conductor->pool, error);
+    if (conductor->trial == NULL)
         return false;
-    enter_drain(conductor);
+    conductor->written = pl_trial_ready(conductor->trial, rejected(conductor));
     return true;
 }
 
-void pl_conductor_begin_drain(struct pl_conductor *conductor)
+static pl_ns earlier(pl_ns a, pl_ns b)
+{
+    return a < b ? a : b;
+}
+
+static void hold_windows(const struct pl_conductor *conductor)
+{
+    for (int64_t i = 0;
+         conductor->flow.window_bytes > 0 && conductor->flow.receives && i < conductor->flow.streams; i++)
+        pl_hold_window(conductor->streams[i].fd, conductor->flow.window_bytes);
+}
+
+/* No more is sent from here; what is under way may take the time of the drain. */
+static void enter_drain(struct pl_conductor *conductor)
+{
+    conductor->drain_deadline_ns = pl_now_ns() + conductor->flow.drain_timeout_ns;
+    if (conductor->flow.transmits)
+        pl_pool_shut(conductor->pool);
+}
+
+static void begin_drain(struct pl_conductor *conductor)
 {
     if (pl_trial_phase(conductor->trial) == PL_DRAIN)
         return;
@@ -62,7 +76,25 @@ void pl_conductor_begin_drain(struct pl_conductor *conductor)
     enter_drain(conductor);
 }
 
-bool pl_conductor_hear_pool(struct pl_conductor *conductor)
+/* Takes the sample that is due, and goes by the deadlines that have passed. */
+static void tick(struct pl_conductor *conductor)
+{
+    pl_ns now_ns = pl_now_ns();
+    bool draining = pl_trial_started(conductor->trial) && pl_trial_phase(conductor->trial) == PL_DRAIN;
+    if (now_ns >= pl_trial_next_ns(conductor->trial)) {
+        hold_windows(conductor);
+        conductor->written = pl_trial_sample(conductor->trial) && conductor->written;
+    }
+    if (now_ns >= conductor->drain_deadline_ns)
+        conductor->reason = "the streams did not end within --drain-timeout-ns";
+    if (now_ns >= conductor->limit_ns)
+        conductor->reason = "the limit of --time-limit-ns was reached";
+    if (!draining && pl_trial_started(conductor->trial) && pl_trial_phase(conductor->trial) == PL_DRAIN)
+        enter_drain(conductor);
+}
+
+/* Reads the pool's news. True when every stream has ended. */
+static bool hear_pool(struct pl_conductor *conductor)
 {
     pl_pool_settle_wake(conductor->pool);
     int64_t failed = pl_pool_failed_stream(conductor->pool);
@@ -76,9 +108,107 @@ bool pl_conductor_hear_pool(struct pl_conductor *conductor)
     return pl_pool_closed(conductor->pool) == (uint32_t)conductor->flow.streams;
 }
 
-int pl_conductor_finish(struct pl_conductor *conductor, int64_t rejected)
+static void take_command(struct pl_conductor *conductor, enum pl_command command)
 {
-    const struct pl_ending ending = {.reason = conductor->reason, .rejected = rejected};
+    const struct pl_flow *flow = &conductor->flow;
+    bool sends = flow->transmits && !flow->receives && !flow->accepting;
+    if (command == PL_COMMAND_STOP && sends && pl_trial_started(conductor->trial)) {
+        conductor->ending = pl_command_reason(command);
+        begin_drain(conductor);
+    } else if (pl_command_ends(command)) {
+        conductor->reason = pl_command_reason(command);
+    }
+}
+
+/* The limits and quotas of bytes that the workers met. */
+static void heed_bytes(struct pl_conductor *conductor)
+{
+    if (pl_pool_capped(conductor->pool) && conductor->ending == NULL && conductor->reason == NULL) {
+        static const char text[] = "the limit of --volume-limit-bytes was reached";
+        if (conductor->flow.receives) {
+            conductor->reason = text;
+        } else {
+            conductor->ending = text;
+            begin_drain(conductor); /* wakes the workers that did not meet the limit themselves */
+        }
+    }
+    if (conductor->flow.bytes > 0 && !conductor->flow.receives && pl_pool_exhausted(conductor->pool) &&
+        pl_trial_started(conductor->trial))
+        begin_drain(conductor);
+}
+
+/* Every stream has ended: whether that was before its time. */
+static void judge_end(struct pl_conductor *conductor, pl_ns start_ns)
+{
+    const struct pl_flow *flow = &conductor->flow;
+    pl_ns missing_ns = start_ns + flow->warmup_ns + flow->duration_ns - pl_now_ns();
+    if (conductor->reason != NULL || !flow->receives || conductor->ending != NULL)
+        return;
+    if (start_ns == 0)
+        conductor->reason = "the sender ended before it sent anything";
+    else if (flow->bytes > 0 && pl_trial_received_bytes(conductor->trial) < (uint64_t)flow->bytes)
+        conductor->reason = "the sender ended before it had sent all bytes";
+    else if (flow->bytes == 0 && missing_ns > SHORTFALL_NS &&
+             (double)missing_ns > SHORTFALL_RATIO * (double)flow->duration_ns)
+        conductor->reason = "the sender ended before the steady window was over";
+}
+
+static bool is_door_due(const struct pl_conductor *conductor)
+{
+    return conductor->door != NULL && pl_now_ns() >= conductor->door_due_ns;
+}
+
+static void serve_door(struct pl_conductor *conductor, struct pl_error *error)
+{
+    if (!pl_door_serve(conductor->door, error))
+        conductor->reason = error->text;
+    conductor->door_due_ns = pl_now_ns() + DOOR_PAUSE_NS;
+}
+
+static void begin(struct pl_conductor *conductor)
+{
+    hold_windows(conductor);
+    pl_pool_run(conductor->pool);
+    if (!conductor->flow.accepting)
+        conductor->written = pl_trial_start(conductor->trial, pl_now_ns()) && conductor->written;
+}
+
+void pl_conductor_run(struct pl_conductor *conductor, struct pl_error *error)
+{
+    struct pl_wait wait = {.fds = {pl_pool_fd(conductor->pool), -1}};
+    pl_ns start_ns = conductor->flow.accepting ? 0 : pl_now_ns();
+    begin(conductor);
+    while (conductor->written && conductor->reason == NULL) {
+        wait.deadline_ns = earlier(earlier(pl_trial_next_ns(conductor->trial), conductor->drain_deadline_ns),
+                                   conductor->limit_ns);
+        wait.fds[1] = is_door_due(conductor) ? pl_door_fd(conductor->door) : -1;
+        if (conductor->door != NULL)
+            wait.deadline_ns =
+                earlier(wait.deadline_ns,
+                        wait.fds[1] >= 0 ? pl_door_deadline_ns(conductor->door) : conductor->door_due_ns);
+        take_command(conductor, pl_events_wait(conductor->events, &wait));
+        if (is_door_due(conductor) && (wait.ready[1] || pl_door_deadline_ns(conductor->door) <= pl_now_ns()))
+            serve_door(conductor, error);
+        bool ended = wait.ready[0] && hear_pool(conductor);
+        if (start_ns == 0) {
+            start_ns = pl_pool_first_byte_ns(conductor->pool);
+            if (start_ns != 0)
+                conductor->written = pl_trial_start(conductor->trial, start_ns) && conductor->written;
+        }
+        tick(conductor);
+        heed_bytes(conductor);
+        if (ended) {
+            judge_end(conductor, start_ns);
+            break;
+        }
+    }
+    if (conductor->reason == NULL)
+        conductor->reason = conductor->ending;
+}
+
+int pl_conductor_finish(struct pl_conductor *conductor)
+{
+    const struct pl_ending ending = {.reason = conductor->reason, .rejected = rejected(conductor)};
     if (!pl_trial_finish(conductor->trial, &ending) || !conductor->written)
         return PL_RESOURCES;
     if (conductor->reason == NULL)

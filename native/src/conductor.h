@@ -9,6 +9,7 @@
 #include "error.h"
 #include "events.h"
 #include "flow.h"
+#include "greeting.h"
 #include "pool.h"
 #include "stream.h"
 #include "trial.h"
@@ -16,34 +17,32 @@
 /* Everything of one end of a flow. Zero-initialise, fill flow, then pl_conductor_open(). */
 struct pl_conductor {
     struct pl_flow flow;
-    struct pl_events *events;
+    struct pl_events *events; /* borrowed */
+    struct pl_door *door;     /* borrowed; NULL at the connecting side */
     struct pl_stream *streams;
+    uint32_t stream_count;
     struct pl_pool *pool;
     struct pl_trial *trial;
     pl_ns drain_deadline_ns;
+    pl_ns limit_ns;     /* of --max-ns */
+    pl_ns door_due_ns;  /* strangers are not served before */
+    const char *ending; /* why it drains before its time; NULL: it does not */
     const char *reason; /* why it ends early; NULL: it does not */
     char reason_text[160];
     bool written; /* false once the output is gone */
 };
 
-/* Opens events and streams; false with `error` set. Call pl_conductor_close() in either case. */
+/* Makes the streams, as many as the flow has or may have; false with `error` set. Call pl_conductor_close()
+ * in either case. */
 bool pl_conductor_open(struct pl_conductor *conductor, struct pl_error *error);
-/* Starts the workers, which wait, and makes the trial. */
-bool pl_conductor_start_workers(struct pl_conductor *conductor, bool sending, struct pl_error *error);
 void pl_conductor_close(struct pl_conductor *conductor);
 
-/* The earlier of the next sample and the end of the drain. */
-pl_ns pl_conductor_deadline_ns(const struct pl_conductor *conductor);
-/* Takes the sample that is due, if one is; sets `reason` when the drain has taken too long. True when the
- * trial has just entered its drain. */
-bool pl_conductor_tick(struct pl_conductor *conductor);
-/* Ends the steady window now and begins the drain. */
-void pl_conductor_begin_drain(struct pl_conductor *conductor);
-/* Reads the pool's news: sets `reason` when a stream failed. True when every stream has ended. */
-bool pl_conductor_hear_pool(struct pl_conductor *conductor);
-
-/* Writes the result; returns the exit status. `rejected` -1: not a receiver. */
-int pl_conductor_finish(struct pl_conductor *conductor, int64_t rejected);
+/* Starts the workers, which wait, makes the trial and says that this end is ready. False with `error` set. */
+bool pl_conductor_prepare(struct pl_conductor *conductor, struct pl_error *error);
+/* Carries the trial out: at the connecting side at once, else from the peer's first byte on. */
+void pl_conductor_run(struct pl_conductor *conductor, struct pl_error *error);
+/* Writes the result; returns the exit status. */
+int pl_conductor_finish(struct pl_conductor *conductor);
 
 /* An error before the trial: what a command that ends the run means then. */
 void pl_conductor_early_end(enum pl_command command, const char *stage, struct pl_error *error);

@@ -57,6 +57,12 @@ void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, 
         (void)snprintf(e->text + written, sizeof e->text - (size_t)written, ": %s", strerror(errno_value));
 }
 
+int pl_error_say(const struct pl_error *e, const char *subcommand)
+{
+    (void)fprintf(stderr, "pathlab-engine %s: %s\n", subcommand, e->text);
+    return (int)e->status;
+}
+
 int pl_error_report(const struct pl_error *e, const char *subcommand)
 {
     struct pl_json j = {0};
@@ -72,6 +78,5 @@ int pl_error_report(const struct pl_error *e, const char *subcommand)
     pl_json_end_object(&j);
     (void)pl_json_flush_line(&j);
     pl_json_release(&j);
-    (void)fprintf(stderr, "pathlab-engine %s: %s\n", subcommand, e->text);
-    return (int)e->status;
+    return pl_error_say(e, subcommand);
 }

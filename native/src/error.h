@@ -18,6 +18,9 @@ struct pl_error {
 void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Prints one line on stderr alone, for people; returns the exit status. */
+int pl_error_say(const struct pl_error *e, const char *subcommand);
+
 /* Prints the error record on stdout and one line on stderr; returns the exit status. */
 int pl_error_report(const struct pl_error *e, const char *subcommand);
 

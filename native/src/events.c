@@ -19,6 +19,7 @@ struct pl_events {
     int timer_fd;
     struct pl_control *control;
     bool gone;
+    bool ended;      /* a command came that ends a run */
     bool more_lines; /* a line was taken from the control's buffer, others may be in it */
     pl_ns armed_ns;
 };
@@ -131,7 +132,12 @@ static void arm_timer(struct pl_events *events, pl_ns deadline_ns)
     events->armed_ns = deadline_ns;
 }
 
-enum pl_command pl_events_wait(struct pl_events *events, struct pl_wait *wait)
+bool pl_events_ended(const struct pl_events *events)
+{
+    return events->ended;
+}
+
+static enum pl_command wait_once(struct pl_events *events, struct pl_wait *wait)
 {
     arm_timer(events, wait->deadline_ns);
     bool listening = events->control != NULL && !events->gone;
@@ -160,6 +166,13 @@ enum pl_command pl_events_wait(struct pl_events *events, struct pl_wait *wait)
     if (events->more_lines || (ready > 0 && slots[CONTROL].revents != 0))
         return take_command(events);
     return PL_COMMAND_NONE;
+}
+
+enum pl_command pl_events_wait(struct pl_events *events, struct pl_wait *wait)
+{
+    enum pl_command command = wait_once(events, wait);
+    events->ended = events->ended || pl_command_ends(command);
+    return command;
 }
 
 bool pl_command_ends(enum pl_command command)

@@ -38,6 +38,9 @@ void pl_events_close(struct pl_events *events);
 /* True when commands are read: `send` then waits for "go". */
 bool pl_events_controlled(const struct pl_events *events);
 
+/* True once a command has come that ends a run. */
+bool pl_events_ended(const struct pl_events *events);
+
 /* Waits for the first of them. An unknown command line is named on stderr and otherwise ignored. */
 enum pl_command pl_events_wait(struct pl_events *events, struct pl_wait *wait);
 

@@ -1,11 +1,17 @@
 #include "flow.h"
 
 #include <sched.h>
+#include <string.h>
 
 #include "clock.h"
+#include "flow_flags.h"
+#include "output.h"
 
-#define HOUR_NS (3600 * PL_NS_PER_S)
-#define COMMON_OPTIONS 12
+#define DEFAULT_CHUNK_BYTES 131072
+/* Nothing is copied, so one call may move more; untouched memory costs nothing. */
+#define ZERO_COPY_CHUNK_BYTES 1048576
+/* A paced stream writes what its rate allows in this time. */
+#define PACED_WRITE_NS PL_NS_PER_MS
 
 static int64_t count_cores(void)
 {
@@ -14,176 +20,208 @@ static int64_t count_cores(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-static void fill_common(struct pl_flow *flow, struct pl_option table[COMMON_OPTIONS])
+static bool refuse(struct pl_error *error, const char *flag, const char *text, const char *expected)
 {
-    const struct pl_option common[COMMON_OPTIONS] = {
-        {.name = "token",
-         .kind = PL_OPTION_STRING,
-         .target = &flow->token_text,
-         .required = true,
-         .help = "token of the trial, 32 hexadecimal digits"},
-        {.name = "streams",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->streams,
-         .minimum = 1,
-         .maximum = PL_MAX_STREAMS,
-         .help = "connections of the flow"},
-        {.name = "window-bytes",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->window_bytes,
-         .maximum = INT32_MAX / 2,
-         .help = "SO_SNDBUF and SO_RCVBUF asked for per stream; 0: autotuning"},
-        {.name = "congestion",
-         .kind = PL_OPTION_STRING,
-         .target = &flow->congestion,
-         .help = "congestion control; empty: the kernel's default"},
-        {.name = "warmup-ns",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->warmup_ns,
-         .maximum = HOUR_NS,
-         .help = "time before the steady window"},
-        {.name = "duration-ns",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->duration_ns,
-         .minimum = PL_NS_PER_MS,
-         .maximum = 24 * HOUR_NS,
-         .help = "length of the steady window"},
-        {.name = "interval-ns",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->interval_ns,
-         .minimum = 10 * PL_NS_PER_MS,
-         .maximum = 10 * PL_NS_PER_S,
-         .help = "time between two interval records"},
-        {.name = "workers",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->workers,
-         .maximum = 256,
-         .help = "worker threads; 0: as many as cores or streams, whichever is less"},
-        {.name = "drain-timeout-ns",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->drain_timeout_ns,
-         .maximum = HOUR_NS,
-         .help = "time that the end of the streams may take after the steady window"},
-        {.name = "max-bytes",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->max_bytes,
-         .maximum = INT64_MAX,
-         .help = "end at this many bytes, exceeded by at most one read or write per worker; 0: no limit"},
-        {.name = "bind", .kind = PL_OPTION_STRING, .target = &flow->bind, .help = "own numeric address"},
-        {.name = "control",
-         .kind = PL_OPTION_STRING,
-         .target = &flow->control,
-         .help = "stdin: read the commands go and stop from there"},
-    };
-    for (int i = 0; i < COMMON_OPTIONS; i++)
-        table[i] = common[i];
+    pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is none of %s", flag, text, expected);
+    return false;
 }
 
-static enum pl_options_outcome parse_send(struct pl_flow *flow, int argc, char **argv, struct pl_error *error)
+/* The place of `text` among `names`, -1 when it is not there. */
+static int find_name(const char *text, const char *const *names, int count)
 {
-    struct pl_option table[COMMON_OPTIONS + 4] = {
-        {.name = "address",
-         .kind = PL_OPTION_STRING,
-         .target = &flow->address,
-         .required = true,
-         .help = "numeric address of the receiver"},
-        {.name = "port",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->port,
-         .minimum = 1,
-         .maximum = 65535,
-         .required = true,
-         .help = "port of the receiver"},
-        {.name = "write-bytes",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->chunk_bytes,
-         .maximum = 16 << 20,
-         .help = "bytes of one write; 0: 131072, at most a quarter of the window asked"},
-        {.name = "connect-timeout-ns",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->greet_timeout_ns,
-         .minimum = PL_NS_PER_MS,
-         .maximum = HOUR_NS,
-         .help = "time until every stream must be admitted"},
-    };
-    fill_common(flow, table + 4);
-    const struct pl_options options = {
-        .subcommand = "send",
-        .about = "Sends bytes over many TCP streams to `pathlab-engine receive`.",
-        .table = table,
-        .count = sizeof table / sizeof table[0],
-    };
-    return pl_options_parse(&options, argc, argv, error);
+    for (int i = 0; i < count; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    return -1;
 }
 
-static enum pl_options_outcome parse_receive(struct pl_flow *flow, int argc, char **argv,
-                                             struct pl_error *error)
+static bool parse_direction(struct pl_flow *flow, struct pl_error *error)
 {
-    struct pl_option table[COMMON_OPTIONS + 3] = {
-        {.name = "port",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->port,
-         .maximum = 65535,
-         .help = "port to listen on; 0: any"},
-        {.name = "read-bytes",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->chunk_bytes,
-         .minimum = 1,
-         .maximum = 16 << 20,
-         .help = "bytes of one read"},
-        {.name = "accept-timeout-ns",
-         .kind = PL_OPTION_INT64,
-         .target = &flow->greet_timeout_ns,
-         .minimum = PL_NS_PER_MS,
-         .maximum = HOUR_NS,
-         .help = "time until every stream must be admitted"},
-    };
-    fill_common(flow, table + 3);
-    const struct pl_options options = {
-        .subcommand = "receive",
-        .about = "Admits the streams of one flow that present the token, and counts their bytes.",
-        .table = table,
-        .count = sizeof table / sizeof table[0],
-    };
-    return pl_options_parse(&options, argc, argv, error);
+    static const char *const names[] = {"any", "forward", "reverse", "both"};
+    int direction = find_name(flow->direction_text, names, 4);
+    if (direction < 0 || (direction == 0 && !flow->accepting))
+        return refuse(error, "direction", flow->direction_text,
+                      flow->accepting ? "any, forward, reverse, both" : "forward, reverse, both");
+    bool forward = (direction & PL_HELLO_FORWARD) != 0;
+    bool reverse = (direction & PL_HELLO_REVERSE) != 0;
+    flow->transmits = flow->accepting ? reverse : forward;
+    flow->receives = flow->accepting ? forward : reverse;
+    return true;
 }
 
-static void settle(struct pl_flow *flow, bool sending)
+static bool parse_cores(struct pl_flow *flow, struct pl_error *error)
 {
-    int64_t cores = count_cores();
+    for (const char *text = flow->pin_text; *text != 0;) {
+        char word[8];
+        size_t length = strcspn(text, ",");
+        int64_t core = -1;
+        if (length < sizeof word && flow->core_count < PL_MAX_WORKERS) {
+            memcpy(word, text, length);
+            word[length] = 0;
+            if (!pl_parse_int64(word, 0, CPU_SETSIZE - 1, &core))
+                core = -1;
+        }
+        if (core < 0 || (text[length] == ',' && text[length + 1] == 0)) {
+            pl_error_set(error, PL_USAGE, "options", 0, "--pin: '%.40s' is no list of cores such as 0,1",
+                         flow->pin_text);
+            return false;
+        }
+        flow->cores[flow->core_count++] = (int)core;
+        text += text[length] == ',' ? length + 1 : length;
+    }
+    return true;
+}
+
+static bool parse_words(struct pl_flow *flow, struct pl_error *error)
+{
+    static const char *const transfers[] = {"copy", "zero-copy"};
+    static const char *const details[] = {"none", "fields", "raw"};
+    static const char *const pacings[] = {"auto", "kernel", "user"};
+    if (!pl_output_parse(flow->output_text, &flow->human, error) ||
+        !pl_transport_parse(flow->transport_text, &flow->transport, error) || !parse_direction(flow, error) ||
+        !parse_cores(flow, error))
+        return false;
+    if (find_name(flow->transfer_text, transfers, 2) < 0)
+        return refuse(error, "transfer", flow->transfer_text, "copy, zero-copy");
+    flow->zero_copy = strcmp(flow->transfer_text, "zero-copy") == 0;
+    int detail = find_name(flow->tcp_info_text, details, 3);
+    if (detail < 0)
+        return refuse(error, "tcp-info", flow->tcp_info_text, "none, fields, raw");
+    flow->tcp_info = (enum pl_tcp_info_detail)detail;
+    if (find_name(flow->pacing_text, pacings, 3) < 0)
+        return refuse(error, "pacing", flow->pacing_text, "auto, kernel, user");
+    flow->open = flow->token_text[0] == 0;
+    if (!flow->open && !pl_token_parse(flow->token_text, flow->token)) {
+        pl_error_set(error, PL_USAGE, "options", 0, "--token must be 32 hexadecimal digits");
+        return false;
+    }
+    if (!flow->accepting && flow->bytes > 0 && flow->bytes < flow->streams) {
+        pl_error_set(error, PL_USAGE, "options", 0, "--bytes must give every one of the %lld streams a byte",
+                     (long long)flow->streams);
+        return false;
+    }
+    if (!flow->accepting && flow->address[0] == 0) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--address is missing: name the receiver; see pathlab-engine send --help");
+        return false;
+    }
+    return true;
+}
+
+uint16_t pl_flow_direction(const struct pl_flow *flow)
+{
+    bool forward = flow->accepting ? flow->receives : flow->transmits;
+    bool reverse = flow->accepting ? flow->transmits : flow->receives;
+    return (uint16_t)((forward ? PL_HELLO_FORWARD : 0) | (reverse ? PL_HELLO_REVERSE : 0));
+}
+
+bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello)
+{
+    uint16_t direction = pl_flow_direction(flow);
+    bool known = (hello->flags & (uint16_t) ~(PL_HELLO_FORWARD | PL_HELLO_REVERSE)) == 0 && hello->flags != 0;
+    if (!known || (direction != 0 && direction != hello->flags) || hello->streams == 0 ||
+        hello->streams > PL_MAX_STREAMS || (flow->streams != 0 && flow->streams != (int64_t)hello->streams) ||
+        hello->stream >= hello->streams || hello->warmup_ns < 0 || hello->warmup_ns > PL_MAX_WARMUP_NS ||
+        hello->duration_ns < PL_MIN_DURATION_NS || hello->duration_ns > PL_MAX_DURATION_NS ||
+        hello->bytes < 0 || (hello->bytes > 0 && hello->bytes < (int64_t)hello->streams))
+        return false;
+    flow->receives = (hello->flags & PL_HELLO_FORWARD) != 0;
+    flow->transmits = (hello->flags & PL_HELLO_REVERSE) != 0;
+    flow->streams = hello->streams;
+    if (flow->warmup_ns < 0)
+        flow->warmup_ns = hello->warmup_ns;
+    if (flow->duration_ns < 0)
+        flow->duration_ns = hello->duration_ns;
+    if (flow->bytes < 0)
+        flow->bytes = hello->bytes;
+    pl_flow_settle(flow);
+    return true;
+}
+
+bool pl_flow_is_whole(const struct pl_flow *flow)
+{
+    return flow->streams > 0 && flow->warmup_ns >= 0 && flow->duration_ns >= 0 && flow->bytes >= 0 &&
+           pl_flow_direction(flow) != 0;
+}
+
+int64_t pl_flow_stream_rate(const struct pl_flow *flow)
+{
+    int64_t share = flow->streams > 0 ? flow->rate_bits_per_s / flow->streams : 0;
+    if (flow->rate_bits_per_s > 0 && share == 0)
+        share = 1;
+    if (flow->stream_rate_bits_per_s > 0 && (share == 0 || flow->stream_rate_bits_per_s < share))
+        share = flow->stream_rate_bits_per_s;
+    return share;
+}
+
+uint64_t pl_flow_stream_bytes(const struct pl_flow *flow, uint32_t stream)
+{
+    uint64_t bytes = (uint64_t)flow->bytes;
+    uint64_t streams = (uint64_t)flow->streams;
+    return bytes / streams + (stream < bytes % streams ? 1 : 0);
+}
+
+static int64_t choose_write_bytes(const struct pl_flow *flow)
+{
+    int64_t bytes = flow->zero_copy ? ZERO_COPY_CHUNK_BYTES : DEFAULT_CHUNK_BYTES;
+    if (flow->window_bytes > 0 && bytes > flow->window_bytes / 4)
+        bytes = flow->window_bytes / 4;
+    if (flow->pacing != PL_PACING_OFF) {
+        int64_t step = pl_flow_stream_rate(flow) / 8 * PACED_WRITE_NS / PL_NS_PER_S;
+        bytes = step < bytes ? step : bytes;
+    }
+    return bytes > 0 ? bytes : 1;
+}
+
+void pl_flow_settle(struct pl_flow *flow)
+{
     if (flow->workers == 0)
-        flow->workers = cores;
-    if (flow->workers > flow->streams)
+        flow->workers = count_cores();
+    if (flow->streams > 0 && flow->workers > flow->streams)
         flow->workers = flow->streams;
-    if (!sending || flow->chunk_bytes != 0)
-        return;
-    flow->chunk_bytes = 131072;
-    if (flow->window_bytes > 0 && flow->chunk_bytes > flow->window_bytes / 4)
-        flow->chunk_bytes = flow->window_bytes / 4 > 0 ? flow->window_bytes / 4 : 1;
+    bool kernel = flow->transport == PL_TCP && strcmp(flow->pacing_text, "user") != 0;
+    if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0)
+        flow->pacing = kernel || strcmp(flow->pacing_text, "kernel") == 0 ? PL_PACING_KERNEL : PL_PACING_USER;
+    if (flow->write_bytes == 0 && flow->streams > 0)
+        flow->write_bytes = choose_write_bytes(flow);
+    if (flow->read_bytes == 0)
+        flow->read_bytes = flow->zero_copy ? ZERO_COPY_CHUNK_BYTES : DEFAULT_CHUNK_BYTES;
 }
 
 enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int argc, char **argv,
                                       struct pl_error *error)
 {
     *flow = (struct pl_flow){
+        .address = "",
         .bind = sending ? "" : "0.0.0.0",
+        .token_text = "",
         .congestion = "",
         .control = "",
-        .streams = 1,
-        .duration_ns = 10 * PL_NS_PER_S,
-        .interval_ns = 100 * PL_NS_PER_MS,
-        .chunk_bytes = sending ? 0 : 131072,
-        .greet_timeout_ns = 10 * PL_NS_PER_S,
+        .output_text = "auto",
+        .transport_text = "tcp",
+        .transfer_text = "copy",
+        .direction_text = sending ? "forward" : "any",
+        .tcp_info_text = "fields",
+        .pacing_text = "auto",
+        .pin_text = "",
+        .marking = PL_UNMARKED,
+        .port = PL_DEFAULT_PORT,
+        .streams = sending ? 1 : 0,
+        .warmup_ns = sending ? 0 : -1,
+        .duration_ns = sending ? 10 * PL_NS_PER_S : -1,
+        .bytes = sending ? 0 : -1,
+        .interval_ns = PL_NS_PER_S,
+        .flows = 1,
+        .greet_timeout_ns = sending ? 10 * PL_NS_PER_S : 0,
         .drain_timeout_ns = 10 * PL_NS_PER_S,
+        .memory_limit_bytes = INT64_C(1) << 30,
+        .accepting = !sending,
     };
-    enum pl_options_outcome outcome =
-        sending ? parse_send(flow, argc, argv, error) : parse_receive(flow, argc, argv, error);
+    enum pl_options_outcome outcome = pl_flow_read_flags(flow, argc, argv, error);
     if (outcome != PL_OPTIONS_OK)
         return outcome;
-    if (!pl_token_parse(flow->token_text, flow->token)) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--token must be 32 hexadecimal digits");
+    if (!parse_words(flow, error))
         return PL_OPTIONS_WRONG;
-    }
-    settle(flow, sending);
+    pl_flow_settle(flow);
     return PL_OPTIONS_OK;
 }

@@ -25,7 +25,7 @@ struct guest {
 };
 
 struct pl_door {
-    const struct pl_flow *flow;
+    struct pl_flow *flow;
     struct pl_stream *streams;
     int listen_fd;
     int epoll_fd;
@@ -36,11 +36,18 @@ struct pl_door {
     uint32_t oldest, newest, vacant;
 };
 
-struct pl_door *pl_door_open(int listen_fd, const struct pl_flow *flow, struct pl_stream *streams,
+/* Streams that are still to come; as many as there may be while no hello has said. */
+static uint32_t expected(const struct pl_door *door)
+{
+    uint32_t streams = door->flow->streams > 0 ? (uint32_t)door->flow->streams : PL_MAX_STREAMS;
+    return streams - door->admitted;
+}
+
+struct pl_door *pl_door_open(int listen_fd, struct pl_flow *flow, struct pl_stream *streams,
                              struct pl_error *error)
 {
     struct pl_door *door = calloc(1, sizeof *door);
-    uint32_t capacity = (uint32_t)flow->streams + PL_GREETING_SPARE;
+    uint32_t capacity = (flow->streams > 0 ? (uint32_t)flow->streams : PL_MAX_STREAMS) + PL_GREETING_SPARE;
     if (door != NULL)
         door->guests = calloc(capacity, sizeof *door->guests);
     if (door == NULL || door->guests == NULL) {
@@ -117,9 +124,14 @@ uint32_t pl_door_admitted(const struct pl_door *door)
     return door->admitted;
 }
 
+bool pl_door_is_complete(const struct pl_door *door)
+{
+    return door->flow->streams > 0 && (int64_t)door->admitted == door->flow->streams;
+}
+
 uint64_t pl_door_rejected(const struct pl_door *door)
 {
-    return door->rejected;
+    return door->rejected + (pl_door_is_complete(door) ? door->waiting : 0);
 }
 
 static bool send_answer(int fd, enum pl_answer_status status, uint32_t stream)
@@ -146,11 +158,10 @@ static void judge(struct pl_door *door, uint32_t index)
 {
     struct guest *guest = &door->guests[index];
     struct pl_hello hello;
-    bool known = pl_hello_decode(guest->bytes, &hello) && hello.flags == 0;
+    bool known = pl_hello_decode(guest->bytes, &hello);
     /* The token is always compared, so that the time taken says nothing about the other fields. */
     known = pl_token_equal(hello.token, door->flow->token) && known;
-    if (!known || (int64_t)hello.streams != door->flow->streams ||
-        (int64_t)hello.stream >= door->flow->streams || door->streams[hello.stream].fd >= 0 ||
+    if (!known || !pl_flow_adopt(door->flow, &hello) || door->streams[hello.stream].fd >= 0 ||
         !send_answer(guest->fd, PL_ANSWER_ADMITTED, hello.stream)) {
         reject(door, index);
         return;
@@ -182,7 +193,7 @@ static void hear(struct pl_door *door, uint32_t index)
 static void seat(struct pl_door *door, int fd)
 {
     /* Those expected and 64 more; with the flow complete, 64. */
-    if (door->waiting >= (uint32_t)door->flow->streams - door->admitted + PL_GREETING_SPARE)
+    if (door->waiting >= expected(door) + PL_GREETING_SPARE)
         reject(door, door->oldest);
     uint32_t index = door->vacant;
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = index};

@@ -18,8 +18,9 @@
 
 struct pl_door;
 
-/* Borrows the listening socket and the streams, whose descriptors it fills as they are admitted. */
-struct pl_door *pl_door_open(int listen_fd, const struct pl_flow *flow, struct pl_stream *streams,
+/* Borrows the listening socket, the flow, which takes from the first hello what it was not told, and the
+ * streams, whose descriptors it fills as they are admitted. */
+struct pl_door *pl_door_open(int listen_fd, struct pl_flow *flow, struct pl_stream *streams,
                              struct pl_error *error);
 /* Closes whoever is half-greeted. */
 void pl_door_close(struct pl_door *door);
@@ -33,7 +34,9 @@ pl_ns pl_door_deadline_ns(const struct pl_door *door);
 bool pl_door_serve(struct pl_door *door, struct pl_error *error);
 
 uint32_t pl_door_admitted(const struct pl_door *door);
-/* Strangers turned away so far. */
+/* Whether every stream of the flow has been admitted. */
+bool pl_door_is_complete(const struct pl_door *door);
+/* Strangers turned away so far, and those who still stand there with half a hello. */
 uint64_t pl_door_rejected(const struct pl_door *door);
 
 #endif

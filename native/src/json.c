@@ -166,6 +166,39 @@ void pl_json_null(struct pl_json *j, const char *key)
     append_text(j, "null");
 }
 
+static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void pl_json_begin_base64(struct pl_json *j, const char *key)
+{
+    open_value(j, key);
+    append(j, "\"", 1);
+    j->carry = j->carried = 0;
+}
+
+void pl_json_base64(struct pl_json *j, const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        j->carry = j->carry << 8 | bytes[i];
+        if (++j->carried < 3)
+            continue;
+        const char group[4] = {base64_digits[j->carry >> 18 & 63], base64_digits[j->carry >> 12 & 63],
+                               base64_digits[j->carry >> 6 & 63], base64_digits[j->carry & 63]};
+        append(j, group, sizeof group);
+        j->carry = j->carried = 0;
+    }
+}
+
+void pl_json_end_base64(struct pl_json *j)
+{
+    if (j->carried > 0) {
+        uint32_t bits = j->carry << (j->carried == 1 ? 16 : 8);
+        const char group[4] = {base64_digits[bits >> 18 & 63], base64_digits[bits >> 12 & 63],
+                               j->carried == 2 ? base64_digits[bits >> 6 & 63] : '=', '='};
+        append(j, group, sizeof group);
+    }
+    append(j, "\"", 1);
+}
+
 static bool write_all(const char *bytes, size_t count)
 {
     while (count > 0) {

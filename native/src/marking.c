@@ -12,8 +12,8 @@ int64_t pl_marking_octet(int fd, int family)
     int octet = 0;
     socklen_t length = sizeof octet;
     bool v6 = family == AF_INET6;
-    if ((family != AF_INET && !v6) || getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS,
-                                                 &octet, &length) != 0)
+    if ((family != AF_INET && !v6) ||
+        getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &octet, &length) != 0)
         return -1;
     return octet;
 }
@@ -26,14 +26,16 @@ static bool set_octet(int fd, int family, const struct pl_marking *marking, stru
     int asked = (int)((marking->dscp >= 0 ? marking->dscp << 2 : before & ~ECN_BITS) |
                       (marking->ecn >= 0 ? marking->ecn : before & ECN_BITS));
     bool v6 = family == AF_INET6;
-    if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &asked, sizeof asked) != 0) {
+    if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &asked, sizeof asked) !=
+        0) {
         pl_error_set(error, PL_SETUP, "marking", errno, "--dscp or --ecn was refused");
         return false;
     }
     int64_t kept = pl_marking_octet(fd, family);
     if (marking->ecn >= 0 && (kept & ECN_BITS) != marking->ecn) {
-        pl_error_set(error, PL_SETUP, "marking", 0,
-                     "--ecn: the kernel keeps the ECN bits of this socket to itself (for TCP see net.ipv4.tcp_ecn)");
+        pl_error_set(
+            error, PL_SETUP, "marking", 0,
+            "--ecn: the kernel keeps the ECN bits of this socket to itself (for TCP see net.ipv4.tcp_ecn)");
         return false;
     }
     if (marking->dscp >= 0 && kept >> 2 != marking->dscp) {
@@ -54,8 +56,8 @@ bool pl_marking_apply(int fd, int family, const struct pl_marking *marking, stru
     if (marking->fwmark >= 0) {
         const uint32_t mark = (uint32_t)marking->fwmark;
         if (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark) != 0) {
-            pl_error_set(error, PL_SETUP, "marking", errno, "--fwmark %lld was refused (it needs CAP_NET_ADMIN)",
-                         (long long)marking->fwmark);
+            pl_error_set(error, PL_SETUP, "marking", errno,
+                         "--fwmark %lld was refused (it needs CAP_NET_ADMIN)", (long long)marking->fwmark);
             return false;
         }
     }

@@ -48,7 +48,8 @@ static void print_default(const struct pl_option *option)
     size_t stem;
     if (option->required) {
         (void)printf(" (required)");
-    } else if (option->kind == PL_OPTION_INT64) {
+    } else if (option->kind == PL_OPTION_INT64 && *(const int64_t *)option->target > 0) {
+        /* What 0 and -1 stand for is told by the text. */
         pl_spell_quantity(*(const int64_t *)option->target, pl_unit_of_name(option->name, &stem), spelled);
         (void)printf(" (default %s)", spelled);
     } else if (option->kind == PL_OPTION_DOUBLE) {
@@ -68,6 +69,13 @@ static const char *name_value(const struct pl_option *option, enum pl_unit unit)
     return option->kind == PL_OPTION_DOUBLE ? "X" : option->kind == PL_OPTION_STRING ? "TEXT" : "";
 }
 
+static void print_capitals(const char *name)
+{
+    (void)printf(" ");
+    for (; *name != 0; name++)
+        (void)putchar(*name >= 'a' && *name <= 'z' ? *name - 'a' + 'A' : *name);
+}
+
 static void print_help(const struct pl_options *options)
 {
     bool units = false;
@@ -75,7 +83,7 @@ static void print_help(const struct pl_options *options)
     (void)printf("usage: pathlab-engine %s", options->subcommand);
     for (size_t i = 0; i < options->count; i++)
         if (options->table[i].positional)
-            (void)printf(" %s", options->table[i].name);
+            print_capitals(options->table[i].name);
     (void)printf(" --flag value ...\n%s\n", options->about);
     for (size_t i = 0; i < options->count; i++) {
         const struct pl_option *option = &options->table[i];
@@ -84,7 +92,8 @@ static void print_help(const struct pl_options *options)
         const char *value = name_value(option, unit);
         units = units || unit != PL_UNIT_NONE;
         if (i == 0 || (option->group != group && option->group != NULL))
-            (void)printf("\n%s%s", option->group != NULL ? option->group : "", option->group != NULL ? ":\n" : "");
+            (void)printf("\n%s%s", option->group != NULL ? option->group : "",
+                         option->group != NULL ? ":\n" : "");
         group = option->group;
         int written = printf("  --%.*s %s", (int)stem, option->name, value);
         (void)printf("%*s%s", written < HELP_COLUMN ? HELP_COLUMN - written : 1, "", option->help);
@@ -93,8 +102,9 @@ static void print_help(const struct pl_options *options)
     }
     (void)printf("  --help%*sthis text\n", HELP_COLUMN - 8, "");
     if (units)
-        (void)printf("\nTIME is 100ms or 2s, SIZE 64KiB or 1MiB, RATE 40Mbit/s or 1G; programs may write plain\n"
-                     "integers to the names with their unit: --NAME-ns, --NAME-bytes, --NAME-bits-per-s.\n");
+        (void)printf(
+            "\nTIME is 100ms or 2s, SIZE 64KiB or 1MiB, RATE 40Mbit/s or 1G; programs may write plain\n"
+            "integers to the names with their unit: --NAME-ns, --NAME-bytes, --NAME-bits-per-s.\n");
     (void)fflush(stdout);
 }
 
@@ -126,21 +136,24 @@ static bool take_integer(const struct written *written, const char *text, struct
     const struct pl_option *option = written->option;
     size_t stem;
     enum pl_unit unit = pl_unit_of_name(option->name, &stem);
-    if (!written->with_unit) {
-        if (pl_parse_int64(text, option->minimum, option->maximum, option->target))
-            return true;
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is not an integer from %" PRId64 " to %" PRId64,
-                     option->name, text, option->minimum, option->maximum);
+    int64_t *target = option->target;
+    if (!written->with_unit && pl_parse_int64(text, option->minimum, option->maximum, target))
+        return true;
+    if (unit != PL_UNIT_NONE && pl_parse_quantity(text, unit, option->minimum, option->maximum, target))
+        return true;
+    if (unit == PL_UNIT_NONE) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--%s: '%.40s' is not an integer from %" PRId64 " to %" PRId64, option->name, text,
+                     option->minimum, option->maximum);
         return false;
     }
     char least[PL_QUANTITY_BYTES];
     char most[PL_QUANTITY_BYTES];
-    if (pl_parse_quantity(text, unit, option->minimum, option->maximum, option->target))
-        return true;
     pl_spell_quantity(option->minimum, unit, least);
     pl_spell_quantity(option->maximum, unit, most);
-    pl_error_set(error, PL_USAGE, "options", 0, "--%.*s: '%.40s' is not %s, from %s to %s", (int)stem,
-                 option->name, text, pl_unit_expectation(unit), least, most);
+    pl_error_set(error, PL_USAGE, "options", 0, "--%.*s: '%.40s' is not %s, from %s to %s",
+                 written->with_unit ? (int)stem : (int)strlen(option->name), option->name, text,
+                 pl_unit_expectation(unit), least, most);
     return false;
 }
 
@@ -161,15 +174,16 @@ static bool take_value(const struct written *written, const char *text, struct p
     case PL_OPTION_DOUBLE:
         if (pl_parse_double(text, option->low, option->high, option->target))
             return true;
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is not a number from %g to %g", option->name,
-                     text, option->low, option->high);
+        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is not a number from %g to %g",
+                     option->name, text, option->low, option->high);
         return false;
     case PL_OPTION_SWITCH:
         if (is_switch_value(text)) {
             *(bool *)option->target = text[0] == 'y';
             return true;
         }
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is neither yes nor no", option->name, text);
+        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is neither yes nor no", option->name,
+                     text);
         return false;
     }
     return false;
@@ -195,8 +209,8 @@ static int take_argument(const struct pl_options *options, char **argv, int left
         written.value = argv[0];
     }
     if (written.option == NULL) {
-        pl_error_set(error, PL_USAGE, "options", 0, "unknown flag '%.60s'; see pathlab-engine %s --help", argv[0],
-                     options->subcommand);
+        pl_error_set(error, PL_USAGE, "options", 0, "unknown flag '%.60s'; see pathlab-engine %s --help",
+                     argv[0], options->subcommand);
         return 0;
     }
     *given |= UINT64_C(1) << (written.option - options->table);

@@ -12,13 +12,13 @@ enum pl_option_kind { PL_OPTION_INT64, PL_OPTION_DOUBLE, PL_OPTION_STRING, PL_OP
 
 #define PL_MAX_OPTIONS 64
 
-/* One flag `--name value` or `--name=value`. `target` points to an int64_t, a double, a const char * or a bool
- * that holds the default and receives the value (strings stay in argv). Integers are bounded by
+/* One flag `--name value` or `--name=value`. `target` points to an int64_t, a double, a const char * or a
+ * bool that holds the default and receives the value (strings stay in argv). Integers are bounded by
  * minimum..maximum, doubles by low..high, both inclusive. A switch needs no value and takes yes or no.
  *
- * An integer whose name ends with a unit (duration-ns) may as well be written without it (--duration), and its
- * value then with its unit (10s). A positional one may stand alone: the first value without a flag. `group`
- * is a heading of the help, printed where it changes. `help` is one line. */
+ * An integer whose name ends with a unit (duration-ns) may as well be written without it (--duration), and
+ * its value then with its unit (10s). A positional one may stand alone: the first value without a flag.
+ * `group` is a heading of the help, printed where it changes. `help` is one line. */
 struct pl_option {
     const char *name;
     enum pl_option_kind kind;

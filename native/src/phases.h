@@ -11,6 +11,9 @@
 
 #include "clock.h"
 
+/* The length of a steady window that ends when something else does. */
+#define PL_UNPLANNED_NS (INT64_MAX / 4)
+
 enum pl_phase { PL_WARMUP, PL_STEADY, PL_DRAIN, PL_PHASE_COUNT };
 
 struct pl_span {

@@ -31,3 +31,10 @@ bool pl_program_hello(const char *subcommand)
     pl_json_release(&j);
     return written;
 }
+
+int pl_program_refuse(const char *subcommand, const struct pl_error *error)
+{
+    if (isatty(STDOUT_FILENO) == 1)
+        return pl_error_say(error, subcommand);
+    return pl_program_hello(subcommand) ? pl_error_report(error, subcommand) : PL_RESOURCES;
+}

@@ -53,6 +53,7 @@ bool pl_resolve(const char *text, uint16_t port, const char *flag, struct pl_add
     if (found[0] != 0 && pl_address_parse(found, port, flag, address, NULL))
         return true;
     pl_error_set(error, PL_USAGE, "options", 0,
-                 "--%s: '%.60s' is neither a numeric address nor a name known here (getent ahosts)", flag, text);
+                 "--%s: '%.60s' is neither a numeric address nor a name known here (getent ahosts)", flag,
+                 text);
     return false;
 }

@@ -1,8 +1,9 @@
-/* `send`: connects all streams, waits at the barrier, sends for the trial's time, and sees it drained. */
+/* `send`: connects all streams, waits at the barrier, carries bytes for the trial's time, and sees it
+ * drained. */
 #include "caller.h"
 #include "conductor.h"
+#include "limits.h"
 #include "program.h"
-#include "sockopts.h"
 #include "subcommands.h"
 
 static bool connect_streams(struct pl_conductor *conductor, struct pl_error *error)
@@ -33,29 +34,10 @@ static bool connect_streams(struct pl_conductor *conductor, struct pl_error *err
     return well;
 }
 
-static bool write_ready(const struct pl_conductor *conductor)
-{
-    const struct pl_flow *flow = &conductor->flow;
-    struct pl_json j = {0};
-    struct pl_socket_facts facts;
-    pl_read_socket_facts(conductor->streams[0].fd, &facts);
-    pl_json_begin_object(&j, NULL);
-    pl_json_string(&j, "type", "ready");
-    pl_json_i64(&j, "streams", flow->streams);
-    pl_json_u64(&j, "workers", pl_pool_workers(conductor->pool));
-    pl_json_i64(&j, "write_bytes", flow->chunk_bytes);
-    pl_write_window(&j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
-    pl_streams_write_sockets(&j, conductor->streams, (uint32_t)flow->streams);
-    pl_json_end_object(&j);
-    bool written = pl_json_flush_line(&j);
-    pl_json_release(&j);
-    return written;
-}
-
 /* False when the run ends before it began. */
 static bool await_go(struct pl_conductor *conductor)
 {
-    struct pl_wait wait = {.deadline_ns = PL_NEVER, .fds = {-1, -1}};
+    struct pl_wait wait = {.deadline_ns = conductor->limit_ns, .fds = {-1, -1}};
     while (pl_events_controlled(conductor->events)) {
         enum pl_command command = pl_events_wait(conductor->events, &wait);
         if (command == PL_COMMAND_GO)
@@ -64,38 +46,22 @@ static bool await_go(struct pl_conductor *conductor)
             conductor->reason = pl_command_reason(command);
             return false;
         }
+        if (pl_now_ns() >= conductor->limit_ns) {
+            conductor->reason = "the limit of --time-limit-ns was reached";
+            return false;
+        }
     }
     return true;
 }
 
-static void send_all(struct pl_conductor *conductor)
+static int run(struct pl_conductor *conductor, struct pl_error *error)
 {
-    struct pl_wait wait = {.fds = {pl_pool_fd(conductor->pool), -1}};
-    conductor->written = pl_trial_start(conductor->trial, pl_now_ns());
-    pl_pool_run(conductor->pool);
-    const char *ending = NULL; /* why it drains before its time */
-    while (conductor->written && conductor->reason == NULL) {
-        wait.deadline_ns = pl_conductor_deadline_ns(conductor);
-        enum pl_command command = pl_events_wait(conductor->events, &wait);
-        if (pl_conductor_tick(conductor))
-            pl_pool_shut(conductor->pool);
-        if (command == PL_COMMAND_SIGNAL || command == PL_COMMAND_GONE)
-            conductor->reason = pl_command_reason(command);
-        if (command == PL_COMMAND_STOP) {
-            ending = pl_command_reason(command);
-            pl_conductor_begin_drain(conductor);
-            pl_pool_shut(conductor->pool);
-        }
-        if (pl_pool_capped(conductor->pool) && ending == NULL) {
-            ending = "the limit of --max-bytes was reached";
-            pl_conductor_begin_drain(conductor);
-            pl_pool_shut(conductor->pool); /* wakes the workers that did not meet the limit themselves */
-        }
-        if (wait.ready[0] && pl_conductor_hear_pool(conductor))
-            break;
-    }
-    if (conductor->reason == NULL)
-        conductor->reason = ending;
+    if (!pl_limit_memory(conductor->flow.memory_limit_bytes, error) || !pl_conductor_open(conductor, error) ||
+        !connect_streams(conductor, error) || !pl_conductor_prepare(conductor, error))
+        return conductor->flow.human ? pl_error_say(error, "send") : pl_error_report(error, "send");
+    if (conductor->written && await_go(conductor))
+        pl_conductor_run(conductor, error);
+    return pl_conductor_finish(conductor);
 }
 
 int pl_send_main(int argc, char **argv)
@@ -106,22 +72,16 @@ int pl_send_main(int argc, char **argv)
     case PL_OPTIONS_HELP:
         return PL_OK;
     case PL_OPTIONS_WRONG:
-        return pl_error_report(&error, "send");
+        return pl_program_refuse("send", &error);
     case PL_OPTIONS_OK:
         break;
     }
-    if (!pl_program_hello("send"))
+    if (!conductor.flow.human && !pl_program_hello("send"))
         return PL_RESOURCES;
-    int status;
-    if (pl_conductor_open(&conductor, &error) && connect_streams(&conductor, &error) &&
-        pl_conductor_start_workers(&conductor, true, &error)) {
-        conductor.written = write_ready(&conductor);
-        if (conductor.written && await_go(&conductor))
-            send_all(&conductor);
-        status = pl_conductor_finish(&conductor, -1);
-    } else {
-        status = pl_error_report(&error, "send");
-    }
+    struct pl_events *events = pl_events_open(conductor.flow.control, &error);
+    conductor.events = events;
+    int status = events != NULL ? run(&conductor, &error) : pl_error_report(&error, "send");
     pl_conductor_close(&conductor);
+    pl_events_close(events);
     return status;
 }

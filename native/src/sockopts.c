@@ -6,11 +6,14 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "address.h"
+#include "marking.h"
+
+/* Enough for the largest segment that the kernel builds. */
+#define PACED_WAITING_BYTES 65536
 
 static bool set_window(int fd, int64_t window_bytes, struct pl_error *error)
 {
@@ -58,20 +61,48 @@ static bool set_congestion(int fd, const char *name, struct pl_error *error)
     return false;
 }
 
-int pl_open_stream_socket(int family, int64_t window_bytes, const char *congestion, struct pl_error *error)
+/* Options of TCP alone; the flags of other transports were refused by the caller. */
+static bool set_tcp_options(int fd, const struct pl_flow *flow, struct pl_error *error)
 {
-    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
-    if (fd < 0) {
-        bool full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-        pl_error_set(error, full ? PL_RESOURCES : PL_SETUP, "socket", errno, "cannot open a TCP socket");
-        return -1;
+    const int one = 1;
+    int mss = (int)flow->mss_bytes;
+    if (flow->congestion[0] != 0 && !set_congestion(fd, flow->congestion, error))
+        return false;
+    if (mss > 0 && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss) != 0) {
+        pl_error_set(error, PL_SETUP, "mss", errno, "--mss-bytes %d was refused", mss);
+        return false;
     }
-    bool set = (window_bytes == 0 || set_window(fd, window_bytes, error)) &&
-               (congestion[0] == 0 || set_congestion(fd, congestion, error));
+    if (flow->no_delay && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0) {
+        pl_error_set(error, PL_SETUP, "no-delay", errno, "--no-delay was refused");
+        return false;
+    }
+    return true;
+}
+
+int pl_open_stream_socket(int family, const struct pl_flow *flow, struct pl_error *error)
+{
+    int fd = pl_transport_socket(flow->transport, family, error);
+    if (fd < 0)
+        return -1;
+    bool set = (flow->window_bytes == 0 || set_window(fd, flow->window_bytes, error)) &&
+               (!pl_transport_is_tcp(flow->transport) || set_tcp_options(fd, flow, error)) &&
+               pl_marking_apply(fd, family, &flow->marking, error);
     if (set)
         return fd;
     (void)close(fd);
     return -1;
+}
+
+bool pl_pace_stream(int fd, int64_t rate_bits_per_s, struct pl_error *error)
+{
+    uint64_t rate = (uint64_t)rate_bits_per_s / 8;
+    /* What waits in the socket for its turn would take its time at the end of the trial. */
+    const unsigned waiting = PACED_WAITING_BYTES;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &waiting, sizeof waiting);
+    if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate) == 0)
+        return true;
+    pl_error_set(error, PL_SETUP, "pacing", errno, "the kernel does not pace here: use --pacing user");
+    return false;
 }
 
 static int64_t read_integer(int fd, int level, int option)
@@ -88,18 +119,31 @@ void pl_hold_window(int fd, int64_t window_bytes)
         (void)setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window);
 }
 
+/* -1 where no rate is set: the kernel then says that the largest number is. */
+static int64_t read_pacing(int fd)
+{
+    uint64_t rate = UINT64_MAX;
+    socklen_t length = sizeof rate;
+    if (getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &length) != 0 || length != sizeof rate)
+        return -1;
+    return rate > INT64_MAX ? -1 : (int64_t)rate;
+}
+
 void pl_read_socket_facts(int fd, struct pl_socket_facts *facts)
 {
-    *facts = (struct pl_socket_facts){.local_port = -1, .remote_port = -1};
+    *facts = (struct pl_socket_facts){.local_port = -1, .remote_port = -1, .traffic_class = -1};
     facts->sndbuf_bytes = read_integer(fd, SOL_SOCKET, SO_SNDBUF);
     facts->rcvbuf_bytes = read_integer(fd, SOL_SOCKET, SO_RCVBUF);
     facts->mss_bytes = read_integer(fd, IPPROTO_TCP, TCP_MAXSEG);
+    facts->pacing_bytes_per_s = read_pacing(fd);
     socklen_t length = sizeof facts->congestion - 1;
     if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, facts->congestion, &length) != 0)
         facts->congestion[0] = 0;
     struct pl_address address;
-    if (pl_address_of_socket(fd, &address))
+    if (pl_address_of_socket(fd, &address)) {
         facts->local_port = pl_address_port(&address);
+        facts->traffic_class = pl_marking_octet(fd, pl_address_family(&address));
+    }
     if (pl_address_of_peer(fd, &address))
         facts->remote_port = pl_address_port(&address);
 }
@@ -119,23 +163,4 @@ void pl_write_window(struct pl_json *j, int64_t asked_bytes, int64_t sndbuf_byte
     pl_write_known(j, "sndbuf_bytes", asked_bytes > 0 ? sndbuf_bytes : -1);
     pl_write_known(j, "rcvbuf_bytes", asked_bytes > 0 ? rcvbuf_bytes : -1);
     pl_json_end_object(j);
-}
-
-bool pl_raise_descriptor_limit(uint64_t needed, struct pl_error *error)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return true;
-    if (limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
-        pl_error_set(
-            error, PL_RESOURCES, "descriptors", 0,
-            "%llu descriptors are needed and %llu are allowed: raise `ulimit -n` or ask for fewer streams",
-            (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
-        return false;
-    }
-    return true;
 }

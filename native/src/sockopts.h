@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "flow.h"
 #include "json.h"
 
 #define PL_CONGESTION_BYTES 16
@@ -15,14 +16,19 @@ struct pl_socket_facts {
     int64_t sndbuf_bytes;
     int64_t rcvbuf_bytes;
     int64_t mss_bytes;
+    int64_t traffic_class;
+    int64_t pacing_bytes_per_s;
     int64_t local_port;
     int64_t remote_port;
     char congestion[PL_CONGESTION_BYTES];
 };
 
-/* A non-blocking TCP socket with the window (0: autotuning) and the congestion control (empty: default)
- * asked for; -1 with `error` set when the kernel refuses. */
-int pl_open_stream_socket(int family, int64_t window_bytes, const char *congestion, struct pl_error *error);
+/* A non-blocking socket of the flow's transport with what its flags ask of the kernel: window, congestion
+ * control, segment size, no-delay, marks and device. -1 with `error` set when the kernel refuses one. */
+int pl_open_stream_socket(int family, const struct pl_flow *flow, struct pl_error *error);
+
+/* Has the kernel pace a connected stream; false with `error` set when it does not know how. */
+bool pl_pace_stream(int fd, int64_t rate_bits_per_s, struct pl_error *error);
 
 /* Holds the receive window of a connection at what was asked (0: leaves it to autotuning). Linux derives a
  * window from SO_RCVBUF by the overhead of the segments it sees, and has been seen to offer a third more than
@@ -36,8 +42,5 @@ void pl_write_window(struct pl_json *j, int64_t asked_bytes, int64_t sndbuf_byte
 
 /* A number, or null when it is negative. */
 void pl_write_known(struct pl_json *j, const char *key, int64_t value);
-
-/* Raises the soft limit of descriptors to the hard one; false with `error` set when `needed` do not fit. */
-bool pl_raise_descriptor_limit(uint64_t needed, struct pl_error *error);
 
 #endif

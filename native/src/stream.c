@@ -14,11 +14,11 @@ struct pl_stream *pl_streams_create(uint32_t count, struct pl_error *error)
         return NULL;
     }
     for (uint32_t i = 0; i < count; i++) {
-        atomic_init(&streams[i].bytes, 0);
+        streams[i] = (struct pl_stream){.quota_bytes = UINT64_MAX, .number = i, .fd = -1};
+        atomic_init(&streams[i].sent_bytes, 0);
+        atomic_init(&streams[i].received_bytes, 0);
         atomic_init(&streams[i].state, PL_STREAM_OPEN);
         atomic_init(&streams[i].failure, 0);
-        streams[i].number = i;
-        streams[i].fd = -1;
     }
     return streams;
 }
@@ -45,6 +45,8 @@ void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams
         pl_write_known(j, "rcvbuf_bytes", facts.rcvbuf_bytes);
         pl_json_string(j, "congestion", facts.congestion[0] != 0 ? facts.congestion : NULL);
         pl_write_known(j, "mss_bytes", facts.mss_bytes);
+        pl_write_known(j, "traffic_class", facts.traffic_class);
+        pl_write_known(j, "max_pacing_bytes_per_s", facts.pacing_bytes_per_s);
         pl_write_known(j, "local_port", facts.local_port);
         pl_write_known(j, "remote_port", facts.remote_port);
         pl_json_end_object(j);

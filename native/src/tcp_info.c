@@ -43,8 +43,6 @@ static const struct field fields[PL_TCP_INFO_FIELDS] = {
     {"pmtu_bytes", 60, 4, ALWAYS_THERE},
 };
 
-#define KERNEL_BYTES 512
-
 const char *pl_tcp_info_name(size_t field)
 {
     return fields[field].name;
@@ -102,13 +100,27 @@ void pl_tcp_info_parse(const uint8_t *bytes, size_t length, struct pl_tcp_info *
     }
 }
 
-void pl_tcp_info_read(int fd, struct pl_tcp_info *info)
+void pl_tcp_info_read(int fd, struct pl_tcp_info *info, struct pl_tcp_info_raw *raw)
 {
-    uint8_t bytes[KERNEL_BYTES] = {0};
-    socklen_t length = sizeof bytes;
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, bytes, &length) != 0)
+    struct pl_tcp_info_raw own;
+    struct pl_tcp_info_raw *into = raw != NULL ? raw : &own;
+    socklen_t length = sizeof into->bytes;
+    memset(into->bytes, 0, sizeof into->bytes);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, into->bytes, &length) != 0)
         length = 0;
-    pl_tcp_info_parse(bytes, length, info);
+    into->length = length;
+    pl_tcp_info_parse(into->bytes, length, info);
+}
+
+bool pl_tcp_info_find(const struct pl_tcp_info *info, const char *name, uint64_t *value)
+{
+    for (size_t i = 0; i < PL_TCP_INFO_FIELDS; i++) {
+        if (strcmp(fields[i].name, name) == 0 && (info->present & UINT32_C(1) << i) != 0) {
+            *value = info->values[i];
+            return true;
+        }
+    }
+    return false;
 }
 
 void pl_tcp_info_write(struct pl_json *j, const char *key, const struct pl_tcp_info *infos, size_t count)
@@ -124,5 +136,20 @@ void pl_tcp_info_write(struct pl_json *j, const char *key, const struct pl_tcp_i
         }
         pl_json_end_array(j);
     }
+    pl_json_end_object(j);
+}
+
+void pl_tcp_info_write_raw(struct pl_json *j, const char *key, const struct pl_tcp_info_raw *raws,
+                           size_t count)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < count; i++)
+        length = raws[i].length > length ? raws[i].length : length;
+    pl_json_begin_object(j, key);
+    pl_json_u64(j, "bytes", length);
+    pl_json_begin_base64(j, "base64");
+    for (size_t i = 0; i < count; i++)
+        pl_json_base64(j, raws[i].bytes, length);
+    pl_json_end_base64(j);
     pl_json_end_object(j);
 }

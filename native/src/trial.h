@@ -1,4 +1,4 @@
-/* The account of one trial: samples every counter at each boundary and writes start, interval and result. */
+/* One trial's way through its phases: takes each sample when it is due and has it written. */
 #ifndef PL_TRIAL_H
 #define PL_TRIAL_H
 
@@ -26,14 +26,18 @@ struct pl_trial *pl_trial_create(const struct pl_flow *flow, struct pl_stream *s
                                  struct pl_error *error);
 void pl_trial_free(struct pl_trial *trial);
 
-/* Writes the start record; `start_ns` is on pl_now_ns()'s clock. Like all that write: false when the output
- * is gone. */
+/* Writes the ready record; `rejected` as in the ending. Like all that write: false when the output is gone.
+ */
+bool pl_trial_ready(struct pl_trial *trial, int64_t rejected);
+/* Writes the start record; `start_ns` is on pl_now_ns()'s clock. */
 bool pl_trial_start(struct pl_trial *trial, pl_ns start_ns);
 bool pl_trial_started(const struct pl_trial *trial);
 
 /* When the next sample is due, on pl_now_ns()'s clock; PL_NEVER before the start. */
 pl_ns pl_trial_next_ns(const struct pl_trial *trial);
 enum pl_phase pl_trial_phase(const struct pl_trial *trial);
+/* What this end has received so far, over all streams. */
+uint64_t pl_trial_received_bytes(const struct pl_trial *trial);
 
 /* Samples now and writes the interval record that ends here. */
 bool pl_trial_sample(struct pl_trial *trial);

@@ -11,14 +11,13 @@ struct scale {
 };
 
 /* Of each kind the smallest first; what is spelled and formatted uses the first `shown` of them. */
-static const struct scale times[] = {
-    {"ns", 1},          {"us", 1000},           {"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000},
-    {"h", 3600000000000}};
+static const struct scale times[] = {{"ns", 1},         {"us", 1000},         {"ms", 1000000},
+                                     {"s", 1000000000}, {"min", 60000000000}, {"h", 3600000000000}};
 static const struct scale sizes[] = {
-    {"B", 1},      {"KiB", 1024},   {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776},
-    {"", 1},       {"K", 1024},     {"M", 1048576},   {"G", 1073741824},   {"T", 1099511627776},
-    {"k", 1024},   {"Ki", 1024},    {"Mi", 1048576},  {"Gi", 1073741824},  {"Ti", 1099511627776},
-    {"kB", 1000},  {"MB", 1000000}, {"GB", 1000000000}, {"TB", 1000000000000}};
+    {"B", 1},     {"KiB", 1024},   {"MiB", 1048576},   {"GiB", 1073741824},  {"TiB", 1099511627776},
+    {"", 1},      {"K", 1024},     {"M", 1048576},     {"G", 1073741824},    {"T", 1099511627776},
+    {"k", 1024},  {"Ki", 1024},    {"Mi", 1048576},    {"Gi", 1073741824},   {"Ti", 1099511627776},
+    {"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}, {"TB", 1000000000000}};
 static const struct scale rates[] = {
     {"bit/s", 1}, {"kbit/s", 1000}, {"Mbit/s", 1000000}, {"Gbit/s", 1000000000}, {"Tbit/s", 1000000000000},
     {"", 1},      {"k", 1000},      {"K", 1000},         {"M", 1000000},         {"G", 1000000000},
@@ -45,6 +44,9 @@ static const struct kind kinds[] = {
 enum pl_unit pl_unit_of_name(const char *name, size_t *stem_length)
 {
     size_t length = strlen(name);
+    *stem_length = length;
+    if (strcmp(name, "bytes") == 0)
+        return PL_UNIT_BYTES;
     for (enum pl_unit unit = PL_UNIT_NS; unit <= PL_UNIT_BITS_PER_S; unit++) {
         size_t suffix = strlen(kinds[unit].suffix);
         if (length > suffix && strcmp(name + length - suffix, kinds[unit].suffix) == 0) {
@@ -52,7 +54,6 @@ enum pl_unit pl_unit_of_name(const char *name, size_t *stem_length)
             return unit;
         }
     }
-    *stem_length = length;
     return PL_UNIT_NONE;
 }
 

@@ -10,15 +10,16 @@ enum pl_unit { PL_UNIT_NONE, PL_UNIT_NS, PL_UNIT_BYTES, PL_UNIT_BITS_PER_S };
 
 #define PL_QUANTITY_BYTES 32
 
-/* The unit that a name ends with ("-ns", "-bytes", "-bits-per-s"), and the length of the name without it. */
+/* The unit that a name ends with ("-ns", "-bytes", "-bits-per-s"), and the length of the name without it;
+ * "bytes" alone is a unit and the whole name. */
 enum pl_unit pl_unit_of_name(const char *name, size_t *stem_length);
 
 /* What to write in its place, for messages: "a time such as 100ms" and the like. */
 const char *pl_unit_expectation(enum pl_unit unit);
 
 /* A number with a unit: "100ms", "1.5s", "64KiB", "64K" (1024 each), "64kB" (1000), "40Mbit/s", "40M"
- * (decimal). A bare number is bytes or bit/s; of times only 0 may lack its unit. False, and `value` untouched,
- * for anything else, for what is not whole in ns, bytes or bit/s, and outside minimum..maximum. */
+ * (decimal). A bare number is bytes or bit/s; of times only 0 may lack its unit. False, and `value`
+ * untouched, for anything else, for what is not whole in ns, bytes or bit/s, and outside minimum..maximum. */
 bool pl_parse_quantity(const char *text, enum pl_unit unit, int64_t minimum, int64_t maximum, int64_t *value);
 
 /* Exactly, in the largest unit that divides it, so that pl_parse_quantity() reads it back. */

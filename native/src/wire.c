@@ -45,6 +45,9 @@ void pl_hello_encode(const struct pl_hello *hello, uint8_t bytes[PL_HELLO_BYTES]
     put_u32(bytes + 8, hello->stream);
     put_u32(bytes + 12, hello->streams);
     memcpy(bytes + 16, hello->token, PL_TOKEN_BYTES);
+    pl_put_u64(bytes + 32, (uint64_t)hello->warmup_ns);
+    pl_put_u64(bytes + 40, (uint64_t)hello->duration_ns);
+    pl_put_u64(bytes + 48, (uint64_t)hello->bytes);
 }
 
 bool pl_hello_decode(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hello *hello)
@@ -54,6 +57,9 @@ bool pl_hello_decode(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hello *hello
     hello->stream = get_u32(bytes + 8);
     hello->streams = get_u32(bytes + 12);
     memcpy(hello->token, bytes + 16, PL_TOKEN_BYTES);
+    hello->warmup_ns = (int64_t)pl_get_u64(bytes + 32);
+    hello->duration_ns = (int64_t)pl_get_u64(bytes + 40);
+    hello->bytes = (int64_t)pl_get_u64(bytes + 48);
     return memcmp(bytes, magic, sizeof magic) == 0;
 }
 

@@ -8,10 +8,14 @@
 #include <stdint.h>
 
 #define PL_TOKEN_BYTES 16
-#define PL_HELLO_BYTES 32
+#define PL_HELLO_BYTES 56
 #define PL_ANSWER_BYTES 12
 /* Magic and version: what of a hello is the same in every version. */
 #define PL_HELLO_COMMON_BYTES 6
+
+/* The hello's flags: which side sends. */
+#define PL_HELLO_FORWARD 1 /* the connecting one */
+#define PL_HELLO_REVERSE 2 /* the accepting one */
 
 enum pl_answer_status { PL_ANSWER_ADMITTED = 0, PL_ANSWER_WRONG_VERSION = 1 };
 
@@ -21,6 +25,9 @@ struct pl_hello {
     uint32_t stream;
     uint32_t streams;
     uint8_t token[PL_TOKEN_BYTES];
+    int64_t warmup_ns;
+    int64_t duration_ns;
+    int64_t bytes; /* to be carried in each direction; 0: by time */
 };
 
 struct pl_answer {

@@ -1,15 +1,19 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "reading.h"
+#include "writing.h"
+
 #define BATCH 64
-/* Reads or writes on one stream before the others have their turn. */
-#define TURN 8
 #define PUBLISH_MS 10
+/* The step of user-space pacing. */
+#define PAUSE_MS 1
 
 void pl_wake(int event_fd)
 {
@@ -22,20 +26,29 @@ static int64_t to_ns(struct timeval t)
     return (int64_t)t.tv_sec * PL_NS_PER_S + (int64_t)t.tv_usec * 1000;
 }
 
-static void publish_cpu(struct pl_worker *worker, pl_ns now_ns)
+static void publish(struct pl_worker *worker, pl_ns now_ns)
 {
     struct rusage usage;
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
         atomic_store_explicit(&worker->user_ns, to_ns(usage.ru_utime), memory_order_relaxed);
         atomic_store_explicit(&worker->system_ns, to_ns(usage.ru_stime), memory_order_relaxed);
     }
+    atomic_store_explicit(&worker->system_calls, worker->calls, memory_order_relaxed);
     worker->published_ns = now_ns;
 }
 
-static void close_stream(struct pl_worker *worker, struct pl_stream *stream, int failure)
+bool pl_worker_runs(const struct pl_worker *worker)
+{
+    int mode = atomic_load_explicit(&worker->shared->mode, memory_order_relaxed);
+    /* A side that has sent what it had still reads what the peer has left. */
+    return mode == PL_MODE_RUN || (mode == PL_MODE_SHUT && worker->applied_mode == PL_MODE_SHUT);
+}
+
+void pl_worker_close(struct pl_worker *worker, struct pl_stream *stream, int failure)
 {
     struct pl_shared *shared = worker->shared;
     (void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, stream->fd, NULL);
+    worker->calls++;
     if (failure != 0) {
         int64_t none = -1;
         atomic_store(&stream->failure, failure);
@@ -46,101 +59,76 @@ static void close_stream(struct pl_worker *worker, struct pl_stream *stream, int
         pl_wake(shared->main_wake_fd);
 }
 
-/* Adds to the stream's counter; false when the limit of bytes is met. */
-static bool count_bytes(struct pl_worker *worker, struct pl_stream *stream, size_t bytes)
+bool pl_worker_count(struct pl_worker *worker, size_t bytes)
 {
-    /* One writer: no read-modify-write is needed. */
-    uint64_t before = atomic_load_explicit(&stream->bytes, memory_order_relaxed);
-    atomic_store_explicit(&stream->bytes, before + bytes, memory_order_relaxed);
     struct pl_shared *shared = worker->shared;
     if (shared->max_bytes == 0 || atomic_fetch_add(&shared->counted, bytes) + bytes < shared->max_bytes)
         return true;
     int running = PL_MODE_RUN;
     if (atomic_compare_exchange_strong(&shared->mode, &running,
-                                       shared->sending ? PL_MODE_SHUT : PL_MODE_QUIT)) {
+                                       shared->receives ? PL_MODE_QUIT : PL_MODE_SHUT)) {
         atomic_store(&shared->capped, true);
         pl_wake(shared->main_wake_fd);
     }
     return false;
 }
 
-static void note_first_byte(struct pl_worker *worker)
+static bool is_open(const struct pl_stream *stream)
 {
-    int64_t none = 0;
-    worker->first_byte_seen = true;
-    if (atomic_compare_exchange_strong(&worker->shared->first_byte_ns, &none, pl_now_ns()))
-        pl_wake(worker->shared->main_wake_fd);
+    return atomic_load_explicit(&stream->state, memory_order_relaxed) == PL_STREAM_OPEN;
 }
 
-static void receive_turn(struct pl_worker *worker, struct pl_stream *stream)
+static struct epoll_event interest_of(const struct pl_stream *stream)
 {
-    size_t chunk = worker->shared->chunk_bytes;
-    /* Past the limit of bytes the other streams of this batch are left unread. */
-    for (int i = 0; i < TURN; i++) {
-        if (atomic_load_explicit(&worker->shared->mode, memory_order_relaxed) != PL_MODE_RUN)
-            return;
-        ssize_t count = recv(stream->fd, worker->buffer, chunk, 0);
-        if (count > 0) {
-            if (!worker->first_byte_seen)
-                note_first_byte(worker);
-            if (!count_bytes(worker, stream, (size_t)count) || (size_t)count < chunk)
-                return;
-        } else if (count == 0) {
-            /* Our end of file tells the sender that everything has been read. The descriptor stays open
-             * for a last TCP_INFO. */
-            (void)shutdown(stream->fd, SHUT_WR);
-            close_stream(worker, stream, 0);
-            return;
-        } else if (errno != EINTR) {
-            if (errno != EAGAIN)
-                close_stream(worker, stream, errno);
-            return;
-        }
-    }
+    struct epoll_event event = {.data.ptr = (void *)(uintptr_t)stream};
+    if (!stream->ended)
+        event.events |= EPOLLIN;
+    if (stream->writing && !stream->paused && is_open(stream))
+        event.events |= EPOLLOUT;
+    return event;
 }
 
-/* The receiver never sends data: what can be read is the end, or a failure. False when the stream is over. */
-static bool watch_peer(struct pl_worker *worker, struct pl_stream *stream)
+void pl_worker_watch(struct pl_worker *worker, const struct pl_stream *stream)
 {
-    uint8_t scratch[64];
-    ssize_t count = recv(stream->fd, scratch, sizeof scratch, 0);
-    if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)))
-        return true;
-    bool expected = atomic_load_explicit(&stream->state, memory_order_relaxed) == PL_STREAM_SHUT;
-    close_stream(worker, stream, count < 0 ? errno : expected ? 0 : EPIPE);
-    return false;
+    struct epoll_event event = interest_of(stream);
+    (void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_MOD, stream->fd, &event);
+    worker->calls++;
 }
 
-static void send_turn(struct pl_worker *worker, struct pl_stream *stream, uint32_t events)
+void pl_worker_shut(struct pl_worker *worker, struct pl_stream *stream)
 {
-    if ((events & ~(uint32_t)EPOLLOUT) != 0 && !watch_peer(worker, stream))
-        return;
-    if ((events & EPOLLOUT) == 0)
-        return;
-    size_t chunk = worker->shared->chunk_bytes;
-    for (int i = 0; i < TURN; i++) {
-        if (atomic_load_explicit(&worker->shared->mode, memory_order_relaxed) != PL_MODE_RUN)
-            return;
-        ssize_t count = send(stream->fd, worker->buffer, chunk, MSG_NOSIGNAL);
-        if (count >= 0) {
-            if (!count_bytes(worker, stream, (size_t)count) || (size_t)count < chunk)
-                return;
-        } else if (errno != EINTR) {
-            if (errno != EAGAIN)
-                close_stream(worker, stream, errno);
-            return;
-        }
-    }
-}
-
-static void shut_stream(struct pl_worker *worker, struct pl_stream *stream)
-{
-    if (atomic_load(&stream->state) != PL_STREAM_OPEN)
+    if (!is_open(stream))
         return;
     atomic_store(&stream->state, PL_STREAM_SHUT);
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = stream};
     (void)shutdown(stream->fd, SHUT_WR);
-    (void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_MOD, stream->fd, &event);
+    worker->calls++;
+    if (stream->ended)
+        pl_worker_close(worker, stream, 0);
+    else
+        pl_worker_watch(worker, stream);
+}
+
+/* The connecting side sets its peer to work by its first byte; where it sends no data, by this one. */
+static void set_to_work(struct pl_worker *worker, struct pl_stream *stream)
+{
+    if (worker->shared->accepting || worker->shared->transmits)
+        return;
+    /* The buffer of a connection that carried a hello alone has room for a byte. */
+    if (send(stream->fd, "g", 1, MSG_NOSIGNAL) != 1)
+        pl_worker_close(worker, stream, errno != 0 ? errno : EPIPE);
+    worker->calls++;
+}
+
+static void begin_stream(struct pl_worker *worker, struct pl_stream *stream)
+{
+    const struct pl_shared *shared = worker->shared;
+    stream->writing = shared->transmits && !shared->accepting;
+    struct epoll_event event = interest_of(stream);
+    worker->calls++;
+    if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, stream->fd, &event) != 0)
+        pl_worker_close(worker, stream, errno);
+    else
+        set_to_work(worker, stream);
 }
 
 /* Follows the pool's mode; false when the thread shall end. */
@@ -154,14 +142,10 @@ static bool apply_mode(struct pl_worker *worker)
     if (mode == PL_MODE_QUIT)
         return false;
     for (uint32_t i = 0; i < worker->count; i++) {
-        struct pl_stream *stream = worker->streams[i];
-        struct epoll_event event = {.events = EPOLLIN, .data.ptr = stream};
-        if (worker->shared->sending && mode == PL_MODE_RUN)
-            event.events |= EPOLLOUT;
-        if (never_ran && epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, stream->fd, &event) != 0)
-            close_stream(worker, stream, errno);
+        if (never_ran)
+            begin_stream(worker, worker->streams[i]);
         if (mode == PL_MODE_SHUT)
-            shut_stream(worker, stream);
+            pl_worker_shut(worker, worker->streams[i]);
     }
     return true;
 }
@@ -172,11 +156,25 @@ static void serve(struct pl_worker *worker, const struct epoll_event *event)
     if (stream == NULL) {
         uint64_t wakes;
         (void)!read(worker->wake_fd, &wakes, sizeof wakes);
-    } else if (worker->shared->sending) {
-        send_turn(worker, stream, event->events);
-    } else {
-        receive_turn(worker, stream);
+        return;
     }
+    /* An error or a hang-up shows when one reads; where the end was read already, when one writes. */
+    bool readable = (event->events & ~(uint32_t)EPOLLOUT) != 0 && !stream->ended;
+    if (readable && !pl_read_turn(worker, stream))
+        return;
+    if (stream->writing && !stream->paused && is_open(stream) &&
+        (!readable || (event->events & EPOLLOUT) != 0))
+        pl_write_turn(worker, stream);
+}
+
+static void pin(const struct pl_worker *worker)
+{
+    cpu_set_t set;
+    if (worker->core < 0)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)worker->core, &set);
+    (void)pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
 void *pl_worker_run(void *argument)
@@ -184,16 +182,23 @@ void *pl_worker_run(void *argument)
     struct pl_worker *worker = argument;
     struct epoll_event events[BATCH];
     bool stale = false;
+    pin(worker);
     while (apply_mode(worker)) {
-        /* Blocks without end only when the CPU time that the sampler sees is up to date. */
-        int count = epoll_wait(worker->epoll_fd, events, BATCH, stale ? PUBLISH_MS : -1);
+        /* Blocks without end only when the figures that the sampler sees are up to date. */
+        int timeout_ms = worker->paused > 0 ? PAUSE_MS : stale ? PUBLISH_MS : -1;
+        int count = epoll_wait(worker->epoll_fd, events, BATCH, timeout_ms);
+        worker->calls++;
+        uint64_t wake_ups = atomic_load_explicit(&worker->wake_ups, memory_order_relaxed);
+        atomic_store_explicit(&worker->wake_ups, wake_ups + 1, memory_order_relaxed);
         for (int i = 0; i < count; i++)
             serve(worker, &events[i]);
         pl_ns now_ns = pl_now_ns();
+        if (worker->paused > 0)
+            pl_write_resume(worker, now_ns);
         stale = count > 0 && now_ns - worker->published_ns < PUBLISH_MS * PL_NS_PER_MS;
         if (!stale)
-            publish_cpu(worker, now_ns);
+            publish(worker, now_ns);
     }
-    publish_cpu(worker, pl_now_ns());
+    publish(worker, pl_now_ns());
     return NULL;
 }

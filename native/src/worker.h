@@ -10,36 +10,54 @@
 #include <stdint.h>
 
 #include "clock.h"
+#include "pipeline.h"
 #include "stream.h"
 
 enum pl_pool_mode { PL_MODE_WAIT, PL_MODE_RUN, PL_MODE_SHUT, PL_MODE_QUIT };
+
+/* Reads or writes on one stream before the others have their turn. */
+#define PL_TURN 8
 
 /* Written by several threads, each field for the reason given. */
 struct pl_shared {
     _Atomic int mode;              /* by the main thread, and by the worker that meets the limit of bytes */
     _Atomic uint32_t closed;       /* streams ended or failed */
+    _Atomic uint32_t exhausted;    /* streams whose quota is sent */
     _Atomic int64_t failed_stream; /* the first one, -1 */
     _Atomic int64_t first_byte_ns; /* by the first reader */
     _Atomic uint64_t counted;      /* only when there is a limit */
     _Atomic bool capped;
-    int main_wake_fd; /* eventfd */
-    bool sending;
+    _Atomic int splice_failure; /* errno of a socket that takes no splice */
+    int main_wake_fd;           /* eventfd */
+    bool accepting;
+    bool transmits;
+    bool receives;
+    bool discards; /* reads by MSG_TRUNC */
     uint32_t streams;
-    size_t chunk_bytes;
+    size_t write_bytes;
+    size_t read_bytes;
     uint64_t max_bytes;
+    int64_t user_rate_bits_per_s; /* per stream; 0: not paced here */
 };
 
 struct pl_worker {
     alignas(128) _Atomic int64_t user_ns;
     _Atomic int64_t system_ns;
+    _Atomic uint64_t wake_ups;
+    _Atomic uint64_t system_calls; /* reads and writes of streams, waits, and their bookkeeping */
     struct pl_shared *shared;
     struct pl_stream **streams; /* owned array of borrowed streams */
     uint32_t count;
+    uint32_t paused; /* streams that wait for their time */
     int epoll_fd;
     int wake_fd;
-    uint8_t *buffer;
+    int core; /* pinned to; -1: not */
+    uint8_t *write_buffer;
+    uint8_t *read_buffer;
+    struct pl_pipeline pipeline;
     int applied_mode;
     pl_ns published_ns;
+    uint64_t calls; /* not yet published */
     bool first_byte_seen;
     bool started;
     pthread_t thread;
@@ -50,5 +68,17 @@ void *pl_worker_run(void *worker);
 
 /* Makes an eventfd readable. */
 void pl_wake(int event_fd);
+
+/* For reading.c and writing.c. */
+
+bool pl_worker_runs(const struct pl_worker *worker);
+/* The stream is over: ended with `failure` 0. */
+void pl_worker_close(struct pl_worker *worker, struct pl_stream *stream, int failure);
+/* Counts towards the limit of bytes; false when it is met. */
+bool pl_worker_count(struct pl_worker *worker, size_t bytes);
+/* Has epoll tell what the stream now waits for. */
+void pl_worker_watch(struct pl_worker *worker, const struct pl_stream *stream);
+/* Shuts this end's side of the stream, and closes it when the peer's is over. */
+void pl_worker_shut(struct pl_worker *worker, struct pl_stream *stream);
 
 #endif
