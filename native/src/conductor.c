@@ -39,6 +39,9 @@ static int64_t rejected(const struct pl_conductor *conductor)
 
 bool pl_conductor_prepare(struct pl_conductor *conductor, struct pl_error *error)
 {
+    struct pl_socket_facts facts;
+    pl_read_socket_facts(conductor->streams[0].fd, &facts);
+    pl_flow_fit_segments(&conductor->flow, facts.mss_bytes);
     conductor->pool = pl_pool_start(&conductor->flow, conductor->streams, error);
     if (conductor->pool != NULL)
         conductor->trial = pl_trial_create(&conductor->flow, conductor->streams, conductor->pool, error);
@@ -57,7 +60,7 @@ static void hold_windows(const struct pl_conductor *conductor)
 {
     for (int64_t i = 0;
          conductor->flow.window_bytes > 0 && conductor->flow.receives && i < conductor->flow.streams; i++)
-        pl_hold_window(conductor->streams[i].fd, conductor->flow.window_bytes);
+        pl_hold_window(conductor->streams[i].fd, conductor->flow.held_window_bytes);
 }
 
 /* No more is sent from here; what is under way may take the time of the drain. */

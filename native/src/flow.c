@@ -182,10 +182,23 @@ void pl_flow_settle(struct pl_flow *flow)
     bool kernel = flow->transport == PL_TCP && strcmp(flow->pacing_text, "user") != 0;
     if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0)
         flow->pacing = kernel || strcmp(flow->pacing_text, "kernel") == 0 ? PL_PACING_KERNEL : PL_PACING_USER;
-    if (flow->write_bytes == 0 && flow->streams > 0)
+    if (flow->write_bytes == 0 && flow->streams > 0) {
         flow->write_bytes = choose_write_bytes(flow);
+        flow->writes_chosen = true;
+    }
+    flow->held_window_bytes = flow->window_bytes;
     if (flow->read_bytes == 0)
         flow->read_bytes = flow->zero_copy ? ZERO_COPY_CHUNK_BYTES : DEFAULT_CHUNK_BYTES;
+}
+
+void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes)
+{
+    /* With fewer than four segments to a window there is nothing to fit. */
+    if (mss_bytes <= 0 || flow->window_bytes < 4 * mss_bytes)
+        return;
+    flow->held_window_bytes = (flow->window_bytes + mss_bytes / 2) / mss_bytes * mss_bytes;
+    if (flow->writes_chosen && flow->write_bytes > mss_bytes)
+        flow->write_bytes -= flow->write_bytes % mss_bytes;
 }
 
 enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int argc, char **argv,

@@ -70,6 +70,8 @@ struct pl_flow {
     enum pl_pacing pacing;
     int cores[PL_MAX_WORKERS]; /* to which workers are pinned in turn */
     size_t core_count;
+    bool writes_chosen;        /* write_bytes was not asked for */
+    int64_t held_window_bytes; /* what the receive window is held at; 0: autotuning */
 };
 
 /* Parses the flags of `send` (sending) or `receive` and settles what depends on others. */
@@ -84,6 +86,9 @@ bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);
 bool pl_flow_is_whole(const struct pl_flow *flow);
 /* Settles workers, write size and pacing once the number of streams is known. */
 void pl_flow_settle(struct pl_flow *flow);
+/* Fits writes and the held window to the segments of the connected streams: Linux fills a small window by
+ * whole segments alone, and offers it in whole segments of the size that it sees come in. */
+void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes);
 /* What one stream may carry per second, in bit/s; 0: no limit. */
 int64_t pl_flow_stream_rate(const struct pl_flow *flow);
 /* What a stream has to carry of `bytes`; the first ones carry the rest of the division. */

@@ -30,7 +30,7 @@ int pl_open_stream_socket(int family, const struct pl_flow *flow, struct pl_erro
 /* Has the kernel pace a connected stream; false with `error` set when it does not know how. */
 bool pl_pace_stream(int fd, int64_t rate_bits_per_s, struct pl_error *error);
 
-/* Holds the receive window of a connection at what was asked (0: leaves it to autotuning). Linux derives a
+/* Holds the receive window of a connection (0: leaves it to autotuning). Linux derives a
  * window from SO_RCVBUF by the overhead of the segments it sees, and has been seen to offer a third more than
  * was asked; it does so again whenever the segments' size changes, so call this from time to time. */
 void pl_hold_window(int fd, int64_t window_bytes);

@@ -218,7 +218,7 @@ class Trial:
         return options
 
     def _receive_options(self) -> dict[str, str | int]:
-        return self._common_options() | {"bind": self.spec.path.destination_address}
+        return self._common_options() | {"bind": self.spec.path.destination_address, "port": 0}
 
     def _send_options(self, port: int) -> dict[str, str | int]:
         path = self.spec.path
