@@ -7,9 +7,10 @@
 #include "flow_flags.h"
 #include "output.h"
 
-#define DEFAULT_CHUNK_BYTES 131072
-/* Nothing is copied, so one call may move more; untouched memory costs nothing. */
-#define ZERO_COPY_CHUNK_BYTES 1048576
+/* Measured (benchmarks/): a worker with one stream gains by ever larger calls, one with several has to share
+ * the caches among them. */
+#define SOLE_CHUNK_BYTES 1048576
+#define SHARED_CHUNK_BYTES 524288
 /* A paced stream writes what its rate allows in this time. */
 #define PACED_WRITE_NS PL_NS_PER_MS
 
@@ -161,9 +162,14 @@ uint64_t pl_flow_stream_bytes(const struct pl_flow *flow, uint32_t stream)
     return bytes / streams + (stream < bytes % streams ? 1 : 0);
 }
 
+static int64_t choose_chunk_bytes(const struct pl_flow *flow)
+{
+    return flow->zero_copy || flow->streams <= flow->workers ? SOLE_CHUNK_BYTES : SHARED_CHUNK_BYTES;
+}
+
 static int64_t choose_write_bytes(const struct pl_flow *flow)
 {
-    int64_t bytes = flow->zero_copy ? ZERO_COPY_CHUNK_BYTES : DEFAULT_CHUNK_BYTES;
+    int64_t bytes = choose_chunk_bytes(flow);
     if (flow->window_bytes > 0 && bytes > flow->window_bytes / 4)
         bytes = flow->window_bytes / 4;
     if (flow->pacing != PL_PACING_OFF) {
@@ -187,8 +193,8 @@ void pl_flow_settle(struct pl_flow *flow)
         flow->writes_chosen = true;
     }
     flow->held_window_bytes = flow->window_bytes;
-    if (flow->read_bytes == 0)
-        flow->read_bytes = flow->zero_copy ? ZERO_COPY_CHUNK_BYTES : DEFAULT_CHUNK_BYTES;
+    if (flow->read_bytes == 0 && flow->streams > 0)
+        flow->read_bytes = choose_chunk_bytes(flow);
 }
 
 void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes)

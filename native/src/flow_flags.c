@@ -119,8 +119,8 @@ static void add_work(struct table *table, struct pl_flow *flow)
         TEXT("pin", pin_text, "cores to pin the workers to, such as 0,1"),
         TEXT("transfer", transfer_text, "copy: what an application pays; zero-copy: splice out, discard in"),
         INTEGER("write-bytes", write_bytes, 0, MAX_CHUNK_BYTES,
-                "bytes of one write; 0: 131072, at most a quarter of the window asked"),
-        INTEGER("read-bytes", read_bytes, 0, MAX_CHUNK_BYTES, "bytes of one read; 0: 131072"),
+                "bytes of one write; 0: the fast size, at most a quarter of the window asked"),
+        INTEGER("read-bytes", read_bytes, 0, MAX_CHUNK_BYTES, "bytes of one read; 0: the fast size"),
     };
     add(table, work, LENGTH(work));
 }

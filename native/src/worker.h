@@ -16,7 +16,7 @@
 enum pl_pool_mode { PL_MODE_WAIT, PL_MODE_RUN, PL_MODE_SHUT, PL_MODE_QUIT };
 
 /* Reads or writes on one stream before the others have their turn. */
-#define PL_TURN 8
+#define PL_TURN 16
 
 /* Written by several threads, each field for the reason given. */
 struct pl_shared {
