@@ -13,10 +13,11 @@ struct subcommand {
 };
 
 static const struct subcommand subcommands[] = {
-    {"send", pl_send_main, "send bytes over many TCP streams to a receiver"},
-    {"receive", pl_receive_main, "admit streams and count their bytes"},
+    {"send", pl_send_main, "carry bytes over many streams to or from a receiver"},
+    {"receive", pl_receive_main, "admit streams, carry and count their bytes"},
     {"ping", pl_ping_main, "probe the round trip of a path"},
-    {"echo", pl_echo_main, "answer UDP probes"},
+    {"echo", pl_echo_main, "answer probes by UDP and TCP"},
+    {"calibrate", pl_calibrate_main, "measure what this host itself can do"},
     {"emulate", pl_emulate_main, "be a link of a given rate, delay, queue and loss"},
 };
 
@@ -24,7 +25,7 @@ static void print_usage(FILE *output)
 {
     (void)fprintf(output, "usage: pathlab-engine SUBCOMMAND --flag value ...\n\n");
     for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
-        (void)fprintf(output, "  %-10s%s\n", subcommands[i].name, subcommands[i].about);
+        (void)fprintf(output, "  %-11s%s\n", subcommands[i].name, subcommands[i].about);
     (void)fprintf(output,
                   "\npathlab-engine SUBCOMMAND --help lists the flags; --version prints the version\n");
 }
