@@ -3,6 +3,7 @@
 #   make test         sets up what the tests need, and runs them
 #   make check        formats, lints, types, imports, C warnings (no tests)
 #   make format       puts every file into its format
+#   make bench        compares the engine with its peers (see benchmarks/README.md)
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -11,7 +12,7 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine test-packages native-test test check format clean
+.PHONY: quickstart install dev engine test-packages native-test test check format bench clean
 
 quickstart: install
 	@$(BIN)/pathlab run quickstart --new
@@ -66,6 +67,10 @@ format: dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	@$(MAKE) -s -C native format
+
+bench: dev
+	@$(BIN)/python benchmarks/engine.py $(BENCH_ARGS)
+	@$(BIN)/python benchmarks/probes.py
 
 clean:
 	rm -rf build dist *.egg-info native/build pathlab/_native

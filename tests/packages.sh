@@ -14,6 +14,7 @@ clang-14:clang-14
 clang-format-14:clang-format-14
 cppcheck:cppcheck
 git:git
+iperf3:iperf3
 "
 PATH=$PATH:/usr/sbin:/sbin
 missing() {

@@ -1,0 +1,117 @@
+"""One transfer of one tool at one place: its rate as the receiver says, its cost as the kernel says."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from machine import (
+    CoreTime,
+    counts_softirq_apart,
+    find_ksoftirqd,
+    read_core_time,
+    traffic_cpu_s,
+    unexplained_s,
+)
+from places import Place, Program, wait_until
+from tools import PORT, Candidate, Load, Tool, TransferError
+
+UNEXPLAINED_LIMIT_S = 0.5
+ATTEMPTS = 4  # of one run, until none but ours has used the cores
+_METER = Path(__file__).with_name("meter.py")
+_START_TIMEOUT_S = 10.0
+_END_TIMEOUT_S = 30.0
+_IDLE_RATIO = 0.15
+_IDLE_SAMPLE_S = 0.2
+_IDLE_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """A finished transfer. ``interface_bytes`` is what the receiver's interface counted, headers included."""
+
+    rate_bits_per_s: float
+    received_bytes: int
+    interface_bytes: int
+    cpu_s: float  # both ends, with the kernel's interrupt work for them
+    peak_rss_bytes: int  # of the larger end
+    peak_rss_is_bound: bool  # neither end was larger than the process that measures it
+    unexplained_s: float
+    note: str
+
+    @property
+    def cpu_s_per_gb(self) -> float:
+        """CPU seconds of both ends per 10^9 bytes of application data."""
+        return self.cpu_s / (self.received_bytes / 1e9)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody else used the cores much."""
+        return self.unexplained_s <= UNEXPLAINED_LIMIT_S
+
+
+class Bench:
+    """Runs transfers and keeps their files in a folder of its own."""
+
+    def __init__(self, load: Load, folder: Path) -> None:
+        self._load, self._folder = load, folder
+        self._ksoftirqd = find_ksoftirqd()
+        self._softirq_apart = counts_softirq_apart()
+
+    def carry(self, place: Place, tool: Tool, candidate: Candidate) -> Transfer:
+        """One transfer. Raises TransferError with the tool's own words when it refuses or fails."""
+        with tempfile.TemporaryDirectory(dir=self._folder) as name:
+            folder = Path(name)
+            costs = folder / "receiver.json", folder / "sender.json"
+            sides = (tool.receiver, tool.sender)
+            meter = [sys.executable, "-I", "-S", str(_METER)]
+            commands = [
+                [*meter, str(cost), tool.path, *side(place.address, candidate, self._load)]
+                for cost, side in zip(costs, sides, strict=True)
+            ]
+            self._await_idle_cores()
+            taken_before = place.received_bytes()
+            with Program(place, place.receiver, commands[0], folder) as receiver:
+                wait_until(lambda: receiver.status() is not None or place.listens(PORT), _START_TIMEOUT_S)
+                if receiver.status() is not None:
+                    raise TransferError(f"{tool.name}: {receiver.last_words()}")
+                before = self._read()
+                with Program(place, place.sender, commands[1], folder) as sender:
+                    self._await_both(tool, sender, receiver)
+                spent = self._read().since(before)
+                carried = tool.parse(receiver.output(), sender.output())
+            paid = [json.loads(cost.read_text(encoding="ascii")) for cost in costs]
+            processes_s = sum(cost["cpu_s"] for cost in paid)
+            return Transfer(
+                rate_bits_per_s=carried.rate_bits_per_s,
+                received_bytes=carried.received_bytes,
+                interface_bytes=place.received_bytes() - taken_before,
+                cpu_s=traffic_cpu_s(spent, processes_s, softirq_apart=self._softirq_apart),
+                peak_rss_bytes=max(cost["peak_rss_bytes"] for cost in paid),
+                peak_rss_is_bound=all(cost["peak_rss_is_bound"] for cost in paid),
+                unexplained_s=unexplained_s(spent, processes_s, softirq_apart=self._softirq_apart),
+                note=carried.note,
+            )
+
+    def _await_both(self, tool: Tool, sender: Program, receiver: Program) -> None:
+        """Wait for the ends of a transfer. Raises TransferError when one does not end well."""
+        if sender.wait(self._load.seconds + _END_TIMEOUT_S) != 0:
+            raise TransferError(f"{tool.name}: {sender.last_words()}")
+        if receiver.wait(_END_TIMEOUT_S) != 0:
+            raise TransferError(f"{tool.name}: {receiver.last_words()}")
+
+    def _await_idle_cores(self) -> None:
+        """Give others a little time to end; a run that they disturb would be thrown away anyway."""
+        deadline = time.monotonic() + _IDLE_TIMEOUT_S
+        while time.monotonic() < deadline:
+            before = self._read()
+            time.sleep(_IDLE_SAMPLE_S)
+            if self._read().since(before).busy_ratio < _IDLE_RATIO:
+                return
+
+    def _read(self) -> CoreTime:
+        return read_core_time(self._ksoftirqd)

@@ -1,0 +1,188 @@
+"""What the engine says it carried is what a packet capture and another tool say, on a link of known rate."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import shutil
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from signal import SIGKILL
+from typing import Any
+
+import pytest
+
+from pathlab.errors import HostError
+from pathlab.lab.lab import Lab
+from pathlab.lab.topology import Link, Topology
+from tests.lab.capture import Flow
+from tests.require import require, require_engine, require_namespaces
+
+PATH = Topology(
+    hosts=("a", "b"),
+    links=(Link(between=("a", "b"), rate_bits_per_s=10**8, delay_ns=10_000_000, queue_bytes=250_000),),
+)
+INTERFACE = "wan0"
+PORT = 5210
+CONGESTION = "cubic"
+HELLO_BYTES = 56  # the engine's greeting on each stream, which is no payload of its own (native/PROTOCOL.md)
+WARMUP_S = 2
+STEADY_S = 3
+WAIT_S = 30.0
+
+Record = dict[str, Any]
+
+
+class Program:
+    """A process on a host of the lab; its stdout and stderr are read at once, as lines. Waits are bounded."""
+
+    def __init__(self, lab: Lab, host: str, argv: Sequence[str]) -> None:
+        stdin, self._stdin = os.pipe2(os.O_CLOEXEC)
+        output, stdout = os.pipe2(os.O_CLOEXEC)
+        try:
+            self.process = lab.namespaces.spawn(host, argv, (stdin, stdout, stdout))
+        finally:
+            os.close(stdin)
+            os.close(stdout)
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, args=(output,), daemon=True)
+        self._reader.start()
+
+    def _read(self, output: int) -> None:
+        with open(output, encoding="utf-8") as lines:
+            for line in lines:
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def wait_for(self, text: str) -> None:
+        """Take lines until one holds ``text``."""
+        seen = []
+        while (line := self._lines.get(timeout=WAIT_S)) is not None:
+            seen.append(line)
+            if text in line:
+                return
+        raise AssertionError(f"ended before '{text}': {''.join(seen)}")
+
+    def say(self, line: str) -> None:
+        os.write(self._stdin, line.encode() + b"\n")
+
+    def finish(self) -> str:
+        """What it still has to say, to its end, which must be a good one."""
+        lines = []
+        while (line := self._lines.get(timeout=WAIT_S)) is not None:
+            lines.append(line)
+        assert self.process.wait(WAIT_S) == 0, "".join(lines)
+        return "".join(lines)
+
+    def close(self) -> None:
+        self.process.send_signal(SIGKILL)
+        self._reader.join(timeout=WAIT_S)
+        os.close(self._stdin)
+
+
+@contextlib.contextmanager
+def run_in(lab: Lab, host: str, *argv: str) -> Iterator[Program]:
+    program = Program(lab, host, argv)
+    try:
+        yield program
+    finally:
+        program.close()
+
+
+@contextlib.contextmanager
+def open_lab() -> Iterator[Lab]:
+    require_namespaces()
+    algorithms = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii")
+    require(CONGESTION in algorithms.split(), f"the congestion control {CONGESTION}")
+    try:
+        lab = Lab(PATH, engine=Path(require_engine()))
+        lab.start()
+    except HostError as error:
+        require(False, str(error))
+        raise
+    with contextlib.closing(lab):
+        yield lab
+
+
+def carry_with_engine(lab: Lab, streams: int) -> list[Record]:
+    """One flow from a to b; the receiver's records."""
+    engine, address = require_engine(), lab.topology.address("b", "a")
+    common = ["--port", str(PORT), "--congestion", CONGESTION, "--tcp-info", "none", "--output", "json"]
+    times = ["--warmup-ns", str(WARMUP_S * 10**9), "--duration-ns", str(STEADY_S * 10**9)]
+    with run_in(lab, "b", engine, "receive", "--bind", address, *common) as receiver:
+        receiver.wait_for('"listening"')
+        shape = ["--address", address, "--streams", str(streams), *times]
+        with run_in(lab, "a", engine, "send", *shape, *common) as sender:
+            sender.finish()
+        return [json.loads(line) for line in receiver.finish().splitlines()]
+
+
+def carry_with_iperf3(lab: Lab, streams: int) -> float:
+    """The same with iperf3; its receiver's bits/s."""
+    address = lab.topology.address("b", "a")
+    with run_in(lab, "b", "iperf3", "-s", "-1", "--forceflush", "-B", address) as server:
+        server.wait_for("Server listening")
+        times = ["-O", str(WARMUP_S), "-t", str(STEADY_S), "-C", CONGESTION]
+        with run_in(lab, "a", "iperf3", "-c", address, "-P", str(streams), *times, "-J") as client:
+            report = json.loads(client.finish())
+        server.finish()
+    return float(report["end"]["sum_received"]["bits_per_second"])
+
+
+def steady_bits_per_s(result: Record) -> float:
+    steady = result["phases"]["steady"]
+    return float(sum(steady["bytes"])) * 8e9 / float(steady["end_ns"] - steady["start_ns"])
+
+
+@pytest.mark.netns
+@pytest.mark.engine
+@pytest.mark.parametrize("streams", [1, 8])
+def test_the_receiver_counts_what_a_capture_sees(streams: int) -> None:
+    program = str(Path(__file__).with_name("capture.py"))
+    with open_lab() as lab, run_in(lab, "b", sys.executable, "-I", program, INTERFACE, str(PORT)) as capture:
+        capture.wait_for("ready")
+        records = carry_with_engine(lab, streams)
+        (start,) = [record for record in records if record["type"] == "start"]
+        result = records[-1]
+        steady = result["phases"]["steady"]
+        window = [start["realtime_ns"] + steady[edge] for edge in ("start_ns", "end_ns")]
+        capture.say(f"{window[0]} {window[1]}")
+        seen = json.loads(capture.finish())
+    assert seen["dropped_packets"] == 0
+    assert seen["unfinished_flows"] == 0
+    assert seen["flows"] == streams
+    assert seen["bytes"] == sum(result["total_bytes"]) + HELLO_BYTES * streams
+    assert sum(steady["bytes"]) == pytest.approx(seen["window_bytes"], rel=0.005)
+    # The link was the bottleneck, so this compared a full window and not an idle one.
+    assert steady_bits_per_s(result) == pytest.approx(0.95e8, rel=0.05)
+
+
+@pytest.mark.netns
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize("streams", [1, 4, 16])
+def test_iperf3_finds_the_same_rate(streams: int) -> None:
+    require(shutil.which("iperf3"), "the program iperf3")
+    with open_lab() as lab:
+        ours = steady_bits_per_s(carry_with_engine(lab, streams)[-1])
+        theirs = carry_with_iperf3(lab, streams)
+    assert ours == pytest.approx(theirs, rel=0.02)
+
+
+def test_a_captured_byte_counts_once_and_in_sequence() -> None:
+    flow = Flow()
+    flow.take(0, 10, False)
+    flow.take(20, 30, True)  # after a gap: nothing of it has reached the reader
+    assert flow.window_bytes == 0
+    flow.take(20, 30, True)  # repeated while it waits
+    flow.take(25, 40, True)  # half of it new
+    flow.take(10, 20, True)  # fills the gap
+    flow.take(5, 15, True)  # repeated after it was taken
+    assert flow.window_bytes == 30
+    assert flow.next_position == 40
+    assert flow.ahead == []
+    assert flow.repeated_bytes == 10 + 5 + 10
