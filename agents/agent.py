@@ -303,7 +303,12 @@ class Agent:
             raise RequestError("agent", f"cannot read /proc/stat: {error}") from error
         self._last_watch += 1
         self._watches[self._last_watch] = watch
-        return {"watch": self._last_watch, "interval_ns": interval_ns, "monotonic_ns": watch.start_ns}
+        return {
+            "watch": self._last_watch,
+            "interval_ns": interval_ns,
+            "monotonic_ns": watch.start_ns,
+            "absent": watch.absent,
+        }
 
     def _stop_counters(self, request: Message) -> Dict[str, Any]:
         watch = self._watches.get(request["watch"])

@@ -204,11 +204,15 @@ class EngineJob:
 
 
 class CounterWatch:
-    """A running series of CPU samples of a host; ``interval_ns`` is what the agent granted."""
+    """A running series of samples of what a host counts; ``interval_ns`` is what the agent granted.
+
+    ``absent`` holds, by name, why the host cannot show a part; every sample has None there.
+    """
 
     def __init__(self, session: Conversation, number: int, *, answer: Mapping[str, Any]) -> None:
         self.interval_ns = int(answer["interval_ns"])
         self.start_ns = int(answer["monotonic_ns"])
+        self.absent: dict[str, str] = dict(answer.get("absent", {}))
         self._session, self._number = session, number
         self._lock = threading.Lock()
         self._samples: list[Record] = []
@@ -223,9 +227,11 @@ class CounterWatch:
     def stop(self) -> list[Record]:
         """End the series and return all its samples, the last one taken now. Again: the same samples.
 
-        Each is ``time_ns`` (that host's CLOCK_MONOTONIC), ``span_ns`` and ``cores``: per core its number
+        Each is ``time_ns`` (that host's CLOCK_MONOTONIC), ``span_ns``, ``cores`` (per core its number
         ``core`` and the shares ``user_ratio system_ratio softirq_ratio irq_ratio steal_ratio idle_ratio``,
-        None where no tick passed.
+        None where no tick passed), and ``nics softnet tcp qdiscs``: differences since the sample before, as
+        agents/PROTOCOL.md tells. One of these is None where it could not be read, and a difference is None
+        where its counter went backwards.
         """
         if not self._stopped:
             self._session.request("counters.stop", watch=self._number)

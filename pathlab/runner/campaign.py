@@ -15,7 +15,8 @@ from pathlab.errors import HostError, PathlabError
 from pathlab.runner.environment import Environment
 from pathlab.runner.events import CampaignStarted, Emit, Notice, RateNow, TrialEnded, TrialStarted
 from pathlab.runner.interruption import Interrupted, Interruption
-from pathlab.runner.record import Outcome, build_record, build_series
+from pathlab.runner.record import Outcome, build_record
+from pathlab.runner.series import build_series
 from pathlab.runner.trial import Allowed, Trial, TrialData, TrialSpec
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
@@ -69,6 +70,7 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
         Environment(source.campaign, emit) as environment,
         _open_results(source, folder, environment.facts) as results,
     ):
+        environment.calibrate()
         for record in environment.host_records():
             results.add_host(record)
         run = _Run(source.campaign, environment, results, emit)
@@ -161,6 +163,7 @@ class _Run:
             reason=reason,
             lab_rate_bits_per_s=rate_bits_per_s,
             lab_mtu_bytes=mtu_bytes,
+            host_ceiling_bits_per_s=self._environment.host_ceiling(spec.path, spec.streams),
             standing_flags=self._environment.standing_flags,
         )
         with interruption.shield():  # a signal now must not cost the trial just measured

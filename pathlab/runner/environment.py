@@ -23,6 +23,7 @@ from pathlab.remote.local import LocalTransport
 from pathlab.remote.namespace import NamespaceTransport
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
+from pathlab.runner.calibration import Calibration, calibrate
 from pathlab.runner.events import Emit, Notice
 from pathlab.runner.trial import TrialPath
 from pathlab.store.records import HostRecord
@@ -72,6 +73,7 @@ class Environment:
         self._sessions: dict[str, Session] = {}
         self._probe_methods: dict[TrialPath, str] = {}
         self._refused_congestion: set[str] = set()
+        self._calibrations: dict[str, Calibration] = {}
         self.facts: dict[str, Any] = {"lab": None, "fallback": None}
 
     def __enter__(self) -> Self:
@@ -202,13 +204,39 @@ class Environment:
         finally:
             job.kill()
 
-    def host_records(self) -> list[HostRecord]:
-        """Facts of every host with an open session."""
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        return [
-            HostRecord(name=name, recorded_utc=now, facts=session.facts())
-            for name, session in sorted(self._sessions.items())
+    def calibrate(self) -> None:
+        """Measure what each host can do by itself; hosts on this machine share one measurement.
+
+        A host that cannot is named in a notice, and its trials have no ceiling to be compared with.
+        """
+        asked = self._campaign.factors.congestion[0]
+        shared: Calibration | None = None
+        for name, session in sorted(self._sessions.items()):
+            try:
+                shared = shared or calibrate(session, self.usable_congestion(asked))
+            except HostError as error:
+                self._emit(Notice(text=f"{name} could not be calibrated: {error.reason}"))
+                return
+            self._calibrations[name] = shared
+
+    def host_ceiling(self, path: TrialPath, streams: int) -> float | None:
+        """The lower of both hosts' own loopback rates at about so many streams, bit/s; None where unknown."""
+        known = [
+            self._calibrations[host] for host in (path.source, path.destination) if host in self._calibrations
         ]
+        ceilings = [calibration.ceiling_bits_per_s(streams) for calibration in known]
+        return min((ceiling for ceiling in ceilings if ceiling is not None), default=None)
+
+    def host_records(self) -> list[HostRecord]:
+        """Facts of every host with an open session, its calibration among them."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        records = []
+        for name, session in sorted(self._sessions.items()):
+            facts = dict(session.facts())
+            if name in self._calibrations:
+                facts["calibration"] = dict(self._calibrations[name].facts)
+            records.append(HostRecord(name=name, recorded_utc=now, facts=facts))
+        return records
 
     def lab_counters(self) -> list[dict[str, Any]]:
         """The emulators' counters; raises HostError (stage lab) when a link no longer carries packets."""

@@ -1,4 +1,4 @@
-"""From what engines and agents said to one trial record and its series. Missing pieces stay None."""
+"""From what engines and agents said to one trial record. Missing pieces stay None."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from pathlab.analysis.fairness import jain_index
 from pathlab.analysis.latency import answered_rtts
 from pathlab.analysis.limits import is_core_busy, is_host_limited
 from pathlab.analysis.quantiles import quartiles
 from pathlab.analysis.throughput import aggregate_throughput, effective_window
+from pathlab.runner.series import Record, find_offset_ns, list_intervals, list_probes
 from pathlab.runner.trial import TrialData, TrialSpec, first
 from pathlab.store.records import TrialRecord
-
-Record = Mapping[str, Any]
 
 #: Excess over what the lab's link can carry from which a window has counted a backlog (behind a filled hole).
 OVER_LINE_RATIO = 1.005
@@ -37,6 +35,7 @@ class Outcome:
     reason: str | None = None
     lab_rate_bits_per_s: int | None = None
     lab_mtu_bytes: int | None = None
+    host_ceiling_bits_per_s: float | None = None  # the lower loopback rate of the two hosts
     standing_flags: tuple[str, ...] = ()  # of the whole run: lab, loopback-fallback
 
 
@@ -53,7 +52,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
     steady = _phase(data.receiver, "steady")
     sent, received = first(data.sender, "result"), first(data.receiver, "result")
     flow = _flow(steady)
-    loaded, unloaded = _rtts(_steady_probes(data)), _rtts(_probes(data.unloaded))
+    loaded, unloaded = _rtts(_steady_probes(data)), _rtts(list_probes(data.unloaded))
     sender_ready = first(data.sender, "ready")
     probing = first(data.loaded, "start") or first(data.unloaded, "start")
     last_info = _last_tcp_info(data.sender)
@@ -139,26 +138,14 @@ def _flow(steady: Record | None) -> dict[str, Any]:
     }
 
 
-def _probes(records: Sequence[Record]) -> list[Record]:
-    """The probes that were sent; one that the kernel did not take says nothing of the path."""
-    return [record for record in records if record.get("type") == "probe" and record["sent_ns"] is not None]
-
-
-def _offset_ns(start: Record | None, base: Record | None) -> int | None:
-    """What to add to times since ``start`` for times since ``base``; both on one host's clock."""
-    if start is None or base is None:
-        return None
-    return int(start["monotonic_ns"] - base["monotonic_ns"])
-
-
 def _steady_probes(data: TrialData) -> list[Record]:
     """Loaded probes that left inside the sender's steady window."""
-    offset_ns = _offset_ns(first(data.loaded, "start"), first(data.sender, "start"))
+    offset_ns = find_offset_ns(first(data.loaded, "start"), first(data.sender, "start"))
     steady = _phase(data.sender, "steady")
     if offset_ns is None or steady is None:
         return []
     begin, end = steady["start_ns"], steady["end_ns"]
-    return [probe for probe in _probes(data.loaded) if begin <= probe["sent_ns"] + offset_ns < end]
+    return [probe for probe in list_probes(data.loaded) if begin <= probe["sent_ns"] + offset_ns < end]
 
 
 def _rtts(probes: Sequence[Record]) -> dict[str, Any]:
@@ -190,17 +177,13 @@ def _text(record: Record | None, key: str) -> str | None:
     return str(value) if value else None
 
 
-def _intervals(records: Sequence[Record]) -> list[Record]:
-    return [record for record in records if record.get("type") == "interval"]
-
-
 def _last_tcp_info(records: Sequence[Record]) -> Record:
     """The final TCP_INFO of a result, else of the last interval seen."""
     result = first(records, "result")
     if result and result.get("tcp_info"):
         final: Record = result["tcp_info"]
         return final
-    intervals = _intervals(records)
+    intervals = list_intervals(records)
     return intervals[-1]["tcp_info"] if intervals else {}
 
 
@@ -211,7 +194,7 @@ def _total(info: Record, key: str) -> int | None:
 
 def _most_in_flight(records: Sequence[Record]) -> int | None:
     most = None
-    for record in _intervals(records):
+    for record in list_intervals(records):
         info = record["tcp_info"]
         for unacked, mss in zip(info["unacked_segments"], info["snd_mss_bytes"], strict=True):
             if unacked is not None and mss is not None:
@@ -267,7 +250,7 @@ def _limit_flags(
         flags.append("over-line-rate")
     if is_core_busy(busiest):
         flags.append("busy-core")
-    if is_host_limited(rates.throughput, busiest, (line, windows)):
+    if is_host_limited(rates.throughput, busiest, (line, windows), outcome.host_ceiling_bits_per_s):
         flags.append("host-limited")
     return flags
 
@@ -276,81 +259,3 @@ def _line_rate(outcome: Outcome) -> float | None:
     """What the lab's link leaves for data, bit/s."""
     rate, mtu = outcome.lab_rate_bits_per_s, outcome.lab_mtu_bytes
     return rate * (mtu - HEADER_BYTES) / mtu if rate and mtu else None
-
-
-def build_series(data: TrialData) -> dict[str, pa.Table]:
-    """The trial's series as Arrow tables by kind, as records.py names them; empty ones are left out."""
-    base = first(data.sender, "start")
-    tables = {
-        "sender_intervals": _interval_table(data.sender),
-        "receiver_intervals": _interval_table(data.receiver),
-        "sender_workers": _worker_table(data.sender),
-        "receiver_workers": _worker_table(data.receiver),
-        "loaded_probes": _probe_table(data.loaded, base),
-        "unloaded_probes": _probe_table(data.unloaded, base),
-        "sender_cpu": _cpu_table(data.sender_counters, base),
-        "receiver_cpu": _cpu_table(data.receiver_counters, first(data.receiver, "start")),
-    }
-    return {kind: table for kind, table in tables.items() if table is not None and table.num_rows}
-
-
-def _interval_table(records: Sequence[Record]) -> pa.Table | None:
-    intervals = _intervals(records)
-    if not intervals:
-        return None
-    counts = [len(record["bytes"]) for record in intervals]
-    columns: dict[str, Any] = {
-        "index": np.repeat([record["index"] for record in intervals], counts),
-        "phase": pa.array(np.repeat([record["phase"] for record in intervals], counts)).dictionary_encode(),
-        "start_ns": np.repeat([record["start_ns"] for record in intervals], counts),
-        "end_ns": np.repeat([record["end_ns"] for record in intervals], counts),
-        "stream": np.concatenate([np.arange(count) for count in counts]),
-        "bytes": [value for record in intervals for value in record["bytes"]],
-    }
-    for name in intervals[0]["tcp_info"]:
-        columns[name] = pa.array([v for record in intervals for v in record["tcp_info"][name]], pa.int64())
-    return pa.table(columns)
-
-
-def _worker_table(records: Sequence[Record]) -> pa.Table | None:
-    rows = [
-        {
-            "index": record["index"],
-            "start_ns": record["start_ns"],
-            "end_ns": record["end_ns"],
-            "worker": number,
-            "user_ns": worker["user_ns"],
-            "system_ns": worker["system_ns"],
-        }
-        for record in _intervals(records)
-        for number, worker in enumerate(record["workers"])
-    ]
-    return pa.Table.from_pylist(rows) if rows else None
-
-
-def _probe_table(records: Sequence[Record], base: Record | None) -> pa.Table | None:
-    offset_ns = _offset_ns(first(records, "start"), base)
-    probes = sorted(_probes(records), key=lambda probe: probe["sequence"])
-    if not probes or offset_ns is None:
-        return None
-    return pa.table(
-        {
-            "sequence": [probe["sequence"] for probe in probes],
-            "intended_ns": [probe["intended_ns"] + offset_ns for probe in probes],
-            "sent_ns": [probe["sent_ns"] + offset_ns for probe in probes],
-            "rtt_ns": pa.array([probe["rtt_ns"] for probe in probes], pa.int64()),
-            "stamps": [probe["stamps"] for probe in probes],
-        }
-    )
-
-
-def _cpu_table(samples: Sequence[Record], start: Record | None) -> pa.Table | None:
-    """Per-core shares; times since ``start``, which the same host stamped."""
-    if not samples or start is None:
-        return None
-    rows = [
-        {"time_ns": sample["time_ns"] - start["monotonic_ns"], "span_ns": sample["span_ns"], **core}
-        for sample in samples
-        for core in sample["cores"]
-    ]
-    return pa.Table.from_pylist(rows)

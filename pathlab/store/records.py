@@ -125,6 +125,19 @@ class TrialRecord:
 # loaded_probes, unloaded_probes         sequence, intended_ns, sent_ns, rtt_ns (null: lost), stamps
 # sender_cpu, receiver_cpu               time_ns, span_ns, core, user_ratio, system_ratio, softirq_ratio,
 #                                        irq_ratio, steal_ratio, idle_ratio
+# sender_nics, receiver_nics             time_ns, span_ns, interface, rx_bytes, rx_packets, rx_errors,
+#                                        rx_dropped, tx_bytes, tx_packets, tx_errors, tx_dropped
+# sender_softnet, receiver_softnet       time_ns, span_ns, core (null: the kernel does not tell), processed,
+#                                        dropped, time_squeeze (whole host, as *_cpu)
+# sender_tcp, receiver_tcp               time_ns, span_ns, name (the kernel's), value: a row per counter that
+#                                        changed (the others stood still), or one with name and value null
+#                                        for a span in which they were not read
+# sender_qdiscs, receiver_qdiscs         time_ns, span_ns, interface, handle, parent, kind, bytes, packets,
+#                                        drops, requeues, overlimits, hw_bytes, hw_packets, and the levels at
+#                                        time_ns: backlog_bytes, qlen (packets)
+#
+# The last four hold differences over span_ns as agents/PROTOCOL.md tells; null: not known (a counter went
+# backwards). A part that the host does not show has no series, a span in which it was not read no rows.
 SERIES_KINDS = (
     "sender_intervals",
     "receiver_intervals",
@@ -134,4 +147,12 @@ SERIES_KINDS = (
     "unloaded_probes",
     "sender_cpu",
     "receiver_cpu",
+    "sender_nics",
+    "receiver_nics",
+    "sender_softnet",
+    "receiver_softnet",
+    "sender_tcp",
+    "receiver_tcp",
+    "sender_qdiscs",
+    "receiver_qdiscs",
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import io
 import itertools
+import json
 import re
 import struct
 import subprocess
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 
 from pathlab import agents
 from pathlab._version import VERSION
+from pathlab.agents.counters import SHARES, SOURCES, nics, qdiscs, softnet
 from pathlab.agents.protocol import (
     MAX_BODY_BYTES,
     MAX_NOISE_BYTES,
@@ -241,6 +243,26 @@ def test_the_document_names_every_operation_and_the_version() -> None:
     table = set(re.findall(r"^\| `([a-z.]+)` \|", text, re.MULTILINE))
     assert table | {"hello"} == set(REQUEST_FIELDS)
     assert f'"protocol":{PROTOCOL_VERSION},' in text
+
+
+def test_a_counters_sample_has_the_fields_that_the_document_shows() -> None:
+    text = (AGENT_ROOT / "PROTOCOL.md").read_text(encoding="utf-8")
+    shown = re.search(r"## A counters sample\n\n```\n(.*?)```", text, re.DOTALL)
+    assert shown is not None
+    documented = json.loads(shown.group(1).replace("…", "0"))
+    assert list(documented) == ["time_ns", "span_ns", "cores", *(source.name for source in SOURCES)]
+    assert list(documented["cores"][0]) == ["core", *SHARES]
+    (nic,) = nics.compare_nics({"eth0": (0,) * 8}, {"eth0": (0,) * 8})
+    assert list(documented["nics"][0]) == list(nic)
+    lines = softnet.parse_softnet("0 " * 13)
+    compared = softnet.compare_softnet(lines, lines)
+    assert compared is not None
+    assert list(documented["softnet"]) == list(compared)
+    assert list(documented["softnet"]["cores"][0]) == list(compared["cores"][0])
+    identity = qdiscs.QdiscId(interface_index=1, handle=0, parent=0)
+    qdisc = qdiscs.Qdisc(kind="tbf", counts={}, backlog_bytes=0, qlen=0)
+    reading = qdiscs.QdiscReading(qdiscs={identity: qdisc}, interfaces={1: "eth0"})
+    assert list(documented["qdiscs"][0]) == list(qdiscs.compare_qdiscs(reading, reading)[0])
 
 
 @pytest.mark.parametrize("path", AGENT_SOURCES, ids=lambda path: str(path.relative_to(AGENT_ROOT)))

@@ -1,4 +1,4 @@
-"""CPU shares from /proc/stat.
+"""CPU shares from /proc/stat, and the watch that samples them beside other sources.
 
 The text was recorded with `cat /proc/stat` on a two-core guest under Linux 6.18; the differences were worked
 out by hand.
@@ -6,11 +6,21 @@ out by hand.
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pathlab.agents.counters import SHARES, CounterWatch, parse_core_ticks, share_ticks
+from pathlab.agents.counters import (
+    SHARES,
+    SOURCES,
+    CounterSource,
+    CounterWatch,
+    parse_core_ticks,
+    share_ticks,
+)
 
 FIRST = """\
 cpu  10386 0 3844 167934 1262 0 84 13 0 0
@@ -45,7 +55,7 @@ def test_text_without_whole_cores_is_refused(text: str) -> None:
 def test_a_sample_holds_hand_worked_shares_of_its_span() -> None:
     texts = iter([FIRST, SECOND])
     times = iter([1_000_000_000, 1_203_000_000, 1_203_000_000])
-    watch = CounterWatch(100_000_000, clock_ns=lambda: next(times), read=lambda: next(texts))
+    watch = CounterWatch(100_000_000, clock_ns=lambda: next(times), read=lambda: next(texts), sources=())
     assert watch.due_ns == 1_100_000_000
     sample = watch.sample()
     assert sample["time_ns"] == 1_203_000_000
@@ -67,8 +77,72 @@ def test_a_sample_holds_hand_worked_shares_of_its_span() -> None:
 
 def test_a_core_that_comes_up_waits_for_its_second_reading() -> None:
     texts = iter(["cpu0 1 0 0 0 0 0 0 0\n", "cpu0 2 0 0 0 0 0 0 0\ncpu1 5 0 0 0 0 0 0 0\n"])
-    watch = CounterWatch(10_000_000, clock_ns=lambda: 0, read=lambda: next(texts))
+    watch = CounterWatch(10_000_000, clock_ns=lambda: 0, read=lambda: next(texts), sources=())
     assert [core["core"] for core in watch.sample()["cores"]] == [0]
+
+
+class FakeSource:
+    """A source that gives, or raises, one item after the other; differences are plain subtractions."""
+
+    def __init__(self, *items: int | Exception) -> None:
+        self._items: Iterator[int | Exception] = iter(items)
+        self.source = CounterSource("things", "/proc/things", self.read, self.subtract)
+
+    def read(self) -> int:
+        item = next(self._items)
+        if isinstance(item, Exception):
+            raise item
+        return item
+
+    def subtract(self, before: int, after: int) -> int:
+        return after - before
+
+
+def watch_one(source: FakeSource) -> CounterWatch:
+    return CounterWatch(10_000_000, clock_ns=lambda: 0, read=lambda: FIRST, sources=(source.source,))
+
+
+def test_a_source_is_compared_with_the_sample_before() -> None:
+    watch = watch_one(FakeSource(5, 7, 17))
+    assert watch.absent == {}
+    assert [watch.sample()["things"] for _ in range(2)] == [2, 10]
+
+
+def test_a_span_with_an_unread_end_is_unknown_and_the_next_whole_one_is_not() -> None:
+    watch = watch_one(FakeSource(5, OSError(errno.EIO, "no"), 7, 8, ValueError("odd"), 20, 21))
+    assert [watch.sample()["things"] for _ in range(6)] == [None, None, 1, None, None, 1]
+    assert watch.absent == {}
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (FileNotFoundError(errno.ENOENT, "No such file", "/proc/other"), "/proc/other: No such file"),
+        (PermissionError(errno.EPERM, "Operation not permitted"), "/proc/things: Operation not permitted"),
+        (ValueError("no headings"), "/proc/things: no headings"),
+    ],
+)
+def test_what_a_host_does_not_show_is_absent_with_its_reason_and_not_tried_again(
+    fault: Exception, reason: str
+) -> None:
+    watch = watch_one(FakeSource(fault))  # a second read would raise StopIteration
+    assert watch.absent == {"things": reason}
+    assert [watch.sample()["things"] for _ in range(2)] == [None, None]
+
+
+def test_without_the_cores_there_is_no_watch() -> None:
+    with pytest.raises(ValueError, match="no cpuN line"):
+        CounterWatch(10_000_000, read=lambda: "", sources=())
+
+
+def test_every_sample_of_this_kernel_has_every_part() -> None:
+    watch = CounterWatch(10_000_000)
+    sample = watch.sample()
+    names = [source.name for source in SOURCES]
+    assert list(sample) == ["time_ns", "span_ns", "cores", *names]
+    assert set(watch.absent) <= set(names)
+    for name in names:
+        assert (sample[name] is None) == (name in watch.absent)
 
 
 TICKS = st.tuples(*[st.integers(min_value=0, max_value=2**40)] * 6)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pathlab.analysis.limits import BUSY_CORE_RATIO, EXPLAINED_RATIO, is_core_busy, is_host_limited
+from pathlab.analysis.limits import (
+    BUSY_CORE_RATIO,
+    CEILING_RATIO,
+    EXPLAINED_RATIO,
+    is_core_busy,
+    is_host_limited,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,3 +43,19 @@ def test_a_busy_host_is_blamed_only_for_what_nothing_else_explains(
 ) -> None:
     assert is_host_limited(rate, (1.0, None), bounds) is limited
     assert is_host_limited(rate, (0.5, None), bounds) is False
+
+
+@pytest.mark.parametrize(
+    ("rate", "bounds", "ceiling", "limited"),
+    [
+        (CEILING_RATIO * 20e9, (None,), 20e9, True),  # the threshold itself is near
+        (15.9e9, (None,), 20e9, False),
+        (18e9, (19e9,), 20e9, False),  # a line explains it
+        (18e9, (None,), None, False),  # not calibrated
+        (None, (None,), 20e9, False),
+    ],
+)
+def test_a_rate_near_the_hosts_own_ceiling_is_the_hosts(
+    rate: float | None, bounds: tuple[float | None, ...], ceiling: float | None, limited: bool
+) -> None:
+    assert is_host_limited(rate, (0.5, 0.5), bounds, ceiling) is limited
