@@ -29,7 +29,7 @@ struct pl_stream {
     _Atomic int state;
     _Atomic int failure;                         /* errno; EPIPE: the peer closed before it should have */
     uint64_t quota_bytes;                        /* left to send; UINT64_MAX: no limit */
-    pl_ns due_ns;                                /* user-space pacing: when the next write may begin */
+    pl_ns due_ns;                                /* user-space pacing, and a pause: when the next write may begin */
     uint8_t confirmation[PL_CONFIRMATION_BYTES]; /* what a peer that only receives says in the end */
     uint32_t confirmed;                          /* bytes of it that have come */
     bool writing;                                /* wants to be told when there is room */

@@ -21,9 +21,10 @@ static ssize_t write_some(struct pl_worker *worker, const struct pl_stream *stre
     return send(stream->fd, worker->write_buffer, bytes, MSG_NOSIGNAL);
 }
 
-static void pause_stream(struct pl_worker *worker, struct pl_stream *stream)
+static void pause_stream(struct pl_worker *worker, struct pl_stream *stream, pl_ns until_ns)
 {
     stream->paused = true;
+    stream->due_ns = until_ns;
     worker->paused++;
     pl_worker_watch(worker, stream);
 }
@@ -57,9 +58,15 @@ void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream)
         ssize_t count = write_some(worker, stream, bytes);
         if (count < 0 && errno == EINTR)
             continue;
+        if (count < 0 && errno != EAGAIN) {
+            pl_worker_close(worker, stream, errno);
+            return;
+        }
         if (count < 0) {
-            if (errno != EAGAIN)
-                pl_worker_close(worker, stream, errno);
+            /* Room was announced and there is none: the kernel is short of memory for sockets, and would say
+             * so again and again. */
+            if (i == 0)
+                pause_stream(worker, stream, pl_now_ns() + PACING_STEP_NS);
             return;
         }
         uint64_t before = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
@@ -73,7 +80,7 @@ void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream)
             }
         }
         if (shared->user_rate_bits_per_s > 0 && is_ahead(worker, stream, (size_t)count)) {
-            pause_stream(worker, stream);
+            pause_stream(worker, stream, stream->due_ns);
             return;
         }
         if (!more)
