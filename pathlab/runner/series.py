@@ -5,6 +5,7 @@ Kinds and columns are those of pathlab/store/records.py.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -64,6 +65,8 @@ def build_series(data: TrialData) -> dict[str, pa.Table]:
     tables: dict[str, pa.Table | None] = {
         "sender_intervals": _interval_table(data.sender),
         "receiver_intervals": _interval_table(data.receiver),
+        "sender_tcp_info_raw": _raw_table(data.sender),
+        "receiver_tcp_info_raw": _raw_table(data.receiver),
         "sender_workers": _worker_table(data.sender),
         "receiver_workers": _worker_table(data.receiver),
         "loaded_probes": _probe_table(data.loaded, base),
@@ -96,6 +99,28 @@ def _interval_table(records: Sequence[Record]) -> pa.Table | None:
     return pa.table(columns)
 
 
+def _raw_table(records: Sequence[Record]) -> pa.Table | None:
+    """The kernel's structs of every stream, of each interval and of the result (index null)."""
+    indexes: list[int | None] = []
+    streams: list[int] = []
+    structs: list[bytes] = []
+    for record in records:
+        raw = record.get("tcp_info_raw")
+        if not raw or not raw["bytes"]:
+            continue
+        data, size = base64.b64decode(raw["base64"], validate=True), raw["bytes"]
+        parts = [data[at : at + size] for at in range(0, len(data), size)]
+        indexes += [record.get("index")] * len(parts)
+        streams += range(len(parts))
+        structs += parts
+    columns = {
+        "index": pa.array(indexes, pa.int64()),
+        "stream": pa.array(streams, pa.int64()),
+        "tcp_info": pa.array(structs, pa.binary()),
+    }
+    return pa.table(columns)
+
+
 def _worker_table(records: Sequence[Record]) -> pa.Table | None:
     rows = [
         {
@@ -105,6 +130,8 @@ def _worker_table(records: Sequence[Record]) -> pa.Table | None:
             "worker": number,
             "user_ns": worker["user_ns"],
             "system_ns": worker["system_ns"],
+            "wake_ups": worker["wake_ups"],
+            "system_calls": worker["system_calls"],
         }
         for record in list_intervals(records)
         for number, worker in enumerate(record["workers"])

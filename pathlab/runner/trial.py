@@ -212,6 +212,7 @@ class Trial:
             "duration-ns": spec.duration_ns,
             "interval-ns": spec.interval_ns,
             "drain-timeout-ns": spec.drain_ns,
+            "tcp-info": "raw",
         }
         if self._allowed.congestion is not None:
             options["congestion"] = self._allowed.congestion

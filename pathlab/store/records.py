@@ -121,7 +121,11 @@ class TrialRecord:
 #
 # sender_intervals, receiver_intervals   one row per interval and stream: index, phase, start_ns, end_ns,
 #                                        stream, bytes, then the tcp_info columns of native/PROTOCOL.md
-# sender_workers, receiver_workers       index, start_ns, end_ns, worker, user_ns, system_ns
+# sender_tcp_info_raw, receiver_…        index (null: the reading at the end), stream, tcp_info: the kernel's
+#                                        struct tcp_info as it came, in the host's byte order: a field that this
+#                                        release does not know is not lost
+# sender_workers, receiver_workers       index, start_ns, end_ns, worker, user_ns, system_ns, wake_ups,
+#                                        system_calls
 # loaded_probes, unloaded_probes         sequence, intended_ns, sent_ns, rtt_ns (null: lost), stamps
 # sender_cpu, receiver_cpu               time_ns, span_ns, core, user_ratio, system_ratio, softirq_ratio,
 #                                        irq_ratio, steal_ratio, idle_ratio
@@ -141,6 +145,8 @@ class TrialRecord:
 SERIES_KINDS = (
     "sender_intervals",
     "receiver_intervals",
+    "sender_tcp_info_raw",
+    "receiver_tcp_info_raw",
     "sender_workers",
     "receiver_workers",
     "loaded_probes",

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import queue
 import shutil
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from signal import SIGKILL
 from typing import Any
 
 import pytest
@@ -20,6 +16,7 @@ from pathlab.errors import HostError
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, Topology
 from tests.lab.capture import Flow
+from tests.lab.programs import run_in
 from tests.require import require, require_engine, require_namespaces
 
 PATH = Topology(
@@ -32,65 +29,8 @@ CONGESTION = "cubic"
 HELLO_BYTES = 56  # the engine's greeting on each stream, which is no payload of its own (native/PROTOCOL.md)
 WARMUP_S = 2
 STEADY_S = 3
-WAIT_S = 30.0
 
 Record = dict[str, Any]
-
-
-class Program:
-    """A process on a host of the lab; its stdout and stderr are read at once, as lines. Waits are bounded."""
-
-    def __init__(self, lab: Lab, host: str, argv: Sequence[str]) -> None:
-        stdin, self._stdin = os.pipe2(os.O_CLOEXEC)
-        output, stdout = os.pipe2(os.O_CLOEXEC)
-        try:
-            self.process = lab.namespaces.spawn(host, argv, (stdin, stdout, stdout))
-        finally:
-            os.close(stdin)
-            os.close(stdout)
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._reader = threading.Thread(target=self._read, args=(output,), daemon=True)
-        self._reader.start()
-
-    def _read(self, output: int) -> None:
-        with open(output, encoding="utf-8") as lines:
-            for line in lines:
-                self._lines.put(line)
-        self._lines.put(None)
-
-    def wait_for(self, text: str) -> None:
-        """Take lines until one holds ``text``."""
-        seen = []
-        while (line := self._lines.get(timeout=WAIT_S)) is not None:
-            seen.append(line)
-            if text in line:
-                return
-        raise AssertionError(f"ended before '{text}': {''.join(seen)}")
-
-    def say(self, line: str) -> None:
-        os.write(self._stdin, line.encode() + b"\n")
-
-    def finish(self) -> str:
-        """What it still has to say, to its end, which must be a good one."""
-        lines = []
-        while (line := self._lines.get(timeout=WAIT_S)) is not None:
-            lines.append(line)
-        assert self.process.wait(WAIT_S) == 0, "".join(lines)
-        return "".join(lines)
-
-    def close(self) -> None:
-        self.process.send_signal(SIGKILL)
-        self._reader.join(timeout=WAIT_S)
-        os.close(self._stdin)
-
-
-@contextlib.contextmanager
-def run_in(lab: Lab, host: str, *argv: str) -> Iterator[Program]:
-    program = Program(lab, host, argv)
-    try:
-        yield program
-    finally:
-        program.close()
 
 
 @contextlib.contextmanager

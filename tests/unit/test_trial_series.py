@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pyarrow as pa
@@ -125,3 +126,36 @@ def test_an_unread_span_of_tcp_is_told_from_one_in_which_nothing_changed() -> No
 
 def test_without_a_start_no_times_are_known_and_nothing_is_kept() -> None:
     assert build_series(TrialData(sender_counters=[make_sample(1_100)])) == {}
+
+
+def test_the_kernels_structs_are_kept_as_they_came() -> None:
+    def raw(size: int, *structs: bytes) -> dict[str, Any]:
+        return {"bytes": size, "base64": base64.b64encode(b"".join(structs)).decode()}
+
+    worker = {"user_ns": 1, "system_ns": 2, "wake_ups": 3, "system_calls": 4}
+    interval = {
+        "type": "interval",
+        "index": 0,
+        "phase": "steady",
+        "start_ns": 0,
+        "end_ns": 9,
+        "bytes": [1, 2],
+        "tcp_info": {},
+        "tcp_info_raw": raw(5, b"first", b"secon"),
+        "workers": [worker],
+    }
+    tables = build_series(
+        TrialData(
+            sender=[interval, {"type": "result", "tcp_info_raw": raw(2, b"ab", b"cd")}],
+            receiver=[{"type": "result", "tcp_info_raw": raw(0)}],  # no TCP there
+        )
+    )
+    assert tables["sender_tcp_info_raw"].to_pylist() == [
+        {"index": 0, "stream": 0, "tcp_info": b"first"},
+        {"index": 0, "stream": 1, "tcp_info": b"secon"},
+        {"index": None, "stream": 0, "tcp_info": b"ab"},
+        {"index": None, "stream": 1, "tcp_info": b"cd"},
+    ]
+    assert "receiver_tcp_info_raw" not in tables
+    (row,) = tables["sender_workers"].to_pylist()
+    assert (row["wake_ups"], row["system_calls"]) == (3, 4)

@@ -1,0 +1,58 @@
+"""The window asked for is the one that traffic has: goodput times round trip, on a link of known delay."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+
+from pathlab.lab.topology import Link, Topology
+from tests.lab.programs import run_in
+from tests.lab.test_lab import make_lab
+from tests.require import require_engine
+
+pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+
+RTT_S = 0.160
+PATH = Topology(
+    hosts=("a", "b"),
+    links=(
+        Link(
+            between=("a", "b"), rate_bits_per_s=10**9, delay_ns=int(RTT_S / 2 * 1e9), queue_bytes=20_000_000
+        ),
+    ),
+)
+WINDOWS_BYTES = (8192, 16384, 65536, 262144, 1048576)
+# A slow start to 1 MiB takes eight round trips; the steady window holds a dozen.
+TIMES = ("--warmup-ns", str(2_500_000_000), "--duration-ns", str(2_000_000_000))
+
+
+def test_goodput_times_rtt_is_the_window_asked_for() -> None:
+    """All at once: together they are a twelfth of the line, so none meets a queue."""
+    engine = require_engine()
+    with make_lab(PATH) as lab, contextlib.ExitStack() as stack:
+        address = lab.topology.address("b", "a")
+        pairs = []
+        for number, window_bytes in enumerate(WINDOWS_BYTES):
+            common = ["--port", str(5210 + number), "--window-bytes", str(window_bytes), "--output", "json"]
+            receiver = stack.enter_context(run_in(lab, "b", engine, "receive", "--bind", address, *common))
+            receiver.wait_for('"listening"')
+            sender = stack.enter_context(
+                run_in(lab, "a", engine, "send", address, "--congestion", "reno", *TIMES, *common)
+            )
+            pairs.append((window_bytes, sender, receiver))
+        for window_bytes, sender, receiver in pairs:
+            sent = _last(sender.finish())
+            steady = _last(receiver.finish())["phases"]["steady"]
+            goodput = sum(steady["bytes"]) * 1e9 / (steady["end_ns"] - steady["start_ns"])
+            assert 0.9 <= goodput * RTT_S / window_bytes <= 1.2, window_bytes
+            # What the engine itself calls the effective window, by the kernel's own round trip.
+            assert sent["effective_window_bytes"][0] == pytest.approx(goodput * RTT_S, rel=0.1), window_bytes
+
+
+def _last(lines: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(lines.splitlines()[-1])
+    assert record["type"] == "result", record
+    return record
