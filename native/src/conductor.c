@@ -9,9 +9,10 @@
  * at least what two clocks' wake-ups may differ by. */
 #define SHORTFALL_RATIO 0.01
 #define SHORTFALL_NS (50 * PL_NS_PER_MS)
-/* While a trial runs, strangers are served in turns of at most 64 (see greeting.c) this far apart, so that a
- * flood of them costs the trial next to nothing; the kernel turns away what does not fit its queue. */
-#define DOOR_PAUSE_NS (50 * PL_NS_PER_MS)
+/* While a trial runs, strangers are served in turns of at most 64 (see greeting.c), and not again before this many
+ * times the time that the last turn took: so a flood of them costs the trial at most one part in a hundred of
+ * one core. The kernel turns away what does not fit its queue. */
+#define DOOR_PAUSE_FACTOR 100
 
 bool pl_conductor_open(struct pl_conductor *conductor, struct pl_error *error)
 {
@@ -163,9 +164,11 @@ static bool is_door_due(const struct pl_conductor *conductor)
 
 static void serve_door(struct pl_conductor *conductor, struct pl_error *error)
 {
+    pl_ns begin_ns = pl_now_ns();
     if (!pl_door_serve(conductor->door, error))
         conductor->reason = error->text;
-    conductor->door_due_ns = pl_now_ns() + DOOR_PAUSE_NS;
+    pl_ns end_ns = pl_now_ns();
+    conductor->door_due_ns = end_ns + DOOR_PAUSE_FACTOR * (end_ns - begin_ns);
 }
 
 static void begin(struct pl_conductor *conductor)
@@ -211,7 +214,9 @@ void pl_conductor_run(struct pl_conductor *conductor, struct pl_error *error)
 
 int pl_conductor_finish(struct pl_conductor *conductor)
 {
-    const struct pl_ending ending = {.reason = conductor->reason, .rejected = rejected(conductor)};
+    struct pl_ending ending = {.reason = conductor->reason, .rejected = rejected(conductor)};
+    if (conductor->door != NULL)
+        ending.rejected += pl_door_waiting(conductor->door);
     if (!pl_trial_finish(conductor->trial, &ending) || !conductor->written)
         return PL_RESOURCES;
     if (conductor->reason == NULL)

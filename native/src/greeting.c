@@ -131,7 +131,12 @@ bool pl_door_is_complete(const struct pl_door *door)
 
 uint64_t pl_door_rejected(const struct pl_door *door)
 {
-    return door->rejected + (pl_door_is_complete(door) ? door->waiting : 0);
+    return door->rejected;
+}
+
+uint32_t pl_door_waiting(const struct pl_door *door)
+{
+    return door->waiting;
 }
 
 static bool send_answer(int fd, enum pl_answer_status status, uint32_t stream)

@@ -36,7 +36,9 @@ bool pl_door_serve(struct pl_door *door, struct pl_error *error);
 uint32_t pl_door_admitted(const struct pl_door *door);
 /* Whether every stream of the flow has been admitted. */
 bool pl_door_is_complete(const struct pl_door *door);
-/* Strangers turned away so far, and those who still stand there with half a hello. */
+/* Those who stand there with half a hello. */
+uint32_t pl_door_waiting(const struct pl_door *door);
+/* Strangers turned away so far. */
 uint64_t pl_door_rejected(const struct pl_door *door);
 
 #endif

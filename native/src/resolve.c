@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_"
+
 extern char **environ;
 
 /* The first address that `getent ahosts NAME` prints; empty when there is none. */
@@ -46,7 +48,8 @@ bool pl_resolve(const char *text, uint16_t port, const char *flag, struct pl_add
     char found[256];
     if (pl_address_parse(text, port, flag, address, NULL))
         return true;
-    if (text[0] != 0 && text[0] != '-')
+    /* What no name can be is not looked up. */
+    if (text[0] != 0 && text[0] != '-' && text[strspn(text, NAME_CHARACTERS)] == 0)
         ask_getent(text, found, sizeof found);
     else
         found[0] = 0;

@@ -19,14 +19,16 @@ pytestmark = pytest.mark.engine
 
 DOCUMENT = (Path(__file__).resolve().parents[2] / "native" / "PROTOCOL.md").read_text(encoding="utf-8")
 
-#                             magic    version flags stream   streams  token 00112233445566778899aabbccddeeff
-HELLO_0_OF_2 = bytes.fromhex("504c4443 0001    0000  00000000 00000002 00112233445566778899aabbccddeeff")
-HELLO_1_OF_2 = bytes.fromhex("504c4443 0001    0000  00000001 00000002 00112233445566778899aabbccddeeff")
-HELLO_OF_VERSION_2 = bytes.fromhex("504c4443 0002 0000 00000000 00000002 00112233445566778899aabbccddeeff")
+# token 00112233445566778899aabbccddeeff; warm-up 60 ms; duration 250 ms; by time
+_REST = "00112233445566778899aabbccddeeff 0000000003938700 000000000ee6b280 0000000000000000"
+#                                magic    version flags stream   streams
+HELLO_0_OF_2 = bytes.fromhex(f"504c4443 0002    0001  00000000 00000002 {_REST}")
+HELLO_1_OF_2 = bytes.fromhex(f"504c4443 0002    0001  00000001 00000002 {_REST}")
+HELLO_OF_VERSION_3 = bytes.fromhex(f"504c4443 0003 0001 00000000 00000002 {_REST}")
 #                          magic    version status stream
-ANSWER_0 = bytes.fromhex("504c4443 0001    0000   00000000")
-ANSWER_1 = bytes.fromhex("504c4443 0001    0000   00000001")
-WRONG_VERSION = bytes.fromhex("504c4443 0001 0001 00000000")
+ANSWER_0 = bytes.fromhex("504c4443 0002    0000   00000000")
+ANSWER_1 = bytes.fromhex("504c4443 0002    0000   00000001")
+WRONG_VERSION = bytes.fromhex("504c4443 0002 0001 00000000")
 
 Names = dict[str, Any]
 
@@ -39,9 +41,22 @@ TCP_INFO_NAMES = (
 TCP_INFO: Names = dict.fromkeys(TCP_INFO_NAMES.split())
 WINDOW: Names = dict.fromkeys(["asked_bytes", "sndbuf_bytes", "rcvbuf_bytes"])
 SOCKET: Names = dict.fromkeys(
-    ["stream", "sndbuf_bytes", "rcvbuf_bytes", "congestion", "mss_bytes", "local_port", "remote_port"]
+    [
+        *("stream", "sndbuf_bytes", "rcvbuf_bytes", "congestion", "mss_bytes", "traffic_class"),
+        *("max_pacing_bytes_per_s", "local_port", "remote_port"),
+    ]
 )
-CPU: Names = dict.fromkeys(["user_ns", "system_ns"])
+CPU: Names = dict.fromkeys(["user_ns", "system_ns", "wake_ups", "system_calls"])
+TRANSFER: Names = dict.fromkeys(["asked", "send", "receive", "reason"])
+PACING: Names = dict.fromkeys(["asked_bits_per_s", "stream_bits_per_s", "by"])
+READY: Names = {
+    **dict.fromkeys(["type", "streams", "workers", "cores", "transport", "direction", "warmup_ns"]),
+    **dict.fromkeys(["duration_ns", "bytes", "write_bytes", "read_bytes", "congestion"]),
+    "transfer": TRANSFER,
+    "pacing": PACING,
+    "window": WINDOW,
+    "sockets": SOCKET,
+}
 PHASE: Names = dict.fromkeys(["start_ns", "end_ns", "bytes"])
 START: Names = dict.fromkeys(["type", "monotonic_ns", "realtime_ns"])
 HELLO: Names = dict.fromkeys(["type", "program", "version", "protocol", "record", "subcommand", "pid"])
@@ -51,8 +66,9 @@ INTERVAL: Names = {
     "tcp_info": TCP_INFO,
     "workers": CPU,
 }
-SENT: Names = {
+RESULT: Names = {
     **dict.fromkeys(["type", "complete", "reason", "total_bytes"]),
+    "transfer": TRANSFER,
     "phases": {"warmup": PHASE, "steady": PHASE, "drain": PHASE},
     "workers": CPU,
     "tcp_info": TCP_INFO,
@@ -61,24 +77,17 @@ RECORDS: dict[str, dict[str, Names]] = {
     "receive": {
         "hello": HELLO,
         "listening": {"type": None, "address": None, "port": None, "window": WINDOW},
-        "ready": {
-            **dict.fromkeys(["type", "streams", "rejected", "congestion", "workers"]),
-            "sockets": SOCKET,
-        },
+        "ready": {**READY, "rejected": None},
         "start": START,
         "interval": INTERVAL,
-        "result": {**SENT, "rejected": None},
+        "result": {**RESULT, "rejected": None},
     },
     "send": {
         "hello": HELLO,
-        "ready": {
-            **dict.fromkeys(["type", "streams", "congestion", "workers", "write_bytes"]),
-            "window": WINDOW,
-            "sockets": SOCKET,
-        },
+        "ready": READY,
         "start": START,
         "interval": INTERVAL,
-        "result": SENT,
+        "result": {**RESULT, "confirmed_bytes": None, "effective_window_bytes": None},
     },
     "echo": {
         "hello": HELLO,
@@ -114,7 +123,7 @@ def _name(value: object) -> Names | None:
 def _section(subcommand: str) -> str:
     """The document's words on one subcommand, and where it has a section of its own, on intervals."""
     sections = DOCUMENT.split("\n## ")
-    return next(text for text in sections if text.startswith(f"`{subcommand}`"))
+    return next(text for text in sections if f"`{subcommand}`" in text.splitlines()[0])
 
 
 def _documented(section: str, kind: str) -> set[str]:
@@ -150,7 +159,7 @@ def test_golden_hello_is_admitted_with_the_golden_answer() -> None:
 
 
 def test_golden_answer_to_another_version() -> None:
-    with receiving(streams=2) as (_, port), call(port, HELLO_OF_VERSION_2) as newer:
+    with receiving(streams=2) as (_, port), call(port, HELLO_OF_VERSION_3) as newer:
         assert read_to_end(newer) == WRONG_VERSION
 
 
@@ -187,18 +196,18 @@ def test_records_of_probes_have_the_documented_names() -> None:
 
 
 def test_error_has_the_documented_names() -> None:
-    failed = run("receive", bind="127.0.0.1", token=TOKEN, congestion="no-such")
+    failed = run("receive", bind="127.0.0.1", port=0, token=TOKEN, congestion="no-such")
     assert _name(failed.last) == ERROR
     assert _documented(DOCUMENT, "error") == set(ERROR)
 
 
 def test_hello_states_what_the_document_says() -> None:
-    failed = run("receive", bind="127.0.0.1", token=TOKEN, congestion="no-such")
+    failed = run("receive", bind="127.0.0.1", port=0, token=TOKEN, congestion="no-such")
     hello = failed.records[0]
     assert _documented(DOCUMENT, "hello") == set(hello) == set(HELLO)
     stated = re.search(r"`protocol`, now (\d+)\) and the record format\n\(`record`, now (\d+)\)", DOCUMENT)
     assert stated is not None
-    assert (hello["protocol"], hello["record"]) == (int(stated[1]), int(stated[2])) == (1, 1)
+    assert (hello["protocol"], hello["record"]) == (int(stated[1]), int(stated[2])) == (2, 1)
     assert hello["version"] == VERSION
 
 
@@ -206,11 +215,7 @@ def test_hello_states_what_the_document_says() -> None:
     ("subcommand", "kind"),
     [
         ("receive", "listening"),
-        ("receive", "ready"),
         ("receive", "start"),
-        ("receive", "result"),
-        ("send", "ready"),
-        ("interval", "interval"),
         ("ping", "start"),
         ("ping", "probe"),
         ("ping", "result"),
@@ -219,8 +224,17 @@ def test_hello_states_what_the_document_says() -> None:
     ],
 )
 def test_names_pinned_here_are_those_of_the_document(subcommand: str, kind: str) -> None:
-    pinned = INTERVAL if subcommand == "interval" else RECORDS[subcommand][kind]
-    assert _documented(_section(subcommand), kind) == set(pinned)
+    assert _documented(_section(subcommand), kind) == set(RECORDS[subcommand][kind])
+
+
+@pytest.mark.parametrize("kind", ["ready", "result"])
+def test_one_sample_in_the_document_stands_for_both_ends(kind: str) -> None:
+    both = set(RECORDS["receive"][kind]) | set(RECORDS["send"][kind])
+    assert _documented(_section("receive"), kind) == both
+
+
+def test_the_sample_of_an_interval_has_what_is_asked_for_as_well() -> None:
+    assert _documented(_section("interval"), "interval") == {*INTERVAL, "tcp_info_raw"}
 
 
 def test_inner_names_pinned_here_are_those_of_the_document() -> None:
@@ -228,8 +242,14 @@ def test_inner_names_pinned_here_are_those_of_the_document() -> None:
     listed = re.search(r"with the unit added:\n`([^`]+)`", DOCUMENT)
     assert listed is not None
     assert listed[1].split() == list(TCP_INFO)
-    for key, names in (("window", WINDOW), ("sockets", SOCKET), ("workers", CPU)):
-        sample = re.search(rf'"{key}":\[?\{{([^}}]*)\}}', receive)
+    interval = _section("interval")
+    for key, names, section in (
+        ("window", WINDOW, receive),
+        ("sockets", SOCKET, receive),
+        ("pacing", PACING, receive),
+        ("workers", CPU, interval),
+    ):
+        sample = re.search(rf'"{key}":\[?\{{([^}}]*)\}}', section)
         assert sample is not None
         assert re.findall(r'"(\w+)":', sample[1]) == list(names)
     phase = re.search(r"each phase `\{([^}]*)\}`", receive)

@@ -161,6 +161,7 @@ def receiving(binary: str | None = None, /, **flags: Flag) -> Iterator[tuple[Eng
     that it is always over when the streams end, and something is left for the drain."""
     settings: dict[str, Flag] = {
         "bind": "127.0.0.1",
+        "port": 0,
         "token": TOKEN,
         "warmup_ns": 60 * MS,
         "duration_ns": 150 * MS,

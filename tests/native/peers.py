@@ -8,20 +8,38 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from tests.native.engine import TOKEN, WAIT_S
+from tests.native.engine import MS, TOKEN, WAIT_S
 
-HELLO = struct.Struct(">4sHHII16s")  # magic, version, flags, stream, streams, token
+HELLO = struct.Struct(
+    ">4sHHII16sQQQ"
+)  # magic, version, flags, stream, streams, token, warm-up, duration, bytes
 ANSWER = struct.Struct(">4sHHI")  # magic, version, status, stream
 MAGIC = b"PLDC"
 
 
+VERSION = 2
+FORWARD, REVERSE = 1, 2
+CONFIRMATION = struct.Struct(">Q")  # bytes received, of a side that only receives
+
+
 def build_hello(
-    *, stream: int = 0, streams: int = 1, version: int = 1, flags: int = 0, token: str = TOKEN
+    *,
+    stream: int = 0,
+    streams: int = 1,
+    version: int = VERSION,
+    flags: int = FORWARD,
+    token: str = TOKEN,
+    warmup_ns: int = 60 * MS,
+    duration_ns: int = 250 * MS,
+    total_bytes: int = 0,
 ) -> bytes:
-    return HELLO.pack(MAGIC, version, flags, stream, streams, bytes.fromhex(token))
+    """What a sender of :func:`tests.native.engine.sending` says, unless told otherwise."""
+    return HELLO.pack(
+        MAGIC, version, flags, stream, streams, bytes.fromhex(token), warmup_ns, duration_ns, total_bytes
+    )
 
 
-def build_answer(*, stream: int = 0, version: int = 1, status: int = 0) -> bytes:
+def build_answer(*, stream: int = 0, version: int = VERSION, status: int = 0) -> bytes:
     return ANSWER.pack(MAGIC, version, status, stream)
 
 

@@ -164,13 +164,13 @@ def test_limit_of_bytes_at_the_sender() -> None:
     limit, write, workers = 3_000_000, 10_000, 2
     with receiving(streams=4, duration_ns=LONG_NS) as (receiver, port):
         with sending(
-            port, streams=4, max_bytes=limit, write_bytes=write, workers=workers, duration_ns=LONG_NS
+            port, streams=4, volume_limit_bytes=limit, write_bytes=write, workers=workers, duration_ns=LONG_NS
         ) as sender:
             sender.expect("ready")
             sender.say("go")
             sent = sender.finish()
         received = receiver.finish()
-    _assert_cut(sent, "--max-bytes")
+    _assert_cut(sent, "--volume-limit-bytes")
     _assert_cut(received, "the sender ended before the steady window was over")
     assert limit <= sum(sent.last["total_bytes"]) <= limit + workers * write
     assert received.last["total_bytes"] == sent.last["total_bytes"]
@@ -180,7 +180,7 @@ def test_limit_of_bytes_at_the_receiver() -> None:
     limit, read, workers = 3_000_000, 10_000, 2
     flags: dict[str, Flag] = {
         "streams": 4,
-        "max_bytes": limit,
+        "volume_limit_bytes": limit,
         "read_bytes": read,
         "workers": workers,
         "duration_ns": LONG_NS,
@@ -189,7 +189,7 @@ def test_limit_of_bytes_at_the_receiver() -> None:
         sender.expect("ready")
         sender.say("go")
         received, sent = receiver.finish(), sender.finish()
-    _assert_cut(received, "--max-bytes")
+    _assert_cut(received, "--volume-limit-bytes")
     _assert_cut(sent, "the peer ended it")
     assert limit <= sum(received.last["total_bytes"]) <= limit + workers * read
 
@@ -257,7 +257,7 @@ def test_output_that_is_gone_from_the_start() -> None:
     os.close(reading)
     try:
         done = subprocess.run(
-            build_command("receive", token=TOKEN, bind="127.0.0.1"),
+            build_command("receive", token=TOKEN, bind="127.0.0.1", port=0),
             stdout=writing,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -293,7 +293,7 @@ def test_engine_dies_with_its_parent() -> None:
     parent_text = (
         "import subprocess, sys\nsys.exit(subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL))\n"
     )
-    command = build_command("receive", token=TOKEN, bind="127.0.0.1", accept_timeout_ns=LONG_NS)
+    command = build_command("receive", token=TOKEN, bind="127.0.0.1", port=0, accept_timeout_ns=LONG_NS)
     with subprocess.Popen(
         [sys.executable, "-I", "-c", parent_text, *command], stdout=subprocess.PIPE, text=True
     ) as parent:

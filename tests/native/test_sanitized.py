@@ -7,7 +7,7 @@ import contextlib
 import pytest
 
 from tests.native.engine import MS, Engine, assert_account_holds, receiving, sending
-from tests.native.peers import build_answer, build_hello, call, read_to_end
+from tests.native.peers import VERSION, build_answer, build_hello, call, read_to_end
 from tests.require import require_sanitized_engine
 
 pytestmark = pytest.mark.engine
@@ -20,8 +20,8 @@ def _disturb(port: int) -> int:
     for data in (b"GET / HTTP/1.1\r\n\r\n", bytes(5000), build_hello(token="ff" * 16, streams=STREAMS)):
         with call(port, data) as stranger:
             assert read_to_end(stranger) == b""
-    with call(port, build_hello(version=2) + bytes(100)) as newer:
-        assert read_to_end(newer) == build_answer(version=1, status=1)
+    with call(port, build_hello(version=VERSION + 1) + bytes(100)) as newer:
+        assert read_to_end(newer) == build_answer(status=1)
     with call(port, build_hello()[:20]):
         pass  # hangs up in mid-hello
     return 4
@@ -43,7 +43,7 @@ def test_trial_among_strangers(sanitizer: str) -> None:
         )
         turned_away = _disturb(port)
         # Those who never finish their hello are still there when the receiver ends.
-        for size in (0, 1, 31):
+        for size in (0, 1, 55):
             stack.enter_context(call(port, build_hello(streams=STREAMS)[:size]))
         sender = stack.enter_context(sending(port, binary, streams=STREAMS, workers=2, duration_ns=600 * MS))
         _go(receiver, sender)
@@ -63,7 +63,7 @@ def test_runs_that_are_cut(sanitizer: str) -> None:
     binary = require_sanitized_engine(sanitizer)
     with (
         receiving(binary, streams=STREAMS, workers=2) as (receiver, port),
-        sending(port, binary, streams=STREAMS, workers=2, max_bytes=2_000_000) as sender,
+        sending(port, binary, streams=STREAMS, workers=2, volume_limit_bytes=2_000_000) as sender,
     ):
         _go(receiver, sender)
         sent, received = sender.finish(), receiver.finish()

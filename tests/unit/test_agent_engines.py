@@ -44,11 +44,16 @@ def test_values_that_exec_cannot_pass_are_refused(value: str) -> None:
 
 @pytest.mark.parametrize(
     ("options", "expected"),
-    [({}, "5000"), ({"max-bytes": 0}, "5000"), ({"max-bytes": 70}, "70"), ({"max-bytes": "9000"}, "5000")],
+    [
+        ({}, "5000"),
+        ({"volume-limit-bytes": 0}, "5000"),
+        ({"volume-limit-bytes": 70}, "70"),
+        ({"volume-limit-bytes": "9000"}, "5000"),
+    ],
 )
-def test_a_byte_limit_lowers_max_bytes(options: dict[str, Any], expected: str) -> None:
+def test_a_byte_limit_lowers_the_volume_limit(options: dict[str, Any], expected: str) -> None:
     command = build_command("/e", "receive", options, {"seconds": 1.0, "bytes": 5000})
-    assert command == ["/e", "receive", "--max-bytes", expected]
+    assert command == ["/e", "receive", "--volume-limit-bytes", expected]
 
 
 def test_a_byte_limit_is_not_put_on_subcommands_without_one() -> None:
