@@ -167,6 +167,35 @@ static void check_flush(void)
     pl_json_release(&j);
 }
 
+/* The vectors of RFC 4648, section 10, each also written in two pieces. */
+static void check_base64(void)
+{
+    static const char *const vectors[][2] = {{"", ""},
+                                             {"f", "Zg=="},
+                                             {"fo", "Zm8="},
+                                             {"foo", "Zm9v"},
+                                             {"foob", "Zm9vYg=="},
+                                             {"fooba", "Zm9vYmE="},
+                                             {"foobar", "Zm9vYmFy"},
+                                             {"\xFB\xFF\xFE", "+//+"}};
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        const uint8_t *bytes = (const uint8_t *)vectors[i][0];
+        size_t length = strlen(vectors[i][0]);
+        for (size_t cut = 0; cut <= length; cut++) {
+            char want[32];
+            struct pl_json j = {0};
+            pl_json_begin_base64(&j, NULL);
+            pl_json_base64(&j, bytes, cut);
+            pl_json_base64(&j, bytes + cut, length - cut);
+            pl_json_end_base64(&j);
+            (void)snprintf(want, sizeof want, "\"%s\"", vectors[i][1]);
+            CHECK_EQUAL(j.length, strlen(want));
+            CHECK_EQUAL(strncmp(j.data, want, j.length), 0);
+            pl_json_release(&j);
+        }
+    }
+}
+
 static void check_failed(void)
 {
     struct pl_json j = {.failed = true}; /* as memory running out leaves it */
@@ -187,6 +216,7 @@ int main(void)
     check_doubles();
     check_growth();
     check_flush();
+    check_base64();
     check_failed();
     CHECK_RETURN();
 }

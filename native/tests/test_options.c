@@ -11,6 +11,9 @@ struct values {
     int64_t number;
     double ratio;
     const char *text;
+    int64_t delay_ns;
+    int64_t bytes;
+    bool loud;
 };
 
 static enum pl_options_outcome parse(struct values *values, struct pl_error *error, int argc, char **argv)
@@ -29,7 +32,22 @@ static enum pl_options_outcome parse(struct values *values, struct pl_error *err
          .low = 0,
          .high = 1,
          .help = "a ratio"},
-        {.name = "text", .kind = PL_OPTION_STRING, .target = &values->text, .help = "a text"},
+        {.name = "text",
+         .kind = PL_OPTION_STRING,
+         .target = &values->text,
+         .help = "a text",
+         .positional = true},
+        {.name = "delay-ns",
+         .kind = PL_OPTION_INT64,
+         .target = &values->delay_ns,
+         .maximum = 1000000000,
+         .help = "a time"},
+        {.name = "bytes",
+         .kind = PL_OPTION_INT64,
+         .target = &values->bytes,
+         .maximum = 1 << 30,
+         .help = "a size"},
+        {.name = "loud", .kind = PL_OPTION_SWITCH, .target = &values->loud, .help = "a switch"},
     };
     const struct pl_options options = {
         .subcommand = "try", .about = "Tries.", .table = table, .count = sizeof table / sizeof table[0]};
@@ -67,16 +85,54 @@ static void check_accepted(void)
     CHECK_TEXT(values.text, "--ratio");
 }
 
+/* A value may stand behind "=", with its unit where the name leaves it out, or alone where it is positional.
+ */
+static void check_spellings(void)
+{
+    static const struct {
+        const char *line;
+        int64_t delay_ns, bytes;
+        const char *text;
+        bool loud;
+    } cases[] = {
+        {"--number=1 --delay 5ms --bytes 2KiB here", 5000000, 2048, "here", false},
+        {"--number 1 --delay-ns 7 --bytes=9 --loud", 7, 9, "default", true},
+        {"--number 1 --delay=1s --loud yes there", 1000000000, 0, "there", true},
+        {"--number 1 --loud no", 0, 0, "default", false},
+        {"--number 1 --loud --text=a=b", 0, 0, "a=b", true},
+        {"--number 1 --delay-ns 2us", 2000, 0, "default", false}, /* the unit once more is no mistake */
+        {"where --number 1 --delay 0", 0, 0, "where", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct values values = {.text = "default"};
+        struct pl_error error = {0};
+        char line[64];
+        char *argv[MAX_ARGUMENTS];
+        (void)snprintf(line, sizeof line, "%s", cases[i].line);
+        int argc = split(line, argv);
+        CHECK_EQUAL(parse(&values, &error, argc, argv), PL_OPTIONS_OK);
+        CHECK_TEXT(error.text, "");
+        CHECK_EQUAL(values.delay_ns, cases[i].delay_ns);
+        CHECK_EQUAL(values.bytes, cases[i].bytes);
+        CHECK_TEXT(values.text, cases[i].text);
+        CHECK_EQUAL(values.loud, cases[i].loud);
+    }
+}
+
 static void check_refused(void)
 {
     static const struct {
         const char *line, *text;
     } cases[] = {
         {"--number 1 --speed 1", "unknown flag '--speed'; see pathlab-engine try --help"},
-        {"--number 1 number 1", "unknown flag 'number'; see pathlab-engine try --help"},
+        {"--number 1 one two", "unknown flag 'two'; see pathlab-engine try --help"},
+        {"--number 1 --delay 5", "--delay: '5' is not a time such as 100ms or 2s, from 0ns to 1s"},
+        {"--number 1 --delay 2s", "--delay: '2s' is not a time such as 100ms or 2s, from 0ns to 1s"},
+        {"--number 1 --delay-ns x", "--delay-ns: 'x' is not a time such as 100ms or 2s, from 0ns to 1s"},
+        {"--number 1 --bytes 1KB", "--bytes: '1KB' is not a size such as 64KiB or 1MiB, from 0B to 1GiB"},
+        {"--number 1 --loud=maybe", "--loud: 'maybe' is neither yes nor no"},
         {"--number 1 -text 1", "unknown flag '-text'; see pathlab-engine try --help"},
         {"--number 1 --", "unknown flag '--'; see pathlab-engine try --help"},
-        {"--number=1", "unknown flag '--number=1'; see pathlab-engine try --help"},
         {"--num 1", "unknown flag '--num'; see pathlab-engine try --help"},
         {"--number", "--number needs a value"},
         {"--number 1 --text", "--text needs a value"},
@@ -94,7 +150,7 @@ static void check_refused(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct values values = {.text = "default"};
         struct pl_error error = {0};
-        char line[64];
+        char line[80];
         char *argv[MAX_ARGUMENTS];
         (void)snprintf(line, sizeof line, "%s", cases[i].line);
         int argc = split(line, argv);
@@ -158,15 +214,19 @@ static void check_flow_defaults(void)
     struct pl_error error;
     CHECK_EQUAL(parse_flow(&flow, false, "--token " TOKEN, &error), PL_OPTIONS_OK);
     CHECK_TEXT(flow.bind, "0.0.0.0");
-    CHECK_EQUAL(flow.port, 0);
-    CHECK_EQUAL(flow.streams, 1);
-    CHECK_EQUAL(flow.workers, 1); /* never more than streams */
+    CHECK_EQUAL(flow.port, 5210);
+    CHECK_EQUAL(flow.streams, 0);
+    CHECK_EQUAL(flow.warmup_ns, -1);
+    CHECK_EQUAL(flow.duration_ns, -1);
+    CHECK_EQUAL(flow.bytes, -1);
+    CHECK(!pl_flow_is_whole(&flow)); /* the rest is the sender's to say */
+    CHECK_EQUAL(pl_flow_direction(&flow), 0);
     CHECK_EQUAL(flow.window_bytes, 0);
-    CHECK_EQUAL(flow.chunk_bytes, 131072);
-    CHECK_EQUAL(flow.interval_ns, 100 * PL_NS_PER_MS);
-    CHECK_EQUAL(flow.greet_timeout_ns, 10 * PL_NS_PER_S);
+    CHECK_EQUAL(flow.interval_ns, PL_NS_PER_S);
+    CHECK_EQUAL(flow.greet_timeout_ns, 0);
     CHECK_EQUAL(flow.drain_timeout_ns, 10 * PL_NS_PER_S);
-    CHECK_EQUAL(flow.max_bytes, 0);
+    CHECK_EQUAL(flow.volume_limit_bytes, 0);
+    CHECK(!flow.open);
     CHECK_EQUAL(flow.token[1], 0x11);
     CHECK_EQUAL(flow.token[15], 0xFF);
 }
@@ -178,10 +238,15 @@ static void check_write_bytes(void)
         const char *flags;
         int64_t write_bytes;
     } cases[] = {
-        {"", 131072},
+        {"", 1048576},
+        {"--streams 2 --workers 1", 524288},
+        {"--streams 2 --workers 2", 1048576},
         {"--window-bytes 65536", 16384},
-        {"--window-bytes 8388608", 131072},
+        {"--window-bytes 8388608", 1048576},
         {"--window-bytes 3", 1},
+        {"--rate 80Mbit/s", 10000}, /* what the rate allows in a millisecond */
+        {"--rate 80Mbit/s --streams 2", 5000},
+        {"--stream-rate 1kbit/s", 1},
         {"--window-bytes 65536 --write-bytes 50000", 50000}, /* asked for is asked for */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -190,7 +255,7 @@ static void check_write_bytes(void)
         char line[200];
         (void)snprintf(line, sizeof line, "--address ::1 --port 9 --token " TOKEN " %s", cases[i].flags);
         CHECK_EQUAL(parse_flow(&flow, true, line, &error), PL_OPTIONS_OK);
-        CHECK_EQUAL(flow.chunk_bytes, cases[i].write_bytes);
+        CHECK_EQUAL(flow.write_bytes, cases[i].write_bytes);
     }
 }
 
@@ -200,18 +265,28 @@ static void check_flow_refusals(void)
         bool sending;
         const char *line, *flag;
     } cases[] = {
-        {false, "--streams 0 --token " TOKEN, "--streams:"},
+        {false, "--streams -1 --token " TOKEN, "--streams:"},
+        {true, "--address ::1 --streams 0", "--streams:"},
         {false, "--streams 4097 --token " TOKEN, "--streams:"},
         {false, "--interval-ns 9999999 --token " TOKEN, "--interval-ns:"},
         {false, "--interval-ns 10000000001 --token " TOKEN, "--interval-ns:"},
         {false, "--port 65536 --token " TOKEN, "--port:"},
         {false, "--token 0011", "--token must be 32 hexadecimal digits"},
-        {false, "--streams 2", "--token is missing"},
-        {true, "--address ::1 --token " TOKEN, "--port is missing"},
+        {true, "--address ::1 --direction any", "--direction:"},
+        {true, "--address ::1 --direction back", "--direction:"},
+        {true, "--address ::1 --transport udp", "--transport:"},
+        {true, "--address ::1 --transfer fast", "--transfer:"},
+        {true, "--address ::1 --tcp-info all", "--tcp-info:"},
+        {true, "--address ::1 --pacing both", "--pacing:"},
+        {true, "--address ::1 --output xml", "--output:"},
+        {true, "--address ::1 --pin 0,", "--pin:"},
+        {true, "--address ::1 --pin 0;1", "--pin:"},
+        {true, "--address ::1 --pin 1024", "--pin:"},
+        {true, "--address ::1 --bytes 3 --streams 4", "--bytes must give"},
+        {false, "--flows -1", "--flows:"},
+        {true, "--address ::1 --flows 1", "unknown flag '--flows'"}, /* the receiver's */
         {true, "--address ::1 --port 0 --token " TOKEN, "--port:"},
         {true, "--port 9 --token " TOKEN, "--address is missing"},
-        {true, "--read-bytes 1", "unknown flag '--read-bytes'"},   /* the receiver's */
-        {false, "--write-bytes 1", "unknown flag '--write-bytes'"} /* the sender's */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pl_flow flow;
@@ -234,6 +309,7 @@ static void check_token_is_kept(void)
 int main(void)
 {
     check_accepted();
+    check_spellings();
     check_refused();
     check_integers();
     check_doubles();

@@ -185,10 +185,19 @@ static void check_connection(void)
     CHECK_EQUAL(recv(accepted, scratch, sizeof scratch, MSG_WAITALL), sizeof scratch);
 
     struct pl_tcp_info info;
-    pl_tcp_info_read(accepted, &info);
+    struct pl_tcp_info_raw raw;
+    pl_tcp_info_read(accepted, &info, &raw);
+    /* The raw struct is what the fields were taken from. */
+    struct pl_tcp_info parsed;
+    CHECK(raw.length >= 104 && raw.length <= sizeof raw.bytes);
+    pl_tcp_info_parse(raw.bytes, raw.length, &parsed);
+    CHECK(memcmp(&parsed, &info, sizeof info) == 0);
+    uint64_t received;
+    CHECK(pl_tcp_info_find(&info, "bytes_received", &received) && received == sizeof scratch);
+    CHECK(!pl_tcp_info_find(&info, "no_such_field", &received));
     CHECK(is_present(&info, find_field("bytes_received")));
     CHECK_EQUAL(info.values[find_field("bytes_received")], sizeof scratch);
-    pl_tcp_info_read(caller, &info);
+    pl_tcp_info_read(caller, &info, NULL);
     CHECK(is_present(&info, find_field("rtt_us")));
     CHECK(info.values[find_field("rtt_us")] < 1000000);
     size_t mss = find_field("snd_mss_bytes");
@@ -197,8 +206,23 @@ static void check_connection(void)
     (void)close(caller);
     (void)close(listener);
 
-    pl_tcp_info_read(-1, &info); /* nothing rather than something old */
+    pl_tcp_info_read(-1, &info, &raw); /* nothing rather than something old */
     CHECK_EQUAL(info.present, 0);
+    CHECK_EQUAL(raw.length, 0);
+}
+
+/* One length for all: the longest; what a shorter struct lacks is zeros. */
+static void check_raw_record(void)
+{
+    struct pl_json j = {0};
+    const struct pl_tcp_info_raw raws[] = {{.length = 3, .bytes = {'a', 'b', 'c'}},
+                                           {.length = 2, .bytes = {'d', 'e'}}};
+    pl_json_begin_object(&j, NULL);
+    pl_tcp_info_write_raw(&j, "raw", raws, 2);
+    pl_json_end_object(&j);
+    CHECK_EQUAL(j.length, strlen("{\"raw\":{\"bytes\":3,\"base64\":\"YWJjZGUA\"}}"));
+    CHECK_EQUAL(strncmp(j.data, "{\"raw\":{\"bytes\":3,\"base64\":\"YWJjZGUA\"}}", j.length), 0);
+    pl_json_release(&j);
 }
 
 int main(void)
@@ -208,5 +232,6 @@ int main(void)
     check_absence();
     check_record();
     check_connection();
+    check_raw_record();
     CHECK_RETURN();
 }

@@ -4,12 +4,15 @@
 
 static const uint8_t golden_hello[PL_HELLO_BYTES] = {
     0x50, 0x4C, 0x44, 0x43,                         /* magic */
-    0x00, 0x01,                                     /* version */
-    0x00, 0x00,                                     /* flags */
+    0x00, 0x02,                                     /* version */
+    0x00, 0x03,                                     /* flags: both sides send */
     0x01, 0x02, 0x03, 0x04,                         /* stream */
     0x05, 0x06, 0x07, 0x08,                         /* streams */
     0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, /* token */
-    0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF,
+    0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF, /* */
+    0x00, 0x00, 0x00, 0x00, 0x11, 0xE1, 0xA3, 0x00, /* warm-up: 300 ms */
+    0x00, 0x00, 0x00, 0x02, 0x54, 0x0B, 0xE4, 0x00, /* duration: 10 s */
+    0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, /* bytes */
 };
 static const char token_text[] = "00112233445566778899aAbBcCdDeEfF";
 
@@ -22,7 +25,13 @@ static const uint8_t golden_answer[PL_ANSWER_BYTES] = {
 
 static void check_hello(void)
 {
-    struct pl_hello hello = {.version = 1, .stream = 0x01020304, .streams = 0x05060708};
+    struct pl_hello hello = {.version = 2,
+                             .flags = PL_HELLO_FORWARD | PL_HELLO_REVERSE,
+                             .stream = 0x01020304,
+                             .streams = 0x05060708,
+                             .warmup_ns = 300000000,
+                             .duration_ns = 10000000000,
+                             .bytes = 0x0102030405060708};
     memcpy(hello.token, golden_hello + 16, PL_TOKEN_BYTES);
     uint8_t bytes[PL_HELLO_BYTES];
     memset(bytes, 0xA5, sizeof bytes);
@@ -32,8 +41,11 @@ static void check_hello(void)
     struct pl_hello back;
     memset(&back, 0xA5, sizeof back);
     CHECK(pl_hello_decode(golden_hello, &back));
-    CHECK_EQUAL(back.version, 1);
-    CHECK_EQUAL(back.flags, 0);
+    CHECK_EQUAL(back.version, 2);
+    CHECK_EQUAL(back.flags, 3);
+    CHECK_EQUAL(back.warmup_ns, 300000000);
+    CHECK_EQUAL(back.duration_ns, 10000000000);
+    CHECK_EQUAL(back.bytes, 0x0102030405060708);
     CHECK_EQUAL(back.stream, 0x01020304);
     CHECK_EQUAL(back.streams, 0x05060708);
     CHECK(memcmp(back.token, golden_hello + 16, PL_TOKEN_BYTES) == 0);
