@@ -9,9 +9,9 @@
  * at least what two clocks' wake-ups may differ by. */
 #define SHORTFALL_RATIO 0.01
 #define SHORTFALL_NS (50 * PL_NS_PER_MS)
-/* While a trial runs, strangers are served in turns of at most 64 (see greeting.c), and not again before this many
- * times the time that the last turn took: so a flood of them costs the trial at most one part in a hundred of
- * one core. The kernel turns away what does not fit its queue. */
+/* While a trial runs, strangers are served in turns of at most 64 (see greeting.c), and not again before this
+ * many times the time that the last turn took: so a flood of them costs the trial at most one part in a
+ * hundred of one core. The kernel turns away what does not fit its queue. */
 #define DOOR_PAUSE_FACTOR 100
 
 bool pl_conductor_open(struct pl_conductor *conductor, struct pl_error *error)

@@ -43,6 +43,10 @@ static bool take_end(struct pl_worker *worker, struct pl_stream *stream)
     }
     /* One that ends before it has set us to work never will. */
     bool idle = shared->accepting && !stream->heard;
+    if (state == PL_STREAM_SHUT && shared->receives) {
+        pl_worker_finish(worker, stream);
+        return false;
+    }
     if (state == PL_STREAM_SHUT || !shared->receives || idle) {
         pl_worker_close(worker, stream, state == PL_STREAM_SHUT ? 0 : EPIPE);
         return false;

@@ -27,9 +27,9 @@ struct pl_stream {
     alignas(128) _Atomic uint64_t sent_bytes;
     _Atomic uint64_t received_bytes;
     _Atomic int state;
-    _Atomic int failure;                         /* errno; EPIPE: the peer closed before it should have */
-    uint64_t quota_bytes;                        /* left to send; UINT64_MAX: no limit */
-    pl_ns due_ns;                                /* user-space pacing, and a pause: when the next write may begin */
+    _Atomic int failure;  /* errno; EPIPE: the peer closed before it should have */
+    uint64_t quota_bytes; /* left to send; UINT64_MAX: no limit */
+    pl_ns due_ns;         /* user-space pacing, and a pause: when the next write may begin */
     uint8_t confirmation[PL_CONFIRMATION_BYTES]; /* what a peer that only receives says in the end */
     uint32_t confirmed;                          /* bytes of it that have come */
     bool writing;                                /* wants to be told when there is room */

@@ -102,7 +102,7 @@ void pl_tcp_info_parse(const uint8_t *bytes, size_t length, struct pl_tcp_info *
 
 void pl_tcp_info_read(int fd, struct pl_tcp_info *info, struct pl_tcp_info_raw *raw)
 {
-    struct pl_tcp_info_raw own;
+    struct pl_tcp_info_raw own = {.length = 0};
     struct pl_tcp_info_raw *into = raw != NULL ? raw : &own;
     socklen_t length = sizeof into->bytes;
     memset(into->bytes, 0, sizeof into->bytes);

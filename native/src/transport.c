@@ -61,8 +61,8 @@ static bool parse_unix(const char *text, const char *flag, struct pl_address *ad
 static bool parse_vsock(const char *text, uint16_t port, const char *flag, struct pl_address *address,
                         struct pl_error *error)
 {
-    int64_t cid = VMADDR_CID_ANY;
-    bool any = strcmp(text, "any") == 0 || strcmp(text, "0.0.0.0") == 0; /* the default of --bind */
+    int64_t cid = (int64_t)VMADDR_CID_ANY;
+    const bool any = strcmp(text, "any") == 0 || strcmp(text, "0.0.0.0") == 0; /* the default of --bind */
     if (!any && !pl_parse_int64(text, 0, UINT32_MAX, &cid)) {
         pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is no context id of a vsock", flag, text);
         return false;

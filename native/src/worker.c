@@ -1,8 +1,10 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -103,9 +105,30 @@ void pl_worker_shut(struct pl_worker *worker, struct pl_stream *stream)
     (void)shutdown(stream->fd, SHUT_WR);
     worker->calls++;
     if (stream->ended)
-        pl_worker_close(worker, stream, 0);
+        pl_worker_finish(worker, stream);
     else
         pl_worker_watch(worker, stream);
+}
+
+void pl_worker_pause(struct pl_worker *worker, struct pl_stream *stream, pl_ns until_ns)
+{
+    worker->paused += stream->paused ? 0 : 1;
+    stream->paused = true;
+    stream->due_ns = until_ns;
+}
+
+void pl_worker_finish(struct pl_worker *worker, struct pl_stream *stream)
+{
+    int queued = 0;
+    worker->calls++;
+    if (ioctl(stream->fd, SIOCOUTQ, &queued) != 0 || queued <= 0) {
+        pl_worker_close(worker, stream, 0);
+        return;
+    }
+    /* epoll would report the hang-up of both sides again and again. */
+    (void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, stream->fd, NULL);
+    worker->calls++;
+    pl_worker_pause(worker, stream, pl_now_ns() + PAUSE_MS * PL_NS_PER_MS);
 }
 
 /* The connecting side sets its peer to work by its first byte; where it sends no data, by this one. */

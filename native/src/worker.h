@@ -74,6 +74,11 @@ void pl_wake(int event_fd);
 bool pl_worker_runs(const struct pl_worker *worker);
 /* The stream is over: ended with `failure` 0. */
 void pl_worker_close(struct pl_worker *worker, struct pl_stream *stream, int failure);
+/* Both directions are shut: closes the stream as soon as the peer's kernel has acknowledged what was sent,
+ * which a stream that sends and receives learns from nobody else. */
+void pl_worker_finish(struct pl_worker *worker, struct pl_stream *stream);
+/* Lets the stream alone until `until_ns`. */
+void pl_worker_pause(struct pl_worker *worker, struct pl_stream *stream, pl_ns until_ns);
 /* Counts towards the limit of bytes; false when it is met. */
 bool pl_worker_count(struct pl_worker *worker, size_t bytes);
 /* Has epoll tell what the stream now waits for. */

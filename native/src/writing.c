@@ -23,9 +23,7 @@ static ssize_t write_some(struct pl_worker *worker, const struct pl_stream *stre
 
 static void pause_stream(struct pl_worker *worker, struct pl_stream *stream, pl_ns until_ns)
 {
-    stream->paused = true;
-    stream->due_ns = until_ns;
-    worker->paused++;
+    pl_worker_pause(worker, stream, until_ns);
     pl_worker_watch(worker, stream);
 }
 
@@ -96,7 +94,10 @@ void pl_write_resume(struct pl_worker *worker, pl_ns now_ns)
             continue;
         stream->paused = false;
         worker->paused--;
-        if (atomic_load_explicit(&stream->state, memory_order_relaxed) == PL_STREAM_OPEN)
+        int state = atomic_load_explicit(&stream->state, memory_order_relaxed);
+        if (state == PL_STREAM_OPEN)
             pl_worker_watch(worker, stream);
+        else if (state == PL_STREAM_SHUT && stream->ended)
+            pl_worker_finish(worker, stream);
     }
 }
