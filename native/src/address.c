@@ -67,6 +67,14 @@ int64_t pl_address_port(const struct pl_address *address)
     }
 }
 
+void pl_address_clear_port(struct pl_address *address)
+{
+    if (address->storage.ss_family == AF_INET)
+        ((struct sockaddr_in *)&address->storage)->sin_port = 0;
+    else if (address->storage.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)&address->storage)->sin6_port = 0;
+}
+
 static void spell_unix(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES])
 {
     const struct sockaddr_un *unix_address = (const struct sockaddr_un *)&address->storage;

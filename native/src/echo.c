@@ -1,46 +1,66 @@
-/* `echo`: sends UDP probes back to whoever knows the token, never more than came. */
+/* `echo`: sends probes back to whoever knows the token, by UDP and TCP, never more than came. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "address.h"
+#include "echo_streams.h"
+#include "echo_wire.h"
 #include "events.h"
 #include "json.h"
 #include "options.h"
+#include "output.h"
 #include "program.h"
 #include "subcommands.h"
 #include "wire.h"
 
 #define DATAGRAM_BYTES 65536
 #define ANSWERS_PER_TURN 256
+#define DEFAULT_PORT 5211
+/* Where any port will do for both transports: one that UDP got may be taken for TCP. */
+#define PORT_ATTEMPTS 16
 
 struct echo {
     const char *bind;
     const char *token_text;
+    const char *transport_text;
     const char *control;
+    const char *output_text;
     int64_t port;
     uint8_t token[PL_TOKEN_BYTES];
-    int fd;
+    bool human;
+    bool datagrams; /* UDP is served */
+    int fd;         /* of UDP; -1 */
+    struct pl_echo_streams *streams;
     uint64_t echoed, refused;
     uint8_t datagram[DATAGRAM_BYTES];
 };
 
-static enum pl_options_outcome parse(struct echo *echo, int argc, char **argv, struct pl_error *error)
+static enum pl_options_outcome read_flags(struct echo *echo, int argc, char **argv, struct pl_error *error)
 {
     const struct pl_option table[] = {
-        {.name = "bind", .kind = PL_OPTION_STRING, .target = &echo->bind, .help = "own numeric address"},
         {.name = "port",
          .kind = PL_OPTION_INT64,
          .target = &echo->port,
          .maximum = 65535,
-         .help = "port; 0: any"},
+         .help = "port, the same for both transports; 0: any"},
         {.name = "token",
          .kind = PL_OPTION_STRING,
          .target = &echo->token_text,
-         .required = true,
-         .help = "token that a probe begins with, 32 hexadecimal digits"},
+         .help = "token of the probes, 32 hexadecimal digits; none: anybody's are answered"},
+        {.name = "transport",
+         .kind = PL_OPTION_STRING,
+         .target = &echo->transport_text,
+         .help = "udp, tcp or both"},
+        {.name = "bind", .kind = PL_OPTION_STRING, .target = &echo->bind, .help = "own numeric address"},
+        {.name = "output",
+         .kind = PL_OPTION_STRING,
+         .target = &echo->output_text,
+         .help = "human, json, or auto: human at a terminal"},
         {.name = "control",
          .kind = PL_OPTION_STRING,
          .target = &echo->control,
@@ -48,66 +68,143 @@ static enum pl_options_outcome parse(struct echo *echo, int argc, char **argv, s
     };
     const struct pl_options options = {
         .subcommand = "echo",
-        .about = "Answers the UDP probes of `pathlab-engine ping --method udp`.",
+        .about = "Answers the UDP and TCP probes of `pathlab-engine ping`.",
         .table = table,
         .count = sizeof table / sizeof table[0],
     };
-    enum pl_options_outcome outcome = pl_options_parse(&options, argc, argv, error);
-    if (outcome == PL_OPTIONS_OK && !pl_token_parse(echo->token_text, echo->token)) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--token must be 32 hexadecimal digits");
-        return PL_OPTIONS_WRONG;
-    }
-    return outcome;
+    return pl_options_parse(&options, argc, argv, error);
 }
 
-static bool open_socket(struct echo *echo, struct pl_address *own, struct pl_error *error)
+static enum pl_options_outcome parse(struct echo *echo, int argc, char **argv, struct pl_error *error)
 {
-    struct pl_address address;
-    if (!pl_address_parse(echo->bind, (uint16_t)echo->port, "bind", &address, error))
-        return false;
-    echo->fd = socket(pl_address_family(&address), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP);
-    if (echo->fd < 0) {
-        pl_error_set(error, PL_SETUP, "socket", errno, "cannot open a UDP socket");
-        return false;
+    enum pl_options_outcome outcome = read_flags(echo, argc, argv, error);
+    if (outcome != PL_OPTIONS_OK)
+        return outcome;
+    bool tcp = strcmp(echo->transport_text, "tcp") == 0;
+    echo->datagrams = !tcp;
+    if (!tcp && strcmp(echo->transport_text, "udp") != 0 && strcmp(echo->transport_text, "both") != 0)
+        pl_error_set(error, PL_USAGE, "options", 0, "--transport: '%.20s' is none of udp, tcp, both",
+                     echo->transport_text);
+    else if (echo->token_text[0] != 0 && !pl_token_parse(echo->token_text, echo->token))
+        pl_error_set(error, PL_USAGE, "options", 0, "--token must be 32 hexadecimal digits");
+    else if (pl_output_parse(echo->output_text, &echo->human, error))
+        return PL_OPTIONS_OK;
+    return PL_OPTIONS_WRONG;
+}
+
+/* A bound socket; -1 with errno set. */
+static int bind_socket(int kind, const struct pl_address *address)
+{
+    const int one = 1;
+    int fd = socket(pl_address_family(address), kind | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                    kind == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP);
+    if (fd < 0)
+        return -1;
+    if (kind == SOCK_STREAM)
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    else
+        (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one);
+    if (bind(fd, (const struct sockaddr *)&address->storage, address->length) == 0 &&
+        (kind == SOCK_DGRAM || listen(fd, PL_ECHO_STREAMS) == 0))
+        return fd;
+    int cause = errno;
+    (void)close(fd);
+    errno = cause;
+    return -1;
+}
+
+/* One attempt at both sockets on one port; 0, or the errno. */
+static int try_port(struct echo *echo, struct pl_address *own, bool streams, int *listen_fd)
+{
+    if (echo->datagrams) {
+        echo->fd = bind_socket(SOCK_DGRAM, own);
+        if (echo->fd < 0)
+            return errno;
+        (void)pl_address_of_socket(echo->fd, own); /* the port that it got, for the other */
     }
-    if (bind(echo->fd, (const struct sockaddr *)&address.storage, address.length) != 0) {
-        pl_error_set(error, PL_SETUP, "bind", errno,
-                     errno == EADDRINUSE ? "port %lld of %.64s is already taken"
+    if (!streams)
+        return 0;
+    *listen_fd = bind_socket(SOCK_STREAM, own);
+    if (*listen_fd >= 0) {
+        (void)pl_address_of_socket(*listen_fd, own);
+        return 0;
+    }
+    int cause = errno;
+    if (echo->fd >= 0)
+        (void)close(echo->fd);
+    echo->fd = -1;
+    return cause;
+}
+
+static bool open_sockets(struct echo *echo, struct pl_address *own, struct pl_error *error)
+{
+    bool streams = strcmp(echo->transport_text, "udp") != 0;
+    int listen_fd = -1;
+    int cause = EADDRINUSE;
+    for (int i = 0; i < (echo->port == 0 ? PORT_ATTEMPTS : 1) && cause == EADDRINUSE; i++) {
+        if (!pl_address_parse(echo->bind, (uint16_t)echo->port, "bind", own, error))
+            return false;
+        cause = try_port(echo, own, streams, &listen_fd);
+    }
+    if (cause != 0) {
+        pl_error_set(error, PL_SETUP, "bind", cause,
+                     cause == EADDRINUSE ? "port %lld of %.64s is already taken"
                                          : "cannot use port %lld of %.64s",
                      (long long)echo->port, echo->bind);
         return false;
     }
-    return pl_address_of_socket(echo->fd, own);
+    if (streams)
+        echo->streams = pl_echo_streams_open(listen_fd, echo->token, error);
+    return !streams || echo->streams != NULL;
 }
 
+/* Answers what is there, a bounded number at a time so that commands are heard between. */
 static void answer_some(struct echo *echo)
 {
     for (int i = 0; i < ANSWERS_PER_TURN; i++) {
         struct sockaddr_storage from;
-        socklen_t length = sizeof from;
-        ssize_t count = recvfrom(echo->fd, echo->datagram, sizeof echo->datagram, MSG_DONTWAIT,
-                                 (struct sockaddr *)&from, &length);
+        _Alignas(struct cmsghdr) uint8_t ancillary[128];
+        struct iovec data = {.iov_base = echo->datagram, .iov_len = sizeof echo->datagram};
+        struct msghdr message = {.msg_name = &from,
+                                 .msg_namelen = sizeof from,
+                                 .msg_iov = &data,
+                                 .msg_iovlen = 1,
+                                 .msg_control = ancillary,
+                                 .msg_controllen = sizeof ancillary};
+        ssize_t count = recvmsg(echo->fd, &message, MSG_DONTWAIT);
+        pl_ns received_ns = pl_now_ns();
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (count < 0)
             continue; /* the ICMP error of an earlier answer */
-        if (count < PL_TOKEN_BYTES || !pl_token_equal(echo->datagram, echo->token))
+        if (count < PL_TOKEN_BYTES || !pl_token_equal(echo->datagram, echo->token)) {
             echo->refused++;
-        else if (sendto(echo->fd, echo->datagram, (size_t)count, MSG_DONTWAIT | MSG_NOSIGNAL,
-                        (const struct sockaddr *)&from, length) == count)
+            continue;
+        }
+        pl_echo_write_held(echo->datagram + PL_TOKEN_BYTES, (size_t)count - PL_TOKEN_BYTES,
+                           pl_echo_read_stamp(&message), received_ns);
+        if (sendto(echo->fd, echo->datagram, (size_t)count, MSG_DONTWAIT | MSG_NOSIGNAL,
+                   (const struct sockaddr *)&from, message.msg_namelen) == count)
             echo->echoed++;
     }
 }
 
-static bool write_listening(const struct pl_address *own)
+static bool write_listening(const struct echo *echo, const struct pl_address *own)
 {
     struct pl_json j = {0};
     char text[PL_ADDRESS_TEXT_BYTES];
     pl_address_text(own, text);
+    if (echo->human) {
+        (void)printf("echoing %s on %s port %lld%s\n", echo->transport_text, text,
+                     (long long)pl_address_port(own),
+                     echo->token_text[0] == 0 ? ", for anybody (no --token)" : "");
+        return fflush(stdout) == 0;
+    }
     pl_json_begin_object(&j, NULL);
     pl_json_string(&j, "type", "listening");
     pl_json_string(&j, "address", text);
     pl_json_i64(&j, "port", pl_address_port(own));
+    pl_json_string(&j, "transport", echo->transport_text);
     pl_json_end_object(&j);
     bool written = pl_json_flush_line(&j);
     pl_json_release(&j);
@@ -117,12 +214,19 @@ static bool write_listening(const struct pl_address *own)
 static bool write_result(const struct echo *echo, const char *reason)
 {
     struct pl_json j = {0};
+    uint64_t echoed = echo->echoed + (echo->streams != NULL ? pl_echo_streams_echoed(echo->streams) : 0);
+    uint64_t refused = echo->refused + (echo->streams != NULL ? pl_echo_streams_refused(echo->streams) : 0);
+    if (echo->human) {
+        (void)printf("%llu probes echoed, %llu strangers refused\n", (unsigned long long)echoed,
+                     (unsigned long long)refused);
+        return fflush(stdout) == 0;
+    }
     pl_json_begin_object(&j, NULL);
     pl_json_string(&j, "type", "result");
     pl_json_bool(&j, "complete", reason == NULL);
     pl_json_string(&j, "reason", reason);
-    pl_json_u64(&j, "echoed", echo->echoed);
-    pl_json_u64(&j, "refused", echo->refused);
+    pl_json_u64(&j, "echoed", echoed);
+    pl_json_u64(&j, "refused", refused);
     pl_json_end_object(&j);
     bool written = pl_json_flush_line(&j);
     pl_json_release(&j);
@@ -131,18 +235,23 @@ static bool write_result(const struct echo *echo, const char *reason)
 
 static int answer_all(struct echo *echo, struct pl_events *events, const struct pl_address *own)
 {
-    if (!write_listening(own))
+    if (!write_listening(echo, own))
         return PL_RESOURCES;
-    struct pl_wait wait = {.deadline_ns = PL_NEVER, .fds = {echo->fd, -1}};
+    struct pl_wait wait = {.fds = {echo->fd, echo->streams != NULL ? pl_echo_streams_fd(echo->streams) : -1}};
     for (;;) {
+        wait.deadline_ns = echo->streams != NULL ? pl_echo_streams_deadline_ns(echo->streams) : PL_NEVER;
         enum pl_command command = pl_events_wait(events, &wait);
-        answer_some(echo);
+        if (echo->fd >= 0)
+            answer_some(echo);
+        if (echo->streams != NULL)
+            pl_echo_streams_serve(echo->streams);
         if (!pl_command_ends(command))
             continue;
         const char *reason = command == PL_COMMAND_STOP ? NULL : pl_command_reason(command);
         if (!write_result(echo, reason))
             return PL_RESOURCES;
-        return reason == NULL ? PL_OK : PL_ENDED;
+        /* At a terminal an interrupt is how it is meant to end. */
+        return reason == NULL || echo->human ? PL_OK : PL_ENDED;
     }
 }
 
@@ -150,20 +259,30 @@ int pl_echo_main(int argc, char **argv)
 {
     struct pl_error error = {0};
     struct pl_address own;
-    struct echo echo = {.bind = "0.0.0.0", .token_text = "", .control = "", .fd = -1};
+    struct echo echo = {.bind = "0.0.0.0",
+                        .token_text = "",
+                        .transport_text = "both",
+                        .control = "",
+                        .output_text = "auto",
+                        .port = DEFAULT_PORT,
+                        .fd = -1};
     switch (parse(&echo, argc, argv, &error)) {
     case PL_OPTIONS_HELP:
         return PL_OK;
     case PL_OPTIONS_WRONG:
-        return pl_error_report(&error, "echo");
+        return pl_program_refuse("echo", &error);
     case PL_OPTIONS_OK:
         break;
     }
-    if (!pl_program_hello("echo"))
+    if (!echo.human && !pl_program_hello("echo"))
         return PL_RESOURCES;
+    int status;
     struct pl_events *events = pl_events_open(echo.control, &error);
-    int status = events != NULL && open_socket(&echo, &own, &error) ? answer_all(&echo, events, &own)
-                                                                    : pl_error_report(&error, "echo");
+    if (events != NULL && open_sockets(&echo, &own, &error))
+        status = answer_all(&echo, events, &own);
+    else
+        status = echo.human ? pl_error_say(&error, "echo") : pl_error_report(&error, "echo");
+    pl_echo_streams_close(echo.streams);
     pl_events_close(events);
     if (echo.fd >= 0)
         (void)close(echo.fd);

@@ -73,6 +73,27 @@ static bool parse_cores(struct pl_flow *flow, struct pl_error *error)
     return true;
 }
 
+/* What would be without effect there is refused, not ignored. */
+static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
+{
+    const char *name = pl_transport_name(flow->transport);
+    const char *of_tcp = flow->congestion[0] != 0 ? "congestion"
+                         : flow->mss_bytes > 0    ? "mss-bytes"
+                         : flow->no_delay         ? "no-delay"
+                                                  : NULL;
+    if (of_tcp != NULL && !pl_transport_is_tcp(flow->transport)) {
+        pl_error_set(error, PL_USAGE, "options", 0, "--%s is of TCP alone: leave it out for --transport %s",
+                     of_tcp, name);
+        return false;
+    }
+    if (flow->transport != PL_TCP && strcmp(flow->pacing_text, "kernel") == 0) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--pacing kernel: the kernel paces TCP alone: choose user for --transport %s", name);
+        return false;
+    }
+    return true;
+}
+
 static bool parse_words(struct pl_flow *flow, struct pl_error *error)
 {
     static const char *const transfers[] = {"copy", "zero-copy"};
@@ -91,6 +112,8 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
     flow->tcp_info = (enum pl_tcp_info_detail)detail;
     if (find_name(flow->pacing_text, pacings, 3) < 0)
         return refuse(error, "pacing", flow->pacing_text, "auto, kernel, user");
+    if (!check_transport(flow, error))
+        return false;
     flow->open = flow->token_text[0] == 0;
     if (!flow->open && !pl_token_parse(flow->token_text, flow->token)) {
         pl_error_set(error, PL_USAGE, "options", 0, "--token must be 32 hexadecimal digits");
@@ -187,7 +210,7 @@ void pl_flow_settle(struct pl_flow *flow)
         flow->workers = flow->streams;
     bool kernel = flow->transport == PL_TCP && strcmp(flow->pacing_text, "user") != 0;
     if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0)
-        flow->pacing = kernel || strcmp(flow->pacing_text, "kernel") == 0 ? PL_PACING_KERNEL : PL_PACING_USER;
+        flow->pacing = kernel ? PL_PACING_KERNEL : PL_PACING_USER;
     if (flow->write_bytes == 0 && flow->streams > 0) {
         flow->write_bytes = choose_write_bytes(flow);
         flow->writes_chosen = true;

@@ -194,6 +194,10 @@ struct pl_pool *pl_pool_start(const struct pl_flow *flow, struct pl_stream *stre
         check_cores(flow, error) && prepare_streams(flow, streams, error) && prepare(pool, flow, error);
     for (uint32_t i = 0; started && i < pool->count; i++)
         started = prepare_worker(pool, i, streams, error);
+    /* One worker without pipes: the others, which wait for their mode, copy as well, so that one word is true
+     * of all. */
+    for (uint32_t i = 0; started && !pool->spliced && i < pool->count; i++)
+        pl_pipeline_close(&pool->workers[i].pipeline);
     if (started)
         return pool;
     pl_pool_free(pool);

@@ -13,6 +13,8 @@ struct pl_probe_ledger {
     uint64_t oldest;         /* no open probe is older */
     uint64_t next;           /* sequence of the next probe */
     uint64_t stamped;        /* no probe without a stamp that may still come is older */
+    uint64_t latest;         /* the highest sequence answered, if any was */
+    bool answered;
     pl_ns timeout_ns;
 };
 
@@ -117,6 +119,16 @@ enum pl_verdict pl_probe_ledger_answer(struct pl_probe_ledger *ledger, uint64_t 
     time_round_trip(place, arrival);
     if (place->rtt_ns > ledger->timeout_ns)
         return PL_LATE;
+    /* RFC 5357: what the reflector held it for is not the path's. More than all of it cannot be true. */
+    bool plausible = arrival->held_ns >= 0 && arrival->held_ns <= place->rtt_ns;
+    place->held_ns = plausible ? arrival->held_ns : -1;
+    if (plausible)
+        place->rtt_ns -= arrival->held_ns;
+    place->reordered = ledger->answered && sequence < ledger->latest;
+    if (!place->reordered) {
+        ledger->latest = sequence;
+        ledger->answered = true;
+    }
     place->open = false;
     place->answered = true;
     *probe = *place;

@@ -21,7 +21,9 @@ struct pl_probe {
     pl_ns kernel_sent_ns;   /* 0: the kernel has not said */
     uint64_t stamp_key;     /* number of the successful send, by which the kernel names it */
     pl_ns rtt_ns;           /* once answered */
+    pl_ns held_ns;          /* for how long the echo held it, no part of rtt_ns; -1: it did not say */
     enum pl_stamps stamps;  /* what rtt_ns was taken from */
+    bool reordered;         /* answered after a later one (RFC 4737) */
     bool failed;            /* the kernel did not take it: never sent */
     bool open;              /* neither answered nor given up */
     bool answered;
@@ -31,6 +33,7 @@ struct pl_probe {
 struct pl_arrival {
     pl_ns received_ns;
     pl_ns kernel_received_ns;
+    pl_ns held_ns; /* as in struct pl_probe */
 };
 
 struct pl_probe_ledger;

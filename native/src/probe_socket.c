@@ -12,13 +12,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "echo_wire.h"
 #include "icmp.h"
+#include "probe_stream.h"
 
-#define COOKIE_BYTES 16 /* cookie and sequence */
 #define READS_PER_TURN 256
 #define RECEIVE_ROOM_BYTES (8 << 20)
 
-static const char *const method_names[PL_METHODS] = {"icmp-datagram", "icmp-raw", "udp"};
+static const char *const method_names[PL_METHODS] = {"icmp-datagram", "icmp-raw", "udp", "tcp"};
 
 const char *pl_method_name(enum pl_method method)
 {
@@ -27,15 +28,16 @@ const char *pl_method_name(enum pl_method method)
 
 size_t pl_method_payload_min(enum pl_method method)
 {
-    return method == PL_UDP ? PL_TOKEN_BYTES + COOKIE_BYTES : COOKIE_BYTES;
+    return method == PL_PROBE_UDP ? PL_TOKEN_BYTES + PL_PROBE_HEAD_BYTES : PL_PROBE_HEAD_BYTES;
 }
 
 static int open_socket(const struct pl_probe_socket *probing)
 {
-    const int kinds[PL_METHODS] = {SOCK_DGRAM, SOCK_RAW, SOCK_DGRAM};
-    int protocol = probing->v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
+    const int kinds[PL_METHODS] = {SOCK_DGRAM, SOCK_RAW, SOCK_DGRAM, SOCK_STREAM};
+    int icmp = probing->v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
+    const int protocols[PL_METHODS] = {icmp, icmp, IPPROTO_UDP, IPPROTO_TCP};
     return socket(probing->v6 ? AF_INET6 : AF_INET, kinds[probing->method] | SOCK_NONBLOCK | SOCK_CLOEXEC,
-                  probing->method == PL_UDP ? IPPROTO_UDP : protocol);
+                  protocols[probing->method]);
 }
 
 /* A raw socket sees every ICMP message of the host; the kernel keeps all but echo replies from us. */
@@ -54,15 +56,17 @@ static void filter_replies(const struct pl_probe_socket *probing)
 
 static bool ask_for_stamps(const struct pl_probe_socket *probing)
 {
-    const int flags = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE |
-                      SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
+    /* A stream's transmit stamps are keyed by bytes, and retransmission would give a probe several. */
+    const int transmit = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
+    const int flags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE |
+                      (probing->method == PL_PROBE_TCP ? 0 : transmit);
     return setsockopt(probing->fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof flags) == 0;
 }
 
 static bool prepare_message(struct pl_probe_socket *probing, const struct pl_probe_settings *settings)
 {
     probing->payload_bytes = settings->payload_bytes;
-    probing->prefix_bytes = probing->method == PL_UDP ? PL_TOKEN_BYTES : 0;
+    probing->prefix_bytes = probing->method == PL_PROBE_UDP ? PL_TOKEN_BYTES : 0;
     probing->incoming_bytes = PL_ICMP_HEADER_BYTES + settings->payload_bytes + 128;
     probing->message = calloc(1, PL_ICMP_HEADER_BYTES + settings->payload_bytes);
     probing->incoming = malloc(probing->incoming_bytes);
@@ -91,7 +95,10 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
     }
     if (method == PL_ICMP_RAW)
         filter_replies(probing);
-    probing->stamped = probing->keyed = ask_for_stamps(probing);
+    probing->stamped = ask_for_stamps(probing);
+    probing->keyed = probing->stamped && method != PL_PROBE_TCP;
+    if (!pl_marking_apply(probing->fd, pl_address_family(&settings->to), &settings->marking, error))
+        return false;
     /* Room for the answers of a second in which this process was not run; the kernel gives what it may. */
     const int room = RECEIVE_ROOM_BYTES;
     if (setsockopt(probing->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) != 0)
@@ -104,6 +111,8 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
         pl_error_set(error, PL_SETUP, "bind", cause, "cannot probe from --bind %s", text);
         return false;
     }
+    if (method == PL_PROBE_TCP)
+        return pl_probe_stream_connect(probing->fd, settings, error);
     if (connect(probing->fd, (const struct sockaddr *)&settings->to.storage, settings->to.length) != 0) {
         int cause = errno;
         char text[PL_ADDRESS_TEXT_BYTES];
@@ -130,7 +139,11 @@ int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence)
     pl_put_u64(payload + probing->prefix_bytes + 8, sequence);
     const uint8_t *begin = payload;
     size_t bytes = probing->payload_bytes;
-    if (probing->method != PL_UDP) {
+    if (probing->method == PL_PROBE_TCP) {
+        probing->sends++;
+        return pl_probe_stream_send(probing->fd, begin, bytes);
+    }
+    if (probing->method != PL_PROBE_UDP) {
         pl_icmp_write_request(probing->message, bytes, probing->v6, probing->identifier, (uint16_t)sequence);
         begin = probing->message;
         bytes += PL_ICMP_HEADER_BYTES;
@@ -177,7 +190,7 @@ static pl_ns read_stamp(struct msghdr *message, uint64_t *key)
 bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, pl_ns *kernel_sent_ns)
 {
     _Alignas(struct cmsghdr) uint8_t ancillary[512];
-    for (int i = 0; probing->stamped && i < READS_PER_TURN; i++) {
+    for (int i = 0; probing->keyed && i < READS_PER_TURN; i++) {
         struct iovec data = {.iov_base = probing->incoming, .iov_len = probing->incoming_bytes};
         struct msghdr message = {
             .msg_iov = &data, .msg_iovlen = 1, .msg_control = ancillary, .msg_controllen = sizeof ancillary};
@@ -195,38 +208,85 @@ bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, 
     return false;
 }
 
-/* Whether a message is an answer to one of ours, and to which. */
-static bool recognise(const struct pl_probe_socket *probing, size_t bytes, uint64_t *sequence)
+/* What the echo wrote into the probe; its own zeros came back where it did not. */
+static pl_ns read_held(const struct pl_probe_socket *probing, const uint8_t *probe, size_t bytes)
+{
+    bool echoed = probing->method == PL_PROBE_UDP || probing->method == PL_PROBE_TCP;
+    if (!echoed || bytes < PL_PROBE_HELD_BYTES)
+        return -1;
+    uint64_t held_ns = pl_get_u64(probe + PL_PROBE_HELD_AT);
+    return held_ns > 0 && held_ns < INT64_MAX ? (pl_ns)held_ns : -1;
+}
+
+/* Whether a message is an answer to one of ours, and what it says. */
+static bool recognise(const struct pl_probe_socket *probing, size_t bytes, struct pl_probe_answer *answer)
 {
     const uint8_t *payload = probing->incoming;
     size_t payload_bytes = bytes;
-    if (probing->method != PL_UDP) {
+    if (probing->method == PL_ICMP_DATAGRAM || probing->method == PL_ICMP_RAW) {
         bool with_ip_header = probing->method == PL_ICMP_RAW && !probing->v6;
         payload = pl_icmp_reply_payload(payload, bytes, probing->v6, with_ip_header, &payload_bytes);
     }
-    if (payload == NULL || payload_bytes != probing->payload_bytes ||
-        pl_get_u64(payload + probing->prefix_bytes) != probing->cookie)
+    if (payload == NULL || payload_bytes != probing->payload_bytes)
         return false;
-    *sequence = pl_get_u64(payload + probing->prefix_bytes + 8);
+    const uint8_t *probe = payload + probing->prefix_bytes;
+    if (pl_get_u64(probe + PL_PROBE_COOKIE_AT) != probing->cookie)
+        return false;
+    answer->sequence = pl_get_u64(probe + PL_PROBE_SEQUENCE_AT);
+    answer->held_ns = read_held(probing, probe, payload_bytes - probing->prefix_bytes);
     return true;
 }
 
-bool pl_probe_socket_next_answer(struct pl_probe_socket *probing, uint64_t *sequence,
-                                 pl_ns *kernel_received_ns)
+/* One read of a stream: true when it made the message under way whole, which is then in `incoming`. */
+static bool read_stream(struct pl_probe_socket *probing, struct msghdr *message, bool *more)
+{
+    struct iovec data = {.iov_base = probing->incoming + probing->got_bytes,
+                         .iov_len = probing->payload_bytes - probing->got_bytes};
+    message->msg_iov = &data;
+    ssize_t count = recvmsg(probing->fd, message, MSG_DONTWAIT);
+    *more = count > 0 || (count < 0 && errno == EINTR);
+    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
+        probing->failure = count == 0 ? EPIPE : errno;
+    if (count <= 0)
+        return false;
+    probing->got_bytes += (size_t)count;
+    if (probing->got_bytes < probing->payload_bytes)
+        return false;
+    probing->got_bytes = 0;
+    return true;
+}
+
+/* One read of a socket of messages: true when it is whole, with its length. */
+static bool read_message(struct pl_probe_socket *probing, struct msghdr *message, size_t *bytes, bool *more)
+{
+    struct iovec data = {.iov_base = probing->incoming, .iov_len = probing->incoming_bytes};
+    message->msg_iov = &data;
+    ssize_t count = recvmsg(probing->fd, message, MSG_DONTWAIT);
+    *more = count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+    *bytes = count > 0 ? (size_t)count : 0;
+    /* An error concerns an earlier probe (port unreachable), which is lost in its own time. */
+    return count >= 0 && (message->msg_flags & MSG_TRUNC) == 0;
+}
+
+bool pl_probe_socket_next_answer(struct pl_probe_socket *probing, struct pl_probe_answer *answer)
 {
     _Alignas(struct cmsghdr) uint8_t ancillary[256];
-    for (int i = 0; i < READS_PER_TURN; i++) {
-        struct iovec data = {.iov_base = probing->incoming, .iov_len = probing->incoming_bytes};
+    bool more = true;
+    for (int i = 0; more && i < READS_PER_TURN; i++) {
         struct msghdr message = {
-            .msg_iov = &data, .msg_iovlen = 1, .msg_control = ancillary, .msg_controllen = sizeof ancillary};
-        ssize_t count = recvmsg(probing->fd, &message, MSG_DONTWAIT);
-        if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-            return false;
-        /* Any other error concerns an earlier probe (port unreachable), which is lost in its own time. */
-        if (count < 0 || (message.msg_flags & MSG_TRUNC) != 0 || !recognise(probing, (size_t)count, sequence))
+            .msg_iovlen = 1, .msg_control = ancillary, .msg_controllen = sizeof ancillary};
+        size_t bytes = probing->payload_bytes;
+        bool whole = probing->method == PL_PROBE_TCP ? read_stream(probing, &message, &more)
+                                                     : read_message(probing, &message, &bytes, &more);
+        if (!whole || !recognise(probing, bytes, answer))
             continue;
-        *kernel_received_ns = read_stamp(&message, NULL);
+        answer->kernel_received_ns = read_stamp(&message, NULL);
         return true;
     }
     return false;
+}
+
+int pl_probe_socket_failure(const struct pl_probe_socket *probing)
+{
+    return probing->failure;
 }

@@ -9,9 +9,10 @@
 #include "address.h"
 #include "clock.h"
 #include "error.h"
+#include "marking.h"
 #include "wire.h"
 
-enum pl_method { PL_ICMP_DATAGRAM, PL_ICMP_RAW, PL_UDP, PL_METHODS };
+enum pl_method { PL_ICMP_DATAGRAM, PL_ICMP_RAW, PL_PROBE_UDP, PL_PROBE_TCP, PL_METHODS };
 
 #define PL_PROBE_PAYLOAD_MAX 65000
 
@@ -19,7 +20,9 @@ struct pl_probe_settings {
     struct pl_address to;
     struct pl_address from; /* length 0: not bound */
     size_t payload_bytes;
-    uint8_t token[PL_TOKEN_BYTES]; /* udp */
+    uint8_t token[PL_TOKEN_BYTES]; /* udp, tcp */
+    struct pl_marking marking;
+    pl_ns connect_timeout_ns; /* tcp */
 };
 
 struct pl_probe_socket {
@@ -36,6 +39,16 @@ struct pl_probe_socket {
     uint8_t *message;    /* header and payload */
     uint8_t *incoming;
     size_t incoming_bytes;
+    size_t got_bytes; /* tcp: of the message under way */
+    int failure;      /* tcp: why the connection is over, as errno */
+};
+
+/* What an answer says: to which probe, when the kernel received it (CLOCK_REALTIME; 0: it does not say), and
+ * how long the peer's echo held it (-1: it does not say, as the kernel that answers ICMP). */
+struct pl_probe_answer {
+    uint64_t sequence;
+    pl_ns kernel_received_ns;
+    pl_ns held_ns;
 };
 
 const char *pl_method_name(enum pl_method method);
@@ -53,7 +66,8 @@ int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence);
 /* The next transmit stamp; false when there is none for now. */
 bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, pl_ns *kernel_sent_ns);
 /* The next answer to a probe of this socket, other messages skipped; false when there is none for now. */
-bool pl_probe_socket_next_answer(struct pl_probe_socket *probing, uint64_t *sequence,
-                                 pl_ns *kernel_received_ns);
+bool pl_probe_socket_next_answer(struct pl_probe_socket *probing, struct pl_probe_answer *answer);
+/* errno of a connection that the peer ended or that broke; 0 while there is none. */
+int pl_probe_socket_failure(const struct pl_probe_socket *probing);
 
 #endif

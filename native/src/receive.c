@@ -13,17 +13,27 @@
 #include "sockopts.h"
 #include "subcommands.h"
 
+static bool refuse_address(const struct pl_flow *flow, int cause, struct pl_error *error)
+{
+    const char *format =
+        cause == EADDRINUSE ? "port %lld of %.64s is already taken" : "cannot use port %lld of %.64s";
+    if (flow->transport != PL_UNIX)
+        pl_error_set(error, PL_SETUP, "bind", cause, format, (long long)flow->port, flow->bind);
+    else if (cause == EADDRINUSE)
+        pl_error_set(error, PL_SETUP, "bind", cause,
+                     "%.108s is already there: remove it if no receiver listens on it", flow->bind);
+    else
+        pl_error_set(error, PL_SETUP, "bind", cause, "cannot make the socket %.108s", flow->bind);
+    return false;
+}
+
 static bool listen_on(int fd, const struct pl_flow *flow, const struct pl_address *address,
                       struct pl_error *error)
 {
     const int one = 1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fd, (const struct sockaddr *)&address->storage, address->length) != 0) {
-        const char *format =
-            errno == EADDRINUSE ? "port %lld of %.64s is already taken" : "cannot use port %lld of %.64s";
-        pl_error_set(error, PL_SETUP, "bind", errno, format, (long long)flow->port, flow->bind);
-        return false;
-    }
+    if (bind(fd, (const struct sockaddr *)&address->storage, address->length) != 0)
+        return refuse_address(flow, errno, error);
     /* A burst of strangers must not cost a stream its first second. */
     if (listen(fd, PL_MAX_STREAMS) == 0)
         return true;

@@ -65,6 +65,42 @@ static void test_round_trips(void)
     pl_probe_ledger_free(ledger);
 }
 
+/* What the echo held is no part of the round trip; what cannot be true is not believed. */
+static void test_held(void)
+{
+    struct pl_probe_ledger *ledger = make();
+    static const struct {
+        pl_ns held_ns, rtt_ns, told_ns;
+    } cases[] = {
+        {-1, 10 * MS, -1}, {3 * MS, 7 * MS, 3 * MS}, {10 * MS, 0, 10 * MS}, {10 * MS + 1, 10 * MS, -1}};
+    for (uint64_t s = 0; s < sizeof cases / sizeof cases[0]; s++) {
+        struct pl_probe probe;
+        pl_ns at_ns = (pl_ns)s * MS + 10 * MS;
+        const struct pl_arrival arrival = {.received_ns = at_ns, .held_ns = cases[s].held_ns};
+        enter(ledger, s);
+        CHECK_EQUAL(pl_probe_ledger_answer(ledger, s, &arrival, &probe), PL_ANSWERED);
+        CHECK_EQUAL(probe.rtt_ns, cases[s].rtt_ns);
+        CHECK_EQUAL(probe.held_ns, cases[s].told_ns);
+    }
+    pl_probe_ledger_free(ledger);
+}
+
+/* RFC 4737: an answer is reordered when one of a later probe came before it. */
+static void test_reordering(void)
+{
+    struct pl_probe_ledger *ledger = make();
+    static const uint64_t order[] = {0, 2, 1, 4, 3, 5};
+    static const bool reordered[] = {false, false, true, false, true, false};
+    for (uint64_t s = 0; s < 6; s++)
+        enter(ledger, s);
+    for (size_t i = 0; i < 6; i++) {
+        struct pl_probe probe;
+        CHECK_EQUAL(answer(ledger, order[i], 10 * MS, 0, &probe), PL_ANSWERED);
+        CHECK_EQUAL(probe.reordered, reordered[i]);
+    }
+    pl_probe_ledger_free(ledger);
+}
+
 static void test_verdicts(void)
 {
     struct pl_probe_ledger *ledger = make();
@@ -235,6 +271,8 @@ static void test_walk(void)
 int main(void)
 {
     test_round_trips();
+    test_held();
+    test_reordering();
     test_verdicts();
     test_room();
     test_bound();

@@ -198,7 +198,11 @@ class Trial:
 
     def _echo_port(self, seconds: float) -> int:
         """Port of a UDP echo at the destination, for hosts that may not send ICMP."""
-        options: dict[str, str | int] = {"bind": self.spec.path.destination_address, "token": self._token}
+        options: dict[str, str | int] = {
+            "bind": self.spec.path.destination_address,
+            "port": 0,
+            "token": self._token,
+        }
         echo = self._start(self._destination, "echo", options, seconds)
         return int(echo.wait_for("listening", SETUP_TIMEOUT_S)["port"])
 

@@ -91,19 +91,35 @@ RECORDS: dict[str, dict[str, Names]] = {
     },
     "echo": {
         "hello": HELLO,
-        "listening": dict.fromkeys(["type", "address", "port"]),
+        "listening": dict.fromkeys(["type", "address", "port", "transport"]),
         "result": dict.fromkeys(["type", "complete", "reason", "echoed", "refused"]),
+    },
+    "calibrate": {
+        "hello": HELLO,
+        "clock": dict.fromkeys(["type", "clock", "resolution_ns", "step_ns", "read_ns"]),
+        "timer": {
+            **dict.fromkeys(["type", "interval_ns", "wake_ups"]),
+            "late_ns": {"median": None, "p99": None, "max": None},
+        },
+        "loopback": {
+            **dict.fromkeys(["type", "streams", "transfer", "congestion", "sender_workers"]),
+            **dict.fromkeys(["receiver_workers", "bytes", "length_ns", "bits_per_s", "cpu_s_per_gb"]),
+            "tcp_info_read_ns": None,
+        },
+        "result": dict.fromkeys(["type", "complete"]),
     },
     "ping": {
         "hello": HELLO,
         "start": dict.fromkeys(
             ["type", "method", "stamps", "address", "payload_bytes", "monotonic_ns", "realtime_ns"]
         ),
-        "probe": dict.fromkeys(["type", "sequence", "intended_ns", "sent_ns", "rtt_ns", "stamps"]),
+        "probe": dict.fromkeys(
+            ["type", "sequence", "intended_ns", "sent_ns", "rtt_ns", "stamps", "held_ns", "reordered"]
+        ),
         "result": {
             **dict.fromkeys(["type", "complete", "reason", "method", "sent", "received", "duplicates"]),
-            **dict.fromkeys(["late", "send_errors"]),
-            "send_error_ns": {"median": None, "max": None},
+            **dict.fromkeys(["late", "reordered", "send_errors"]),
+            "send_error_ns": {"median": None, "p99": None, "max": None},
         },
     },
 }
@@ -182,7 +198,7 @@ def test_records_of_a_trial_have_the_documented_names() -> None:
 
 
 def test_records_of_probes_have_the_documented_names() -> None:
-    with start("echo", bind="127.0.0.1", token=TOKEN, control="stdin") as echo:
+    with start("echo", bind="127.0.0.1", port=0, token=TOKEN, control="stdin") as echo:
         echo.expect("hello")
         port = echo.expect("listening")["port"]
         probed = run(
@@ -193,6 +209,15 @@ def test_records_of_probes_have_the_documented_names() -> None:
     assert probed.status == echoed.status == 0
     _assert_records_are_named(probed, "ping")
     _assert_records_are_named(echoed, "echo")
+
+
+def test_records_of_a_calibration_have_the_documented_names() -> None:
+    ended = run("calibrate", streams="1,3", duration_ns=20 * MS, warmup_ns=0, timer_count=20)
+    assert (ended.status, ended.stderr) == (0, "")
+    _assert_records_are_named(ended, "calibrate")
+    measured = [(record["streams"], record["transfer"]) for record in ended.of("loopback")]
+    assert measured == [(1, "copy"), (1, "zero-copy"), (3, "copy"), (3, "zero-copy")]
+    assert all(record["bits_per_s"] > 0 for record in ended.of("loopback"))
 
 
 def test_error_has_the_documented_names() -> None:
@@ -221,6 +246,10 @@ def test_hello_states_what_the_document_says() -> None:
         ("ping", "result"),
         ("echo", "listening"),
         ("echo", "result"),
+        ("calibrate", "clock"),
+        ("calibrate", "timer"),
+        ("calibrate", "loopback"),
+        ("calibrate", "result"),
     ],
 )
 def test_names_pinned_here_are_those_of_the_document(subcommand: str, kind: str) -> None:

@@ -28,7 +28,7 @@ def real_session() -> Iterator[Session]:
 
 def test_every_probe_and_the_echos_count_come_through(real_session: Session) -> None:
     token = secrets.token_hex(16)
-    echo = real_session.start_engine("echo", {"bind": "127.0.0.1", "token": token}, seconds=20)
+    echo = real_session.start_engine("echo", {"bind": "127.0.0.1", "port": 0, "token": token}, seconds=20)
     port = echo.wait_for("listening", PATIENCE_S)["port"]
     heard: list[dict[str, Any]] = []
     options: dict[str, str | int] = {

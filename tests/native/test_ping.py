@@ -67,7 +67,7 @@ def udp_flags(port: int, **flags: Flag) -> dict[str, Flag]:
 
 @contextmanager
 def echoing(bind: str = "127.0.0.1") -> Iterator[tuple[Engine, int]]:
-    with start("echo", bind=bind, token=TOKEN, control="stdin") as echo:
+    with start("echo", bind=bind, port=0, token=TOKEN, control="stdin") as echo:
         echo.expect("hello")
         yield echo, echo.expect("listening")["port"]
 
@@ -192,7 +192,7 @@ def test_without_rights_udp_is_taken_and_without_an_echo_the_way_out_is_named(op
         raw = lab.run("a", "sh", "-c", f"{command} --method icmp-raw 2>&1 >/dev/null; echo status $?")
     assert '"method":"udp"' in done
     assert '"received":2' in done
-    assert "give --port and --token of an echo" in refused
+    assert "give --port (and --token) of an echo" in refused
     assert refused.splitlines()[1:] == ["status 3"]
     assert "icmp-raw probes are not possible here: Operation not permitted" in raw
     assert raw.splitlines()[1:] == ["status 3"]
@@ -219,7 +219,16 @@ def test_an_echo_gives_back_what_came_and_no_byte_more() -> None:
         for datagram in [*strange, *admitted]:
             peer.send(datagram)
         # Loopback keeps the order, so an answer to a stranger would come first.
-        assert [peer.recv(65536) for _ in admitted] == admitted
+        answers = [peer.recv(65536) for _ in admitted]
+        for datagram, answer in zip(admitted, answers, strict=True):
+            held = slice(len(token) + 16, len(token) + 24) if len(datagram) >= len(token) + 24 else slice(0)
+            assert len(answer) == len(datagram)
+            assert (
+                answer[: held.start or 0] + answer[held.stop :]
+                == datagram[: held.start or 0] + (datagram[held.stop :])
+            )
+            if held.stop:  # the time for which it was held, in ns
+                assert 0 < int.from_bytes(answer[held], "big") < 60 * 1000 * MS
         said = stop(echo)
         peer.setblocking(False)
         with pytest.raises(BlockingIOError):
@@ -362,14 +371,16 @@ def test_it_ends_when_told_before_it_sends_what_is_overdue(how: str) -> None:
 @pytest.mark.parametrize(
     ("flags", "status", "named"),
     [
-        ({"method": "tcp"}, 2, "--method: 'tcp'"),
+        ({"method": "sctp"}, 2, "--method: 'sctp'"),
+        ({"method": "tcp"}, 2, "--method tcp needs --port"),
+        ({"method": "tcp", "port": 9, "payload_bytes": 15}, 2, "at least 16 for tcp"),
         ({"payload_bytes": 15}, 2, "--payload-bytes"),
         ({"interval_ns": 99_999}, 2, "--interval-ns"),
         ({"method": "udp"}, 2, "--method udp needs --port"),
         ({"method": "udp", "port": 9, "token": TOKEN, "payload_bytes": 31}, 2, "at least 32 for udp"),
         ({"port": 9, "token": "xyz"}, 2, "--token"),
         ({**udp_flags(9), "interval_ns": 100_000, "timeout_ns": 3600 * 1000 * MS}, 2, "--timeout-ns"),
-        ({"address": "localhost"}, 2, "--address: 'localhost'"),
+        ({"address": "no/name"}, 2, "--address: 'no/name'"),
         ({"bind": "192.0.2.77", "method": "udp", "port": 9, "token": TOKEN}, 3, "--bind"),
     ],
 )
