@@ -240,9 +240,8 @@ static bool recognise(const struct pl_probe_socket *probing, size_t bytes, struc
 /* One read of a stream: true when it made the message under way whole, which is then in `incoming`. */
 static bool read_stream(struct pl_probe_socket *probing, struct msghdr *message, bool *more)
 {
-    struct iovec data = {.iov_base = probing->incoming + probing->got_bytes,
-                         .iov_len = probing->payload_bytes - probing->got_bytes};
-    message->msg_iov = &data;
+    *message->msg_iov = (struct iovec){.iov_base = probing->incoming + probing->got_bytes,
+                                       .iov_len = probing->payload_bytes - probing->got_bytes};
     ssize_t count = recvmsg(probing->fd, message, MSG_DONTWAIT);
     *more = count > 0 || (count < 0 && errno == EINTR);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
@@ -259,8 +258,7 @@ static bool read_stream(struct pl_probe_socket *probing, struct msghdr *message,
 /* One read of a socket of messages: true when it is whole, with its length. */
 static bool read_message(struct pl_probe_socket *probing, struct msghdr *message, size_t *bytes, bool *more)
 {
-    struct iovec data = {.iov_base = probing->incoming, .iov_len = probing->incoming_bytes};
-    message->msg_iov = &data;
+    *message->msg_iov = (struct iovec){.iov_base = probing->incoming, .iov_len = probing->incoming_bytes};
     ssize_t count = recvmsg(probing->fd, message, MSG_DONTWAIT);
     *more = count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
     *bytes = count > 0 ? (size_t)count : 0;
@@ -273,8 +271,9 @@ bool pl_probe_socket_next_answer(struct pl_probe_socket *probing, struct pl_prob
     _Alignas(struct cmsghdr) uint8_t ancillary[256];
     bool more = true;
     for (int i = 0; more && i < READS_PER_TURN; i++) {
+        struct iovec data;
         struct msghdr message = {
-            .msg_iovlen = 1, .msg_control = ancillary, .msg_controllen = sizeof ancillary};
+            .msg_iov = &data, .msg_iovlen = 1, .msg_control = ancillary, .msg_controllen = sizeof ancillary};
         size_t bytes = probing->payload_bytes;
         bool whole = probing->method == PL_PROBE_TCP ? read_stream(probing, &message, &more)
                                                      : read_message(probing, &message, &bytes, &more);

@@ -132,11 +132,18 @@ def build_command(subcommand: str, binary: str | None = None, /, **flags: Flag) 
     return command
 
 
-@contextlib.contextmanager
-def start(subcommand: str, binary: str | None = None, /, **flags: Flag) -> Iterator[Engine]:
+def start(
+    subcommand: str, binary: str | None = None, /, **flags: Flag
+) -> contextlib.AbstractContextManager[Engine]:
     """A running engine, killed in the end whatever happens."""
+    return start_command(build_command(subcommand, binary, **flags))
+
+
+@contextlib.contextmanager
+def start_command(command: list[str]) -> Iterator[Engine]:
+    """The engine of this command line, or of one that becomes it."""
     process = subprocess.Popen(
-        build_command(subcommand, binary, **flags),
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,0 +1,218 @@
+"""Without a copy: pages spliced out and bytes discarded unread, counted like any others."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.native.engine import (
+    MS,
+    TOKEN,
+    Engine,
+    Flag,
+    Record,
+    assert_account_holds,
+    build_command,
+    carry,
+    receiving,
+    sending,
+    start_command,
+)
+from tests.native.peers import CONFIRMATION, answering, build_answer, listening, read_exactly
+from tests.native.test_directions import assert_complete
+from tests.require import require
+
+pytestmark = pytest.mark.engine
+
+DISCARDS = {"tcp": "truncate", "mptcp": "truncate", "unix": "copy"}
+NO_DISCARD = "only TCP can discard what it reads"
+NO_PIPES = "no pipes to splice from"
+IPPROTO_MPTCP = 262
+
+
+def _has_mptcp() -> bool:
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP).close()
+    except OSError:
+        return False
+    return True
+
+
+def _describe(transport: str, *, sends: bool, receives: bool) -> Record:
+    """What an end that was asked for zero-copy says it does."""
+    receive = DISCARDS[transport] if receives else None
+    return {
+        "asked": "zero-copy",
+        "send": "splice" if sends else None,
+        "receive": receive,
+        "reason": NO_DISCARD if receive == "copy" else None,
+    }
+
+
+def _name_ends(transport: str, name: str) -> tuple[dict[str, Flag], dict[str, Flag]]:
+    """Flags by which a receiver listens and a sender finds it."""
+    if transport == "unix":
+        return {"bind": f"@{name}"}, {"address": f"@{name}", "port": 1}
+    return {}, {}
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
+@pytest.mark.parametrize("transport", ["tcp", "mptcp", "unix"])
+def test_every_byte_is_counted_without_a_copy(transport: str, direction: str) -> None:
+    require(transport != "mptcp" or _has_mptcp(), "MPTCP")
+    streams, total = 3, 50_000_002
+    to_receiver, to_sender = _name_ends(transport, f"pathlab-{os.getpid()}-{direction}")
+    accepted, connected = carry(
+        receiver_flags=to_receiver,
+        sender_flags={**to_sender, "direction": direction},
+        streams=streams,
+        transport=transport,
+        transfer="zero-copy",
+        bytes=total,
+        warmup_ns=0,
+    )
+    assert_complete(accepted, connected)
+    forward, reverse = direction != "reverse", direction != "forward"
+    for end, sends, receives in ((connected, forward, reverse), (accepted, reverse, forward)):
+        assert_account_holds(end, streams)
+        expected = _describe(transport, sends=sends, receives=receives)
+        assert end.of("ready")[0]["transfer"] == end.last["transfer"] == expected
+        assert end.last["total_bytes"] == [16_666_668, 16_666_667, 16_666_667]
+        if direction == "both":
+            assert end.last["total_sent_bytes"] == end.last["total_bytes"]
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
+@pytest.mark.parametrize("asked", ["copy", "zero-copy"])
+def test_ends_choose_apart(asked: str, direction: str) -> None:
+    """One end copies and the other does not; by time, so that streams end in mid-page."""
+    other = {"copy": "zero-copy", "zero-copy": "copy"}[asked]
+    accepted, connected = carry(
+        streams=5,
+        receiver_flags={"transfer": asked, "duration_ns": 200 * MS},
+        sender_flags={"transfer": other, "direction": direction, "duration_ns": 200 * MS},
+    )
+    forward, reverse = direction != "reverse", direction != "forward"
+    for end in (accepted, connected):
+        assert end.of("result"), end.stderr
+        assert_account_holds(end, 5)
+    assert (accepted.last["transfer"]["asked"], connected.last["transfer"]["asked"]) == (asked, other)
+    if forward:
+        sent = connected.last["total_sent_bytes" if reverse else "total_bytes"]
+        assert sent == accepted.last["total_bytes"]
+        assert all(total > 0 for total in sent)
+    if reverse:
+        sent = accepted.last["total_sent_bytes" if forward else "total_bytes"]
+        assert sent == connected.last["total_bytes"]
+        assert all(total > 0 for total in sent)
+
+
+@pytest.mark.parametrize(("write_bytes", "read_bytes"), [(1, 1), (777, 4096), (3_000_001, 2_000_003)])
+def test_sizes_of_calls_lose_nothing(write_bytes: int, read_bytes: int) -> None:
+    accepted, connected = carry(
+        streams=2,
+        transfer="zero-copy",
+        write_bytes=write_bytes,
+        read_bytes=read_bytes,
+        receiver_flags={"bytes": 100_001, "warmup_ns": 0},
+        sender_flags={"bytes": 100_001, "warmup_ns": 0},
+    )
+    assert_complete(accepted, connected)
+    assert accepted.last["total_bytes"] == connected.last["total_bytes"] == [50_001, 50_000]
+    assert connected.last["transfer"]["send"] == "splice"
+
+
+def test_what_is_spliced_is_data_of_which_no_part_repeats() -> None:
+    """A peer of plain sockets reads what came: as many bytes as were counted, and nothing to compress."""
+    total = 200_000
+    with (
+        listening() as (listener, port),
+        sending(port, transfer="zero-copy", bytes=total, warmup_ns=0) as sender,
+    ):
+        with answering(listener, build_answer()) as (connection, _):
+            sender.expect("ready")
+            sender.say("go")
+            data = read_exactly(connection, total)
+            assert connection.recv(1) == b""
+            connection.sendall(CONFIRMATION.pack(total))
+        sent = sender.finish()
+    assert_complete(sent)
+    assert sent.last["transfer"]["send"] == "splice"
+    assert sent.last["total_bytes"] == sent.last["confirmed_bytes"] == [total]
+    pages = {data[at : at + 4096] for at in range(0, 65536 - 4096, 4096)}
+    assert len(pages) == 15
+    assert all(len(set(page)) > 200 for page in pages)
+
+
+def test_copy_is_the_default() -> None:
+    received, sent = carry(streams=1)
+    assert received.last["transfer"] == {"asked": "copy", "send": None, "receive": "copy", "reason": None}
+    assert sent.last["transfer"] == {"asked": "copy", "send": "copy", "receive": None, "reason": None}
+
+
+# Without pipes
+
+LIMIT = 128  # descriptors; the engine asks for 64 more than it needs
+_LAUNCHER = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[1])))
+for _ in range(int(sys.argv[2])):
+    os.set_inheritable(os.dup(0), True)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+@contextlib.contextmanager
+def _sending_among(held: int, port: int, workers: int) -> Iterator[Engine]:
+    """A sender that inherits so many descriptors beside its own, of at most LIMIT."""
+    command = build_command(
+        "send",
+        address="127.0.0.1",
+        port=port,
+        token=TOKEN,
+        streams=workers,
+        workers=workers,
+        transfer="zero-copy",
+        duration_ns=100 * MS,
+        control="stdin",
+    )
+    launcher = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(LIMIT), str(held)]
+    with start_command([*launcher, *command]) as sender:
+        sender.expect("hello")
+        yield sender
+
+
+def _descriptors(engine: Engine) -> list[str]:
+    return [os.readlink(link) for link in Path(f"/proc/{engine.process.pid}/fd").iterdir()]
+
+
+@pytest.mark.parametrize("free", [2, 3])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_without_pipes_it_copies_and_says_so(workers: int, free: int) -> None:
+    """Descriptors for everything but the pipes of the last worker; the others' are then not used either."""
+    with receiving(streams=0, flows=2, duration_ns=-1, warmup_ns=-1) as (receiver, port):
+        with _sending_among(0, port, workers) as sender:
+            assert sender.expect("ready")["transfer"]["reason"] is None
+            receiver.expect("ready")
+            used = len(_descriptors(sender))
+            sender.say("go")
+            assert sender.finish().last["transfer"]["send"] == "splice"
+        receiver.wait_for("result")
+        # Of `used`, the last worker's four ends of pipes and its two other descriptors come last.
+        with _sending_among(LIMIT - (used - 6) - free, port, workers) as sender:
+            ready = sender.expect("ready")
+            pipes = [link for link in _descriptors(sender) if link.startswith("pipe:")]
+            sender.say("go")
+            sent = sender.finish()
+        received = receiver.finish()
+    expected = {"asked": "zero-copy", "send": "copy", "receive": None, "reason": NO_PIPES}
+    assert ready["transfer"] == sent.last["transfer"] == expected
+    assert len(set(pipes)) <= 3, "stdin, stdout and stderr alone"
+    assert_complete(sent, received)
+    assert sent.last["total_bytes"] == received.last["total_bytes"]
