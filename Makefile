@@ -50,7 +50,7 @@ test-packages:
 	@sh tests/packages.sh
 
 native-test: engine
-	@$(MAKE) -s -C native test sanitize tsan
+	@$(MAKE) -s -C native test sanitize tsan faults
 
 test: dev test-packages native-test
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)

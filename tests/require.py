@@ -50,3 +50,10 @@ def require_sanitized_engine(sanitizer: str) -> str:
     target = {"asan": "sanitize", "tsan": "tsan"}[sanitizer]
     require(path.is_file(), f"the native engine at {path} (make -C native {target})")
     return str(path)
+
+
+def require_faulty_engine() -> str:
+    """The sanitized engine whose system calls fail as ``$PATHLAB_FAULTS`` says (``native/tests/faults``)."""
+    path = _NATIVE / "build" / "faults" / "pathlab-engine"
+    require(path.is_file(), f"the native engine at {path} (make -C native faults)")
+    return str(path)

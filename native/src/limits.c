@@ -3,8 +3,19 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+/* The shadow memory of a sanitizer is far beyond any limit that makes sense for the program itself. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED false
+#endif
+
 bool pl_limit_memory(int64_t bytes, struct pl_error *error)
 {
+    if (SANITIZED)
+        return true;
     struct rlimit limit;
     if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= (rlim_t)bytes)
         return true;

@@ -150,8 +150,8 @@ static void check_pacing(void)
         int64_t rate;
         enum pl_pacing pacing;
     } cases[] = {
-        {PL_TCP, "auto", 0, PL_PACING_OFF},           {PL_TCP, "auto", 1000, PL_PACING_KERNEL},
-        {PL_TCP, "user", 1000, PL_PACING_USER},       {PL_UNIX, "auto", 1000, PL_PACING_USER},
+        {PL_TCP, "auto", 0, PL_PACING_OFF},       {PL_TCP, "auto", 1000, PL_PACING_KERNEL},
+        {PL_TCP, "user", 1000, PL_PACING_USER},   {PL_UNIX, "auto", 1000, PL_PACING_USER},
         {PL_MPTCP, "auto", 1000, PL_PACING_USER},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -99,6 +99,7 @@ static bool read_count(const char **at, uint64_t *count)
     return errno == 0;
 }
 
+/* -1 where the call is not wrapped. */
 static int find_call(const char *at, size_t bytes)
 {
     for (int i = 0; i < CALL_COUNT; i++)
@@ -107,12 +108,13 @@ static int find_call(const char *at, size_t bytes)
     return -1;
 }
 
+/* SHORT or an errno; 0 where the name is not known. */
 static int find_what(const char *at, size_t bytes)
 {
     for (size_t i = 0; i < sizeof whats / sizeof whats[0]; i++)
         if (strlen(whats[i].name) == bytes && memcmp(whats[i].name, at, bytes) == 0)
-            return (int)i;
-    return -1;
+            return whats[i].value;
+    return 0;
 }
 
 static bool transfers(enum call call)
@@ -154,11 +156,11 @@ static void read_fault(const char *item, int bytes)
     int what = find_what(colon + 1, (size_t)(at - colon - 1));
     if (call < 0)
         refuse(item, bytes, "this call is not wrapped");
-    if (what < 0 || (whats[what].value == SHORT && !transfers((enum call)call)))
+    if (what == 0 || (what == SHORT && !transfers((enum call)call)))
         refuse(item, bytes, "this cannot happen to the call");
     struct fault *fault = &faults[fault_count++];
     fault->call = (enum call)call;
-    fault->what = whats[what].value;
+    fault->what = what;
     fault->text = item;
     fault->text_bytes = bytes;
     at++;
@@ -170,7 +172,9 @@ __attribute__((constructor)) static void read_faults(void)
 {
     const char *list = getenv("PATHLAB_FAULTS");
     struck_path = getenv("PATHLAB_FAULTS_STRUCK");
-    while (list != NULL && *list != 0) {
+    if (list == NULL)
+        return;
+    while (*list != 0) {
         int bytes = (int)strcspn(list, ",");
         read_fault(list, bytes);
         list += bytes;

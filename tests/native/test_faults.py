@@ -1,0 +1,157 @@
+"""System calls that fail: what the kernel may do at any time changes nothing, and what it refuses ends a run in
+one line. The engine under test is linked with ``native/tests/faults/faults.c``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Engine, Flag, assert_account_holds, build_command, start
+from tests.require import require_faulty_engine
+
+pytestmark = pytest.mark.engine
+
+STREAMS = 24
+BYTES = 24 * 200_000
+ENDS = ("receive", "send")
+FAILURES = ("ENOBUFS", "EMFILE", "ENOMEM", "ECONNRESET", "EPIPE", "EPERM")
+USES = (1, 2, 3, 4)
+STATUSES = (2, 3, 4, 5, 6)
+
+# What POSIX or the kernel's manual lets the call meet in passing.
+PASSING = {
+    "send": ("EINTR", "EAGAIN", "short"),
+    "recv": ("EINTR", "EAGAIN", "short"),
+    "splice": ("EINTR", "EAGAIN", "short"),
+    "tee": ("EINTR", "EAGAIN"),
+    "epoll_wait": ("EINTR",),
+    "accept4": ("EINTR", "EAGAIN"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """How both ends of a trial ended (``sent`` is None when the receiver never listened), and which faults struck."""
+
+    received: Ending
+    sent: Ending | None
+    struck: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def _starting(subcommand: str, faults: str, struck: Path, **flags: Flag) -> Iterator[Engine]:
+    environment = {"PATHLAB_FAULTS": faults, "PATHLAB_FAULTS_STRUCK": str(struck)}
+    with contextlib.ExitStack() as stack:
+        with mock.patch.dict(os.environ, environment):
+            engine = stack.enter_context(start(subcommand, require_faulty_engine(), **flags))
+        yield engine
+
+
+def _listening_port(receiver: Engine) -> int | None:
+    """None when the receiver ends before it listens."""
+    while (record := receiver.take()) is not None:
+        if record["type"] == "listening":
+            port: int = record["port"]
+            return port
+    return None
+
+
+def _try(end: str, faults: str, folder: Path, **flags: Flag) -> Trial:
+    """One trial by bytes over loopback, with ``faults`` at one end. Every wait in it is bounded."""
+    struck = folder / "struck"
+    struck.unlink(missing_ok=True)
+    common: dict[str, Flag] = {
+        "token": TOKEN,
+        "streams": STREAMS,
+        "workers": 2,
+        "bytes": BYTES,
+        "interval_ns": 20 * MS,
+        "drain_timeout_ns": 1000 * MS,
+        "memory_limit_bytes": 1 << 62,  # what the sanitizer maps is far beyond the default
+        "write_bytes": 16384,
+        "read_bytes": 16384,
+        **flags,
+    }
+    of = {each: faults if each == end else "" for each in ENDS}
+    with contextlib.ExitStack() as stack:
+        receiver = stack.enter_context(
+            _starting("receive", of["receive"], struck, port=0, bind="127.0.0.1", accept_timeout_ns=1000 * MS, **common)
+        )
+        port = _listening_port(receiver)
+        sent = None
+        if port is not None:
+            sender = stack.enter_context(
+                _starting(
+                    "send", of["send"], struck, address="127.0.0.1", port=port, connect_timeout_ns=1000 * MS, **common
+                )
+            )
+            sent = sender.finish()
+        received = receiver.finish()
+    lines = struck.read_text().splitlines() if struck.exists() else []
+    return Trial(received=received, sent=sent, struck=tuple(lines))
+
+
+def _list_passing() -> list[tuple[str, str, str]]:
+    return [
+        (end, call, what)
+        for call, whats in PASSING.items()
+        for what in whats
+        for end in ENDS
+        if (call not in ("splice", "tee") or end == "send") and (call != "accept4" or end == "receive")
+    ]
+
+
+@pytest.mark.parametrize("when", ["1", "2", "5", "20", "3/3"])
+@pytest.mark.parametrize(("end", "call", "what"), _list_passing())
+def test_passing_fault_changes_nothing(end: str, call: str, what: str, when: str, tmp_path: Path) -> None:
+    flags: dict[str, Flag] = {}
+    if call in ("splice", "tee"):
+        # A tee fills a whole pipe, which then lasts for many splices.
+        flags = {"transfer": "zero-copy", "bytes": BYTES * 8}
+    fault = f"{call}:{what}@{when}"
+    trial = _try(end, fault, tmp_path, **flags)
+    assert trial.struck == (fault,)
+    assert trial.sent is not None
+    for ending in (trial.received, trial.sent):
+        assert (ending.status, ending.stderr) == (0, "")
+        assert ending.last["complete"] is True
+        assert_account_holds(ending, STREAMS)
+    assert trial.received.last["total_bytes"] == trial.sent.last["total_bytes"]
+    assert trial.sent.last["confirmed_bytes"] == trial.sent.last["total_bytes"]
+    assert sum(trial.received.last["total_bytes"]) == flags.get("bytes", BYTES)
+
+
+def _assert_orderly(ending: Ending) -> None:
+    """Well and silent, or one line that says what was at fault; a sanitizer's report is neither."""
+    if ending.status == 0:
+        assert ending.stderr == ""
+        assert ending.last["complete"] is True
+        return
+    assert ending.status in STATUSES, ending.stderr
+    assert ending.stderr.startswith("pathlab-engine"), ending.stderr
+    assert ending.stderr.count("\n") == 1, ending.stderr
+    assert ending.stderr.endswith("\n")
+    assert "runtime error" not in ending.stderr
+
+
+def _assert_agreement(trial: Trial) -> None:
+    """A sender never holds for delivered what a receiver did not count."""
+    if trial.sent is None or trial.sent.status != 0 or trial.received.status != 0:
+        return
+    for ending in (trial.received, trial.sent):
+        assert_account_holds(ending, STREAMS)
+    assert trial.received.last["total_bytes"] == trial.sent.last["total_bytes"]
+
+
+CALLS = (
+    *("send", "recv", "splice", "tee", "accept4", "connect", "epoll_wait", "epoll_ctl", "setsockopt", "getsockopt"),
+    *("socket", "bind", "listen", "shutdown", "write", "read", "calloc", "malloc", "eventfd", "pipe2"),
+    "pthread_create",
+)
