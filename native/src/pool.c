@@ -87,6 +87,8 @@ static bool prepare_worker(struct pl_pool *pool, uint32_t index, struct pl_strea
     }
     for (uint32_t i = index; i < pool->shared.streams; i += pool->count)
         worker->streams[worker->count++] = &streams[i];
+    uint32_t turn = PL_TURNS_OF_ALL / (worker->count > 0 ? worker->count : 1);
+    worker->turn = turn < 1 ? 1 : turn > PL_TURN_MAX ? PL_TURN_MAX : (int)turn;
     if (!prepare_data(pool, worker, error))
         return false;
     worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

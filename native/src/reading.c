@@ -77,7 +77,7 @@ bool pl_read_turn(struct pl_worker *worker, struct pl_stream *stream)
     size_t chunk = shared->receives ? shared->read_bytes : 1;
     int flags = shared->discards && shared->receives ? MSG_TRUNC : 0;
     /* Past the limit of bytes the other streams of this batch are left unread. */
-    for (int i = 0; i < PL_TURN && pl_worker_runs(worker); i++) {
+    for (int i = 0; i < worker->turn && pl_worker_runs(worker); i++) {
         ssize_t count = recv(stream->fd, worker->read_buffer, chunk, flags);
         worker->calls++;
         if (count > 0) {

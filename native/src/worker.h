@@ -15,8 +15,10 @@
 
 enum pl_pool_mode { PL_MODE_WAIT, PL_MODE_RUN, PL_MODE_SHUT, PL_MODE_QUIT };
 
-/* Reads or writes on one stream before the others have their turn. */
-#define PL_TURN 16
+/* Reads or writes on one stream before the others have their turn: a few, and with many streams a single one, so
+ * that each has its turn several times in the shortest interval. */
+#define PL_TURN_MAX 16
+#define PL_TURNS_OF_ALL 128
 
 /* Written by several threads, each field for the reason given. */
 struct pl_shared {
@@ -48,6 +50,7 @@ struct pl_worker {
     struct pl_shared *shared;
     struct pl_stream **streams; /* owned array of borrowed streams */
     uint32_t count;
+    int turn; /* reads or writes on one stream before the others have theirs */
     uint32_t paused; /* streams that wait for their time */
     int epoll_fd;
     int wake_fd;

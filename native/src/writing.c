@@ -49,7 +49,7 @@ static void exhaust(struct pl_worker *worker, struct pl_stream *stream)
 void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream)
 {
     const struct pl_shared *shared = worker->shared;
-    for (int i = 0; i < PL_TURN && pl_worker_runs(worker); i++) {
+    for (int i = 0; i < worker->turn && pl_worker_runs(worker); i++) {
         size_t bytes = shared->write_bytes;
         if (bytes > stream->quota_bytes)
             bytes = (size_t)stream->quota_bytes;
