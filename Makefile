@@ -50,7 +50,7 @@ test-packages:
 	@sh tests/packages.sh
 
 native-test: engine
-	@$(MAKE) -s -C native test sanitize tsan faults
+	@$(MAKE) -s -C native test sanitize tsan dynamic faults
 
 test: dev test-packages native-test
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -61,7 +61,7 @@ check: dev test-packages
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
-	@$(MAKE) -s -C native clang-check format-check lint
+	@$(MAKE) -s -C native clang-check format-check lint tidy
 
 format: dev
 	$(BIN)/ruff format .

@@ -12,6 +12,8 @@ util-linux:unshare
 iputils-ping:ping
 clang-14:clang-14
 clang-format-14:clang-format-14
+clang-tidy-14:clang-tidy-14
+valgrind:valgrind
 cppcheck:cppcheck
 git:git
 iperf3:iperf3

@@ -95,7 +95,8 @@ int pl_open_stream_socket(int family, const struct pl_flow *flow, struct pl_erro
 
 bool pl_pace_stream(int fd, int64_t rate_bits_per_s, struct pl_error *error)
 {
-    uint64_t rate = (uint64_t)rate_bits_per_s / 8;
+    /* 0 would be no limit at all. */
+    uint64_t rate = rate_bits_per_s >= 8 ? (uint64_t)rate_bits_per_s / 8 : 1;
     /* What waits in the socket for its turn would take its time at the end of the trial. */
     const unsigned waiting = PACED_WAITING_BYTES;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &waiting, sizeof waiting);

@@ -25,6 +25,18 @@ FAILURES = ("ENOBUFS", "EMFILE", "ENOMEM", "ECONNRESET", "EPIPE", "EPERM")
 USES = (1, 2, 3, 4)
 STATUSES = (2, 3, 4, 5, 6)
 
+COMMON: dict[str, Flag] = {
+    "token": TOKEN,
+    "streams": STREAMS,
+    "workers": 2,
+    "bytes": BYTES,
+    "interval_ns": 20 * MS,
+    "drain_timeout_ns": 1000 * MS,
+    "write_bytes": 16384,
+    "read_bytes": 16384,
+    "control": "stdin",
+}
+
 # What POSIX or the kernel's manual lets the call meet in passing.
 PASSING = {
     "send": ("EINTR", "EAGAIN", "short"),
@@ -63,36 +75,33 @@ def _listening_port(receiver: Engine) -> int | None:
     return None
 
 
+def _carry(sender: Engine) -> Ending:
+    """Lets the sender go once it is ready, if it ever is."""
+    while (record := sender.take()) is not None:
+        if record["type"] == "ready":
+            with contextlib.suppress(BrokenPipeError):  # it may have failed since
+                sender.say("go")
+            break
+    return sender.finish()
+
+
 def _try(end: str, faults: str, folder: Path, **flags: Flag) -> Trial:
     """One trial by bytes over loopback, with ``faults`` at one end. Every wait in it is bounded."""
     struck = folder / "struck"
     struck.unlink(missing_ok=True)
-    common: dict[str, Flag] = {
-        "token": TOKEN,
-        "streams": STREAMS,
-        "workers": 2,
-        "bytes": BYTES,
-        "interval_ns": 20 * MS,
-        "drain_timeout_ns": 1000 * MS,
-        "memory_limit_bytes": 1 << 62,  # what the sanitizer maps is far beyond the default
-        "write_bytes": 16384,
-        "read_bytes": 16384,
-        **flags,
-    }
+    common = {**COMMON, **flags}
     of = {each: faults if each == end else "" for each in ENDS}
+    sent = None
     with contextlib.ExitStack() as stack:
         receiver = stack.enter_context(
-            _starting("receive", of["receive"], struck, port=0, bind="127.0.0.1", accept_timeout_ns=1000 * MS, **common)
+            _starting("receive", of["receive"], struck, port=0, bind="127.0.0.1", **common)
         )
         port = _listening_port(receiver)
-        sent = None
         if port is not None:
-            sender = stack.enter_context(
-                _starting(
-                    "send", of["send"], struck, address="127.0.0.1", port=port, connect_timeout_ns=1000 * MS, **common
-                )
-            )
-            sent = sender.finish()
+            to: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "connect_timeout_ns": 1000 * MS}
+            sent = _carry(stack.enter_context(_starting("send", of["send"], struck, **to, **common)))
+            if not sent.of("start"):
+                receiver.hang_up()  # the trial will not come; otherwise it must find its end by itself
         received = receiver.finish()
     lines = struck.read_text().splitlines() if struck.exists() else []
     return Trial(received=received, sent=sent, struck=tuple(lines))

@@ -76,7 +76,7 @@ def test_ip_transports_carry(transport: str, streams: int) -> None:
     require(transport == "tcp" or _refusal_of_socket(socket.AF_INET, IPPROTO_MPTCP) is None, "MPTCP")
     accepted, connected = _carry(transport, "127.0.0.1", "127.0.0.1", streams=streams)
     _assert_carried(accepted, connected, transport, streams)
-    assert None not in connected.last["tcp_info"]["rtt_us"]
+    assert any(connected.last["tcp_info"]["rtt_us"])
     assert connected.of("ready")[0]["sockets"][0]["mss_bytes"] > 500
 
 

@@ -1,0 +1,194 @@
+"""A rate asked for: who keeps to it, what each stream gets of it, and that no more is carried."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.native.engine import (
+    MS,
+    TOKEN,
+    Ending,
+    Flag,
+    Record,
+    assert_account_holds,
+    assert_refused,
+    carry,
+    run,
+)
+from tests.native.test_directions import assert_complete
+
+pytestmark = pytest.mark.engine
+
+RATE = 200_000_000  # bit/s: 25 kB in a millisecond
+NS_PER_S = 1_000_000_000
+MSS_BYTES = 1400  # asked for, since loopback's own would let the first burst be large
+BURST_BYTES = 10 * MSS_BYTES  # the kernel does not pace a connection's first segments
+WAITING_BYTES = 65536  # may be in a paced socket when the window ends
+STEP_NS = MS  # how far user-space pacing may run ahead
+
+
+def _assert_within_rate(sent: Ending, received: Ending, rate: int, *, slack_bytes: int) -> None:
+    """From the first byte to the last no more was carried than the rate allows in that time."""
+    for end in (sent, received):
+        assert_complete(end)
+        elapsed_ns = end.last["phases"]["drain"]["end_ns"]
+        assert 0 < sum(end.last["total_bytes"]) <= rate * elapsed_ns / (8 * NS_PER_S) + slack_bytes
+    steady = received.last["phases"]["steady"]
+    length_ns = steady["end_ns"] - steady["start_ns"]
+    assert 0 < sum(steady["bytes"]) <= rate * length_ns / (8 * NS_PER_S) + slack_bytes
+    assert sent.last["total_bytes"] == received.last["total_bytes"]
+
+
+def _pacing(end: Ending) -> Record:
+    told: Record = end.of("ready")[0]["pacing"]
+    return told
+
+
+@pytest.mark.parametrize("pacing", ["kernel", "user"])
+@pytest.mark.parametrize("transfer", ["copy", "zero-copy"])
+@pytest.mark.parametrize("streams", [1, 4])
+def test_all_streams_together_keep_to_the_rate(streams: int, transfer: str, pacing: str) -> None:
+    received, sent = carry(
+        streams=streams,
+        warmup_ns=0,
+        transfer=transfer,
+        mss_bytes=MSS_BYTES,
+        receiver_flags={"duration_ns": 300 * MS},
+        sender_flags={"rate_bits_per_s": RATE, "pacing": pacing, "duration_ns": 400 * MS},
+    )
+    write_bytes = sent.of("ready")[0]["write_bytes"]
+    assert write_bytes == RATE // streams // 8 // 1000  # what the rate allows in a millisecond
+    ahead = {
+        "kernel": streams * (BURST_BYTES + WAITING_BYTES),
+        "user": streams * write_bytes + RATE * STEP_NS // (8 * NS_PER_S),
+    }
+    _assert_within_rate(sent, received, RATE, slack_bytes=ahead[pacing])
+    assert _pacing(sent) == {
+        "asked_bits_per_s": RATE,
+        "stream_bits_per_s": RATE // streams,
+        "by": pacing,
+    }
+    # Who keeps to it: the kernel was told, or was not.
+    granted = RATE // streams // 8 if pacing == "kernel" else None
+    told = [socket["max_pacing_bytes_per_s"] for socket in sent.of("ready")[0]["sockets"]]
+    assert told == [granted] * streams
+    assert _pacing(received) == {"asked_bits_per_s": None, "stream_bits_per_s": None, "by": None}
+
+
+@pytest.mark.parametrize("pacing", ["kernel", "user"])
+def test_reverse_the_receiver_keeps_to_its_own_rate(pacing: str) -> None:
+    accepted, connected = carry(
+        streams=2,
+        warmup_ns=0,
+        mss_bytes=MSS_BYTES,
+        receiver_flags={"rate_bits_per_s": RATE, "pacing": pacing, "duration_ns": 300 * MS},
+        sender_flags={"direction": "reverse", "duration_ns": 200 * MS},
+    )
+    slack = 2 * (BURST_BYTES + WAITING_BYTES)
+    _assert_within_rate(accepted, connected, RATE, slack_bytes=slack)
+    assert (_pacing(accepted)["by"], _pacing(connected)["by"]) == (pacing, None)
+
+
+def test_both_at_once_each_end_keeps_to_its_own_rate() -> None:
+    accepted, connected = carry(
+        streams=2,
+        warmup_ns=0,
+        pacing="user",
+        receiver_flags={"rate_bits_per_s": RATE // 4, "duration_ns": 300 * MS},
+        sender_flags={"rate_bits_per_s": RATE, "direction": "both", "duration_ns": 300 * MS},
+    )
+    for end, rate in ((connected, RATE), (accepted, RATE // 4)):
+        elapsed_ns = end.last["phases"]["drain"]["end_ns"]
+        sent_bytes = sum(end.last["total_sent_bytes"])
+        slack_bytes = 2 * end.of("ready")[0]["write_bytes"] + rate * STEP_NS // (8 * NS_PER_S)
+        assert 0 < sent_bytes <= rate * elapsed_ns / (8 * NS_PER_S) + slack_bytes
+
+
+@pytest.mark.parametrize(
+    ("asked", "streams", "each"),
+    [
+        ({"stream_rate_bits_per_s": 8_000_000}, 3, 8_000_000),
+        ({"rate_bits_per_s": 30_000_000, "stream_rate_bits_per_s": 8_000_000}, 3, 8_000_000),
+        ({"rate_bits_per_s": 9_000_000, "stream_rate_bits_per_s": 8_000_000}, 3, 3_000_000),
+        ({"rate_bits_per_s": 10_000_000}, 3, 3_333_333),
+        ({"rate_bits_per_s": 1}, 3, 1),
+    ],
+)
+@pytest.mark.parametrize("pacing", ["kernel", "user"])
+def test_what_each_stream_gets(asked: dict[str, Flag], streams: int, each: int, pacing: str) -> None:
+    received, sent = carry(
+        streams=streams,
+        warmup_ns=0,
+        mss_bytes=MSS_BYTES,
+        receiver_flags={"duration_ns": 100 * MS},
+        sender_flags={**asked, "pacing": pacing, "duration_ns": 150 * MS},
+    )
+    assert _pacing(sent) == {
+        "asked_bits_per_s": asked.get("rate_bits_per_s"),
+        "stream_bits_per_s": each,
+        "by": pacing,
+    }
+    elapsed_ns = sent.last["phases"]["drain"]["end_ns"]
+    write_bytes = sent.of("ready")[0]["write_bytes"]
+    slack_bytes = BURST_BYTES + WAITING_BYTES if pacing == "kernel" else 2 * write_bytes
+    for total in received.last["total_bytes"]:
+        assert 0 < total <= each * (elapsed_ns + STEP_NS) / (8 * NS_PER_S) + slack_bytes
+    granted = max(each // 8, 1) if pacing == "kernel" else None
+    assert {told["max_pacing_bytes_per_s"] for told in sent.of("ready")[0]["sockets"]} == {granted}
+
+
+@pytest.mark.parametrize("pacing", ["kernel", "user"])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
+def test_paced_bytes_are_exact(direction: str, pacing: str) -> None:
+    total = 1_000_001
+    paced: dict[str, Flag] = {
+        "bytes": total,
+        "warmup_ns": 0,
+        "rate_bits_per_s": RATE,
+        "pacing": pacing,
+        "mss_bytes": MSS_BYTES,
+    }
+    accepted, connected = carry(
+        streams=2, receiver_flags=paced, sender_flags={**paced, "direction": direction}
+    )
+    for end in (accepted, connected):
+        assert_complete(end)
+        assert_account_holds(end, 2)
+        assert end.last["total_bytes"] == [500_001, 500_000]
+        # So many bytes take their time.
+        least_ns = (total - 2 * (BURST_BYTES + WAITING_BYTES)) * 8 * NS_PER_S / RATE
+        assert end.last["phases"]["drain"]["end_ns"] >= least_ns
+
+
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_auto_paces_by_who_can(transport: str) -> None:
+    """The kernel paces TCP; a Unix socket would take the option and do nothing."""
+    name = f"@pathlab-{os.getpid()}-pacing"
+    unix = transport == "unix"
+    received, sent = carry(
+        streams=1,
+        transport=transport,
+        warmup_ns=0,
+        receiver_flags={"duration_ns": 150 * MS, **({"bind": name} if unix else {})},
+        sender_flags={
+            "duration_ns": 200 * MS,
+            "rate_bits_per_s": RATE,
+            **({"address": name, "port": 1} if unix else {"mss_bytes": MSS_BYTES}),
+        },
+    )
+    assert _pacing(sent)["by"] == ("user" if unix else "kernel")
+    _assert_within_rate(sent, received, RATE, slack_bytes=BURST_BYTES + WAITING_BYTES)
+
+
+def test_no_rate_no_pacing() -> None:
+    _, sent = carry(streams=1, pacing="user")
+    assert _pacing(sent) == {"asked_bits_per_s": None, "stream_bits_per_s": None, "by": None}
+    assert sent.of("ready")[0]["sockets"][0]["max_pacing_bytes_per_s"] is None
+
+
+def test_unknown_pacing() -> None:
+    ending = run("send", address="127.0.0.1", token=TOKEN, pacing="fair")
+    assert_refused(ending, 2, "options")
+    assert "--pacing: 'fair' is none of auto, kernel, user" in ending.stderr
