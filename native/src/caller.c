@@ -10,6 +10,7 @@
 
 #include "address.h"
 #include "limits.h"
+#include "message.h"
 #include "program.h"
 #include "sockopts.h"
 #include "wire.h"
@@ -157,9 +158,9 @@ static bool say_hello(struct pl_caller *caller, uint32_t index, struct pl_error 
     memcpy(hello.token, caller->flow->token, sizeof hello.token);
     uint8_t bytes[PL_HELLO_BYTES];
     pl_hello_encode(&hello, bytes);
-    /* The buffer of a new connection is empty: a short write means a broken peer, not a slow one. */
-    if (send(fd, bytes, sizeof bytes, MSG_NOSIGNAL) != (ssize_t)sizeof bytes)
-        return refuse(caller, errno, error);
+    cause = pl_message_send(fd, bytes, sizeof bytes, true);
+    if (cause != 0)
+        return refuse(caller, cause, error);
     caller->calls[index].connected = true;
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = index};
     (void)epoll_ctl(caller->epoll_fd, EPOLL_CTL_MOD, fd, &event);

@@ -2,7 +2,7 @@
 
 #include "clock.h"
 
-#define HOUR_NS (3600 * PL_NS_PER_S)
+#define HOUR_NS (INT64_C(3600) * PL_NS_PER_S)
 #define MAX_CHUNK_BYTES (16 << 20)
 #define MAX_RATE INT64_C(100000000000000)
 
@@ -145,7 +145,7 @@ static void add_limits(struct table *table, struct pl_flow *flow)
                 "time that the end of the streams may take after the steady window"),
         INTEGER("volume-limit-bytes", volume_limit_bytes, 0, INT64_MAX,
                 "end at this many bytes, exceeded by at most one read or write per worker; 0: no limit"),
-        INTEGER("time-limit-ns", time_limit_ns, 0, 7 * 24 * HOUR_NS,
+        INTEGER("time-limit-ns", time_limit_ns, 0, 7 * (24 * HOUR_NS),
                 "end after this time, whatever happens; 0: no limit"),
         INTEGER("memory-limit-bytes", memory_limit_bytes, 16 << 20, INT64_MAX,
                 "memory that this process may use for data"),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "events.h"
+#include "message.h"
 #include "program.h"
 #include "wire.h"
 
@@ -144,8 +145,7 @@ static bool send_answer(int fd, enum pl_answer_status status, uint32_t stream)
     uint8_t bytes[PL_ANSWER_BYTES];
     pl_answer_encode(
         &(struct pl_answer){.version = PL_PROTOCOL, .status = (uint16_t)status, .stream = stream}, bytes);
-    /* The buffer of a new connection is empty: a short write means a broken peer, not a slow one. */
-    return send(fd, bytes, sizeof bytes, MSG_NOSIGNAL) == (ssize_t)sizeof bytes;
+    return pl_message_send(fd, bytes, sizeof bytes, true) == 0;
 }
 
 static void refuse_version(struct pl_door *door, uint32_t index)

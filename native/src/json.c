@@ -192,8 +192,10 @@ void pl_json_end_base64(struct pl_json *j)
 {
     if (j->carried > 0) {
         uint32_t bits = j->carry << (j->carried == 1 ? 16 : 8);
-        const char group[4] = {base64_digits[bits >> 18 & 63], base64_digits[bits >> 12 & 63],
-                               j->carried == 2 ? base64_digits[bits >> 6 & 63] : '=', '='};
+        char last = '=';
+        if (j->carried == 2)
+            last = base64_digits[bits >> 6 & 63];
+        const char group[4] = {base64_digits[bits >> 18 & 63], base64_digits[bits >> 12 & 63], last, '='};
         append(j, group, sizeof group);
     }
     append(j, "\"", 1);
@@ -218,10 +220,21 @@ static bool write_all(const char *bytes, size_t count)
     return true;
 }
 
+/* One line, however many records follow that cannot be written either. */
+static void say_unwritten(int cause)
+{
+    static bool said;
+    if (!said)
+        (void)fprintf(stderr, "pathlab-engine: a record cannot be written to stdout: %s\n", strerror(cause));
+    said = true;
+}
+
 bool pl_json_flush_line(struct pl_json *j)
 {
     append(j, "\n", 1);
     bool written = !j->failed && write_all(j->data, j->length);
+    if (!written)
+        say_unwritten(j->failed ? ENOMEM : errno);
     j->length = 0;
     return written;
 }

@@ -38,7 +38,7 @@ void pl_json_base64(struct pl_json *j, const uint8_t *bytes, size_t count);
 void pl_json_end_base64(struct pl_json *j);
 
 /* Writes the whole line and a newline to stdout and empties the writer, keeping its buffer for the next
- * line. False when the output is gone or memory ran out. */
+ * line. False when the output is gone or memory ran out; the first time one line on stderr says so. */
 bool pl_json_flush_line(struct pl_json *j);
 
 /* Frees the buffer. */

@@ -80,7 +80,7 @@ static bool prepare_worker(struct pl_pool *pool, uint32_t index, struct pl_strea
                            struct pl_error *error)
 {
     struct pl_worker *worker = &pool->workers[index];
-    worker->streams = calloc(pool->shared.streams / pool->count + 1, sizeof *worker->streams);
+    worker->streams = calloc(pool->shared.streams / pool->count + 1, sizeof(struct pl_stream *));
     if (worker->streams == NULL) {
         pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for worker %u", index);
         return false;

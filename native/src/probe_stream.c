@@ -9,12 +9,11 @@
 #include <sys/socket.h>
 
 #include "echo_wire.h"
+#include "message.h"
 
 /* More than this waits unacknowledged: the next probe would wait behind it, and not be a probe of the path.
  */
 #define QUEUE_BYTES (256 << 10)
-/* Milliseconds for the second half of a message. */
-#define WAITS 1000
 
 static bool refuse(const struct pl_probe_settings *settings, int cause, struct pl_error *error)
 {
@@ -54,10 +53,8 @@ bool pl_probe_stream_connect(int fd, const struct pl_probe_settings *settings, s
     }
     uint8_t greeting[PL_ECHO_GREETING_BYTES];
     pl_echo_greeting_encode(settings->token, (uint32_t)settings->payload_bytes, greeting);
-    /* The buffer of a new connection is empty: a short write means a broken peer, not a slow one. */
-    if (send(fd, greeting, sizeof greeting, MSG_NOSIGNAL) != (ssize_t)sizeof greeting)
-        return refuse(settings, errno, error);
-    return true;
+    int cause = pl_message_send(fd, greeting, sizeof greeting, true);
+    return cause == 0 || refuse(settings, cause, error);
 }
 
 int pl_probe_stream_send(int fd, const uint8_t *message, size_t bytes)
@@ -65,20 +62,5 @@ int pl_probe_stream_send(int fd, const uint8_t *message, size_t bytes)
     int queued = 0;
     if (ioctl(fd, SIOCOUTQ, &queued) == 0 && queued > QUEUE_BYTES)
         return EAGAIN;
-    int waits = 0;
-    for (size_t sent = 0; sent < bytes;) {
-        ssize_t count = send(fd, message + sent, bytes - sent, MSG_NOSIGNAL);
-        if (count > 0)
-            sent += (size_t)count;
-        else if (errno == EAGAIN && sent == 0)
-            return EAGAIN;
-        else if (errno == EAGAIN && waits++ < WAITS) {
-            /* Half a message must be finished, or no later one could be told apart. */
-            struct pollfd socket_ready = {.fd = fd, .events = POLLOUT};
-            (void)poll(&socket_ready, 1, 1);
-        } else if (errno != EINTR) {
-            return errno;
-        }
-    }
-    return 0;
+    return pl_message_send(fd, message, bytes, false);
 }

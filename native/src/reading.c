@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "message.h"
 #include "wire.h"
 
 static void note_first_byte(struct pl_worker *worker)
@@ -36,7 +37,7 @@ static bool take_end(struct pl_worker *worker, struct pl_stream *stream)
          * open for a last TCP_INFO. */
         uint8_t count[PL_CONFIRMATION_BYTES];
         pl_put_u64(count, atomic_load_explicit(&stream->received_bytes, memory_order_relaxed));
-        (void)!send(stream->fd, count, sizeof count, MSG_NOSIGNAL);
+        (void)pl_message_send(stream->fd, count, sizeof count, true);
         (void)shutdown(stream->fd, SHUT_WR);
         pl_worker_close(worker, stream, 0);
         return false;

@@ -2,13 +2,12 @@
 
 #include <errno.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_"
-
-extern char **environ;
 
 /* The first address that `getent ahosts NAME` prints; empty when there is none. */
 static void ask_getent(const char *name, char *line, size_t size)
@@ -16,9 +15,10 @@ static void ask_getent(const char *name, char *line, size_t size)
     int ends[2];
     pid_t child;
     posix_spawn_file_actions_t actions;
-    char *const arguments[] = {"getent", "ahosts", (char *)(uintptr_t)name, NULL};
+    char given[256];
+    char *const arguments[] = {"getent", "ahosts", given, NULL};
     line[0] = 0;
-    if (pipe(ends) != 0)
+    if (snprintf(given, sizeof given, "%s", name) >= (int)sizeof given || pipe(ends) != 0)
         return;
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);

@@ -22,7 +22,7 @@ static const char *const names[PL_TRANSPORTS] = {"tcp", "mptcp", "unix", "sctp",
 
 const char *pl_transport_name(enum pl_transport transport)
 {
-    return names[transport];
+    return transport < PL_TRANSPORTS ? names[transport] : "?";
 }
 
 bool pl_transport_parse(const char *text, enum pl_transport *transport, struct pl_error *error)
@@ -115,10 +115,10 @@ int pl_transport_socket(enum pl_transport transport, int family, struct pl_error
     if (lacking && transport != PL_TCP)
         pl_error_set(error, PL_SETUP, "socket", cause,
                      "this kernel has no %s (or its module is not loaded): choose another --transport",
-                     names[transport]);
+                     pl_transport_name(transport));
     else
         pl_error_set(error, full ? PL_RESOURCES : PL_SETUP, "socket", cause, "cannot open a %s socket",
-                     names[transport]);
+                     pl_transport_name(transport));
     return -1;
 }
 

@@ -96,7 +96,7 @@ static int read_hex_digit(char c)
 
 bool pl_token_parse(const char *text, uint8_t token[PL_TOKEN_BYTES])
 {
-    if (text == NULL || strlen(text) != 2 * PL_TOKEN_BYTES)
+    if (text == NULL || strlen(text) != 2UL * PL_TOKEN_BYTES)
         return false;
     for (size_t i = 0; i < PL_TOKEN_BYTES; i++) {
         int high = read_hex_digit(text[2 * i]);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "message.h"
 #include "reading.h"
 #include "writing.h"
 
@@ -80,9 +81,9 @@ static bool is_open(const struct pl_stream *stream)
     return atomic_load_explicit(&stream->state, memory_order_relaxed) == PL_STREAM_OPEN;
 }
 
-static struct epoll_event interest_of(const struct pl_stream *stream)
+static struct epoll_event interest_of(struct pl_stream *stream)
 {
-    struct epoll_event event = {.data.ptr = (void *)(uintptr_t)stream};
+    struct epoll_event event = {.data.ptr = stream};
     if (!stream->ended)
         event.events |= EPOLLIN;
     if (stream->writing && !stream->paused && is_open(stream))
@@ -90,7 +91,7 @@ static struct epoll_event interest_of(const struct pl_stream *stream)
     return event;
 }
 
-void pl_worker_watch(struct pl_worker *worker, const struct pl_stream *stream)
+void pl_worker_watch(struct pl_worker *worker, struct pl_stream *stream)
 {
     struct epoll_event event = interest_of(stream);
     (void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_MOD, stream->fd, &event);
@@ -136,9 +137,10 @@ static void set_to_work(struct pl_worker *worker, struct pl_stream *stream)
 {
     if (worker->shared->accepting || worker->shared->transmits)
         return;
-    /* The buffer of a connection that carried a hello alone has room for a byte. */
-    if (send(stream->fd, "g", 1, MSG_NOSIGNAL) != 1)
-        pl_worker_close(worker, stream, errno != 0 ? errno : EPIPE);
+    static const uint8_t go = 'g';
+    int cause = pl_message_send(stream->fd, &go, sizeof go, true);
+    if (cause != 0)
+        pl_worker_close(worker, stream, cause);
     worker->calls++;
 }
 

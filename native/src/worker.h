@@ -15,8 +15,8 @@
 
 enum pl_pool_mode { PL_MODE_WAIT, PL_MODE_RUN, PL_MODE_SHUT, PL_MODE_QUIT };
 
-/* Reads or writes on one stream before the others have their turn: a few, and with many streams a single one, so
- * that each has its turn several times in the shortest interval. */
+/* Reads or writes on one stream before the others have their turn: a few, and with many streams a single one,
+ * so that each has its turn several times in the shortest interval. */
 #define PL_TURN_MAX 16
 #define PL_TURNS_OF_ALL 128
 
@@ -50,7 +50,7 @@ struct pl_worker {
     struct pl_shared *shared;
     struct pl_stream **streams; /* owned array of borrowed streams */
     uint32_t count;
-    int turn; /* reads or writes on one stream before the others have theirs */
+    int turn;        /* reads or writes on one stream before the others have theirs */
     uint32_t paused; /* streams that wait for their time */
     int epoll_fd;
     int wake_fd;
@@ -85,7 +85,7 @@ void pl_worker_pause(struct pl_worker *worker, struct pl_stream *stream, pl_ns u
 /* Counts towards the limit of bytes; false when it is met. */
 bool pl_worker_count(struct pl_worker *worker, size_t bytes);
 /* Has epoll tell what the stream now waits for. */
-void pl_worker_watch(struct pl_worker *worker, const struct pl_stream *stream);
+void pl_worker_watch(struct pl_worker *worker, struct pl_stream *stream);
 /* Shuts this end's side of the stream, and closes it when the peer's is over. */
 void pl_worker_shut(struct pl_worker *worker, struct pl_stream *stream);
 

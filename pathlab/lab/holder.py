@@ -129,7 +129,7 @@ class Holder:
                 stdin=descriptors[0],
                 stdout=descriptors[1],
                 stderr=descriptors[2],
-                start_new_session=True,
+                process_group=0,  # no new session: the kernel would schedule it as a group of its own
             )
         self._children[child.pid] = child
         return {"pid": child.pid}
