@@ -71,6 +71,7 @@ format: dev
 bench: dev
 	@$(BIN)/python benchmarks/engine.py $(BENCH_ARGS)
 	@$(BIN)/python benchmarks/probes.py
+	@$(BIN)/python benchmarks/floods.py
 
 clean:
 	rm -rf build dist *.egg-info native/build pathlab/_native

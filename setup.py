@@ -101,6 +101,7 @@ setup(
         "scapy>=2.6",
         "scipy>=1.14",
         "SQLAlchemy>=2.0.30",
+        "statsmodels>=0.14.6",
     ],
     extras_require={
         "dev": [

@@ -22,6 +22,18 @@ class Undecided(StrEnum):
     TOO_CORRELATED = "too-correlated"
     ALL_ZERO = "all-zero"
     ZERO_LENGTH = "zero-length"
+    NOT_POSITIVE = "not-positive"
+    NOT_MEASURED = "not-measured"
+    NOT_SETTLED = "not-settled"
+    INCONCLUSIVE = "inconclusive"
+    NO_EVIDENCE = "no-evidence"
+    CONFLICTING_EVIDENCE = "conflicting-evidence"
+    TOO_FEW_LEVELS = "too-few-levels"
+    NOT_IDENTIFIED = "not-identified"
+    BEYOND_RANGE = "beyond-range"
+    NO_CAPACITY = "no-capacity"
+    RIVALS = "rivals-not-told-apart"
+    NO_BREAK = "no-break"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,12 +138,22 @@ def measure_rtt_ms(host: Namespace, *, count: int = 25) -> float:
 
 
 def carry_traffic(
-    wires: Wires, kind: str, sender: Mapping[str, object], receiver: Mapping[str, object]
+    wires: Wires,
+    kind: str,
+    sender: Mapping[str, object],
+    receiver: Mapping[str, object],
+    *,
+    address: str = ADDRESS_B,
 ) -> tuple[Record, Record]:
-    """Send ``kind`` (tcp, udp) from a to b; what the sender and the receiver say."""
+    """Send ``kind`` (tcp, udp, segmented-udp) from a to b; what the sender and the receiver say."""
     program = [sys.executable, "-I", str(Path(__file__).with_name("traffic.py"))]
+    takes = {"address": address, **receiver}
     with subprocess.Popen(
-        wires.b.command(*program, f"receive-{kind}", *(f"{key}={value}" for key, value in receiver.items())),
+        wires.b.command(
+            *program,
+            f"receive-{kind.removeprefix('segmented-')}",
+            *(f"{key}={value}" for key, value in takes.items()),
+        ),
         stdout=subprocess.PIPE,
         text=True,
     ) as listener:
@@ -151,7 +161,7 @@ def carry_traffic(
         try:
             word, port = listener.stdout.readline().split()
             assert word == "ready"
-            values = {"address": ADDRESS_B, "port": port, **sender}
+            values = {"address": address, "port": port, **sender}
             done = subprocess.run(
                 wires.a.command(
                     *program, f"send-{kind}", *(f"{key}={value}" for key, value in values.items())
@@ -165,3 +175,24 @@ def carry_traffic(
         finally:
             listener.kill()
     return json.loads(done.stdout), json.loads(heard)
+
+
+def check_balance(counters: Record) -> None:
+    """Every packet that came in is accounted for, and the model alone decided about it."""
+    for direction in (counters["forward"], counters["reverse"]):
+        came = direction["arrived_packets"] + direction["duplicated_packets"]
+        went = sum(
+            direction[name]
+            for name in (
+                "queue_dropped_packets",
+                "aqm_dropped_packets",
+                "lost_packets",
+                "overflow_dropped_packets",
+                "delivered_packets",
+                "write_errors",
+                "waiting_packets",
+            )
+        )
+        assert came == went, direction
+        assert direction["unsplit_packets"] == direction["unreadable_packets"] == 0, direction
+        assert direction["write_errors"] == direction["socket_dropped"] == 0, direction

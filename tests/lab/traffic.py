@@ -6,6 +6,7 @@ at the end.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import random
@@ -16,6 +17,13 @@ import time
 READ_BYTES = 1 << 17
 QUIET_S = 0.7
 DEADLINE_S = 20.0
+# The socket module does not know this option of UDP (linux/udp.h).
+UDP_SEGMENT = 103
+SHORT_BYTES = 77
+
+
+def _family(address: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
 def send_tcp(address: str, port: int, size_bytes: int, seconds: float) -> dict[str, object]:
@@ -35,11 +43,11 @@ def send_tcp(address: str, port: int, size_bytes: int, seconds: float) -> dict[s
     return {"bytes": sent_bytes, "sha256": digest.hexdigest()}
 
 
-def receive_tcp(warmup_s: float, steady_s: float) -> dict[str, object]:
-    """Take one connection to its end; the bytes of the steady time apart."""
+def receive_tcp(address: str, warmup_s: float, steady_s: float) -> dict[str, object]:
+    """Take one connection to its end; the bytes of the steady time apart. ``address`` tells the family."""
     digest = hashlib.sha256()
     total_bytes = steady_bytes = 0
-    with socket.create_server(("", 0)) as server:
+    with socket.create_server((address, 0), family=_family(address)) as server:
         server.settimeout(DEADLINE_S)
         print("ready", server.getsockname()[1], flush=True)  # noqa: T201 -- the protocol of this program
         stream, _ = server.accept()
@@ -59,32 +67,90 @@ def receive_tcp(warmup_s: float, steady_s: float) -> dict[str, object]:
     return {"bytes": total_bytes, "sha256": digest.hexdigest(), "steady_bits_per_s": steady}
 
 
-def send_udp(address: str, port: int, count: int, payload_bytes: int, burst: int) -> dict[str, object]:
+def make_datagram(number: int, size_bytes: int) -> bytes:
+    """The datagram of this number: the number and bytes that follow from it."""
+    return number.to_bytes(4, "big") + random.Random(number).randbytes(size_bytes - 4)
+
+
+def open_udp(address: str) -> socket.socket:
+    plug = socket.socket(_family(address), socket.SOCK_DGRAM)
+    for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        plug.setsockopt(socket.SOL_SOCKET, buffer, 4 << 20)
+    return plug
+
+
+def mark_capable(plug: socket.socket, codepoint: int) -> None:
+    """Send with this ECN field (RFC 3168)."""
+    if plug.family == socket.AF_INET6:
+        plug.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, codepoint)
+    else:
+        plug.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, codepoint)
+
+
+def send_udp(
+    target: tuple[str, int], count: int, payload_bytes: int, burst: int, codepoint: int
+) -> dict[str, object]:
     """Send numbered datagrams, ``burst`` of them per millisecond."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plug:
-        plug.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+    with open_udp(target[0]) as plug:
+        mark_capable(plug, codepoint)
         begin = time.monotonic()
         for number in range(count):
-            plug.sendto(number.to_bytes(4, "big").ljust(payload_bytes, b"."), (address, port))
+            plug.sendto(make_datagram(number, payload_bytes), target)
             if number % burst == burst - 1:
                 time.sleep(max(0.0, begin + (number + 1) / burst * 1e-3 - time.monotonic()))
     return {"sent": count}
 
 
-def receive_udp(quiet_s: float) -> dict[str, object]:
-    """The numbers that came, in their order, until nothing has come for a while."""
-    numbers: list[int] = []
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plug:
-        plug.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-        plug.bind(("", 0))
+def send_segmented_udp(
+    target: tuple[str, int], count: int, payload_bytes: int, burst: int, codepoint: int
+) -> dict[str, object]:
+    """Likewise, but each burst is one call that the kernel cuts into datagrams; its last one is short."""
+    with open_udp(target[0]) as plug:
+        mark_capable(plug, codepoint)
+        plug.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, payload_bytes)
+        begin = time.monotonic()
+        for first in range(0, count, burst):
+            numbers = range(first, min(first + burst, count))
+            whole = b"".join(make_datagram(number, payload_bytes) for number in numbers[:-1])
+            plug.sendto(whole + make_datagram(numbers[-1], SHORT_BYTES), target)
+            time.sleep(max(0.0, begin + (numbers[-1] + 1) / burst * 1e-3 - time.monotonic()))
+    return {"sent": count}
+
+
+def _codepoint(ancillary: list[tuple[int, int, bytes]]) -> int:
+    kinds = ((socket.IPPROTO_IP, socket.IP_TOS), (socket.IPPROTO_IPV6, socket.IPV6_TCLASS))
+    return next(
+        int.from_bytes(octet, sys.byteorder) & 3 for level, kind, octet in ancillary if (level, kind) in kinds
+    )
+
+
+def receive_udp(address: str, quiet_s: float) -> dict[str, object]:
+    """The numbers that came, in their order, until nothing has come for a while.
+
+    ``damaged`` counts datagrams whose bytes do not belong to their number, ``codepoints`` their ECN fields.
+    """
+    came: list[tuple[bytes, list[tuple[int, int, bytes]]]] = []
+    with open_udp(address) as plug:
+        if plug.family == socket.AF_INET6:
+            plug.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, 1)
+        else:
+            plug.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        plug.bind((address, 0))
         plug.settimeout(DEADLINE_S)
         print("ready", plug.getsockname()[1], flush=True)  # noqa: T201 -- the protocol of this program
-        try:
+        with contextlib.suppress(TimeoutError):
             while True:
-                numbers.append(int.from_bytes(plug.recv(READ_BYTES)[:4], "big"))
+                datagram, ancillary, _, _ = plug.recvmsg(READ_BYTES, 256)
+                came.append((datagram, ancillary))
                 plug.settimeout(quiet_s)
-        except TimeoutError:
-            return {"numbers": numbers}
+    # Looked at afterwards, so that the socket's buffer does not fill meanwhile.
+    numbers = [int.from_bytes(datagram[:4], "big") for datagram, _ in came]
+    damaged = sum(
+        datagram != make_datagram(number, len(datagram))
+        for number, (datagram, _) in zip(numbers, came, strict=True)
+    )
+    fields = [_codepoint(ancillary) for _, ancillary in came]
+    return {"numbers": numbers, "damaged": damaged, "codepoints": [fields.count(value) for value in range(4)]}
 
 
 def main(arguments: list[str]) -> None:
@@ -94,13 +160,13 @@ def main(arguments: list[str]) -> None:
     if role == "send-tcp":
         outcome = send_tcp(peer, port, int(values.get("size_bytes", 0)), float(values.get("seconds", 0)))
     elif role == "receive-tcp":
-        outcome = receive_tcp(float(values.get("warmup_s", 0)), float(values.get("steady_s", 0)))
-    elif role == "send-udp":
-        outcome = send_udp(
-            peer, port, int(values["count"]), int(values["payload_bytes"]), int(values["burst"])
-        )
+        outcome = receive_tcp(peer, float(values.get("warmup_s", 0)), float(values.get("steady_s", 0)))
+    elif role in ("send-udp", "send-segmented-udp"):
+        send = send_udp if role == "send-udp" else send_segmented_udp
+        count, payload_bytes, burst = (int(values[key]) for key in ("count", "payload_bytes", "burst"))
+        outcome = send((peer, port), count, payload_bytes, burst, int(values.get("codepoint", 0)))
     elif role == "receive-udp":
-        outcome = receive_udp(float(values.get("quiet_s", QUIET_S)))
+        outcome = receive_udp(peer, float(values.get("quiet_s", QUIET_S)))
     else:
         raise SystemExit(f"unknown role {role}")
     print(json.dumps(outcome), flush=True)  # noqa: T201 -- the protocol of this program

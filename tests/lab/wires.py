@@ -18,6 +18,8 @@ from tests.require import require
 
 ADDRESS_A = "10.91.0.1"
 ADDRESS_B = "10.91.0.2"
+ADDRESS6_A = "fd00:91::1"
+ADDRESS6_B = "fd00:91::2"
 _MAC_A = "02:00:00:00:91:01"
 _MAC_B = "02:00:00:00:91:02"
 # No solicitations in the packet counts; no memory of earlier connections.
@@ -124,3 +126,14 @@ def address_tunnels(wires: Wires) -> None:
     for host, address, peer in ((wires.a, ADDRESS_A, ADDRESS_B), (wires.b, ADDRESS_B, ADDRESS_A)):
         host.run("ip", "address", "add", address, "peer", peer, "dev", "wan0")
         host.run("ip", "link", "set", "dev", "wan0", "txqueuelen", "10000", "up")
+
+
+def address_ipv6(wires: Wires) -> None:
+    """IPv6 addresses for the ``wan0`` of both hosts, which are up: static, silent, without solicitations."""
+    ends = ((wires.a, ADDRESS6_A, ADDRESS6_B, _MAC_B), (wires.b, ADDRESS6_B, ADDRESS6_A, _MAC_A))
+    for host, address, peer, peer_mac in ends:
+        host.run("ip", "link", "set", "dev", "wan0", "addrgenmode", "none")
+        host.run("sh", "-c", "echo 0 > /proc/sys/net/ipv6/conf/wan0/disable_ipv6")
+        host.run("ip", "-6", "address", "add", f"{address}/64", "dev", "wan0", "nodad")
+        if "POINTOPOINT" not in host.run("ip", "-o", "link", "show", "dev", "wan0"):
+            host.run("ip", "neighbour", "add", peer, "lladdr", peer_mac, "dev", "wan0", "nud", "permanent")
