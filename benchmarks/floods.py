@@ -1,0 +1,331 @@
+"""What strangers at the port cost a running trial: half-open ones, a slow loris, and a flood of connects.
+
+``python benchmarks/floods.py --help`` says how; README.md beside it says what the columns mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import math
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from engine import DECIDING_RUNS, say
+from machine import (
+    CoreTime,
+    counts_softirq_apart,
+    find_ksoftirqd,
+    read_core_time,
+    unexplained_s,
+)
+from places import PLACES, Place, Program, open_place, wait_until
+from strangers import KINDS
+from tools import PORT, Candidate, Load, Tool, TransferError, find_tools
+
+from pathlab.errors import HostError
+
+TARGET_RATIO = 0.99
+UNEXPLAINED_RATIO = 0.03  # of the cores' time may be somebody else's
+STREAMS = 16
+ATTEMPTS = 4  # for each trial asked, until none but ours has used the cores
+_SETTLE_NS = 200_000_000  # of each segment, which the rates leave out
+_SEGMENTS = ("strangers", "dummy", "alone")
+_LEAD_S = 2.0  # for the strangers to start and to find the port
+_END_TIMEOUT_S = 30.0
+_IDLE_RATIO = 0.15
+_IDLE_SAMPLE_S = 0.2
+_IDLE_TIMEOUT_S = 20.0
+_FOLDER = Path(__file__).parent
+_HEADING = (
+    f"{'path/strangers':<22}{'alone':>8}{'dummy':>8}{'with':>8}{'with/dummy':>12}{'[min, max]':>16}"
+    f"{'target':>9}  {'':<10}{'with/alone':>11}{'[min, max]':>16}"
+    f"{'CPU':>7}{'begun/s':>9}{'turned away':>13}  cycles"
+)
+
+
+class DisturbedError(Exception):
+    """Somebody else used the cores; the text says how much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A stretch of the trial: what was done beside it, and what the receiver took meanwhile."""
+
+    cycle: int
+    segment: str  # one of _SEGMENTS
+    rate_bits_per_s: float
+    cpu_ratio: float  # of one core, used by the strangers or by the dummy
+    begun_per_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One trial with its strangers."""
+
+    segments: tuple[Segment, ...]
+    rejected: int
+    begun: int
+    unexplained_ratio: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The rate with strangers over that of another segment of the same cycle."""
+
+    ratio: float
+    least: float
+    most: float
+
+
+def read_segments(marks: list[dict[str, Any]], records: list[dict[str, Any]]) -> tuple[Segment, ...]:
+    """Rates of the marked segments from the receiver's intervals that lie wholly within them.
+
+    The warm-up cycle is left out. Raises DisturbedError where a segment holds no interval.
+    """
+    start_ns = next(record["monotonic_ns"] for record in records if record["type"] == "start")
+    intervals = [record for record in records if record["type"] == "interval"]
+    segments = []
+    for mark in marks:
+        if mark["cycle"] < 0:
+            continue
+        first_ns, last_ns = mark["begin_ns"] + _SETTLE_NS - start_ns, mark["end_ns"] - start_ns
+        inside = [one for one in intervals if one["start_ns"] >= first_ns and one["end_ns"] <= last_ns]
+        span_ns = sum(one["end_ns"] - one["start_ns"] for one in inside)
+        if span_ns == 0:
+            raise DisturbedError("the cores were so busy that the trial ended before its strangers did")
+        length_s = (mark["end_ns"] - mark["begin_ns"]) / 1e9
+        segments.append(
+            Segment(
+                cycle=mark["cycle"],
+                segment=mark["segment"],
+                rate_bits_per_s=sum(sum(one["bytes"]) for one in inside) * 8e9 / span_ns,
+                cpu_ratio=mark["cpu_s"] / length_s,
+                begun_per_s=mark["begun"] / length_s,
+            )
+        )
+    return tuple(segments)
+
+
+class Host:
+    """Runs trials among strangers and keeps their files in a folder of its own."""
+
+    def __init__(self, place: Place, tool: Tool, folder: Path) -> None:
+        self._place, self._tool, self._folder = place, tool, folder
+        self._ksoftirqd = find_ksoftirqd()
+        self._softirq_apart = counts_softirq_apart()
+
+    def receive(self, kind: str, cycles: int, segment_s: float) -> Visit:
+        """One trial. Raises TransferError where an end refuses, DisturbedError where others were busy."""
+        seconds = math.ceil(_LEAD_S + 1.1 * (cycles + 1) * len(_SEGMENTS) * segment_s)
+        load = Load(seconds=seconds, congestion="cubic")
+        candidate = Candidate(
+            label=kind, tool="engine", streams=STREAMS, flags=("--interval", "50ms", "--tcp-info", "none")
+        )
+        with tempfile.TemporaryDirectory(dir=self._folder) as name:
+            folder = Path(name)
+            costs = [folder / f"{side}.json" for side in ("receiver", "sender", "strangers")]
+            python = [sys.executable, "-I", "-S"]
+            ends = [
+                [self._tool.path, *side(self._place.address, candidate, load)]
+                for side in (self._tool.receiver, self._tool.sender)
+            ]
+            crowd = [*python, str(_FOLDER / "strangers.py"), kind, self._place.address, str(PORT)]
+            commands = [
+                [*python, str(_FOLDER / "meter.py"), str(cost), *command]
+                for cost, command in zip(costs, [*ends, [*crowd, str(cycles), str(segment_s)]], strict=True)
+            ]
+            self._await_idle_cores()
+            before = read_core_time(self._ksoftirqd)
+            texts = self._run(commands, folder, load)
+            spent = read_core_time(self._ksoftirqd).since(before)
+            processes_s = sum(json.loads(cost.read_text(encoding="ascii"))["cpu_s"] for cost in costs)
+        self._tool.parse(texts[0], texts[1])  # both ends have a complete result, or this raises
+        records, marks = ([json.loads(line) for line in text.splitlines()] for text in (texts[0], texts[2]))
+        return Visit(
+            segments=read_segments(marks, records),
+            rejected=records[-1]["rejected"],
+            begun=sum(mark["begun"] for mark in marks) + 1,  # the one that found the port
+            unexplained_ratio=self._judge_others(spent, processes_s),
+        )
+
+    def _run(self, commands: list[list[str]], folder: Path, load: Load) -> list[str]:
+        """What receiver, sender and strangers wrote. The sender goes once the port is there."""
+        place = self._place
+        with (
+            Program(place, place.receiver, commands[0], folder) as receiver,
+            Program(place, place.sender, commands[2], folder) as crowd,
+        ):
+            self._await_listener(receiver)
+            with Program(place, place.sender, commands[1], folder) as sender:
+                for program in (sender, receiver, crowd):
+                    if program.wait(load.seconds + _END_TIMEOUT_S) != 0:
+                        raise TransferError(program.last_words())
+                return [program.output() for program in (receiver, sender, crowd)]
+
+    def _await_listener(self, receiver: Program) -> None:
+        wait_until(lambda: receiver.status() is not None or self._place.listens(PORT), _END_TIMEOUT_S)
+        if receiver.status() is not None:
+            raise TransferError(receiver.last_words())
+
+    def _await_idle_cores(self) -> None:
+        """Give others a little time to end; a trial that they disturb would be thrown away anyway."""
+
+        def is_idle() -> bool:
+            before = read_core_time(self._ksoftirqd)
+            time.sleep(_IDLE_SAMPLE_S)
+            return read_core_time(self._ksoftirqd).since(before).busy_ratio < _IDLE_RATIO
+
+        wait_until(is_idle, _IDLE_TIMEOUT_S)
+
+    def _judge_others(self, spent: CoreTime, processes_s: float) -> float:
+        """The share of the cores' time that others used. Raises DisturbedError where it is too much."""
+        others_s = unexplained_s(spent, processes_s, softirq_apart=self._softirq_apart)
+        ratio = others_s / (spent.task_s + spent.softirq_s + spent.idle_s)
+        if ratio > UNEXPLAINED_RATIO:
+            raise DisturbedError(f"{ratio:.1%} of the cores' time was somebody else's")
+        return ratio
+
+
+def compare(visits: Sequence[Visit], against: str) -> Comparison:
+    """Rates with strangers over those of the other segment, cycle by cycle."""
+    ratios = []
+    for visit in visits:
+        rates = {(one.cycle, one.segment): one.rate_bits_per_s for one in visit.segments}
+        cycles = sorted({one.cycle for one in visit.segments})
+        ratios += [rates[cycle, "strangers"] / rates[cycle, against] for cycle in cycles]
+    return Comparison(ratio=median(ratios), least=min(ratios), most=max(ratios))
+
+
+def report(name: str, visits: Sequence[Visit], thrown_away: int) -> dict[str, Any]:
+    """Print one kind's line; returns it for the JSON file."""
+    every = [one for visit in visits for one in visit.segments]
+    by_name = {kind: [one for one in every if one.segment == kind] for kind in _SEGMENTS}
+    rates = {kind: median(one.rate_bits_per_s for one in ones) for kind, ones in by_name.items()}
+    cycles = len(by_name["strangers"])
+    dummy, alone = compare(visits, "dummy"), compare(visits, "alone")
+    verdict = "undecided" if cycles < DECIDING_RUNS else "met" if dummy.ratio >= TARGET_RATIO else "MISSED"
+    cpu_ratio = median(one.cpu_ratio for one in by_name["strangers"])
+    begun_per_s = median(one.begun_per_s for one in by_name["strangers"])
+    rejected, begun = sum(visit.rejected for visit in visits), sum(visit.begun for visit in visits)
+    spans = [f"[{one.least:.3f}, {one.most:.3f}]" for one in (dummy, alone)]
+    say(
+        f"{name:<22}{rates['alone'] / 1e9:>8.2f}{rates['dummy'] / 1e9:>8.2f}{rates['strangers'] / 1e9:>8.2f}"
+        f"{dummy.ratio:>12.3f}{spans[0]:>16}{f'>= {TARGET_RATIO:.2f}':>9}  {verdict:<10}"
+        f"{alone.ratio:>11.3f}{spans[1]:>16}{cpu_ratio:>7.1%}{begun_per_s:>9.0f}"
+        f"{f'{rejected}/{begun}':>13}  {cycles}"
+        + (f", {thrown_away} trials thrown away" if thrown_away else "")
+    )
+    return {
+        "row": name,
+        "rates_bits_per_s": rates,
+        "with_over_dummy": asdict(dummy),
+        "with_over_alone": asdict(alone),
+        "target_ratio": TARGET_RATIO,
+        "verdict": verdict,
+        "strangers_cpu_ratio": cpu_ratio,
+        "dummy_cpu_ratio": median(one.cpu_ratio for one in by_name["dummy"]),
+        "begun_per_s": begun_per_s,
+        "cycles": cycles,
+        "thrown_away": thrown_away,
+    }
+
+
+def run_kind(host: Host, name: str, kind: str, options: argparse.Namespace) -> dict[str, Any]:
+    """One row, from as many trials as asked that nobody else disturbed; its facts for the JSON file."""
+    visits: list[Visit] = []
+    disturbances: list[str] = []
+    while len(visits) < options.trials and len(disturbances) < ATTEMPTS * options.trials:
+        try:
+            visits.append(host.receive(kind, options.cycles, options.seconds))
+        except DisturbedError as error:
+            disturbances.append(str(error))
+        except TransferError as error:
+            say(f"{name:<22}refused: {error}")
+            return {"row": name, "refused": str(error)}
+    if not visits:
+        say(f"{name:<22}no trial: {disturbances[-1]}")
+        return {"row": name, "with_over_dummy": None, "thrown_away": len(disturbances)}
+    return {**report(name, visits, len(disturbances)), "trials": [asdict(visit) for visit in visits]}
+
+
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of this script."""
+    parser = argparse.ArgumentParser(prog="benchmarks/floods.py", description=__doc__)
+    parser.add_argument("--trials", type=int, default=3, help="trials of each kind (default 3)")
+    parser.add_argument("--cycles", type=int, default=4, help="comparisons within one trial (default 4)")
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, help="length of one segment; three are a cycle (default 1.0)"
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="PATTERN", help="such as 'veth/*'; may be repeated"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="every segment and every ratio, as JSON")
+    options = parser.parse_args(arguments)
+    if options.trials < 1 or options.cycles < 1 or not 0.5 <= options.seconds <= 60:
+        parser.error("--trials and --cycles start at 1, --seconds goes from 0.5 to 60")
+    if options.json is not None and not options.json.resolve().parent.is_dir():
+        parser.error(f"--json: the folder of '{options.json}' does not exist")
+    return options
+
+
+def choose(only: list[str] | None) -> list[tuple[str, str]]:
+    """Places and kinds that match a pattern, in their order."""
+    return [
+        (place, kind)
+        for place in PLACES
+        for kind in KINDS
+        if only is None or any(fnmatch.fnmatch(f"{place}/{kind}", pattern) for pattern in only)
+    ]
+
+
+def run_all(options: argparse.Namespace, tool: Tool, stored: dict[str, Any]) -> None:
+    """Every chosen kind at every place, printed as it ends and added to ``stored``."""
+    chosen = choose(options.only)
+    say(_HEADING)
+    with tempfile.TemporaryDirectory(prefix="pathlab-bench-") as folder:
+        for name in PLACES:
+            kinds = [kind for place, kind in chosen if place == name]
+            if not kinds:
+                continue
+            with open_place(name) as place:
+                host = Host(place, tool, Path(folder))
+                for kind in kinds:
+                    stored["rows"].append(run_kind(host, f"{name}/{kind}", kind, options))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the benchmark; 0 also where the target is missed, 2 for a wrong option, 3 where it cannot run."""
+    options = parse_arguments(arguments)
+    if not choose(options.only):
+        names = ", ".join(f"{place}/{kind}" for place in PLACES for kind in KINDS)
+        sys.stderr.write(f"benchmarks: nothing is called {', '.join(options.only)}\n  next: one of {names}\n")
+        return 2
+    try:
+        tool = find_tools()[0]["engine"]
+        machine = f"{' '.join(os.uname()[i] for i in (0, 2, 4))}, {os.cpu_count()} cores"
+        stored: dict[str, Any] = {"machine": machine, "version": tool.version, "rows": []}
+        say(f"{tool.version}: {STREAMS} streams, Gbit/s, while strangers knock; {machine}")
+        try:
+            run_all(options, tool, stored)
+        finally:
+            if options.json is not None:
+                options.json.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    except HostError as error:
+        sys.stderr.write(f"benchmarks: {error}\n" + (f"  next: {error.hint}\n" if error.hint else ""))
+        return 3
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
