@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sockopts.h"
 #include "units.h"
@@ -42,12 +43,16 @@ bool pl_display_ready(const struct pl_account *account)
     const struct pl_flow *flow = account->flow;
     struct pl_socket_facts facts;
     struct pl_address peer;
-    char address[PL_ADDRESS_TEXT_BYTES] = "";
+    char address[PL_ADDRESS_TEXT_BYTES + sizeof " port 65535"] = "";
     char window[PL_QUANTITY_BYTES] = "autotuned";
     struct pl_transfer transfer = pl_pool_transfer(account->pool);
     pl_read_socket_facts(account->streams[0].fd, &facts);
     if (pl_address_of_peer(account->streams[0].fd, &peer))
         pl_address_text(&peer, address);
+    size_t length = strlen(address);
+    if (length > 0 && !flow->accepting && pl_address_port(&peer) > 0)
+        (void)snprintf(address + length, sizeof address - length, " port %lld",
+                       (long long)pl_address_port(&peer));
     if (address[0] == 0)
         (void)snprintf(address, sizeof address, "an unnamed socket");
     if (flow->window_bytes > 0)
@@ -195,6 +200,6 @@ bool pl_display_result(const struct pl_account *account, const struct pl_ending 
         print_cpu(account);
     }
     if (ending->rejected > 0)
-        (void)printf("%lld strangers were turned away\n", (long long)ending->rejected);
+        (void)printf("strangers turned away: %lld\n", (long long)ending->rejected);
     return flushed();
 }

@@ -70,7 +70,13 @@ static bool start_thread(struct pl_worker *worker)
     if (pthread_attr_init(&attributes) != 0)
         return false;
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    int failure = pthread_create(&worker->thread, &attributes, pl_worker_run, worker);
+    cpu_set_t pinned;
+    CPU_ZERO(&pinned);
+    if (worker->core >= 0)
+        CPU_SET((size_t)worker->core, &pinned);
+    int failure = worker->core >= 0 ? pthread_attr_setaffinity_np(&attributes, sizeof pinned, &pinned) : 0;
+    if (failure == 0)
+        failure = pthread_create(&worker->thread, &attributes, pl_worker_run, worker);
     (void)pthread_attr_destroy(&attributes);
     errno = failure;
     return failure == 0;

@@ -117,11 +117,15 @@ static bool admit_streams(struct pl_conductor *conductor, struct pl_error *error
             return false;
         }
         if (pl_now_ns() >= end_ns && !pl_door_is_complete(door)) {
-            pl_error_set(error, PL_ENDED, "accept", 0,
-                         "%u of %lld streams came within %s; %llu strangers were turned away",
-                         pl_door_admitted(door), (long long)flow->streams,
-                         limited ? "--time-limit-ns" : "--accept-timeout-ns",
-                         (unsigned long long)pl_door_rejected(door));
+            const char *which = limited ? "--time-limit-ns" : "--accept-timeout-ns";
+            unsigned long long rejected = pl_door_rejected(door);
+            if (flow->streams == 0) /* the first stream says how many there are */
+                pl_error_set(error, PL_ENDED, "accept", 0,
+                             "no stream came within %s; strangers turned away: %llu", which, rejected);
+            else
+                pl_error_set(error, PL_ENDED, "accept", 0,
+                             "%u of %lld streams came within %s; strangers turned away: %llu",
+                             pl_door_admitted(door), (long long)flow->streams, which, rejected);
             return false;
         }
     }

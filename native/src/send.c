@@ -12,8 +12,10 @@ static bool connect_streams(struct pl_conductor *conductor, struct pl_error *err
     struct pl_caller *caller = pl_caller_open(flow, conductor->streams, error);
     if (caller == NULL)
         return false;
-    struct pl_wait wait = {.deadline_ns = pl_now_ns() + flow->greet_timeout_ns,
-                           .fds = {pl_caller_fd(caller), -1}};
+    pl_ns end_ns = pl_now_ns() + flow->greet_timeout_ns;
+    bool limited = conductor->limit_ns < end_ns;
+    end_ns = limited ? conductor->limit_ns : end_ns;
+    struct pl_wait wait = {.deadline_ns = end_ns, .fds = {pl_caller_fd(caller), -1}};
     bool well = pl_caller_serve(caller, error);
     while (well && (int64_t)pl_caller_admitted(caller) < flow->streams) {
         enum pl_command command = pl_events_wait(conductor->events, &wait);
@@ -21,12 +23,11 @@ static bool connect_streams(struct pl_conductor *conductor, struct pl_error *err
         if (well && pl_command_ends(command)) {
             pl_conductor_early_end(command, "connect", error);
             well = false;
-        } else if (well && pl_now_ns() >= wait.deadline_ns &&
-                   (int64_t)pl_caller_admitted(caller) < flow->streams) {
-            pl_error_set(error, PL_SETUP, "connect", 0,
-                         "%u of %lld streams were admitted by %.64s port %lld within --connect-timeout-ns",
+        } else if (well && pl_now_ns() >= end_ns && (int64_t)pl_caller_admitted(caller) < flow->streams) {
+            pl_error_set(error, limited ? PL_ENDED : PL_SETUP, "connect", 0,
+                         "%u of %lld streams were admitted by %.64s port %lld within %s",
                          pl_caller_admitted(caller), (long long)flow->streams, flow->address,
-                         (long long)flow->port);
+                         (long long)flow->port, limited ? "--time-limit-ns" : "--connect-timeout-ns");
             well = false;
         }
     }
@@ -54,11 +55,16 @@ static bool await_go(struct pl_conductor *conductor)
     return true;
 }
 
+static int refuse(const struct pl_flow *flow, const struct pl_error *error)
+{
+    return flow->human ? pl_error_say(error, "send") : pl_error_report(error, "send");
+}
+
 static int run(struct pl_conductor *conductor, struct pl_error *error)
 {
     if (!pl_limit_memory(conductor->flow.memory_limit_bytes, error) || !pl_conductor_open(conductor, error) ||
         !connect_streams(conductor, error) || !pl_conductor_prepare(conductor, error))
-        return conductor->flow.human ? pl_error_say(error, "send") : pl_error_report(error, "send");
+        return refuse(&conductor->flow, error);
     if (conductor->written && await_go(conductor))
         pl_conductor_run(conductor, error);
     return pl_conductor_finish(conductor);
@@ -80,7 +86,7 @@ int pl_send_main(int argc, char **argv)
         return PL_RESOURCES;
     struct pl_events *events = pl_events_open(conductor.flow.control, &error);
     conductor.events = events;
-    int status = events != NULL ? run(&conductor, &error) : pl_error_report(&error, "send");
+    int status = events != NULL ? run(&conductor, &error) : refuse(&conductor.flow, &error);
     pl_conductor_close(&conductor);
     pl_events_close(events);
     return status;

@@ -204,22 +204,11 @@ static void serve(struct pl_worker *worker, const struct epoll_event *event)
         write_turn(worker, stream);
 }
 
-static void pin(const struct pl_worker *worker)
-{
-    cpu_set_t set;
-    if (worker->core < 0)
-        return;
-    CPU_ZERO(&set);
-    CPU_SET((size_t)worker->core, &set);
-    (void)pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
 void *pl_worker_run(void *argument)
 {
     struct pl_worker *worker = argument;
     struct epoll_event events[BATCH];
     bool stale = false;
-    pin(worker);
     while (apply_mode(worker)) {
         /* Blocks without end only when the figures that the sampler sees are up to date. */
         int timeout_ms = worker->paused > 0 ? PAUSE_MS : stale ? PUBLISH_MS : -1;

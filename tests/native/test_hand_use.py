@@ -124,7 +124,7 @@ def test_both_ends_speak_text_at_a_terminal() -> None:
         assert re.search(r"^CPU of this end's workers: \d+\.\d\d s, \d+\.\d{3} s per GB$", text, re.MULTILINE)
     lines = shown_by_sender.splitlines()
     shape = r" 1 stream, copy, \w+, window autotuned, 1 worker$"
-    assert re.match(rf"sending to 127\.0\.0\.1 tcp,{shape}", lines[0])
+    assert re.match(rf"sending to 127\.0\.0\.1 port \d+ tcp,{shape}", lines[0])
     assert lines[1].split() == ["time", "phase", "sent", "retransmits", "rtt", "in", "flight"]
     lines = shown_by_receiver.splitlines()
     assert lines[0] == f"listening on 127.0.0.1 port {port}, open to anybody (no --token)"
@@ -229,7 +229,7 @@ def test_strangers_are_told_at_the_end() -> None:
         assert run("send", address="127.0.0.1", port=int(port), token=TOKEN, duration="50ms").status == 0
         status, text, _ = receiver.finish()
     assert status == 0
-    assert text.endswith("1 strangers were turned away\n")
+    assert text.endswith("strangers turned away: 1\n")
 
 
 # Few flags

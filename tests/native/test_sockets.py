@@ -347,7 +347,6 @@ def test_limit_of_time_before_anybody_came() -> None:
     assert "0 of 2 streams came within --time-limit-ns" in ending.stderr
 
 
-@pytest.mark.xfail(reason="send looks at --time-limit-ns only once it is connected", strict=True)
 def test_limit_of_time_while_connecting() -> None:
     with listening() as (_, port):  # accepts by its kernel alone, and never answers
         ending = run(
