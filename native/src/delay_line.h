@@ -19,6 +19,7 @@ struct pl_delivery {
     struct pl_packet *packet; /* not owned by the line */
     uint32_t first_segment;
     uint32_t segments; /* 0: the packet as it was read */
+    bool mark;         /* set CE in the copy that is sent */
 };
 
 struct pl_delay_line {

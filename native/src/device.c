@@ -128,6 +128,16 @@ static enum pl_status set_mtu(const struct pl_device *device, uint32_t mtu_bytes
 
 /* ---------- TUN ---------- */
 
+/* TUN_F_USO4 and TUN_F_USO6, which headers before Linux 6.2 do not have. */
+static const unsigned long UDP_OFFLOADS = 0x20UL | 0x40UL;
+
+/* What the kernel need not cut before it comes here. One before Linux 6.2 goes on cutting UDP. */
+static bool set_offloads(int fd)
+{
+    const unsigned long offloads = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
+    return ioctl(fd, TUNSETOFFLOAD, offloads | UDP_OFFLOADS) == 0 || ioctl(fd, TUNSETOFFLOAD, offloads) == 0;
+}
+
 static enum pl_status open_tun(struct pl_device *device, const struct pl_device_place *place,
                                struct pl_error *error)
 {
@@ -146,10 +156,7 @@ static enum pl_status open_tun(struct pl_device *device, const struct pl_device_
                                       : "");
     }
     int header_bytes = PL_VIRTIO_HEADER_BYTES;
-    /* Without TSO6 and USO the kernel cuts those itself before they come here. */
-    unsigned long offloads = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO_ECN;
-    if (ioctl(device->fd, TUNSETVNETHDRSZ, &header_bytes) != 0 ||
-        ioctl(device->fd, TUNSETOFFLOAD, offloads) != 0) {
+    if (ioctl(device->fd, TUNSETVNETHDRSZ, &header_bytes) != 0 || !set_offloads(device->fd)) {
         return fail(error, "tun", "the kernel refuses segmentation offload on", device->name, "");
     }
     enum pl_status status = find_interface(device, error);

@@ -1,5 +1,5 @@
-/* `emulate`: one link between two interfaces. Options, the control conversation and the records; the packets
- * are carried by forwarder.c. */
+/* `emulate`: one link between two interfaces. The control conversation and the records; the flags are read by
+ * emulation_plan.c, the packets carried by forwarder.c. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,27 +11,24 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "emulation_plan.h"
 #include "emulation_records.h"
 #include "events.h"
 #include "forwarder.h"
 #include "json.h"
-#include "options.h"
 #include "program.h"
 #include "subcommands.h"
 
 static const char NAME[] = "emulate";
 static const pl_ns LOOK_NS = PL_NS_PER_MS; /* a busy forwarder looks this often at signals and commands */
 
-struct plan {
-    const char *backend, *namespaces[2], *interfaces[2], *specs[2], *control;
-    int64_t seed, spin_ns, mtu_bytes, buffer_bytes;
-};
-
 enum ending { ENDING_NONE, ENDING_STOP, ENDING_SIGNAL, ENDING_CONTROLLER, ENDING_DEVICE, ENDING_OUTPUT };
 
 struct emulator {
     struct pl_forwarder forwarder;
     struct pl_device devices[2];
+    struct pl_trace trace;
+    bool tracing;
     struct pl_control *control; /* NULL: stdin is not read */
     struct pl_json json;
     int signal_fd;
@@ -42,87 +39,6 @@ struct emulator {
 
 static const char *const DIRECTIONS[2] = {"forward", "reverse"};
 
-/* ---------- options ---------- */
-
-static struct pl_option text_option(const char *name, const char **target, bool required, const char *help)
-{
-    return (struct pl_option){
-        .name = name, .kind = PL_OPTION_STRING, .target = target, .required = required, .help = help};
-}
-
-static struct pl_option number_option(const char *name, int64_t *target, int64_t minimum, int64_t maximum,
-                                      const char *help)
-{
-    return (struct pl_option){.name = name,
-                              .kind = PL_OPTION_INT64,
-                              .target = target,
-                              .minimum = minimum,
-                              .maximum = maximum,
-                              .help = help};
-}
-
-static enum pl_options_outcome parse_options(struct plan *plan, int argc, char **argv, struct pl_error *error)
-{
-    *plan = (struct plan){
-        .backend = "packet",
-        .namespaces = {"", ""},
-        .specs = {"", ""},
-        .control = "",
-        .seed = 1,
-        .spin_ns = 100000,
-        .buffer_bytes = INT64_C(512) << 20,
-    };
-    const struct pl_option table[] = {
-        text_option("backend", &plan->backend, false, "tun (made here) or packet (existing interfaces)"),
-        text_option("namespace-a", &plan->namespaces[0], false,
-                    "path of a network namespace; empty: the own one"),
-        text_option("namespace-b", &plan->namespaces[1], false, "likewise for end b"),
-        text_option("interface-a", &plan->interfaces[0], true, "name of the interface at end a"),
-        text_option("interface-b", &plan->interfaces[1], true, "name of the interface at end b"),
-        text_option("forward", &plan->specs[0], false, "the link from a to b: key=value,... (PROTOCOL.md)"),
-        text_option("reverse", &plan->specs[1], false, "the link from b to a"),
-        number_option("seed", &plan->seed, 0, INT64_MAX, "the same seed gives the same losses"),
-        number_option("spin-ns", &plan->spin_ns, 0, 10 * PL_NS_PER_MS, "spin this long before a delivery"),
-        number_option("mtu-bytes", &plan->mtu_bytes, 0, 65535, "MTU of the TUN interfaces; 0: leave"),
-        number_option("buffer-bytes", &plan->buffer_bytes, 1 << 20, INT64_C(1) << 40,
-                      "bound on packet buffers"),
-        text_option("control", &plan->control, false, "stdin: read commands from stdin"),
-    };
-    const struct pl_options options = {
-        .subcommand = NAME,
-        .about = "Be one link between two interfaces, in both directions.",
-        .table = table,
-        .count = sizeof table / sizeof table[0],
-    };
-    return pl_options_parse(&options, argc, argv, error);
-}
-
-static enum pl_status refuse(struct pl_error *error, const char *text)
-{
-    pl_error_set(error, PL_USAGE, "options", 0, "%s", text);
-    return PL_USAGE;
-}
-
-static enum pl_status check_plan(const struct plan *plan, struct pl_link_settings settings[2],
-                                 struct pl_error *error)
-{
-    if (strcmp(plan->backend, "tun") != 0 && strcmp(plan->backend, "packet") != 0) {
-        return refuse(error, "--backend must be tun or packet");
-    }
-    if (plan->control[0] != '\0' && strcmp(plan->control, "stdin") != 0) {
-        return refuse(error, "--control must be stdin");
-    }
-    if (strcmp(plan->namespaces[0], plan->namespaces[1]) == 0 &&
-        strcmp(plan->interfaces[0], plan->interfaces[1]) == 0) {
-        return refuse(error, "--interface-a and --interface-b are the same interface of the same namespace");
-    }
-    enum pl_status status = pl_link_settings_parse(&settings[0], "--forward", plan->specs[0], error);
-    if (status == PL_OK) {
-        status = pl_link_settings_parse(&settings[1], "--reverse", plan->specs[1], error);
-    }
-    return status;
-}
-
 /* ---------- records ---------- */
 
 static void flush(struct emulator *emulator)
@@ -131,6 +47,16 @@ static void flush(struct emulator *emulator)
         emulator->ending = ENDING_OUTPUT;
         emulator->reason = "the output cannot be written";
     }
+}
+
+/* How late deliveries were in both directions together. */
+static void write_whole_lateness(struct emulator *emulator)
+{
+    struct pl_lateness whole = {.count = 0};
+    for (unsigned i = 0; i < 2; i++) {
+        pl_lateness_merge(&whole, &emulator->forwarder.directions[i].lateness);
+    }
+    pl_write_lateness(&emulator->json, "late_ns", &whole);
 }
 
 /* `counters` while it runs, `result` at the end. */
@@ -150,7 +76,13 @@ static void print_counters(struct emulator *emulator, const char *type)
     } else {
         pl_json_i64(j, "cpu_ns", cpu_ns - emulator->cpu_before_ns);
     }
-    pl_write_lateness(j, "late_ns", &emulator->forwarder.lateness);
+    write_whole_lateness(emulator);
+    if (emulator->tracing) {
+        pl_trace_flush(&emulator->trace);
+        pl_write_trace(j, "trace", &emulator->trace);
+    } else {
+        pl_json_null(j, "trace");
+    }
     for (unsigned i = 0; i < 2; i++) {
         pl_write_direction(j, DIRECTIONS[i], &emulator->forwarder.directions[i]);
     }
@@ -158,7 +90,7 @@ static void print_counters(struct emulator *emulator, const char *type)
     flush(emulator);
 }
 
-static void print_listening(struct emulator *emulator, const struct plan *plan)
+static void print_listening(struct emulator *emulator, const struct pl_emulation_plan *plan)
 {
     struct pl_json *j = &emulator->json;
     pl_json_begin_object(j, NULL);
@@ -274,12 +206,13 @@ static enum pl_status open_signals(struct emulator *emulator, struct pl_error *e
     return PL_OK;
 }
 
-static enum pl_status open_all(struct emulator *emulator, const struct plan *plan,
-                               const struct pl_link_settings settings[2], struct pl_error *error)
+static enum pl_status open_all(struct emulator *emulator, const struct pl_emulation_plan *plan,
+                               struct pl_error *error)
 {
     struct pl_forwarder_plan forwarding = {
         .devices = emulator->devices,
-        .settings = {settings[0], settings[1]},
+        .settings = {plan->settings[0], plan->settings[1]},
+        .trace = emulator->tracing ? &emulator->trace : NULL,
         .seed = (uint64_t)plan->seed,
         .buffer_bytes = (uint64_t)plan->buffer_bytes,
         .spin_ns = plan->spin_ns,
@@ -297,6 +230,10 @@ static enum pl_status open_all(struct emulator *emulator, const struct plan *pla
         };
         status = pl_device_open(&emulator->devices[i], &place, error);
     }
+    /* Last of what may be refused, so that a run that cannot begin overwrites no trace. */
+    if (status == PL_OK && emulator->tracing) {
+        status = pl_trace_open(&emulator->trace, plan->trace, (uint64_t)plan->trace_limit_bytes, error);
+    }
     if (status == PL_OK && plan->control[0] != '\0') {
         emulator->control = pl_control_open(STDIN_FILENO, error);
         status = emulator->control == NULL ? PL_RESOURCES : PL_OK;
@@ -307,6 +244,7 @@ static enum pl_status open_all(struct emulator *emulator, const struct plan *pla
 static void close_all(struct emulator *emulator)
 {
     pl_forwarder_free(&emulator->forwarder);
+    pl_trace_close(&emulator->trace);
     pl_device_close(&emulator->devices[0]);
     pl_device_close(&emulator->devices[1]);
     if (emulator->control != NULL) {
@@ -352,10 +290,10 @@ static enum pl_status carry(struct emulator *emulator, struct pl_error *error)
     return emulator->ending == ENDING_STOP ? PL_OK : PL_ENDED;
 }
 
-static int run(struct emulator *emulator, const struct plan *plan, const struct pl_link_settings settings[2])
+static int run(struct emulator *emulator, const struct pl_emulation_plan *plan)
 {
     struct pl_error error = {0};
-    if (open_all(emulator, plan, settings, &error) != PL_OK) {
+    if (open_all(emulator, plan, &error) != PL_OK) {
         return pl_error_report(&error, NAME);
     }
     /* Else the kernel adds up to 50 us to each sleep. */
@@ -373,14 +311,13 @@ static int run(struct emulator *emulator, const struct plan *plan, const struct 
 
 int pl_emulate_main(int argc, char **argv)
 {
-    struct plan plan;
-    struct pl_link_settings settings[2] = {0};
+    struct pl_emulation_plan plan;
     struct pl_error error = {0};
-    enum pl_options_outcome outcome = parse_options(&plan, argc, argv, &error);
+    enum pl_options_outcome outcome = pl_emulation_plan_parse(&plan, argc, argv, &error);
     if (outcome == PL_OPTIONS_HELP) {
         return PL_OK;
     }
-    if (outcome == PL_OPTIONS_WRONG || check_plan(&plan, settings, &error) != PL_OK) {
+    if (outcome == PL_OPTIONS_WRONG) {
         return pl_error_report(&error, NAME);
     }
     if (!pl_program_hello(NAME)) {
@@ -391,11 +328,12 @@ int pl_emulate_main(int argc, char **argv)
         pl_error_set(&error, PL_RESOURCES, "buffers", ENOMEM, "no memory for the emulator");
         return pl_error_report(&error, NAME);
     }
-    emulator->signal_fd = -1;
+    emulator->signal_fd = emulator->trace.fd = -1;
+    emulator->tracing = plan.trace[0] != '\0';
     for (unsigned i = 0; i < 2; i++) {
         emulator->devices[i].fd = emulator->devices[i].netlink_fd = -1;
     }
-    int status = run(emulator, &plan, settings);
+    int status = run(emulator, &plan);
     close_all(emulator);
     free(emulator);
     return status;

@@ -1,5 +1,7 @@
 #include "emulation_records.h"
 
+#include <string.h>
+
 static void write_percentile(struct pl_json *j, const char *key, const struct pl_lateness *lateness,
                              double ratio)
 {
@@ -20,6 +22,15 @@ void pl_write_lateness(struct pl_json *j, const char *key, const struct pl_laten
     pl_json_end_object(j);
 }
 
+void pl_write_trace(struct pl_json *j, const char *key, const struct pl_trace *trace)
+{
+    pl_json_begin_object(j, key);
+    pl_json_u64(j, "records", trace->written_records);
+    pl_json_u64(j, "skipped_records", trace->skipped_records);
+    pl_json_string(j, "error", trace->errno_value == 0 ? NULL : strerror(trace->errno_value));
+    pl_json_end_object(j);
+}
+
 void pl_write_direction(struct pl_json *j, const char *key, const struct pl_direction *direction)
 {
     const struct pl_link_counters *link = &direction->link.counters;
@@ -29,7 +40,9 @@ void pl_write_direction(struct pl_json *j, const char *key, const struct pl_dire
     pl_json_u64(j, "arrived_packets", link->arrived_packets);
     pl_json_u64(j, "arrived_bytes", link->arrived_bytes);
     pl_json_u64(j, "queue_dropped_packets", link->queue_dropped_packets);
+    pl_json_u64(j, "aqm_dropped_packets", link->aqm_dropped_packets);
     pl_json_u64(j, "lost_packets", link->lost_packets);
+    pl_json_u64(j, "marked_packets", link->marked_packets);
     pl_json_u64(j, "duplicated_packets", counters->duplicated_packets);
     pl_json_u64(j, "delivered_packets", counters->delivered_packets);
     pl_json_u64(j, "delivered_bytes", counters->delivered_bytes);
@@ -43,6 +56,7 @@ void pl_write_direction(struct pl_json *j, const char *key, const struct pl_dire
     } else {
         pl_json_null(j, "socket_dropped");
     }
+    pl_write_lateness(j, "late_ns", &direction->lateness);
     pl_json_end_object(j);
 }
 
@@ -61,5 +75,9 @@ void pl_write_link_settings(struct pl_json *j, const char *key, const struct pl_
     pl_json_double(j, "reorder_ratio", settings->reorder_ratio);
     pl_json_u64(j, "reorder_ns", settings->reorder_ns);
     pl_json_double(j, "duplicate_ratio", settings->duplicate_ratio);
+    pl_json_u64(j, "ecn_bytes", settings->ecn_bytes);
+    pl_json_string(j, "aqm", pl_aqm_name(settings->aqm));
+    pl_json_u64(j, "target_ns", settings->target_ns);
+    pl_json_u64(j, "interval_ns", settings->interval_ns);
     pl_json_end_object(j);
 }

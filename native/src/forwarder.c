@@ -6,8 +6,6 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "superpacket.h"
-
 enum { BATCH_PACKETS = 64, CLOCK_EVERY_PACKETS = 8, OTHERS_MAX = 2, BYTES_PER_DELIVERY = 256 };
 enum { PREFAULT_SMALL = 2048, PREFAULT_BIG = 64, PREFAULT_SHARE = 4 };
 static const pl_ns SLEEP_NS_MAX = 100 * PL_NS_PER_MS;
@@ -22,8 +20,10 @@ enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl
     pl_packet_pool_init(pool, plan->buffer_bytes);
     for (unsigned i = 0; i < 2; i++) {
         struct pl_direction *direction = &forwarder->directions[i];
+        direction->index = (uint8_t)i;
         direction->from = &plan->devices[i];
         direction->to = &plan->devices[1 - i];
+        direction->trace = plan->trace;
         pl_link_init(&direction->link, &plan->settings[i], plan->seed, i);
         pl_delay_line_init(&direction->line, (size_t)(plan->buffer_bytes / BYTES_PER_DELIVERY));
     }
@@ -75,83 +75,6 @@ void pl_forwarder_free(struct pl_forwarder *forwarder)
 
 /* ---------- arrival ---------- */
 
-/* Let `segments` of `packet` wait; 0 segments: the whole packet as it was read. */
-static void enqueue(struct pl_direction *direction, const struct pl_delivery *delivery)
-{
-    uint32_t packets = delivery->segments == 0 ? 1 : delivery->segments;
-    if (pl_delay_line_push(&direction->line, delivery)) {
-        delivery->packet->references++;
-        direction->counters.waiting_packets += packets;
-    } else {
-        direction->counters.overflow_dropped_packets += packets;
-    }
-}
-
-static void enqueue_twice(struct pl_direction *direction, const struct pl_delivery *delivery)
-{
-    direction->counters.duplicated_packets++;
-    enqueue(direction, delivery);
-}
-
-static uint32_t plain_ip_bytes(const struct pl_direction *direction, const struct pl_packet *packet)
-{
-    uint32_t header_bytes = PL_VIRTIO_HEADER_BYTES + direction->from->link_header_bytes;
-    return packet->length_bytes > header_bytes ? packet->length_bytes - header_bytes : 0;
-}
-
-static void admit_whole(struct pl_direction *direction, struct pl_packet *packet, pl_ns now_ns)
-{
-    struct pl_link_verdict verdict =
-        pl_link_admit(&direction->link, now_ns, plain_ip_bytes(direction, packet));
-    if (verdict.fate != PL_FATE_DELIVERED) {
-        return;
-    }
-    struct pl_delivery delivery = {.due_ns = verdict.due_ns, .packet = packet};
-    enqueue(direction, &delivery);
-    if (verdict.duplicate) {
-        enqueue_twice(direction, &delivery);
-    }
-}
-
-/* Decide the fate of each segment; runs of survivors due within a slice of time wait as one delivery, which
- * is due with its last segment. */
-static void admit_segments(struct pl_direction *direction, struct pl_packet *packet,
-                           const struct pl_superpacket *layout, pl_ns now_ns)
-{
-    struct pl_delivery run = {.packet = packet};
-    pl_ns run_begin_ns = 0;
-    for (uint32_t i = 0; i < layout->segments; i++) {
-        struct pl_link_verdict verdict =
-            pl_link_admit(&direction->link, now_ns, pl_superpacket_segment_ip_bytes(layout, i));
-        bool delivered = verdict.fate == PL_FATE_DELIVERED;
-        bool joins = delivered && verdict.due_ns >= run.due_ns &&
-                     (uint64_t)(verdict.due_ns - run_begin_ns) <= direction->link.settings.slice_ns;
-        if (run.segments > 0 && !joins) {
-            enqueue(direction, &run);
-            run.segments = 0;
-        }
-        if (!delivered) {
-            continue;
-        }
-        if (run.segments == 0) {
-            run.first_segment = i;
-            run_begin_ns = verdict.due_ns;
-        }
-        run.segments++;
-        run.due_ns = verdict.due_ns;
-        if (verdict.duplicate) {
-            enqueue(direction, &run);
-            run.segments = 0;
-            struct pl_delivery again = {
-                .due_ns = verdict.due_ns, .packet = packet, .first_segment = i, .segments = 1};
-            enqueue_twice(direction, &again);
-        }
-    }
-    if (run.segments > 0) {
-        enqueue(direction, &run);
-    }
-}
-
 /* The packet that was read into the landing buffers, in a buffer of its own; NULL at the bound on memory. */
 static struct pl_packet *claim(struct pl_forwarder *forwarder, size_t length_bytes)
 {
@@ -178,42 +101,14 @@ static struct pl_packet *claim(struct pl_forwarder *forwarder, size_t length_byt
     return packet;
 }
 
-/* No buffer is free: count what is in the landing buffers as dropped, per segment. Its headers are in the
- * small one. */
-static void drop_overflow(struct pl_forwarder *forwarder, struct pl_direction *direction, size_t length_bytes)
-{
-    const struct pl_packet *small = forwarder->landing_small;
-    struct pl_superpacket layout;
-    uint64_t packets = 1;
-    uint64_t ip_bytes = length_bytes;
-    uint64_t header_bytes = PL_VIRTIO_HEADER_BYTES + (uint64_t)direction->from->link_header_bytes;
-    ip_bytes = ip_bytes > header_bytes ? ip_bytes - header_bytes : 0;
-    if (pl_superpacket_parse(small->data, length_bytes, direction->from->link_header_bytes, &layout) ==
-        PL_PACKET_TCP4) {
-        packets = layout.segments;
-        ip_bytes = pl_superpacket_wire_bytes(&layout, 0, layout.segments);
-    }
-    direction->link.counters.arrived_packets += packets;
-    direction->link.counters.arrived_bytes += ip_bytes;
-    direction->counters.overflow_dropped_packets += packets;
-}
-
 static void arrive(struct pl_forwarder *forwarder, struct pl_direction *direction, size_t length_bytes)
 {
     struct pl_packet *packet = claim(forwarder, length_bytes);
     if (packet == NULL) {
-        drop_overflow(forwarder, direction, length_bytes);
+        pl_direction_drop(direction, forwarder->landing_small->data, length_bytes);
         return;
     }
-    struct pl_superpacket layout;
-    enum pl_packet_kind kind =
-        pl_superpacket_parse(packet->data, length_bytes, direction->from->link_header_bytes, &layout);
-    if (kind == PL_PACKET_TCP4) {
-        admit_segments(direction, packet, &layout, pl_now_ns());
-    } else {
-        direction->counters.unsplit_packets += kind == PL_PACKET_UNSPLIT ? 1 : 0;
-        admit_whole(direction, packet, pl_now_ns());
-    }
+    pl_direction_admit(direction, packet, pl_now_ns());
     if (packet->references == 0) {
         pl_packet_give(&forwarder->pool, packet);
     }
@@ -253,38 +148,9 @@ static enum pl_status receive(struct pl_forwarder *forwarder, struct pl_directio
 
 /* ---------- delivery ---------- */
 
-/* Write one delivery; its size in segments and at IP level. False with errno when the kernel did not take it.
- */
-static bool write_delivery(const struct pl_direction *direction, const struct pl_delivery *delivery,
-                           uint64_t *packets, uint64_t *ip_bytes)
-{
-    struct pl_packet *packet = delivery->packet;
-    struct iovec parts[2] = {{.iov_base = packet->data, .iov_len = packet->length_bytes}};
-    struct pl_superpacket layout;
-    struct pl_slice slice;
-    int count = 1;
-    *packets = 1;
-    *ip_bytes = plain_ip_bytes(direction, packet);
-    if (delivery->segments > 0) {
-        (void)pl_superpacket_parse(packet->data, packet->length_bytes, direction->from->link_header_bytes,
-                                   &layout);
-        *packets = delivery->segments;
-        *ip_bytes = pl_superpacket_wire_bytes(&layout, delivery->first_segment, delivery->segments);
-        if (delivery->segments < layout.segments) {
-            pl_superpacket_cut(packet->data, &layout, delivery->first_segment, delivery->segments, &slice);
-            parts[0] = (struct iovec){.iov_base = slice.header, .iov_len = slice.header_bytes};
-            parts[1] =
-                (struct iovec){.iov_base = packet->data + slice.payload_at, .iov_len = slice.payload_bytes};
-            count = 2;
-        }
-    }
-    return writev(direction->to->fd, parts, count) >= 0;
-}
-
 static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_direction *direction, bool *busy,
                               struct pl_error *error)
 {
-    struct pl_direction_counters *counters = &direction->counters;
     pl_ns now_ns = pl_now_ns();
     for (unsigned i = 1; i <= 2 * BATCH_PACKETS; i++) {
         const struct pl_delivery *delivery = pl_delay_line_peek(&direction->line);
@@ -292,23 +158,14 @@ static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_directio
             return PL_OK;
         }
         *busy = true;
-        pl_lateness_add(&forwarder->lateness, now_ns - delivery->due_ns);
-        uint64_t packets = 0;
-        uint64_t ip_bytes = 0;
-        bool written = write_delivery(direction, delivery, &packets, &ip_bytes);
+        pl_lateness_add(&direction->lateness, now_ns - delivery->due_ns);
+        bool written = pl_direction_write(direction, delivery);
         int errno_value = errno;
         release(forwarder, delivery->packet);
         pl_delay_line_pop(&direction->line);
-        counters->waiting_packets -= packets;
-        if (written) {
-            counters->delivered_packets += packets;
-            counters->delivered_bytes += ip_bytes;
-        } else {
-            counters->write_errors += packets;
-            if (pl_device_is_gone(errno_value)) {
-                errno = errno_value;
-                return fail_device(direction->to, "writing to", error);
-            }
+        if (!written && pl_device_is_gone(errno_value)) {
+            errno = errno_value;
+            return fail_device(direction->to, "writing to", error);
         }
         if (i % CLOCK_EVERY_PACKETS == 0) {
             now_ns = pl_now_ns();

@@ -1,8 +1,4 @@
-/* Carries packets between two devices through two links, one per direction, in one thread.
- *
- * Counts per direction are of wire segments, so that
- *   arrived + duplicated = queue_dropped + lost + overflow_dropped + delivered + write_errors + waiting.
- */
+/* Carries packets between two devices through two links, one per direction, in one thread. */
 #ifndef PL_FORWARDER_H
 #define PL_FORWARDER_H
 
@@ -10,34 +6,16 @@
 #include <stdint.h>
 
 #include "clock.h"
-#include "delay_line.h"
 #include "device.h"
+#include "direction.h"
 #include "error.h"
-#include "lateness.h"
-#include "link.h"
 #include "packet.h"
-
-struct pl_direction_counters {
-    uint64_t duplicated_packets, delivered_packets, delivered_bytes;
-    uint64_t waiting_packets;          /* now in the queue or on the way */
-    uint64_t overflow_dropped_packets; /* the bound on buffers was hit: outside the model */
-    uint64_t write_errors;             /* segments that the kernel did not take: outside the model */
-    uint64_t unsplit_packets;          /* super-packets of a kind that is passed as one packet */
-    uint64_t unreadable_packets; /* of a kind that the kernel cannot hand over: dropped, not in `arrived` */
-};
-
-struct pl_direction {
-    struct pl_device *from, *to; /* borrowed */
-    struct pl_link link;
-    struct pl_delay_line line;
-    struct pl_direction_counters counters;
-};
+#include "trace.h"
 
 struct pl_forwarder {
     struct pl_direction directions[2]; /* a to b, b to a */
     struct pl_packet_pool pool;
     struct pl_packet *landing_small, *landing_big; /* every packet is read into these two */
-    struct pl_lateness lateness;
     pl_ns spin_ns;
     pl_ns spin_budget_ns, budget_at_ns;
 };
@@ -45,6 +23,7 @@ struct pl_forwarder {
 struct pl_forwarder_plan {
     struct pl_device *devices; /* two, borrowed */
     struct pl_link_settings settings[2];
+    struct pl_trace *trace; /* borrowed; NULL: none */
     uint64_t seed;
     uint64_t buffer_bytes; /* bound on packet buffers, both directions together; at least 1 MiB */
     pl_ns spin_ns;         /* wait this long before a delivery by spinning; 0: sleep to the end */

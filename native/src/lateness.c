@@ -32,6 +32,17 @@ void pl_lateness_add(struct pl_lateness *lateness, pl_ns late_ns)
     }
 }
 
+void pl_lateness_merge(struct pl_lateness *into, const struct pl_lateness *other)
+{
+    for (unsigned bucket = 0; bucket < PL_LATENESS_BUCKETS; bucket++) {
+        into->buckets[bucket] += other->buckets[bucket];
+    }
+    into->count += other->count;
+    if (other->max_ns > into->max_ns) {
+        into->max_ns = other->max_ns;
+    }
+}
+
 bool pl_lateness_percentile(const struct pl_lateness *lateness, double ratio, pl_ns *late_ns)
 {
     uint64_t seen = 0;

@@ -19,6 +19,9 @@ struct pl_lateness {
 /* Count one; below 0 counts as 0. */
 void pl_lateness_add(struct pl_lateness *lateness, pl_ns late_ns);
 
+/* Count in `into` what `other` has counted. */
+void pl_lateness_merge(struct pl_lateness *into, const struct pl_lateness *other);
+
 /* The upper edge of the bucket in which the share `ratio` (0..1) of all lies, at most `max_ns`.
  * False, and nothing written, when there are none. */
 bool pl_lateness_percentile(const struct pl_lateness *lateness, double ratio, pl_ns *late_ns);

@@ -1,131 +1,12 @@
 #include "link.h"
 
-#include <stddef.h>
 #include <string.h>
-
-#include "options.h"
 
 __extension__ typedef unsigned __int128 pl_u128;
 
-enum { KEY_BYTES_MAX = 32, VALUE_BYTES_MAX = 32 };
 static const uint64_t NS_PER_S = PL_NS_PER_S;
-#define TIME_NS_MAX 600000000000 /* ten minutes */
 static const pl_ns WAIT_NS_MAX =
     3600000000000; /* an unlimited queue ends here, long before the time overflows */
-
-/* ---------- settings ---------- */
-
-struct key {
-    const char *name;
-    size_t offset;
-    bool is_ratio;
-    int64_t greatest;
-};
-
-#define PL_INTEGER(field, greatest)                                                                          \
-    {                                                                                                        \
-#field, offsetof(struct pl_link_settings, field), false, greatest                                    \
-    }
-#define PL_RATIO(field)                                                                                      \
-    {                                                                                                        \
-#field, offsetof(struct pl_link_settings, field), true, 1                                            \
-    }
-
-static const struct key *find_key(const char *name)
-{
-    static const struct key keys[] = {
-        PL_INTEGER(rate_bits_per_s, 1000000000000),
-        PL_INTEGER(queue_bytes, 1000000000000),
-        PL_INTEGER(delay_ns, TIME_NS_MAX),
-        PL_INTEGER(jitter_ns, TIME_NS_MAX),
-        PL_INTEGER(reorder_ns, TIME_NS_MAX),
-        PL_INTEGER(slice_ns, TIME_NS_MAX),
-        PL_RATIO(loss_ratio),
-        PL_RATIO(ge_enter_ratio),
-        PL_RATIO(ge_leave_ratio),
-        PL_RATIO(ge_loss_ratio),
-        PL_RATIO(reorder_ratio),
-        PL_RATIO(duplicate_ratio),
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (strcmp(keys[i].name, name) == 0) {
-            return &keys[i];
-        }
-    }
-    return NULL;
-}
-
-/* Copy up to a delimiter; false when it does not fit. `*text` moves behind what was read, not past the
- * delimiter. */
-static bool take_word(const char **text, const char *delimiters, char *word, size_t capacity)
-{
-    size_t length = strcspn(*text, delimiters);
-    if (length >= capacity) {
-        return false;
-    }
-    memcpy(word, *text, length);
-    word[length] = '\0';
-    *text += length;
-    return true;
-}
-
-static enum pl_status apply_setting(struct pl_link_settings *settings, const struct key *key,
-                                    const char *name, const char *value, struct pl_error *error)
-{
-    unsigned char *field = (unsigned char *)settings + key->offset;
-    int64_t integer = 0;
-    double ratio = 0.0;
-    if (key->is_ratio && pl_parse_double(value, 0.0, 1.0, &ratio)) {
-        memcpy(field, &ratio, sizeof ratio);
-        return PL_OK;
-    }
-    if (!key->is_ratio && pl_parse_int64(value, 0, key->greatest, &integer)) {
-        memcpy(field, &integer, sizeof integer);
-        return PL_OK;
-    }
-    pl_error_set(error, PL_USAGE, "options", 0, "%s: %s must be %s from 0 to %lld, not '%s'", name, key->name,
-                 key->is_ratio ? "a number" : "an integer", (long long)key->greatest, value);
-    return PL_USAGE;
-}
-
-enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const char *name, const char *spec,
-                                      struct pl_error *error)
-{
-    struct pl_link_settings changed = *settings;
-    bool seen[sizeof changed] = {false}; /* by offset of the field */
-    const char *at = spec;
-    while (*at != '\0') {
-        char word[KEY_BYTES_MAX];
-        char value[VALUE_BYTES_MAX];
-        if (!take_word(&at, "=,", word, sizeof word) || *at != '=') {
-            pl_error_set(error, PL_USAGE, "options", 0, "%s: expected key=value,... and found '%.60s'", name,
-                         spec);
-            return PL_USAGE;
-        }
-        at++;
-        const struct key *key = find_key(word);
-        if (key == NULL || seen[key->offset]) {
-            pl_error_set(error, PL_USAGE, "options", 0, "%s: %s '%s'", name,
-                         key == NULL ? "there is no link setting" : "given twice:", word);
-            return PL_USAGE;
-        }
-        seen[key->offset] = true;
-        if (!take_word(&at, ",", value, sizeof value)) {
-            pl_error_set(error, PL_USAGE, "options", 0, "%s: the value of %s is too long", name, key->name);
-            return PL_USAGE;
-        }
-        enum pl_status status = apply_setting(&changed, key, name, value, error);
-        if (status != PL_OK) {
-            return status;
-        }
-        if (*at == ',' && *++at == '\0') {
-            pl_error_set(error, PL_USAGE, "options", 0, "%s: nothing follows the last comma", name);
-            return PL_USAGE;
-        }
-    }
-    *settings = changed;
-    return PL_OK;
-}
 
 /* ---------- chance ---------- */
 
@@ -205,6 +86,11 @@ void pl_link_change(struct pl_link *link, const struct pl_link_settings *setting
         }
         link->free_remainder = 0; /* its unit was the old rate */
     }
+    const struct pl_link_settings *before = &link->settings;
+    if (settings->aqm != before->aqm || settings->target_ns != before->target_ns ||
+        settings->interval_ns != before->interval_ns) {
+        memset(&link->codel, 0, sizeof link->codel);
+    }
     link->settings = *settings;
 }
 
@@ -225,18 +111,35 @@ static pl_ns serialize(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes)
     return link->free_at_ns;
 }
 
-static bool is_queue_full(const struct pl_link *link, pl_ns now_ns, uint32_t size_bytes)
+static bool is_queue_full(const struct pl_link *link, pl_ns now_ns, uint64_t backlog_bytes,
+                          uint32_t size_bytes)
 {
     const struct pl_link_settings *settings = &link->settings;
-    if (settings->rate_bits_per_s == 0 || link->free_at_ns <= now_ns) {
-        return settings->rate_bits_per_s > 0 && settings->queue_bytes > 0 &&
-               size_bytes > settings->queue_bytes;
+    if (settings->rate_bits_per_s == 0) {
+        return false;
     }
-    if (link->free_at_ns - now_ns > WAIT_NS_MAX) {
+    if (link->free_at_ns > now_ns && link->free_at_ns - now_ns > WAIT_NS_MAX) {
         return true;
     }
-    return settings->queue_bytes > 0 &&
-           pl_link_backlog_bytes(link, now_ns) + size_bytes > settings->queue_bytes;
+    return settings->queue_bytes > 0 && backlog_bytes + size_bytes > settings->queue_bytes;
+}
+
+/* Whether CoDel is against this packet. */
+static bool ask_codel(struct pl_link *link, pl_ns now_ns, uint64_t backlog_bytes, uint32_t size_bytes,
+                      bool markable)
+{
+    const struct pl_codel_times times = {
+        .target_ns = (pl_ns)link->settings.target_ns,
+        .interval_ns = (pl_ns)link->settings.interval_ns,
+    };
+    const struct pl_codel_packet packet = {
+        .arrival_ns = now_ns,
+        .leave_ns = link->free_at_ns > now_ns ? link->free_at_ns : now_ns,
+        .ahead_bytes = backlog_bytes,
+        .size_bytes = size_bytes,
+        .markable = markable,
+    };
+    return link->settings.aqm == PL_AQM_CODEL && pl_codel_decide(&link->codel, &times, &packet);
 }
 
 static pl_ns decide_due(struct pl_link *link, pl_ns sent_ns, double jitter, bool reordered)
@@ -253,7 +156,7 @@ static pl_ns decide_due(struct pl_link *link, pl_ns sent_ns, double jitter, bool
     return due_ns;
 }
 
-struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes)
+struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes, enum pl_ecn ecn)
 {
     const struct pl_link_settings *settings = &link->settings;
     bool lost = draw_loss(link);
@@ -263,18 +166,29 @@ struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_
 
     link->counters.arrived_packets++;
     link->counters.arrived_bytes += size_bytes;
-    if (is_queue_full(link, now_ns, size_bytes)) {
+    uint64_t backlog_bytes = pl_link_backlog_bytes(link, now_ns);
+    if (is_queue_full(link, now_ns, backlog_bytes, size_bytes)) {
         link->counters.queue_dropped_packets++;
         return (struct pl_link_verdict){.fate = PL_FATE_QUEUE_DROPPED};
     }
+    bool markable = ecn != PL_ECN_NOT_CAPABLE;
+    bool unwanted = ask_codel(link, now_ns, backlog_bytes, size_bytes, markable);
+    if (unwanted && !markable) {
+        link->counters.aqm_dropped_packets++;
+        return (struct pl_link_verdict){.fate = PL_FATE_AQM_DROPPED};
+    }
+    bool congested = unwanted || (settings->ecn_bytes > 0 && backlog_bytes > settings->ecn_bytes);
+    bool mark = congested && markable && ecn != PL_ECN_CE;
+    link->counters.marked_packets += mark ? 1 : 0;
     pl_ns sent_ns = serialize(link, now_ns, size_bytes);
     if (lost) {
         link->counters.lost_packets++;
-        return (struct pl_link_verdict){.fate = PL_FATE_LOST};
+        return (struct pl_link_verdict){.fate = PL_FATE_LOST, .mark = mark};
     }
     return (struct pl_link_verdict){
         .fate = PL_FATE_DELIVERED,
         .duplicate = duplicate,
+        .mark = mark,
         .due_ns = decide_due(link, sent_ns, jitter, reordered),
     };
 }

@@ -3,9 +3,11 @@
  * Virtual time: the whole fate of a packet is decided when it arrives, and only its delivery waits. A late
  * wake-up of the process therefore moves one delivery; it never changes the rate, the queue or the loss.
  *
- *   arrival -> drop-tail queue -> serializer (rate) -> loss on the wire -> delay, jitter, reordering,
- * duplication
+ *   arrival -> drop-tail queue -> CoDel, ECN marks -> serializer (rate) -> loss on the wire
+ *           -> delay, jitter, reordering, duplication
  *
+ * CoDel decides at the time at which the packet will leave the queue (codel.h); what it drops has used no
+ * room in the queue meanwhile, which it would in a real one.
  * Sizes are bytes at IP level. A lost packet has used its share of the rate; a dropped one has not.
  * No sockets, no clock, no allocation: `now_ns` is the caller's.
  */
@@ -16,20 +18,9 @@
 #include <stdint.h>
 
 #include "clock.h"
-#include "error.h"
-
-struct pl_link_settings {
-    uint64_t rate_bits_per_s; /* 0: unlimited */
-    uint64_t queue_bytes;     /* 0: unlimited; see pl_link_backlog_bytes */
-    uint64_t delay_ns;
-    uint64_t jitter_ns;  /* up to this much more delay, uniform; keeps the order of packets */
-    uint64_t reorder_ns; /* extra delay of the share `reorder_ratio`, which alone may be overtaken */
-    uint64_t slice_ns;   /* segments of one super-packet due within this time are delivered together */
-    double loss_ratio;   /* of packets; in the good state only when `ge_enter_ratio` is above 0 */
-    double ge_enter_ratio, ge_leave_ratio; /* Gilbert-Elliott: good to bad and back, per packet */
-    double ge_loss_ratio;                  /* loss in the bad state */
-    double reorder_ratio, duplicate_ratio;
-};
+#include "codel.h"
+#include "ip_header.h"
+#include "link_settings.h"
 
 /* What is decided by chance has its own generator each, stepped once per arrival: the n-th packet meets the
  * same draws whatever else is set and however full the queue is. */
@@ -42,16 +33,20 @@ enum pl_link_draw {
     PL_DRAWS
 };
 
-enum pl_link_fate { PL_FATE_DELIVERED, PL_FATE_QUEUE_DROPPED, PL_FATE_LOST };
+/* The numbers stand in traces (trace.h). */
+enum pl_link_fate { PL_FATE_DELIVERED, PL_FATE_QUEUE_DROPPED, PL_FATE_LOST, PL_FATE_AQM_DROPPED };
 
 struct pl_link_verdict {
     enum pl_link_fate fate;
     bool duplicate; /* deliver it twice */
+    bool mark;      /* set CE; it was not set before */
     pl_ns due_ns;   /* delivered packets only */
 };
 
 struct pl_link_counters {
     uint64_t arrived_packets, arrived_bytes, queue_dropped_packets, lost_packets;
+    uint64_t aqm_dropped_packets;
+    uint64_t marked_packets; /* some may then have been lost on the wire */
 };
 
 struct pl_link {
@@ -59,6 +54,7 @@ struct pl_link {
     struct pl_link_counters counters;
     uint64_t draws[PL_DRAWS]; /* splitmix64 states */
     bool bad_state;
+    struct pl_codel codel;
     pl_ns free_at_ns;        /* when the serializer will have sent all it accepted ... */
     uint64_t free_remainder; /* ... and this many rate-ths of a nanosecond later */
     pl_ns last_due_ns;       /* keeps the order */
@@ -66,12 +62,6 @@ struct pl_link {
     pl_ns earlier_until_ns;
     uint64_t earlier_bits_per_s;
 };
-
-/* Overwrite the keys named in `spec` ("key=value,..."; empty: none) and leave the others.
- * PL_USAGE names the key at fault as `name`: unknown, given twice, not a number or out of range; `settings`
- * is then as before. */
-enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const char *name, const char *spec,
-                                      struct pl_error *error);
 
 /* Begin an empty link. `direction` (0, 1) makes the draws of the two directions of one seed independent. */
 void pl_link_init(struct pl_link *link, const struct pl_link_settings *settings, uint64_t seed,
@@ -85,7 +75,9 @@ void pl_link_change(struct pl_link *link, const struct pl_link_settings *setting
  * hour. Rounded up; 0 at unlimited rate. */
 uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns);
 
-/* Decide the fate of one wire packet. `now_ns` must not go back; `size_bytes` at most 1 MiB. */
-struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes);
+/* Decide the fate of one wire packet with this ECN field. `now_ns` must not go back; `size_bytes` at most
+ * 1 MiB. */
+struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes,
+                                     enum pl_ecn ecn);
 
 #endif

@@ -1,5 +1,5 @@
-/* TCP super-packets of IPv4 behind a virtio-net header: where their wire segments lie, and how to cut some
- * out.
+/* Super-packets behind a virtio-net header, of TCP and of UDP over IPv4 and IPv6: where their wire segments
+ * lie, and how to cut some out.
  *
  * The kernel hands over up to 64 KiB as one packet that it would have cut into segments at the device. A link
  * must cost, queue and lose each segment; runs of segments that arrive together may be handed back as one
@@ -12,17 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PL_VIRTIO_HEADER_BYTES = 10, PL_SLICE_HEADER_BYTES_MAX = 192 };
+enum { PL_VIRTIO_HEADER_BYTES = 10, PL_SLICE_HEADER_BYTES_MAX = 256 };
 
 enum pl_packet_kind {
     PL_PACKET_PLAIN,   /* one wire packet */
-    PL_PACKET_TCP4,    /* a super-packet; the layout holds */
+    PL_PACKET_SUPER,   /* a super-packet of TCP or of UDP datagrams; the layout holds */
     PL_PACKET_UNSPLIT, /* a super-packet of another kind or a malformed one: passes as one packet */
 };
 
 struct pl_superpacket {
-    uint32_t ip_at, tcp_at, payload_at; /* offsets in the packet */
+    uint32_t ip_at, transport_at, payload_at; /* offsets in the packet */
     uint32_t payload_bytes, segment_bytes, segments;
+    bool ipv6, udp; /* else IPv4, TCP */
 };
 
 struct pl_slice {
@@ -32,7 +33,10 @@ struct pl_slice {
 };
 
 /* Find out what `data` is; `link_header_bytes` lie between the virtio-net and the IP header.
- * Reads nothing outside `length_bytes`. `layout` is filled for PL_PACKET_TCP4 only. */
+ * Of IPv6, hop-by-hop and destination options may stand before the transport; with other extension headers,
+ * of which some change what the checksum covers, it is PL_PACKET_UNSPLIT.
+ * Reads nothing outside `length_bytes`, nor behind PL_SLICE_HEADER_BYTES_MAX. `layout` is filled for
+ * PL_PACKET_SUPER only. */
 enum pl_packet_kind pl_superpacket_parse(const unsigned char *data, size_t length_bytes,
                                          uint32_t link_header_bytes, struct pl_superpacket *layout);
 
@@ -43,8 +47,8 @@ uint32_t pl_superpacket_segment_ip_bytes(const struct pl_superpacket *layout, ui
 uint64_t pl_superpacket_wire_bytes(const struct pl_superpacket *layout, uint32_t first, uint32_t count);
 
 /* Make the header of a packet that carries `count` >= 1 segments from `first` and say where its payload lies:
- * lengths, IP id and checksum, sequence number, FIN and PSH (last segment only), CWR (first only), and a
- * partial TCP checksum. */
+ * lengths, IPv4's id and checksum, TCP's sequence number, FIN and PSH (last segment only) and CWR (first
+ * only), and a partial transport checksum. Every other bit is the super-packet's. */
 void pl_superpacket_cut(const unsigned char *data, const struct pl_superpacket *layout, uint32_t first,
                         uint32_t count, struct pl_slice *slice);
 

@@ -128,6 +128,23 @@ static void check_lateness(void)
     CHECK(late_ns == INT64_MAX);
 }
 
+/* Two halves merged tell what the whole does. */
+static void check_lateness_merges(void)
+{
+    struct pl_lateness whole = {0};
+    struct pl_lateness halves[2] = {{.count = 0}, {.count = 0}};
+    uint64_t state = 4;
+    for (int i = 0; i < 5000; i++) {
+        pl_ns late_ns = (pl_ns)(next_random(&state) % 100000000);
+        pl_lateness_add(&whole, late_ns);
+        pl_lateness_add(&halves[i % 3 == 0], late_ns);
+    }
+    pl_lateness_merge(&halves[0], &halves[1]);
+    CHECK_EQUAL(halves[0].count, whole.count);
+    CHECK_EQUAL(halves[0].max_ns, whole.max_ns);
+    CHECK(memcmp(halves[0].buckets, whole.buckets, sizeof whole.buckets) == 0);
+}
+
 int main(void)
 {
     check_order();
@@ -135,5 +152,6 @@ int main(void)
     check_bound();
     check_pool();
     check_lateness();
+    check_lateness_merges();
     CHECK_RETURN();
 }

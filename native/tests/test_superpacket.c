@@ -1,7 +1,9 @@
-/* Cutting super-packets: every slicing carries the same bytes, with headers that a receiver would accept. */
+/* Cutting super-packets of TCP over IPv4: every slicing carries the same bytes, with headers that a receiver
+ * would accept. */
 #include <linux/virtio_net.h>
 
 #include "check.h"
+#include "packets.h"
 #include "superpacket.h"
 
 enum {
@@ -18,22 +20,6 @@ enum {
     FIN_PSH_ACK_CWR = 0x99
 };
 static const uint32_t FIRST_SEQUENCE = 0xfffff000U; /* wraps within the packet */
-
-static void put(unsigned char *at, uint64_t value, int bytes)
-{
-    for (int i = bytes - 1; i >= 0; i--, value >>= 8) {
-        at[i] = (unsigned char)value;
-    }
-}
-
-static uint32_t get(const unsigned char *at, int bytes)
-{
-    uint32_t value = 0;
-    for (int i = 0; i < bytes; i++) {
-        value = value << 8 | at[i];
-    }
-    return value;
-}
 
 static void build(unsigned char data[LENGTH])
 {
@@ -68,17 +54,6 @@ static void build(unsigned char data[LENGTH])
     for (int i = 0; i < PAYLOAD; i++) {
         data[PAYLOAD_AT + i] = (unsigned char)(i * 31 + i / 256);
     }
-}
-
-/* The ones' complement sum of RFC 1071, written apart from the code under test; odd lengths are padded with
- * 0. */
-static uint32_t ones_sum(const unsigned char *at, uint32_t bytes)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < bytes; i++) {
-        sum += (uint64_t)at[i] << (i % 2 == 0 ? 8 : 0);
-    }
-    return (uint32_t)(sum % 0xffffU);
 }
 
 static void check_checksums(const unsigned char *ip, const unsigned char *tcp, uint32_t tcp_header_bytes,
@@ -135,7 +110,7 @@ static void check_slicing(void)
     unsigned char data[LENGTH];
     build(data);
     struct pl_superpacket layout;
-    CHECK_EQUAL(pl_superpacket_parse(data, LENGTH, LINK_HEADER, &layout), PL_PACKET_TCP4);
+    CHECK_EQUAL(pl_superpacket_parse(data, LENGTH, LINK_HEADER, &layout), PL_PACKET_SUPER);
     CHECK_EQUAL(layout.segments, SEGMENTS);
     CHECK_EQUAL(layout.payload_bytes, PAYLOAD);
     for (uint32_t i = 0; i < SEGMENTS; i++) {
@@ -154,23 +129,9 @@ static void check_whole_multiple(void)
     build(data);
     put(data + IP_AT + 2, 52 + 2 * MSS, 2); /* what follows is padding */
     struct pl_superpacket layout;
-    CHECK_EQUAL(pl_superpacket_parse(data, LENGTH, LINK_HEADER, &layout), PL_PACKET_TCP4);
+    CHECK_EQUAL(pl_superpacket_parse(data, LENGTH, LINK_HEADER, &layout), PL_PACKET_SUPER);
     CHECK_EQUAL(layout.segments, 2);
     CHECK_EQUAL(pl_superpacket_segment_ip_bytes(&layout, 1), 1500);
-}
-
-/* A copy of exactly the given length, so that the sanitizers see a read beyond it. */
-static enum pl_packet_kind parse_copy(const unsigned char *data, size_t length, struct pl_superpacket *layout)
-{
-    unsigned char *copy = malloc(length > 0 ? length : 1);
-    CHECK(copy != NULL);
-    if (copy == NULL) {
-        return PL_PACKET_PLAIN;
-    }
-    memcpy(copy, data, length);
-    enum pl_packet_kind kind = pl_superpacket_parse(copy, length, LINK_HEADER, layout);
-    free(copy);
-    return kind;
 }
 
 static void check_malformed(void)
@@ -179,7 +140,7 @@ static void check_malformed(void)
     build(data);
     struct pl_superpacket layout;
     for (size_t length = 0; length < LENGTH; length++) {
-        enum pl_packet_kind kind = parse_copy(data, length, &layout);
+        enum pl_packet_kind kind = parse_copy(data, length, LINK_HEADER, &layout);
         CHECK_EQUAL(kind, length < PL_VIRTIO_HEADER_BYTES ? PL_PACKET_PLAIN : PL_PACKET_UNSPLIT);
     }
     static const struct {
@@ -190,7 +151,7 @@ static void check_malformed(void)
         {1, VIRTIO_NET_HDR_GSO_NONE, PL_PACKET_PLAIN},
         {1, VIRTIO_NET_HDR_GSO_TCPV6, PL_PACKET_UNSPLIT},
         {1, VIRTIO_NET_HDR_GSO_UDP, PL_PACKET_UNSPLIT},
-        {1, 5, PL_PACKET_UNSPLIT}, /* UDP_L4 of newer kernels */
+        {1, 5, PL_PACKET_UNSPLIT}, /* UDP_L4, and yet it is TCP */
         {IP_AT, 0x44, PL_PACKET_UNSPLIT},
         {IP_AT, 0x65, PL_PACKET_UNSPLIT},
         {IP_AT + 6, 0x20, PL_PACKET_UNSPLIT}, /* a fragment */
@@ -200,35 +161,14 @@ static void check_malformed(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         build(data);
         data[cases[i].at] = cases[i].value;
-        CHECK_EQUAL(parse_copy(data, LENGTH, &layout), cases[i].kind);
+        CHECK_EQUAL(parse_copy(data, LENGTH, LINK_HEADER, &layout), cases[i].kind);
     }
     build(data);
     memset(data + 4, 0, 2); /* gso_size */
-    CHECK_EQUAL(parse_copy(data, LENGTH, &layout), PL_PACKET_UNSPLIT);
+    CHECK_EQUAL(parse_copy(data, LENGTH, LINK_HEADER, &layout), PL_PACKET_UNSPLIT);
     build(data);
     put(data + IP_AT + 2, 52, 2); /* no payload */
-    CHECK_EQUAL(parse_copy(data, LENGTH, &layout), PL_PACKET_UNSPLIT);
-}
-
-/* Random damage to the headers: whatever is accepted lies within the packet. */
-static void check_damaged(void)
-{
-    unsigned char data[LENGTH];
-    uint64_t state = 7;
-    for (int round = 0; round < 20000; round++) {
-        build(data);
-        for (int i = 0; i < 3; i++) {
-            state = state * 6364136223846793005U + 1442695040888963407U;
-            data[(state >> 33) % PAYLOAD_AT] = (unsigned char)(state >> 56);
-        }
-        struct pl_superpacket layout;
-        size_t length = PAYLOAD_AT + (state >> 40) % PAYLOAD;
-        if (pl_superpacket_parse(data, length, LINK_HEADER, &layout) == PL_PACKET_TCP4) {
-            struct pl_slice slice;
-            pl_superpacket_cut(data, &layout, layout.segments - 1, 1, &slice);
-            CHECK((size_t)slice.payload_at + slice.payload_bytes <= length);
-        }
-    }
+    CHECK_EQUAL(parse_copy(data, LENGTH, LINK_HEADER, &layout), PL_PACKET_UNSPLIT);
 }
 
 int main(void)
@@ -236,6 +176,5 @@ int main(void)
     check_slicing();
     check_whole_multiple();
     check_malformed();
-    check_damaged();
     CHECK_RETURN();
 }
