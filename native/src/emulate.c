@@ -150,12 +150,15 @@ static void obey(struct emulator *emulator, const char *line)
             return;
         }
     }
-    if (strcmp(line, "stats") == 0) {
+    if (strcmp(line, "stats") == 0 || strcmp(line, "lap") == 0) {
         print_counters(emulator, "counters");
+        for (unsigned i = 0; i < 2 && line[0] == 'l'; i++) {
+            emulator->forwarder.directions[i].lateness = (struct pl_lateness){0};
+        }
     } else if (strcmp(line, "stop") == 0) {
         emulator->ending = ENDING_STOP;
     } else {
-        print_refusal(emulator, "the commands are: stats, stop, forward SPEC, reverse SPEC");
+        print_refusal(emulator, "the commands are: stats, lap, stop, forward SPEC, reverse SPEC");
     }
 }
 

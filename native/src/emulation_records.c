@@ -43,6 +43,8 @@ void pl_write_direction(struct pl_json *j, const char *key, const struct pl_dire
     pl_json_u64(j, "aqm_dropped_packets", link->aqm_dropped_packets);
     pl_json_u64(j, "lost_packets", link->lost_packets);
     pl_json_u64(j, "marked_packets", link->marked_packets);
+    pl_json_u64(j, "cross_packets", link->cross_packets);
+    pl_json_u64(j, "cross_dropped_packets", link->cross_dropped_packets);
     pl_json_u64(j, "duplicated_packets", counters->duplicated_packets);
     pl_json_u64(j, "delivered_packets", counters->delivered_packets);
     pl_json_u64(j, "delivered_bytes", counters->delivered_bytes);
@@ -75,6 +77,7 @@ void pl_write_link_settings(struct pl_json *j, const char *key, const struct pl_
     pl_json_double(j, "reorder_ratio", settings->reorder_ratio);
     pl_json_u64(j, "reorder_ns", settings->reorder_ns);
     pl_json_double(j, "duplicate_ratio", settings->duplicate_ratio);
+    pl_json_u64(j, "cross_bits_per_s", settings->cross_bits_per_s);
     pl_json_u64(j, "ecn_bytes", settings->ecn_bytes);
     pl_json_string(j, "aqm", pl_aqm_name(settings->aqm));
     pl_json_u64(j, "target_ns", settings->target_ns);

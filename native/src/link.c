@@ -1,5 +1,6 @@
 #include "link.h"
 
+#include <math.h>
 #include <string.h>
 
 __extension__ typedef unsigned __int128 pl_u128;
@@ -7,6 +8,9 @@ __extension__ typedef unsigned __int128 pl_u128;
 static const uint64_t NS_PER_S = PL_NS_PER_S;
 static const pl_ns WAIT_NS_MAX =
     3600000000000; /* an unlimited queue ends here, long before the time overflows */
+
+static const pl_ns CROSS_PLAYBACK_NS = 200 * PL_NS_PER_MS;
+enum { CROSS_BYTES = 1500 };
 
 /* ---------- chance ---------- */
 
@@ -50,9 +54,12 @@ void pl_link_init(struct pl_link *link, const struct pl_link_settings *settings,
     link->free_at_ns = INT64_MIN;
     link->last_due_ns = INT64_MIN;
     link->earlier_until_ns = INT64_MIN;
-    for (unsigned i = 0; i < PL_DRAWS; i++) {
-        link->draws[i] = mix(mix(seed + GOLDEN) + GOLDEN * (direction * (unsigned)PL_DRAWS + i + 1U));
+    for (unsigned i = 0; i < PL_DRAW_CROSS; i++) {
+        link->draws[i] = mix(mix(seed + GOLDEN) + GOLDEN * (direction * (unsigned)PL_DRAW_CROSS + i + 1U));
     }
+    link->draws[PL_DRAW_CROSS] =
+        mix(mix(seed + GOLDEN) + GOLDEN * (2U * (unsigned)PL_DRAW_CROSS + direction + 1U));
+    link->cross_due_ns = INT64_MIN;
 }
 
 static pl_u128 bits_between(pl_ns from_ns, pl_ns to_ns, uint64_t rate_bits_per_s)
@@ -73,25 +80,6 @@ uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns)
     }
     pl_u128 per_byte = (pl_u128)8 * NS_PER_S;
     return (uint64_t)((bit_ns + per_byte - 1) / per_byte);
-}
-
-void pl_link_change(struct pl_link *link, const struct pl_link_settings *settings, pl_ns now_ns)
-{
-    if (settings->rate_bits_per_s != link->settings.rate_bits_per_s) {
-        uint64_t backlog_bytes = pl_link_backlog_bytes(link, now_ns);
-        if (backlog_bytes > 0) {
-            uint64_t left_ns = (uint64_t)(link->free_at_ns - now_ns);
-            link->earlier_bits_per_s = (uint64_t)((pl_u128)backlog_bytes * 8 * NS_PER_S / left_ns);
-            link->earlier_until_ns = link->free_at_ns;
-        }
-        link->free_remainder = 0; /* its unit was the old rate */
-    }
-    const struct pl_link_settings *before = &link->settings;
-    if (settings->aqm != before->aqm || settings->target_ns != before->target_ns ||
-        settings->interval_ns != before->interval_ns) {
-        memset(&link->codel, 0, sizeof link->codel);
-    }
-    link->settings = *settings;
 }
 
 /* Book `size_bytes` on the serializer; returns when its last bit has left. */
@@ -122,6 +110,50 @@ static bool is_queue_full(const struct pl_link *link, pl_ns now_ns, uint64_t bac
         return true;
     }
     return settings->queue_bytes > 0 && backlog_bytes + size_bytes > settings->queue_bytes;
+}
+
+/* Let the packets of others come that were due by now. */
+static void admit_cross(struct pl_link *link, pl_ns now_ns)
+{
+    const struct pl_link_settings *settings = &link->settings;
+    if (settings->cross_bits_per_s == 0 || settings->rate_bits_per_s == 0) {
+        link->cross_due_ns = INT64_MIN;
+        return;
+    }
+    if (link->cross_due_ns < now_ns - CROSS_PLAYBACK_NS) {
+        link->cross_due_ns = now_ns - CROSS_PLAYBACK_NS;
+    }
+    double mean_gap_ns = CROSS_BYTES * 8.0 * (double)NS_PER_S / (double)settings->cross_bits_per_s;
+    while (link->cross_due_ns <= now_ns) {
+        pl_ns due_ns = link->cross_due_ns;
+        if (is_queue_full(link, due_ns, pl_link_backlog_bytes(link, due_ns), CROSS_BYTES)) {
+            link->counters.cross_dropped_packets++;
+        } else {
+            link->counters.cross_packets++;
+            (void)serialize(link, due_ns, CROSS_BYTES);
+        }
+        link->cross_due_ns += (pl_ns)(-log1p(-draw(link, PL_DRAW_CROSS)) * mean_gap_ns);
+    }
+}
+
+void pl_link_change(struct pl_link *link, const struct pl_link_settings *settings, pl_ns now_ns)
+{
+    admit_cross(link, now_ns);
+    if (settings->rate_bits_per_s != link->settings.rate_bits_per_s) {
+        uint64_t backlog_bytes = pl_link_backlog_bytes(link, now_ns);
+        if (backlog_bytes > 0) {
+            uint64_t left_ns = (uint64_t)(link->free_at_ns - now_ns);
+            link->earlier_bits_per_s = (uint64_t)((pl_u128)backlog_bytes * 8 * NS_PER_S / left_ns);
+            link->earlier_until_ns = link->free_at_ns;
+        }
+        link->free_remainder = 0; /* its unit was the old rate */
+    }
+    const struct pl_link_settings *before = &link->settings;
+    if (settings->aqm != before->aqm || settings->target_ns != before->target_ns ||
+        settings->interval_ns != before->interval_ns) {
+        memset(&link->codel, 0, sizeof link->codel);
+    }
+    link->settings = *settings;
 }
 
 /* Whether CoDel is against this packet. */
@@ -164,6 +196,7 @@ struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_
     bool reordered = draw(link, PL_DRAW_REORDER) < settings->reorder_ratio;
     bool duplicate = draw(link, PL_DRAW_DUPLICATE) < settings->duplicate_ratio;
 
+    admit_cross(link, now_ns);
     link->counters.arrived_packets++;
     link->counters.arrived_bytes += size_bytes;
     uint64_t backlog_bytes = pl_link_backlog_bytes(link, now_ns);

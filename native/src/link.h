@@ -8,8 +8,11 @@
  *
  * CoDel decides at the time at which the packet will leave the queue (codel.h); what it drops has used no
  * room in the queue meanwhile, which it would in a real one.
- * Sizes are bytes at IP level. A lost packet has used its share of the rate; a dropped one has not.
- * No sockets, no clock, no allocation: `now_ns` is the caller's.
+ * Packets of others (`cross_bits_per_s`) have 1500 bytes and come as a Poisson process; they meet the queue's
+ * bound and the serializer, not CoDel, are never delivered and give way to nobody. After a pause in which no
+ * packet came to be decided about, they are played back for the last 200 ms only. Sizes are bytes at IP
+ * level. A lost packet has used its share of the rate; a dropped one has not. No sockets, no clock, no
+ * allocation: `now_ns` is the caller's.
  */
 #ifndef PL_LINK_H
 #define PL_LINK_H
@@ -30,6 +33,7 @@ enum pl_link_draw {
     PL_DRAW_JITTER,
     PL_DRAW_REORDER,
     PL_DRAW_DUPLICATE,
+    PL_DRAW_CROSS, /* stepped once per packet of others */
     PL_DRAWS
 };
 
@@ -46,7 +50,8 @@ struct pl_link_verdict {
 struct pl_link_counters {
     uint64_t arrived_packets, arrived_bytes, queue_dropped_packets, lost_packets;
     uint64_t aqm_dropped_packets;
-    uint64_t marked_packets; /* some may then have been lost on the wire */
+    uint64_t cross_packets, cross_dropped_packets; /* of others; in no other count */
+    uint64_t marked_packets;                       /* some may then have been lost on the wire */
 };
 
 struct pl_link {
@@ -58,6 +63,7 @@ struct pl_link {
     pl_ns free_at_ns;        /* when the serializer will have sent all it accepted ... */
     uint64_t free_remainder; /* ... and this many rate-ths of a nanosecond later */
     pl_ns last_due_ns;       /* keeps the order */
+    pl_ns cross_due_ns;      /* when the next packet of others comes */
     /* What was accepted under an earlier rate keeps its due times: it drains until `earlier_until_ns`. */
     pl_ns earlier_until_ns;
     uint64_t earlier_bits_per_s;

@@ -35,6 +35,7 @@ static const struct key *find_key(const char *name)
         PL_KEY(jitter_ns, KIND_INTEGER, TIME_NS_MAX),
         PL_KEY(reorder_ns, KIND_INTEGER, TIME_NS_MAX),
         PL_KEY(slice_ns, KIND_INTEGER, TIME_NS_MAX),
+        PL_KEY(cross_bits_per_s, KIND_INTEGER, 1000000000000),
         PL_KEY(ecn_bytes, KIND_INTEGER, 1000000000000),
         PL_KEY(target_ns, KIND_INTEGER, TIME_NS_MAX),
         PL_KEY(interval_ns, KIND_INTEGER, TIME_NS_MAX),

@@ -20,7 +20,8 @@ struct pl_link_settings {
     double ge_enter_ratio, ge_leave_ratio; /* Gilbert-Elliott: good to bad and back, per packet */
     double ge_loss_ratio;                  /* loss in the bad state */
     double reorder_ratio, duplicate_ratio;
-    uint64_t ecn_bytes; /* an ECN-capable packet that meets a longer queue is marked; 0: never */
+    uint64_t cross_bits_per_s; /* of others' packets on the same line, in bursts of one; 0: none */
+    uint64_t ecn_bytes;        /* an ECN-capable packet that meets a longer queue is marked; 0: never */
     enum pl_aqm aqm;
     uint64_t target_ns, interval_ns; /* of CoDel; above 0 where `aqm` is PL_AQM_CODEL */
 };

@@ -295,6 +295,38 @@ static void check_codel(void)
 }
 
 /* Whatever CoDel and ECN do, chance meets the n-th packet alike. */
+/* 50 Mbit/s of others on a line of 100 that is offered 60 more: all of the line is used, a tenth of each is
+ * dropped, and the draws for our own packets are as ever. */
+static void check_cross_traffic(void)
+{
+    const char *spec = "rate_bits_per_s=100000000,queue_bytes=150000,loss_ratio=0.1";
+    char crossed[128];
+    (void)snprintf(crossed, sizeof crossed, "%s,cross_bits_per_s=50000000", spec);
+    struct pl_link alone = link_of(spec, 5, 0);
+    struct pl_link shared = link_of(crossed, 5, 0);
+    int lost_here_alone = 0;
+    const unsigned packets = 50000; /* 10 s */
+    for (unsigned i = 0; i < packets; i++) {
+        pl_ns at_ns = (pl_ns)i * 200000;
+        enum pl_link_fate fate = admit(&shared, at_ns, PACKET_BYTES).fate;
+        bool lost = admit(&alone, at_ns, PACKET_BYTES).fate == PL_FATE_LOST;
+        lost_here_alone += fate != PL_FATE_QUEUE_DROPPED && (fate == PL_FATE_LOST) != lost;
+    }
+    CHECK_EQUAL(lost_here_alone, 0);
+    CHECK_EQUAL(alone.counters.cross_packets + alone.counters.queue_dropped_packets, 0);
+    uint64_t others = shared.counters.cross_packets + shared.counters.cross_dropped_packets;
+    CHECK(others > 41667 - 1000 &&
+          others < 41667 + 1900); /* 5 standard errors, and 200 ms before the first */
+    uint64_t served = shared.counters.cross_packets + packets - shared.counters.queue_dropped_packets;
+    CHECK(served > 83333 - 300 && served < 83333 + 1900);
+    CHECK(shared.counters.queue_dropped_packets > packets / 20 &&
+          shared.counters.queue_dropped_packets < packets / 6);
+    /* After an hour without a packet, only the last 200 ms of the others are played back. */
+    (void)admit(&shared, 3600 * PL_NS_PER_S, PACKET_BYTES);
+    uint64_t later = shared.counters.cross_packets + shared.counters.cross_dropped_packets;
+    CHECK(later - others > 600 && later - others < 1100);
+}
+
 static void check_marks_leave_the_draws(void)
 {
     struct pl_link one = link_of("loss_ratio=0.1,duplicate_ratio=0.1", 9, 0);
@@ -343,6 +375,7 @@ int main(void)
     check_loss_interval("ge_enter_ratio=0.01,ge_leave_ratio=0.25,ge_loss_ratio=1", 0.01 / 0.26, 2.6 * 0.193);
     check_bursts();
     check_seed();
+    check_cross_traffic();
     check_jitter_keeps_order();
     check_reordering_and_duplication();
     check_change();
