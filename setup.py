@@ -84,7 +84,8 @@ setup(
     package_dir=LINKED,
     package_data={
         "pathlab": ["py.typed"],
-        "pathlab.campaigns": ["*.toml", "*.md", "*.json"],
+        "pathlab.campaigns": ["*.toml", "*.md", "*.json", "labs/*.toml"],
+        "pathlab.reference": ["*.csv", "README.md"],
         "pathlab.report": ["templates/*"],
     },
     install_requires=[

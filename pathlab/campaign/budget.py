@@ -6,7 +6,8 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pathlab.campaign.model import Campaign, LabLink, Trial
+from pathlab.campaign.lab_model import LabLink
+from pathlab.campaign.model import Campaign, Trial
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.units import SECOND_NS
 
@@ -37,19 +38,19 @@ class PathTruth:
 def find_path_truth(campaign: Campaign, source: str, destination: str) -> PathTruth:
     """Return the shortest round trip and the widest bottleneck that the lab's links allow for a path."""
     links = campaign.lab.links if campaign.lab else ()
-    delay_ns = _best_chain(links, source, destination, lambda best, link: best + link.delay_ns, 0)
-    if delay_ns is None:
+    rtt_ns = _best_chain(links, source, destination, _add_delays, 0)
+    if rtt_ns is None:
         return PathTruth()
     unlimited = 10**15
 
     def narrow(best: int, link: LabLink) -> int:  # negative, so that the widest chain is the smallest
-        return max(best, -(link.rate_bits_per_s or unlimited))
+        return max(best, -max(link.direction(end).rate_bits_per_s or unlimited for end in (0, 1)))
 
     widest = _best_chain(links, source, destination, narrow, -unlimited)
-    queues = [link.queue_bytes for link in links]
+    queues = [link.direction(end).whole_queue_bytes for link in links for end in (0, 1)]
     known = [queue for queue in queues if queue is not None]
     return PathTruth(
-        rtt_ns=2 * delay_ns,
+        rtt_ns=rtt_ns,
         rate_bits_per_s=-widest if widest is not None and -widest < unlimited else None,
         queue_bytes=max(known) if len(known) == len(queues) else None,
     )
@@ -107,6 +108,10 @@ def _fixed_ns(campaign: Campaign, rtt_ns: int) -> int:
         rtt_ns if campaign.probes.unloaded else 0
     )
     return OVERHEAD_NS + CONNECT_ROUND_TRIPS * rtt_ns + trial.warmup_ns + trial.duration_ns + probes_ns
+
+
+def _add_delays(best: int, link: LabLink) -> int:
+    return best + link.direction(0).delay_ns + link.direction(1).delay_ns
 
 
 def _queue_drain_ns(truth: PathTruth) -> int:

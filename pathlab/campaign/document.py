@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pathlab.campaign import model
+from pathlab.campaign import lab_model, model
 from pathlab.campaign.quantities import Quantity
 
 MARKDOWN_NAME = "SCHEMA.md"
@@ -27,8 +27,10 @@ _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`[factors]`", model.Factors),
     ("`[trial]`", model.Trial),
     ("`[probes]`", model.Probes),
-    ("`[lab]`", model.Lab),
-    ("`[[lab.links]]`", model.LabLink),
+    ("`[lab]`", lab_model.Lab),
+    ("`[[lab.links]]`", lab_model.LabLink),
+    ("`[lab.links.reverse]`", lab_model.LabDirection),
+    ("`[lab.links.burst_loss]`", lab_model.BurstLoss),
 )
 _NAMES_IN_WORDS = {
     model.HOST_NAME_PATTERN: "a name of letters, digits, '.', '_' and '-'",
@@ -57,6 +59,7 @@ def build_json_schema() -> Node:
         node["title"] = table.__name__
         for key, default in _spelled_defaults(table):
             node["properties"][key]["default"] = default
+    del schema["$defs"]["Lab"]["required"]  # a ready-made topology may give them
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
@@ -164,6 +167,8 @@ def _spelled_defaults(table: type[BaseModel]) -> Iterator[tuple[str, Any]]:
             yield key, quantity.describe(default)
         elif default == (None,):
             yield key, "auto" if key == "window" else "default"
+        elif default == ():
+            yield key, []
         else:
             yield key, default
 

@@ -16,9 +16,13 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from pathlab.campaign.checks import Key, find_contradictions, list_names, suggest_name
+from pathlab.campaign.checks import find_contradictions
 from pathlab.campaign.document import Node, build_json_schema, describe_value, find_node
+from pathlab.campaign.lab_checks import check_lab
+from pathlab.campaign.lab_model import Lab
 from pathlab.campaign.model import HOST_NAME_PATTERN, Campaign
+from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
+from pathlab.campaign.written import Finding, Key, list_names, read_table, suggest_name
 from pathlab.errors import CampaignError
 
 SHIPPED_PACKAGE = "pathlab.campaigns"
@@ -83,10 +87,7 @@ def load_campaign(source: str | Path, overrides: Sequence[str] = ()) -> Campaign
 
 def parse_campaign(given: CampaignText, overrides: Sequence[str] = ()) -> Campaign:
     """Return the campaign that a text describes, with overrides put in. Raises CampaignError."""
-    try:
-        data = tomllib.loads(given.text)
-    except tomllib.TOMLDecodeError as error:
-        raise _refusal(given.label, [f"{given.label}:{_syntax_mistake(str(error), given.text)}"]) from error
+    data = _parse_toml(given)
     mistakes: list[str] = []
     overridden: dict[str, str] = {}
     for override in overrides:
@@ -111,7 +112,8 @@ def build_campaign(
     ``label`` names the table in messages; ``overridden`` maps dotted keys to the override that set them;
     ``mistakes`` were found before and are reported together with what is found here.
     """
-    findings: list[tuple[Key, str]] = []
+    findings: list[Finding] = []
+    data = _fill_lab(data, findings)
     campaign = None
     try:
         campaign = Campaign.model_validate(data)
@@ -134,9 +136,62 @@ def build_campaign(
     return campaign
 
 
+def _fill_lab(data: Mapping[str, Any], findings: list[Finding]) -> Mapping[str, Any]:
+    """What a ready-made lab gives and the file does not."""
+    lab = read_table(data, "lab")
+    name = lab.get("topology")
+    if not isinstance(name, str):
+        return data
+    if name not in list_ready_labs():
+        known = list_ready_labs()
+        what = f"there is no ready-made lab '{name}'{suggest_name(name, known)}"
+        findings.append((("lab", "topology"), f"{what}; expected one of {list_names(known)}"))
+        return data
+    return {**data, "lab": {**read_ready_lab(name), **lab}}
+
+
+def load_lab(source: str) -> Lab:
+    """Return a ready-made lab by its name, or the ``[lab]`` table of a file. Raises CampaignError."""
+    if source in list_ready_labs() and not Path(source).is_file():
+        return Lab.model_validate(read_ready_lab(source))
+    if not Path(source).exists() and not source.endswith(".toml"):
+        known = list_ready_labs()
+        message = (
+            f"there is no lab '{source}': neither a file nor a ready-made one{suggest_name(source, known)}"
+        )
+        raise CampaignError(message, hint=f"Give a TOML file, or one of {list_names(known)}.")
+    given = read_campaign(source)
+    data = _parse_toml(given)
+    if not read_table(data, "lab"):
+        raise _refusal(given.label, [f"{given.label}: has no table [lab]; expected hosts and links in one"])
+    findings: list[Finding] = []
+    whole = _fill_lab({"lab": data["lab"]}, findings)
+    lab = None
+    try:
+        lab = Lab.model_validate(whole["lab"])
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            details["loc"] = ("lab", *details["loc"])
+            finding = _translate(details, whole)
+            if finding is not None:
+                findings.append(finding)
+    findings += check_lab(whole)
+    if lab is None or findings:
+        lines = [f"{given.label}:{'.'.join(map(str, key))}: {what}" for key, what in findings]
+        raise _refusal(given.label, list(dict.fromkeys(lines)))
+    return lab
+
+
 def _refusal(label: str, mistakes: list[str]) -> CampaignError:
     told = f"1 mistake: {mistakes[0]}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
     return CampaignError(f"campaign '{label}' has {told}", mistakes=tuple(mistakes), hint=CHECK_HINT)
+
+
+def _parse_toml(given: CampaignText) -> dict[str, Any]:
+    try:
+        return tomllib.loads(given.text)
+    except tomllib.TOMLDecodeError as error:
+        raise _refusal(given.label, [f"{given.label}:{_syntax_mistake(str(error), given.text)}"]) from error
 
 
 def _syntax_mistake(message: str, text: str) -> str:

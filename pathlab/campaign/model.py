@@ -13,26 +13,25 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, ValidationInfo
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from pathlab.campaign.checks import LOCAL as LOCAL
+from pathlab.campaign.lab_model import Lab
+from pathlab.campaign.part import HOST_NAME_PATTERN as HOST_NAME_PATTERN
+from pathlab.campaign.part import MIB, HostName, Part, Seed
 from pathlab.campaign.quantities import STORED, Quantity
 from pathlab.units import SECOND_NS
 
 FORMAT = 1
-HOST_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 CAMPAIGN_NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 CONGESTION_PATTERN = r"^[a-z0-9_-]{1,15}$"
 STREAMS_MAX = 4096
 HOUR_NS = 3600 * SECOND_NS
-MIB = 1024**2
 
-HostName = Annotated[str, Field(pattern=HOST_NAME_PATTERN)]
 Streams = Annotated[int, Field(strict=True, ge=1, le=STREAMS_MAX)]
 Window = Annotated[int | None, Quantity.bytes(1024, 1024 * MIB, word="auto")]
-Seed = Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)]
 
 
 class AllowLevels:
@@ -74,12 +73,6 @@ def _refuse_ssh(value: Any) -> Any:
 
 Congestion = Annotated[str | None, Field(pattern=CONGESTION_PATTERN), BeforeValidator(_read_congestion)]
 Address = Annotated[str, BeforeValidator(_read_address)]
-
-
-class Part(BaseModel):
-    """What all tables of a campaign file share: frozen, and an unknown key is a mistake."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class MeasuredPath(Part):
@@ -151,39 +144,6 @@ class Probes(Part):
     unloaded: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = Field(
         50, description="Number of probes after the traffic."
     )
-
-
-class LabLink(Part):
-    """An emulated link between two hosts of the lab, the same in both directions."""
-
-    between: tuple[HostName, HostName] = Field(description="The two hosts that the link joins.")
-    rate_bits_per_s: Annotated[int | None, Quantity.rate(1000, 100 * 10**9)] = Field(
-        None, alias="rate", description="Rate in each direction; without it the link is not limited."
-    )
-    delay_ns: Annotated[int, Quantity.time(0, 60 * SECOND_NS)] = Field(
-        0, alias="delay", description="Delay one way, in each direction: half of the round-trip time."
-    )
-    queue_bytes: Annotated[int | None, Quantity.bytes(576, 1024 * MIB)] = Field(
-        None, alias="queue", description="Drop-tail queue before the link; without it nothing is dropped."
-    )
-    loss_ratio: Annotated[float, Quantity.ratio()] = Field(
-        0.0, alias="loss", description="Share of packets lost at random, in each direction."
-    )
-    mtu_bytes: Annotated[int, Field(strict=True, ge=576, le=9000)] = Field(
-        1500, alias="mtu", description="Largest packet in bytes."
-    )
-
-
-class Lab(Part):
-    """Hosts that exist only on this machine, in network namespaces joined by emulated links."""
-
-    fallback: Literal["loopback", "none"] = Field(
-        "none", description="Where no lab can be built: measure over loopback and say so, or refuse to run."
-    )
-    seed: Seed = Field(1, description="Seed of the links' random loss.")
-    backend: Literal["auto", "tun", "packet"] = Field("auto", description="How links are emulated.")
-    hosts: tuple[HostName, ...] = Field(min_length=2, description="Names of the hosts.")
-    links: tuple[LabLink, ...] = Field(min_length=1, description="The links between them.")
 
 
 class Campaign(Part):

@@ -17,7 +17,9 @@ from pathlab.runner.interruption import Interrupted
 SUBCOMMANDS = {
     "run": "Carry out a campaign, show its results, write its report.",
     "measure": "Measure once between two hosts.",
+    "path": "Find the route to a host, and latency and capacity of its hops.",
     "plan": "Show a campaign's trials in their order, its time and bytes.",
+    "lab": "Make WANs on this machine, and work in them.",
     "report": "Write the report of stored results.",
     "doctor": "Try what this machine can do, and say how to mend the rest.",
     "completion": "Print the completion script of a shell.",

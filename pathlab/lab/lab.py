@@ -8,9 +8,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from pathlab.errors import HostError
-from pathlab.lab.links import BACKENDS, EmulatedLink, LinkPlace
+from pathlab.lab.links import EmulatedLink
 from pathlab.lab.namespaces import Namespaces, lab_error
-from pathlab.lab.topology import Topology
+from pathlab.lab.netem import NetemLink, is_possible
+from pathlab.lab.topology import Link, Topology
+from pathlab.lab.wiring import LinkPlace
+
+BACKENDS = ("netem", "tun", "packet")
 
 #: Buffers autotuning may reach at least; the kernel's usual defaults, so that labs agree between machines.
 TCP_RMEM_MAX_BYTES = 6 << 20
@@ -25,7 +29,7 @@ class Lab:
         self.namespaces = Namespaces()
         self._engine = engine
         self._asked_backend = backend
-        self._links: list[EmulatedLink] = []
+        self._links: list[EmulatedLink | NetemLink] = []
         self.backend = ""
 
     def __enter__(self) -> Self:
@@ -44,15 +48,15 @@ class Lab:
             self.backend = self._choose_backend()
             self._quieten(None)
             paths = {}
-            for host in self.topology.hosts:
-                paths[host] = self.namespaces.add_node(host)
-                self._quieten(host)
-                self._set_tcp_sysctls(host)
+            for node in self.topology.nodes:
+                paths[node] = self.namespaces.add_node(node)
+                self._quieten(node)
+                self._set_sysctls(node)
             for number, link in enumerate(self.topology.links):
                 ends = (paths[link.between[0]], paths[link.between[1]])
                 seed = self.topology.seed + 2 * number
                 place = LinkPlace(number=number, node_paths=ends, backend=self.backend, seed=seed)
-                self._links.append(EmulatedLink(self.namespaces, link, place, self._engine))
+                self._links.append(self._make_link(link, place))
                 self._links[-1].start()
             if len(self.topology.links) > 1:
                 self._add_routes()
@@ -60,17 +64,32 @@ class Lab:
             self.close()
             raise
 
+    def _make_link(self, link: Link, place: LinkPlace) -> EmulatedLink | NetemLink:
+        if self.backend == "netem":
+            return NetemLink(self.namespaces, link, place)
+        return EmulatedLink(self.namespaces, link, place, self._engine)
+
     def _choose_backend(self) -> str:
-        """TUN where it may be opened, else packet sockets; a forced one is taken as it is."""
-        if self._asked_backend == "auto":
-            return "tun" if self.namespaces.can_use_tun() else "packet"
-        if self._asked_backend not in BACKENDS:
+        """netem where the kernel has it and knows what is asked, TUN where it may be opened, else packets.
+
+        A forced one is taken, or refused with what is missing.
+        """
+        asked, namespaces = self._asked_backend, self.namespaces
+        if asked not in ("auto", *BACKENDS):
+            raise lab_error(f"unknown back end '{asked}'", f"one of: auto, {', '.join(BACKENDS)}")
+        if asked == "netem" and not namespaces.can_use_netem():
             raise lab_error(
-                f"unknown back end '{self._asked_backend}'", f"one of: auto, {', '.join(BACKENDS)}"
+                "this kernel has no netem (sch_netem)",
+                "load it (modprobe sch_netem), or use the back end 'tun', 'packet' or 'auto'",
             )
-        if self._asked_backend == "tun" and not self.namespaces.can_use_tun():
+        if asked == "tun" and not namespaces.can_use_tun():
             raise lab_error("/dev/net/tun may not be opened here", "use the back end 'packet' or 'auto'")
-        return self._asked_backend
+        if asked != "auto":
+            return asked
+        directions = [link.direction(end) for link in self.topology.links for end in (0, 1)]
+        if all(map(is_possible, directions)) and namespaces.can_use_netem():
+            return "netem"
+        return "tun" if namespaces.can_use_tun() else "packet"
 
     def _quieten(self, node: str | None) -> None:
         """No IPv6 on lab links: its solicitations would enter the counts."""
@@ -78,29 +97,56 @@ class Lab:
             with contextlib.suppress(HostError):  # a kernel without IPv6 has nothing to switch off
                 self.namespaces.set_sysctl(node, f"net.ipv6.conf.{scope}.disable_ipv6", "1")
 
-    def _set_tcp_sysctls(self, host: str) -> None:
-        """Independent trials, and room for autotuning on every link of the host."""
-        products = [
-            4 * (link.rate_bits_per_s or 0) * 2 * link.delay_ns // (8 * 10**9)
-            for link in self.topology.links
-            if host in link.between
-        ]
-        receive, send = max([TCP_RMEM_MAX_BYTES, *products]), max([TCP_WMEM_MAX_BYTES, *products])
+    def _set_sysctls(self, node: str) -> None:
+        """Independent trials, room for autotuning on every way, and ICMP errors that are not rationed.
+
+        By default one a second tells a sender that its probe ended there. The mask takes the errors out of
+        both rations, of which an older kernel keeps one for all namespaces.
+        """
+        needed = self._autotuning_bytes()
+        receive, send = max(TCP_RMEM_MAX_BYTES, needed), max(TCP_WMEM_MAX_BYTES, needed)
         set_sysctl = self.namespaces.set_sysctl
-        set_sysctl(host, "net.ipv4.tcp_no_metrics_save", "1")
-        set_sysctl(host, "net.ipv4.tcp_rmem", f"4096 131072 {min(receive, 1 << 30)}")
-        set_sysctl(host, "net.ipv4.tcp_wmem", f"4096 16384 {min(send, 1 << 30)}")
+        set_sysctl(node, "net.ipv4.tcp_no_metrics_save", "1")
+        set_sysctl(node, "net.ipv4.tcp_rmem", f"4096 131072 {min(receive, 1 << 30)}")
+        set_sysctl(node, "net.ipv4.tcp_wmem", f"4096 16384 {min(send, 1 << 30)}")
+        set_sysctl(node, "net.ipv4.icmp_ratelimit", "0")
+        set_sysctl(node, "net.ipv4.icmp_ratemask", "0")
+
+    def _autotuning_bytes(self) -> int:
+        """Four times the greatest product of rate and round trip between two hosts."""
+        products = [0]
+        for host in self.topology.hosts:
+            for peer in self.topology.hosts:
+                with contextlib.suppress(KeyError):  # itself, or nothing joins the two
+                    rate_bits_per_s, _ = self.topology.bottleneck(host, peer)
+                    rtt_ns = self.topology.idle_rtt_ns(host, peer)
+                    products.append(4 * (rate_bits_per_s or 0) * rtt_ns // (8 * 10**9))
+        return max(products)
 
     def _add_routes(self) -> None:
-        """Make every host forward, and tell it the way to the links that it is not on."""
-        for host in self.topology.hosts:
-            self.namespaces.set_sysctl(host, "net.ipv4.ip_forward", "1")
-            for network, next_hop in self.topology.routes(host):
-                self.namespaces.run(host, "ip", "route", "add", network, "via", next_hop)
+        """Make every node forward, and tell it the way to the links that it is not on."""
+        for node in self.topology.nodes:
+            self.namespaces.set_sysctl(node, "net.ipv4.ip_forward", "1")
+            for network, next_hop in self.topology.routes(node):
+                self.namespaces.run(node, "ip", "route", "add", network, "via", next_hop)
 
-    def counters(self) -> list[dict[str, Any]]:
-        """The emulators' counters, one per link in the topology's order."""
-        return [link.counters() for link in self._links]
+    def counters(self, *, lap: bool = False) -> list[dict[str, Any]]:
+        """The emulators' counters, one per link in the topology's order; ``lap`` begins lateness anew."""
+        return [link.counters(lap=lap) for link in self._links]
+
+    def device_drops(self) -> int:
+        """Packets that the devices of the links dropped before the emulators saw them, since the start."""
+        drops = 0
+        for node in self.topology.nodes:
+            for line in self.namespaces.run(node, "cat", "/proc/self/net/dev").splitlines():
+                name, _, values = line.partition(":")
+                if name.strip().startswith("wan"):
+                    drops += int(values.split()[11])  # transmit drops
+        return drops
+
+    def is_alive(self) -> bool:
+        """Whether every link still carries packets."""
+        return all(link.is_alive() for link in self._links)
 
     def describe(self) -> dict[str, Any]:
         """What the results say about this lab: back end, privilege, the links' truth."""
@@ -108,8 +154,7 @@ class Lab:
             "kind": "emulated",
             "backend": self.backend,
             "privilege": self.namespaces.privilege,
-            "seed": self.topology.seed,
-            "links": self.topology.as_facts(),
+            **self.topology.as_table(),
         }
 
     def close(self) -> None:

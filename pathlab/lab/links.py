@@ -1,4 +1,4 @@
-"""One emulated link of a lab: the native emulator between two nodes, over TUN or over packet sockets.
+"""A link of the native emulator between two nodes, over TUN or over packet sockets.
 
 TUN needs an accessible ``/dev/net/tun``; the packet back end joins the outer ends of two veth pairs and needs
 no privilege beyond the lab's own namespaces. Both hand over TSO super-packets and cost them per wire segment.
@@ -12,26 +12,15 @@ import os
 import select
 import signal
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pathlab.lab.namespaces import LabProcess, Namespaces, lab_error
-from pathlab.lab.topology import Link, link_address, link_mac
+from pathlab.lab.topology import Link
+from pathlab.lab.wiring import LinkPlace, Wiring
 
-BACKENDS = ("tun", "packet")
 ANSWER_TIMEOUT_S = 10.0
 LINE_MAX_BYTES = 1 << 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkPlace:
-    """Where a link sits in a lab: its number and, for both ends, node name and namespace path."""
-
-    number: int
-    node_paths: tuple[str, str]
-    backend: str
-    seed: int
 
 
 class EmulatedLink:
@@ -41,6 +30,7 @@ class EmulatedLink:
         self._namespaces = namespaces
         self._link = link
         self._place = place
+        self._wiring = Wiring(namespaces, link, place)
         self._engine = engine
         self._process: LabProcess | None = None
         self._commands = -1
@@ -48,53 +38,27 @@ class EmulatedLink:
         self._errors = -1
         self._buffer = b""
 
-    @property
-    def interface(self) -> str:
-        """Name of the link's interface inside both nodes."""
-        return f"wan{self._place.number}"
-
     def start(self) -> None:
         """Make the interfaces, start the emulator, wait until it carries packets."""
         if self._place.backend == "packet":
-            self._add_veth_pairs()
+            self._wiring.add_veth_pairs()
         self._start_emulator()
         if self._place.backend == "tun":
-            for end, node in enumerate(self._link.between):
-                self._configure(node, end, self.interface)
-
-    def _outer(self, end: int) -> str:
-        return f"l{self._place.number}{'ab'[end]}"
-
-    def _add_veth_pairs(self) -> None:
-        run = self._namespaces.run
-        for end, node in enumerate(self._link.between):
-            outer, path = self._outer(end), self._place.node_paths[end]
-            run(None, *f"ip link add {outer} type veth peer name {self.interface} netns {path}".split())
-            run(None, *f"ip link set {outer} mtu {self._link.mtu_bytes} up".split())
-            run(node, *f"ip link set {self.interface} address {link_mac(self._place.number, end)}".split())
-            self._configure(node, end, self.interface)
-        for end, node in enumerate(self._link.between):
-            # A neighbour known beforehand: else the first probe carries an ARP round trip over the link.
-            peer = 1 - end
-            address, mac = link_address(self._place.number, peer), link_mac(self._place.number, peer)
-            run(node, *f"ip neigh replace {address} lladdr {mac} dev {self.interface} nud permanent".split())
-
-    def _configure(self, node: str, end: int, interface: str) -> None:
-        run = self._namespaces.run
-        address = link_address(self._place.number, end)
-        run(node, *f"ip link set {interface} mtu {self._link.mtu_bytes} txqueuelen 10000 up".split())
-        run(node, *f"ip address add {address}/30 dev {interface}".split())
+            for end in (0, 1):
+                self._wiring.configure(end)
 
     def _start_emulator(self) -> None:
-        spec = self._link.as_engine_spec()
         argv = [str(self._engine), "emulate", "--backend", self._place.backend, "--control", "stdin"]
-        argv += ["--seed", str(self._place.seed), "--forward", spec, "--reverse", spec]
+        argv += ["--seed", str(self._place.seed)]
+        for flag, end in (("--forward", 0), ("--reverse", 1)):
+            argv += [flag, self._link.direction(end).as_engine_spec()]
+        name = self._wiring.interface
         if self._place.backend == "tun":
             argv += ["--namespace-a", self._place.node_paths[0], "--namespace-b", self._place.node_paths[1]]
-            argv += ["--interface-a", self.interface, "--interface-b", self.interface]
+            argv += ["--interface-a", name, "--interface-b", name]
             argv += ["--mtu-bytes", str(self._link.mtu_bytes)]
         else:
-            argv += ["--interface-a", self._outer(0), "--interface-b", self._outer(1)]
+            argv += ["--interface-a", self._wiring.outer(0), "--interface-b", self._wiring.outer(1)]
         stdin, self._commands = os.pipe2(os.O_CLOEXEC)
         self._output, stdout = os.pipe2(os.O_CLOEXEC)
         self._errors, stderr = os.pipe2(os.O_CLOEXEC)
@@ -141,12 +105,12 @@ class EmulatedLink:
         """Whether the emulator still runs."""
         return self._process is not None and self._process.poll() is None
 
-    def counters(self) -> dict[str, Any]:
-        """The emulator's counters so far, as native/PROTOCOL.md names them."""
+    def counters(self, *, lap: bool = False) -> dict[str, Any]:
+        """The emulator's counters, as native/PROTOCOL.md names them; ``lap`` begins ``late_ns`` anew."""
         if not self.is_alive():
             raise lab_error(f"link {self._name()}: the emulator ended: {self._last_words()}")
         try:
-            os.write(self._commands, b"stats\n")
+            os.write(self._commands, b"lap\n" if lap else b"stats\n")
         except BrokenPipeError as error:
             raise lab_error(f"link {self._name()}: the emulator ended: {self._last_words()}") from error
         return self._wait_for("counters")

@@ -215,6 +215,15 @@ class Namespaces:
         """Whether a process of the lab may open /dev/net/tun."""
         return bool(self.request({"op": "probe"})["tun"])
 
+    def can_use_netem(self) -> bool:
+        """Whether the kernel has netem; tried on the loopback of the lab's own namespace."""
+        try:
+            self.run(None, *["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"])
+        except HostError:
+            return False
+        self.run(None, *["tc", "qdisc", "del", "dev", "lo", "root"])
+        return True
+
     def spawn(self, node: str | None, argv: Sequence[str], stdio: tuple[int, int, int]) -> LabProcess:
         """Start a process inside a node with three descriptors of ours as stdin, stdout and stderr.
 

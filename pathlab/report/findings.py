@@ -213,6 +213,16 @@ def _state_limits(summary: PathSummary) -> list[Finding]:
                 summary,
             )
         )
+    if labs := groups.get(Limit.LAB):
+        said.append(
+            _say(
+                "lab-limited",
+                Weight.WARNING,
+                f"With {_enumerate(labs)} the lab was beyond what it emulates truly (packets lost outside "
+                "the links, late deliveries, no CPU time left): the numbers describe the lab, not the path.",
+                summary,
+            )
+        )
     if hosts := groups.get(Limit.HOST):
         said.append(
             _say(

@@ -23,6 +23,7 @@ class Limit(StrEnum):
     WINDOW = "window"
     PATH = "path"
     HOST = "host"
+    LAB = "lab"
     UNKNOWN = "unknown"
 
 
@@ -35,11 +36,15 @@ def window_rate_bits_per_s(cell: Cell) -> float | None:
 
 
 def judge_limit(cell: Cell) -> Limit:
-    """Judge the limit: the windows, the path (a queue built up), a host, or unknown.
+    """Judge the limit: the windows, the path (a queue built up), a host, the lab, or unknown.
 
-    A host when most trials were flagged so: a core was busy, and neither windows nor line explain the rate.
+    The lab when most trials were beyond what it emulates truly. A host when most trials were flagged so: a
+    core was busy, and neither windows nor line explain the rate.
     """
-    if dict(cell.flags).get("host-limited", 0) * 2 > cell.complete:
+    flags = dict(cell.flags)
+    if flags.get("lab-limited", 0) * 2 > cell.complete:
+        return Limit.LAB
+    if flags.get("host-limited", 0) * 2 > cell.complete:
         return Limit.HOST
     rise, idle = cell.rise_mean_ns.median, cell.unloaded_median_ns.median
     rate, windows = cell.throughput_bits_per_s.median, window_rate_bits_per_s(cell)

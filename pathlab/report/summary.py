@@ -87,10 +87,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkTruth:
-    """What the lab set for the link that a path crosses."""
+    """What the lab set for the link that a path crosses, in the path's direction."""
 
     rate_bits_per_s: float
     delay_ns: float  # one way
+    return_delay_ns: float
     queue_bytes: float | None
     mtu_bytes: int
 
@@ -101,8 +102,8 @@ class LinkTruth:
 
     @property
     def base_rtt_ns(self) -> float:
-        """Round trip over the empty link: twice the delay."""
-        return 2 * self.delay_ns
+        """Round trip over the empty link: the delays of both directions."""
+        return self.delay_ns + self.return_delay_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,13 +182,18 @@ def link_truth(lab: Any, path: Path) -> LinkTruth | None:
     links = lab.get("links", ()) if isinstance(lab, dict) else ()
     ends = {path.source, path.destination}
     found = [link for link in links if set(link.get("between", ends)) == ends]
-    if len(found) != 1 or not found[0].get("rate_bits_per_s"):
+    if len(found) != 1:
         return None
     link = found[0]
+    both = (link, link.get("reverse") or link)
+    there, back = both if link.get("between", [path.source])[0] == path.source else reversed(both)
+    if not there.get("rate_bits_per_s"):
+        return None
     return LinkTruth(
-        rate_bits_per_s=link["rate_bits_per_s"],
-        delay_ns=link.get("delay_ns", 0),
-        queue_bytes=link.get("queue_bytes"),
+        rate_bits_per_s=there["rate_bits_per_s"],
+        delay_ns=there.get("delay_ns", 0),
+        return_delay_ns=back.get("delay_ns", 0),
+        queue_bytes=there.get("queue_bytes"),
         mtu_bytes=link.get("mtu_bytes", 1500),
     )
 

@@ -165,10 +165,11 @@ class _Run:
             lab_mtu_bytes=mtu_bytes,
             host_ceiling_bits_per_s=self._environment.host_ceiling(spec.path, spec.streams),
             standing_flags=self._environment.standing_flags,
+            lab=self._environment.judge_lab(data.lab, spec.path),
         )
         with interruption.shield():  # a signal now must not cost the trial just measured
             record = build_record(spec, data, outcome)
-            self._results.add_trial(record, build_series(data))
+            self._results.add_trial(record, build_series(data, outcome.lab))
             self._emit(TrialEnded(record=record))
             self._count(record)
 
@@ -176,7 +177,7 @@ class _Run:
         """Status, stage and reason of the trial and whatever it measured, however it ended."""
         data = TrialData()
         try:
-            self._environment.lab_counters()
+            self._environment.lab_snapshot()
             source = self._environment.session(spec.path.source)
             destination = self._environment.session(spec.path.destination)
             allowed = Allowed(
@@ -188,7 +189,8 @@ class _Run:
             trial.run(
                 lambda rate, elapsed_ns: self._emit(
                     RateNow(row=spec.row, bits_per_s=rate, elapsed_ns=elapsed_ns)
-                )
+                ),
+                lambda: self._watch_lab(data),
             )
         except HostError as error:
             return "failed", error.stage, str(error), data
@@ -197,6 +199,11 @@ class _Run:
         except Interrupted:
             return "interrupted", "controller", "ended by a signal to the controller", data
         return "complete", None, None, data
+
+    def _watch_lab(self, data: TrialData) -> None:
+        snapshot = self._environment.lab_snapshot()
+        if snapshot is not None:
+            data.lab.append(snapshot)
 
     def _count(self, record: TrialRecord) -> None:
         if record.status == "complete":

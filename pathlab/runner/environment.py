@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from pathlab.campaign.model import LOCAL, Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.errors import HostError, PathlabError
 from pathlab.lab.lab import Lab
-from pathlab.lab.topology import Link, Topology
+from pathlab.lab.verdict import LabSnapshot, LabVerdict, judge_lab, take_snapshot
 from pathlab.remote.engine import find_engine
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.namespace import NamespaceTransport
@@ -25,6 +25,7 @@ from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
 from pathlab.runner.calibration import Calibration, calibrate
 from pathlab.runner.events import Emit, Notice
+from pathlab.runner.lab import build_topology
 from pathlab.runner.trial import TrialPath
 from pathlab.store.records import HostRecord
 
@@ -32,24 +33,6 @@ LOOPBACK = "127.0.0.1"
 LAB_FLAG = "lab"
 FALLBACK_FLAG = "loopback-fallback"
 PROBE_CHECK_TIMEOUT_S = 10.0
-
-
-def topology_of(campaign: Campaign) -> Topology | None:
-    """The lab that a campaign asks for, or None."""
-    if campaign.lab is None:
-        return None
-    links = tuple(
-        Link(
-            between=link.between,
-            rate_bits_per_s=link.rate_bits_per_s,
-            delay_ns=link.delay_ns,
-            queue_bytes=link.queue_bytes,
-            loss_ratio=link.loss_ratio,
-            mtu_bytes=link.mtu_bytes,
-        )
-        for link in campaign.lab.links
-    )
-    return Topology(hosts=campaign.lab.hosts, links=links, seed=campaign.lab.seed)
 
 
 def may_set_congestion(name: str) -> bool:
@@ -68,7 +51,7 @@ class Environment:
     def __init__(self, campaign: Campaign, emit: Emit) -> None:
         self._campaign = campaign
         self._emit = emit
-        self._topology = topology_of(campaign)
+        self._topology = build_topology(campaign.lab) if campaign.lab is not None else None
         self._lab: Lab | None = None
         self._sessions: dict[str, Session] = {}
         self._probe_methods: dict[TrialPath, str] = {}
@@ -238,9 +221,16 @@ class Environment:
             records.append(HostRecord(name=name, recorded_utc=now, facts=facts))
         return records
 
-    def lab_counters(self) -> list[dict[str, Any]]:
-        """The emulators' counters; raises HostError (stage lab) when a link no longer carries packets."""
-        return self._lab.counters() if self._lab is not None else []
+    def lab_snapshot(self) -> LabSnapshot | None:
+        """The lab's counters, None without a lab; raises HostError when a link no longer carries packets."""
+        return take_snapshot(self._lab) if self._lab is not None else None
+
+    def judge_lab(self, snapshots: Sequence[LabSnapshot], path: TrialPath) -> LabVerdict | None:
+        """Whether the lab was true from the first to the last snapshot; None without both."""
+        if self._topology is None or len(snapshots) < 2:
+            return None
+        rtt_ns = self._topology.idle_rtt_ns(path.source, path.destination)
+        return judge_lab(snapshots[0], snapshots[-1], rtt_ns)
 
     def close(self) -> None:
         """End sessions, agents, engines and the lab; safe to call twice."""

@@ -14,6 +14,7 @@ from pathlab.analysis.latency import answered_rtts
 from pathlab.analysis.limits import is_core_busy, is_host_limited
 from pathlab.analysis.quantiles import quartiles
 from pathlab.analysis.throughput import aggregate_throughput, effective_window
+from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.series import Record, find_offset_ns, list_intervals, list_probes
 from pathlab.runner.trial import TrialData, TrialSpec, first
 from pathlab.store.records import TrialRecord
@@ -37,6 +38,7 @@ class Outcome:
     lab_mtu_bytes: int | None = None
     host_ceiling_bits_per_s: float | None = None  # the lower loopback rate of the two hosts
     standing_flags: tuple[str, ...] = ()  # of the whole run: lab, loopback-fallback
+    lab: LabVerdict | None = None  # None: no lab, or no traffic that it carried to the end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,8 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         _busiest_core(spec, data.receiver_counters, first(data.receiver, "start")),
     )
     flags = [*outcome.standing_flags]
+    if outcome.lab is not None and not outcome.lab.trusted:
+        flags.append("lab-limited")
     flags += _window_flags(spec, granted_sender, granted_receiver)
     flags += _congestion_flags(spec, data)
     rates = Rates(throughput=throughput, idle_rtt_ns=unloaded["median_ns"])

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from pathlab.lab.verdict import LabSnapshot, LabVerdict
 from pathlab.runner.trial import TrialData, first
 
 Record = Mapping[str, Any]
@@ -27,6 +29,19 @@ def _counter_schema(texts: Sequence[str], counters: Sequence[str]) -> pa.Schema:
     )
 
 
+_LAB = pa.schema(
+    [
+        ("outside_packets", pa.int64()),
+        ("late_p99_ns", pa.int64()),
+        ("emulator_cores", pa.float64()),
+        ("host_busy_ratio", pa.float64()),
+        ("steal_ratio", pa.float64()),
+        ("reasons", pa.list_(pa.string())),
+    ]
+)
+_LAB_LINKS = pa.schema(
+    [("link", pa.int64()), ("direction", pa.string()), ("name", pa.string()), ("value", pa.int64())]
+)
 _NICS = _counter_schema(
     ("interface",),
     tuple(f"{way}_{what}" for way in ("rx", "tx") for what in ("bytes", "packets", "errors", "dropped")),
@@ -59,7 +74,7 @@ def find_offset_ns(start: Record | None, base: Record | None) -> int | None:
     return int(start["monotonic_ns"] - base["monotonic_ns"])
 
 
-def build_series(data: TrialData) -> dict[str, pa.Table]:
+def build_series(data: TrialData, lab: LabVerdict | None = None) -> dict[str, pa.Table]:
     """The trial's series as Arrow tables by kind, as records.py names them; empty ones are left out."""
     base = first(data.sender, "start")
     tables: dict[str, pa.Table | None] = {
@@ -72,6 +87,9 @@ def build_series(data: TrialData) -> dict[str, pa.Table]:
         "loaded_probes": _probe_table(data.loaded, base),
         "unloaded_probes": _probe_table(data.unloaded, base),
     }
+    if lab is not None:
+        tables["lab"] = _lab_table(lab)
+        tables["lab_links"] = _lab_links_table(data.lab)
     for side, samples, start in (
         ("sender", data.sender_counters, base),
         ("receiver", data.receiver_counters, first(data.receiver, "start")),
@@ -79,6 +97,22 @@ def build_series(data: TrialData) -> dict[str, pa.Table]:
         if start is not None:
             tables |= {f"{side}_{kind}": table for kind, table in _counter_tables(samples, start).items()}
     return {kind: table for kind, table in tables.items() if table is not None and table.num_rows}
+
+
+def _lab_table(lab: LabVerdict) -> pa.Table:
+    row = {**asdict(lab), "reasons": list(lab.reasons)}
+    return pa.Table.from_pylist([row], schema=_LAB)
+
+
+def _lab_links_table(snapshots: Sequence[LabSnapshot]) -> pa.Table:
+    rows = [
+        {"link": number, "direction": way, "name": name, "value": value - before[way][name]}
+        for number, (before, after) in enumerate(zip(snapshots[0].links, snapshots[-1].links, strict=True))
+        for way in ("forward", "reverse")
+        for name, value in after[way].items()
+        if isinstance(value, int) and isinstance(before[way].get(name), int)
+    ]
+    return pa.Table.from_pylist(rows, schema=_LAB_LINKS)
 
 
 def _interval_table(records: Sequence[Record]) -> pa.Table | None:

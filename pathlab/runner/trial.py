@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pathlab.errors import HostError
+from pathlab.lab.verdict import LabSnapshot
 from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
 
@@ -75,6 +76,7 @@ class TrialData:
     unloaded: list[dict[str, Any]] = field(default_factory=list)
     sender_counters: list[dict[str, Any]] = field(default_factory=list)
     receiver_counters: list[dict[str, Any]] = field(default_factory=list)
+    lab: list[LabSnapshot] = field(default_factory=list)  # before and after the traffic
 
 
 def first(records: Iterable[Mapping[str, Any]], record_type: str) -> Mapping[str, Any] | None:
@@ -95,12 +97,15 @@ class Trial:
         self._jobs: list[EngineJob] = []
         self._roles: dict[str, EngineJob] = {}  # by the name of the TrialData field that keeps its records
 
-    def run(self, on_rate: Callable[[float, int], None]) -> None:
-        """Measure. Raises HostError with the stage that failed; ``on_rate`` gets bit/s and elapsed ns."""
+    def run(self, on_rate: Callable[[float, int], None], at_traffic: Callable[[], None]) -> None:
+        """Measure. Raises HostError with the stage that failed; ``on_rate`` gets bit/s and elapsed ns.
+
+        ``at_traffic`` is called twice: before the first byte may leave, and when the last has come.
+        """
         watches: list[tuple[CounterWatch, list[dict[str, Any]]]] = []
         try:
             watches = self._start_counters()
-            self._move_traffic(on_rate)
+            self._move_traffic(on_rate, at_traffic)
             self._probe_unloaded()
         finally:
             for role, job in self._roles.items():
@@ -132,7 +137,7 @@ class Trial:
         self._jobs.append(job)
         return job
 
-    def _move_traffic(self, on_rate: Callable[[float, int], None]) -> None:
+    def _move_traffic(self, on_rate: Callable[[float, int], None], at_traffic: Callable[[], None]) -> None:
         spec, roles = self.spec, self._roles
         lifetime_s = spec.traffic_s + SETUP_TIMEOUT_S + GRACE_S
 
@@ -161,9 +166,11 @@ class Trial:
         roles["loaded"] = loaded
         loaded.wait_for("start", SETUP_TIMEOUT_S)
         probing.append(loaded)
+        at_traffic()
         sender.command("go")
         sent = sender.wait_for("result", spec.traffic_s + GRACE_S)
         received = receiver.wait_for("result", spec.drain_ns / 1e9 + GRACE_S)
+        at_traffic()
         loaded.wait_for("result", spec.probe_timeout_ns / 1e9 + GRACE_S)
         for session, end, result in (
             (self._source, "sender", sent),

@@ -110,8 +110,9 @@ class TrialRecord:
 
     engine_version: str | None
     rejected_connections: int | None  # strangers turned away from the data port
-    # lab, loopback-fallback, window-short, congestion-not-granted, over-line-rate, busy-core (one core at
-    # 95 % or more), host-limited (a busy core, and neither the windows nor the lab's line explain the rate)
+    # lab, lab-limited (the lab was beyond what it emulates truly: series lab), loopback-fallback,
+    # window-short, congestion-not-granted, over-line-rate, busy-core (one core at 95 % or more), host-limited
+    # (a busy core, and neither the windows nor the lab's line explain the rate)
     flags: tuple[str, ...] = ()
 
 
@@ -122,8 +123,8 @@ class TrialRecord:
 # sender_intervals, receiver_intervals   one row per interval and stream: index, phase, start_ns, end_ns,
 #                                        stream, bytes, then the tcp_info columns of native/PROTOCOL.md
 # sender_tcp_info_raw, receiver_…        index (null: the reading at the end), stream, tcp_info: the kernel's
-#                                        struct tcp_info as it came, in the host's byte order: a field that this
-#                                        release does not know is not lost
+#                                        struct tcp_info as it came, in the host's byte order: a field that
+#                                        this release does not know is not lost
 # sender_workers, receiver_workers       index, start_ns, end_ns, worker, user_ns, system_ns, wake_ups,
 #                                        system_calls
 # loaded_probes, unloaded_probes         sequence, intended_ns, sent_ns, rtt_ns (null: lost), stamps
@@ -140,8 +141,15 @@ class TrialRecord:
 #                                        drops, requeues, overlimits, hw_bytes, hw_packets, and the levels at
 #                                        time_ns: backlog_bytes, qlen (packets)
 #
-# The last four hold differences over span_ns as agents/PROTOCOL.md tells; null: not known (a counter went
-# backwards). A part that the host does not show has no series, a span in which it was not read no rows.
+# lab                                    one row: what the lab did during the traffic (outside_packets,
+#                                        late_p99_ns, emulator_cores, host_busy_ratio, steal_ratio), and in
+#                                        reasons why it is not to be trusted (empty: it is)
+# lab_links                              link (as in the lab's description), direction, name, value: what each
+#                                        emulated direction counted meanwhile (native/PROTOCOL.md, emulate)
+#
+# The host's counters (nics, softnet, tcp, qdiscs) hold differences over span_ns as agents/PROTOCOL.md tells;
+# null: not known (a counter went backwards). A part that the host does not show has no series, a span
+# in which it was not read no rows.
 SERIES_KINDS = (
     "sender_intervals",
     "receiver_intervals",
@@ -161,4 +169,6 @@ SERIES_KINDS = (
     "receiver_tcp",
     "sender_qdiscs",
     "receiver_qdiscs",
+    "lab",
+    "lab_links",
 )

@@ -107,8 +107,39 @@ def test_a_single_level_needs_no_brackets() -> None:
             "expected two of 'east', 'west'",
         ),
         (
-            lambda d: d["lab"]["links"].append({"between": ["west", "east"]}),
-            "lab.links.1.between: 'west' and 'east' are already joined; expected one link for each pair",
+            lambda d: d["lab"].update(topology="lann"),
+            "lab.topology: there is no ready-made lab 'lann'; did you mean 'lan'?; expected one of "
+            "'bufferbloat', 'lan', 'lossy', 'slac-cern', 'three-hops', 'transatlantic-10g', 'two-links', "
+            "'wan-40ms'",
+        ),
+        (
+            lambda d: d["lab"].update(routers=["east"]),
+            "lab.routers.0: 'east' stands twice; expected each name once",
+        ),
+        (
+            lambda d: d["lab"]["links"][0].update(queue_time="10ms"),
+            "lab.links.0.queue_time: the queue is given twice; expected queue or queue_time",
+        ),
+        (
+            lambda d: d["lab"]["links"][0].update(reorder="1%"),
+            "lab.links.0.reorder: nothing is overtaken without a delay; expected reorder_delay as well",
+        ),
+        (
+            lambda d: d["lab"].update(
+                links=[{"between": ["west", "east"], "reverse": {"queue_time": "10ms"}, "delay": "5ms"}]
+            ),
+            "lab.links.0.reverse.queue_time: a time says nothing without a rate; "
+            "expected a rate, or queue in bytes",
+        ),
+        (
+            lambda d: d["lab"].update(links=[{"between": ["west", "east"], "cross": "1Mbit/s"}]),
+            "lab.links.0.cross: there is no queue without a rate; expected a rate as well",
+        ),
+        (
+            lambda d: (
+                d["lab"].update(backend="netem") or d["lab"]["links"][0].update(aqm="codel", rate="1Mbit/s")
+            ),
+            "lab.links.0.aqm: netem cannot do this; expected another backend, or no such key",
         ),
         (
             lambda d: d["lab"]["links"][0].update(queue="1kB"),

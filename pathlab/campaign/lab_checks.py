@@ -1,0 +1,73 @@
+"""Contradictions within the ``[lab]`` table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pathlab.campaign.written import (
+    Finding,
+    Key,
+    list_names,
+    read_names,
+    read_quantity,
+    read_rows,
+    read_table,
+    suggest_name,
+)
+from pathlab.units import parse_bytes
+
+#: What tc-netem(8) cannot do, or means otherwise.
+NOT_BY_NETEM = ("aqm", "cross", "ecn", "jitter", "reorder")
+
+
+def check_lab(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield every contradiction of the table."""
+    lab = read_table(data, "lab")
+    hosts, routers = read_names(lab, "hosts"), read_names(lab, "routers")
+    nodes = [*hosts, *routers]
+    for index, name in enumerate(nodes):
+        if name in nodes[:index]:
+            key: Key = ("lab", "hosts", index)
+            if index >= len(hosts):
+                key = ("lab", "routers", index - len(hosts))
+            yield key, f"'{name}' stands twice; expected each name once"
+    for index, link in read_rows(lab, "links"):
+        key = ("lab", "links", index)
+        yield from _check_ends(key, link, nodes)
+        yield from _check_direction(key, link, link)
+        reverse = read_table(link, "reverse")
+        yield from _check_direction((*key, "reverse"), {**link, **reverse}, reverse)
+        if lab.get("backend") == "netem":
+            for name in NOT_BY_NETEM:
+                if name in link or name in reverse:
+                    yield (*key, name), "netem cannot do this; expected another backend, or no such key"
+
+
+def _check_ends(key: Key, link: Mapping[str, Any], nodes: list[str]) -> Iterator[Finding]:
+    ends = link.get("between")
+    if not isinstance(ends, list) or len(ends) != 2 or not all(isinstance(end, str) for end in ends):
+        return
+    for name in ends:
+        if name not in nodes:
+            what = f"'{name}' is not a host of the lab{suggest_name(name, nodes)}"
+            yield (*key, "between"), f"{what}; expected two of {list_names(nodes)}"
+    if ends[0] == ends[1]:
+        yield (*key, "between"), f"the link joins '{ends[0]}' with itself; expected two different hosts"
+
+
+def _check_direction(key: Key, whole: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Finding]:
+    """``whole`` is the direction with what it takes over, ``given`` what the file says of it."""
+    queue_bytes, mtu = read_quantity(parse_bytes, given.get("queue")), whole.get("mtu", 1500)
+    if queue_bytes is not None and isinstance(mtu, int) and queue_bytes < mtu:
+        what = f"'{given['queue']}' holds not one packet of {mtu} bytes"
+        yield (*key, "queue"), f"{what}; expected a queue of at least one packet (mtu)"
+    if "queue" in given and "queue_time" in given:
+        yield (*key, "queue_time"), "the queue is given twice; expected queue or queue_time"
+    if "queue_time" in given and "rate" not in whole:
+        yield (*key, "queue_time"), "a time says nothing without a rate; expected a rate, or queue in bytes"
+    if "reorder" in given and "reorder_delay" not in whole:
+        yield (*key, "reorder"), "nothing is overtaken without a delay; expected reorder_delay as well"
+    for name in ("cross", "ecn", "aqm"):
+        if given.get(name, "none") != "none" and "rate" not in whole:
+            yield (*key, name), "there is no queue without a rate; expected a rate as well"

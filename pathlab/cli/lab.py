@@ -1,0 +1,162 @@
+"""``pathlab lab``: WANs that exist only on this machine, kept up between commands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from pathlab.campaign.load import load_lab
+from pathlab.campaign.ready_labs import describe_ready_lab, list_ready_labs
+from pathlab.errors import UsageError
+from pathlab.lab import keeper
+from pathlab.lab.namespaces import lab_error
+from pathlab.lab.topology import Topology, read_facts
+from pathlab.remote.engine import find_engine
+from pathlab.report.lab_drawing import draw_figure, draw_text
+from pathlab.runner.lab import build_topology
+
+FIGURE_DPI = 200
+
+_name_option = click.option("--name", help="Name of the lab, where several are up.")
+
+
+@click.group(name="lab")
+def command() -> None:
+    """Make WANs out of network namespaces and emulated links on this machine, and work in them."""
+
+
+@command.command(name="list")
+def list_labs() -> None:
+    """Show the ready-made labs, and which labs are up."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name in list_ready_labs():
+        table.add_row(name, describe_ready_lab(name))
+    console = Console(highlight=False)
+    console.print(table)
+    names = keeper.list_labs()
+    console.print(f"\nup now: {', '.join(names) if names else 'none'}")
+
+
+@command.command()
+@click.argument("topology")
+@click.option("--name", help="Name of the lab; else that of the topology.")
+@click.option(
+    "--backend", type=click.Choice(["auto", "netem", "tun", "packet"]), help="How links are emulated."
+)
+def up(topology: str, name: str | None, backend: str | None) -> None:
+    """Make the lab TOPOLOGY: a ready-made one, or the table [lab] of a TOML file. It stays until `down`."""
+    model = load_lab(topology)
+    chosen = name or Path(topology).stem
+    if not chosen.replace("-", "").replace("_", "").isalnum():
+        raise UsageError(f"'{chosen}' is no name of a lab", hint="use letters, digits, '-' and '_'")
+    if chosen in keeper.list_labs():
+        raise lab_error(
+            f"a lab '{chosen}' is up already", f"pathlab lab down --name {chosen}, or choose another --name"
+        )
+    plan = build_topology(model)
+    started = _start_keeper(chosen, backend or model.backend, plan)
+    click.echo(f"lab '{chosen}' is up (back end {started['backend']}):")
+    click.echo(draw_text(plan))
+    first = plan.hosts[0]
+    click.echo(f"next: pathlab lab exec {first} -- ping -c 3 {plan.address(plan.hosts[-1], first)}")
+
+
+def _start_keeper(name: str, backend: str, plan: Topology) -> dict[str, Any]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pathlab.lab.keeper", name, backend, str(find_engine())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(json.dumps(plan.as_table()))
+    process.stdin.close()
+    line = process.stdout.readline()
+    if not line:
+        words = process.stderr.read().strip().splitlines()
+        raise lab_error(f"the lab's keeper ended: {words[-1] if words else 'without a word'}")
+    answer: dict[str, Any] = json.loads(line)
+    if not answer["up"]:
+        raise lab_error(answer["error"], answer["hint"])
+    return answer
+
+
+def _the_lab(name: str | None) -> str:
+    """The lab that is meant: the named one, or the only one that is up."""
+    if name is not None:
+        return name
+    names = keeper.list_labs()
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise lab_error("no lab is up", "make one with: pathlab lab up TOPOLOGY")
+    raise lab_error(f"several labs are up: {', '.join(names)}", "say which with --name")
+
+
+@command.command(name="exec", context_settings={"ignore_unknown_options": True})
+@_name_option
+@click.argument("host")
+@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
+def execute(name: str | None, host: str, argv: tuple[str, ...]) -> int:
+    """Run COMMAND on HOST of the lab; `pathlab lab exec a -- ping -c 3 198.18.0.2`."""
+    return keeper.execute(_the_lab(name), host, list(argv))
+
+
+@command.command()
+@click.argument("topology", required=False)
+@_name_option
+@click.option("--json", "as_json", is_flag=True, help="Print the lab and its counters as JSON.")
+@click.option(
+    "--figure", type=click.Path(path_type=Path), help="Draw it into a file (.svg, .png, .pdf) as well."
+)
+def show(topology: str | None, name: str | None, as_json: bool, figure: Path | None) -> None:
+    """Draw the lab that is up with its counters, or TOPOLOGY (ready-made, or a file) as it would be."""
+    counters: list[dict[str, Any]] | None = None
+    title = topology or ""
+    if topology is not None:
+        plan = build_topology(load_lab(topology))
+        facts: dict[str, Any] = {"lab": plan.as_table()}
+    else:
+        facts = keeper.ask(_the_lab(name), {"op": "describe"})
+        plan, counters, title = read_facts(facts["lab"]), facts["counters"], facts["name"]
+    if figure is not None:
+        _save_figure(plan, title, figure)
+    if as_json:
+        click.echo(json.dumps({key: value for key, value in facts.items() if key != "ok"}))
+        return
+    if counters is not None:
+        lab = facts["lab"]
+        click.echo(f"lab '{title}' is up: back end {lab['backend']}, privilege {lab['privilege']}")
+    click.echo(draw_text(plan, counters))
+
+
+def _save_figure(plan: Topology, title: str, path: Path) -> None:
+    if path.suffix not in (".svg", ".png", ".pdf"):
+        raise UsageError(f"'{path}' is no kind of figure", hint="end its name with .svg, .png or .pdf")
+    try:
+        draw_figure(plan, title).savefig(path, dpi=FIGURE_DPI)
+    except OSError as error:
+        raise UsageError(
+            f"'{path}' cannot be written: {error.strerror}", hint="choose another place"
+        ) from error
+
+
+@command.command()
+@_name_option
+def down(name: str | None) -> None:
+    """End the lab and everything that runs in it."""
+    chosen = _the_lab(name)
+    keeper.ask(chosen, {"op": "down"})
+    keeper.wait_until_gone(chosen)
+    click.echo(f"lab '{chosen}' is down")

@@ -1,0 +1,151 @@
+"""``pathlab path HOST [HOST]``: the route, its MTU, and latency and capacity of every hop."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from pathlab.campaign.model import LOCAL
+from pathlab.discover.capacity import CapacityOptions
+from pathlab.discover.names import look_up_names
+from pathlab.discover.path import PathOptions, PathReport, discover_path
+from pathlab.discover.probes import METHODS
+from pathlab.discover.route import RouteOptions
+from pathlab.discover.text import render_path
+from pathlab.errors import HostError, UsageError
+from pathlab.remote.deploy import ensure_agent
+from pathlab.remote.local import agent_command, start_process
+from pathlab.remote.process import ProcessChannel
+from pathlab.remote.session import Session
+from pathlab.remote.transport import Transport
+from pathlab.units import parse_time_ns
+
+
+class AgentAlone(Transport):
+    """An agent on this machine without an engine, which probing paths does not need."""
+
+    def open(self) -> ProcessChannel:
+        """Start the agent. HostError names the stage."""
+        return start_process(agent_command(ensure_agent(host=LOCAL), None), host=LOCAL)
+
+    def close(self) -> None:
+        """Nothing is held between channels."""
+
+    def describe(self) -> str:
+        """A few words for messages."""
+        return "local process"
+
+
+@click.command(name="path")
+@click.argument("hosts", nargs=-1, required=True, metavar="HOST [HOST]")
+@click.option(
+    "--method",
+    "methods",
+    type=click.Choice(METHODS),
+    multiple=True,
+    help="Kind of probes; may be given again. [default: all of udp, icmp, tcp]",
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="Target's port of udp and tcp. [33434 and 443]")
+@click.option(
+    "--flows", type=click.IntRange(1, 16), default=4, show_default=True, help="Flows, for balanced routes."
+)
+@click.option(
+    "--probes", type=click.IntRange(2, 1000), default=5, show_default=True, help="Per hop and flow."
+)
+@click.option("--max-hops", type=click.IntRange(1, 255), default=30, show_default=True, help="Furthest TTL.")
+@click.option("--timeout", default="1s", show_default=True, help="How long to wait for an answer.")
+@click.option("--ipv4", "family", flag_value=4, type=int, help="Use IPv4 only.")
+@click.option("--ipv6", "family", flag_value=6, type=int, help="Use IPv6 only.")
+@click.option("--no-capacity", is_flag=True, help="Leave out the capacity of the hops, which takes longest.")
+@click.option("--budget", default="60s", show_default=True, help="Longest time for the capacity of the hops.")
+@click.option(
+    "--max-probes",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    help="Most probes for the capacity.",
+)
+@click.option("--names", is_flag=True, help="Look up the names of the addresses.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--figure", type=click.Path(path_type=Path), help="Draw the path into FILE (.svg, .png, .pdf).")
+def command(
+    hosts: tuple[str, ...], names: bool, as_json: bool, figure: Path | None, **settings: object
+) -> None:
+    """Find the route to the second HOST from the first (from this machine when one is named).
+
+    The first HOST is `local`, this machine; the other is any name or address. Hops answer probes that end at
+    them: nothing needs to run there.
+    """
+    if len(hosts) > 2:
+        raise click.UsageError(f"two hosts at most, {len(hosts)} given")
+    source, target = hosts if len(hosts) == 2 else (LOCAL, hosts[0])
+    if source != LOCAL:
+        raise HostError(
+            "unknown host", host=source, stage="connect", hint=f"known here: {LOCAL} (this machine)"
+        )
+    if figure is not None:
+        _check_figure(figure)
+    options = _read_options(settings)
+    address = "127.0.0.1" if target == LOCAL else target
+    with Session(AgentAlone(), host=source, require=("discovery",)) as session:
+        report = discover_path(session, address, options)
+    _show(report, names=names, as_json=as_json)
+    if figure is not None:
+        from pathlab.report.path_figure import save_path_figure  # drawing takes a second to load
+
+        save_path_figure(report, figure)
+
+
+def _check_figure(figure: Path) -> None:
+    """Refuse a file that cannot be drawn into before a minute of probing, not after it."""
+    from pathlab.report.path_figure import FORMATS
+
+    if figure.suffix.lower().removeprefix(".") not in FORMATS:
+        endings = ", ".join(f".{one}" for one in FORMATS)
+        raise UsageError(
+            f"--figure: '{figure}' does not end in {endings}", hint="name a file such as path.svg"
+        )
+    if not figure.absolute().parent.is_dir():
+        raise UsageError(f"--figure: there is no folder '{figure.parent}'", hint="name a folder that exists")
+
+
+def _read_options(settings: dict[str, object]) -> PathOptions:
+    timeout_ns = _read_time(settings, "timeout")
+    budget_s = _read_time(settings, "budget") / 1e9
+    probes, max_hops, most = settings["probes"], settings["max_hops"], settings["max_probes"]
+    flows, port, family, methods = (settings[name] for name in ("flows", "port", "family", "methods"))
+    assert isinstance(probes, int)
+    assert isinstance(max_hops, int)
+    assert isinstance(most, int)
+    assert isinstance(flows, int)
+    assert port is None or isinstance(port, int)
+    assert family is None or isinstance(family, int)
+    assert isinstance(methods, tuple)
+    capacity = CapacityOptions(budget_s=budget_s, budget_packets=most, timeout_ns=timeout_ns)
+    return PathOptions(
+        methods=tuple(dict.fromkeys(methods)) or METHODS,
+        flows=flows,
+        port=port,
+        family=family or 0,
+        route=RouteOptions(max_hops=max_hops, repeats=probes, timeout_ns=timeout_ns),
+        capacity=None if settings["no_capacity"] else capacity,
+    )
+
+
+def _read_time(settings: dict[str, object], name: str) -> int:
+    try:
+        return parse_time_ns(str(settings[name]), bare_unit="s")
+    except UsageError as error:
+        raise UsageError(f"--{name}: {error}", hint="pathlab path --help") from error
+
+
+def _show(report: PathReport, *, names: bool, as_json: bool) -> None:
+    addresses = {address for route in report.routes for hop in route.hops for address in hop.addresses}
+    found = look_up_names(addresses) if names else {}
+    if as_json:
+        click.echo(json.dumps({**report.as_document(), "names": found}, indent=2))
+    else:
+        render_path(report, Console(highlight=False), found)

@@ -1,0 +1,117 @@
+"""Whether a lab was true during a trial: what is beyond these limits belongs to the lab and not to the path.
+
+The limits are those up to which the emulators were found faithful: nothing lost outside the model, deliveries
+late by no more than a fiftieth of the round trip or 0.3 ms, and cores with time left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pathlab.lab.lab import Lab
+
+LATE_NS = 300_000
+LATE_OF_RTT_RATIO = 0.02
+EMULATOR_CORES = 0.85
+HOST_BUSY_RATIO = 0.85
+STEAL_RATIO = 0.01
+#: Counts of an emulator that are 0 where the model alone decided.
+OUTSIDE_THE_MODEL = (
+    "write_errors",
+    "overflow_dropped_packets",
+    "unsplit_packets",
+    "unreadable_packets",
+    "socket_dropped",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabSnapshot:
+    """Counters of the lab and of this machine at one instant."""
+
+    links: tuple[dict[str, Any], ...]
+    device_drops: int
+    cpu_ticks: tuple[int, ...]  # the first line of /proc/stat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabVerdict:
+    """What the lab did during a trial. ``reasons`` is empty where it may be trusted."""
+
+    reasons: tuple[str, ...]
+    outside_packets: int
+    late_p99_ns: int | None  # the worst link; None: not told (netem)
+    emulator_cores: float | None  # the busiest emulator; None: not told
+    host_busy_ratio: float
+    steal_ratio: float
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the trial is within the lab's limits."""
+        return not self.reasons
+
+
+def take_snapshot(lab: Lab, proc_stat: Path = Path("/proc/stat")) -> LabSnapshot:
+    """Read everything; the lateness of deliveries is counted anew from here. Raises HostError (stage lab)."""
+    with proc_stat.open(encoding="ascii") as lines:
+        ticks = tuple(int(word) for word in lines.readline().split()[1:9])
+    return LabSnapshot(links=tuple(lab.counters(lap=True)), device_drops=lab.device_drops(), cpu_ticks=ticks)
+
+
+def judge_lab(before: LabSnapshot, after: LabSnapshot, idle_rtt_ns: int) -> LabVerdict:
+    """Say whether the lab was within its limits between two snapshots."""
+    outside = after.device_drops - before.device_drops
+    late: list[int] = []
+    cores: list[float] = []
+    for first, last in zip(before.links, after.links, strict=True):
+        outside += sum(
+            (last[way].get(key) or 0) - (first[way].get(key) or 0)
+            for way in ("forward", "reverse")
+            for key in OUTSIDE_THE_MODEL
+        )
+        late_ns = last["late_ns"]
+        if late_ns is not None and late_ns["p99"] is not None:
+            late.append(late_ns["p99"])
+        if None not in (first["cpu_ns"], last["cpu_ns"]):
+            elapsed_ns = last["elapsed_ns"] - first["elapsed_ns"]
+            cores.append((last["cpu_ns"] - first["cpu_ns"]) / max(elapsed_ns, 1))
+    ticks = [b - a for a, b in zip(before.cpu_ticks, after.cpu_ticks, strict=True)]
+    total = max(sum(ticks), 1)
+    verdict = LabVerdict(
+        reasons=(),
+        outside_packets=outside,
+        late_p99_ns=max(late, default=None),
+        emulator_cores=max(cores, default=None),
+        host_busy_ratio=1 - (ticks[3] + ticks[4]) / total,
+        steal_ratio=ticks[7] / total,
+    )
+    return LabVerdict(
+        reasons=tuple(_list_reasons(verdict, idle_rtt_ns)),
+        outside_packets=verdict.outside_packets,
+        late_p99_ns=verdict.late_p99_ns,
+        emulator_cores=verdict.emulator_cores,
+        host_busy_ratio=verdict.host_busy_ratio,
+        steal_ratio=verdict.steal_ratio,
+    )
+
+
+def _list_reasons(verdict: LabVerdict, idle_rtt_ns: int) -> list[str]:
+    reasons = []
+    if verdict.outside_packets > 0:
+        reasons.append(f"{verdict.outside_packets} packets were lost outside the emulated links")
+    late_limit_ns = max(LATE_NS, LATE_OF_RTT_RATIO * idle_rtt_ns)
+    if verdict.late_p99_ns is not None and verdict.late_p99_ns > late_limit_ns:
+        late, limit = verdict.late_p99_ns / 1e6, late_limit_ns / 1e6
+        reasons.append(f"1 % of the packets came more than {late:.2f} ms late (limit {limit:.2f} ms)")
+    if verdict.emulator_cores is not None and verdict.emulator_cores > EMULATOR_CORES:
+        reasons.append(f"an emulator used {verdict.emulator_cores:.2f} of a core (limit {EMULATOR_CORES})")
+    if verdict.host_busy_ratio > HOST_BUSY_RATIO:
+        busy = 100 * verdict.host_busy_ratio
+        reasons.append(
+            f"the cores of this machine were {busy:.0f} % busy (limit {100 * HOST_BUSY_RATIO:.0f} %)"
+        )
+    if verdict.steal_ratio > STEAL_RATIO:
+        reasons.append(f"{100 * verdict.steal_ratio:.1f} % of this machine's CPU time was stolen (limit 1 %)")
+    return reasons

@@ -1,0 +1,60 @@
+"""The interfaces of a link: one in each of its two nodes, under the same name, and their addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pathlab.lab.namespaces import Namespaces
+from pathlab.lab.topology import Link, link_address, link_mac
+
+TX_QUEUE_PACKETS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkPlace:
+    """Where a link sits in a lab: its number and, for both ends, the path of the node's namespace."""
+
+    number: int
+    node_paths: tuple[str, str]
+    backend: str
+    seed: int
+
+
+class Wiring:
+    """Makes and configures the interfaces of one link."""
+
+    def __init__(self, namespaces: Namespaces, link: Link, place: LinkPlace) -> None:
+        self._namespaces = namespaces
+        self._link = link
+        self._place = place
+
+    @property
+    def interface(self) -> str:
+        """Name of the link's interface inside both nodes."""
+        return f"wan{self._place.number}"
+
+    def outer(self, end: int) -> str:
+        """Name of the other end of a node's veth pair, in the lab's own namespace."""
+        return f"l{self._place.number}{'ab'[end]}"
+
+    def add_veth_pairs(self) -> None:
+        """One pair for each node, up and with addresses; their outer ends are left to be joined."""
+        run, number = self._namespaces.run, self._place.number
+        for end, node in enumerate(self._link.between):
+            outer, path = self.outer(end), self._place.node_paths[end]
+            run(None, *f"ip link add {outer} type veth peer name {self.interface} netns {path}".split())
+            run(None, *f"ip link set {outer} mtu {self._link.mtu_bytes} up".split())
+            run(node, *f"ip link set {self.interface} address {link_mac(number, end)}".split())
+            self.configure(end)
+        for end, node in enumerate(self._link.between):
+            # A neighbour known beforehand: else the first probe carries an ARP round trip over the link.
+            address, mac = link_address(number, 1 - end), link_mac(number, 1 - end)
+            run(node, *f"ip neigh replace {address} lladdr {mac} dev {self.interface} nud permanent".split())
+
+    def configure(self, end: int) -> None:
+        """Bring the interface of one node up, with its address."""
+        run, node = self._namespaces.run, self._link.between[end]
+        mtu_bytes, address = self._link.mtu_bytes, link_address(self._place.number, end)
+        change = f"mtu {mtu_bytes} txqueuelen {TX_QUEUE_PACKETS} up"
+        run(node, *f"ip link set {self.interface} {change}".split())
+        run(node, *f"ip address add {address}/30 dev {self.interface}".split())

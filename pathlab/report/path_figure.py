@@ -1,0 +1,124 @@
+"""A path as a figure: capacity of each hop, and the way latency adds up along them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import ScalarFormatter
+
+from pathlab.discover.path import PathReport
+from pathlab.discover.route import NO_ANSWER
+from pathlab.errors import UsageError
+from pathlab.report.figures import COLOURS, HATCHES, INK, STYLE
+
+FORMATS = ("svg", "png", "pdf")
+RESOLUTION_DPI = 150
+BAR_WIDTH = 0.55
+
+
+def draw_path(report: PathReport) -> Figure:
+    """Two panels over the hops: capacity (Mbit/s, logarithmic, 95 %), and RTT and one-way latency so far (ms)."""
+    hops = report.route.hops
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(max(6.4, 1.1 * len(hops) + 2.2), 6.0), layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True)
+        _draw_capacity(above, report)
+        _draw_latency(below, report)
+        shown = report.target if report.target == report.address else f"{report.target} ({report.address})"
+        above.set_title(
+            f"Capacity and latency along the path\n{report.source} → {shown} · {report.started_utc}"
+        )
+        labels = [f"{hop.hop}\n{'/'.join(hop.addresses[:2]) or NO_ANSWER}" for hop in hops]
+        below.set_xticks(range(1, len(hops) + 1), labels, rotation=30 if len(hops) > 6 else 0, fontsize=8)
+        below.set_xlim(0.4, len(hops) + 0.6)
+        below.set_xlabel("Hop and the address that answers")
+    return figure
+
+
+def save_path_figure(report: PathReport, file: Path) -> None:
+    """Write the figure; its ending says how. UsageError for another ending or a file that cannot be written."""
+    kind = file.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise UsageError(
+            f"--figure: '{file}' does not end in {', '.join('.' + one for one in FORMATS)}",
+            hint="name a file such as path.svg",
+        )
+    try:
+        draw_path(report).savefig(file, dpi=RESOLUTION_DPI)
+    except OSError as error:
+        raise UsageError(
+            f"--figure: cannot write '{file}': {error.strerror or error}", hint="name a folder that exists"
+        ) from error
+
+
+def _draw_capacity(axes: Axes, report: PathReport) -> None:
+    axes.set_ylabel("Capacity (Mbit/s)")
+    hops = report.capacity.hops if report.capacity is not None else ()
+    drawn = False
+    for hop in hops:
+        estimate, interval = hop.estimate, hop.estimate.capacity_interval
+        if (
+            estimate.capacity_bits_per_s is not None
+            and interval.low is not None
+            and interval.high is not None
+        ):
+            value = estimate.capacity_bits_per_s / 1e6
+            errors = [[value - interval.low / 1e6], [interval.high / 1e6 - value]]
+            axes.bar(
+                hop.hop, value, BAR_WIDTH, color=COLOURS[5], edgecolor=INK, hatch=HATCHES[1], linewidth=0.8
+            )
+            axes.errorbar(hop.hop, value, yerr=errors, color=INK, capsize=4, linewidth=1.4)
+            axes.annotate(
+                f"{value:.3g}",
+                (hop.hop, interval.high / 1e6),
+                xytext=(0, 4),
+                textcoords="offset points",
+                ha="center",
+            )
+            drawn = True
+        elif estimate.at_least_bits_per_s is not None:
+            # A bound and no estimate: an arrow upwards from it.
+            low = estimate.at_least_bits_per_s / 1e6
+            axes.plot(hop.hop, low, "^", color=INK, markerfacecolor="none", markersize=9)
+            axes.annotate(
+                f"≥ {low:.3g}\nundecided",
+                (hop.hop, low),
+                xytext=(0, 8),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+            )
+            drawn = True
+    if drawn:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(ScalarFormatter())
+        low, high = axes.get_ylim()
+        axes.set_ylim(low / 1.5, high * 2)
+    else:
+        axes.annotate("not measured", (0.5, 0.5), xycoords="axes fraction", ha="center")
+
+
+def _draw_latency(axes: Axes, report: PathReport) -> None:
+    axes.set_ylabel("Time (ms)")
+    answered = [hop for hop in report.route.hops if hop.rtt_median_ns is not None]
+    numbers = [hop.hop for hop in answered]
+    lowest = np.array([hop.rtt_min_ns or 0 for hop in answered]) / 1e6
+    median = np.array([hop.rtt_median_ns or 0 for hop in answered]) / 1e6
+    axes.plot(numbers, median, "s--", color=COLOURS[1], label="RTT, median")
+    axes.plot(numbers, lowest, "o-", color=COLOURS[0], label="RTT, least")
+    if report.capacity is not None:
+        sums, reached = [], []
+        total = 0.0
+        for hop in report.capacity.hops:
+            if hop.estimate.latency_ns is not None:
+                total += hop.estimate.latency_ns / 1e6
+                sums.append(total)
+                reached.append(hop.hop)
+        axes.plot(reached, sums, "^:", color=COLOURS[2], label="one-way latency so far")
+    axes.set_ylim(0, 1.1 * max(axes.dataLim.y1, 1e-6) if answered else 1)
+    if answered:
+        axes.legend(loc="upper left")

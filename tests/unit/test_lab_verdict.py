@@ -1,0 +1,89 @@
+"""The lab's verdict on a trial: each limit alone, and what is not told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pathlab.lab.verdict import OUTSIDE_THE_MODEL, LabSnapshot, judge_lab
+
+RTT_NS = 40_000_000
+IDLE = (0, 0, 0, 1000, 0, 0, 0, 0)
+
+
+def count(
+    *,
+    cpu_ns: int | None = 0,
+    elapsed_ns: int | None = 0,
+    late_p99_ns: int | None = 50_000,
+    **outside: int | None,
+) -> dict[str, Any]:
+    way: dict[str, Any] = {**dict.fromkeys(OUTSIDE_THE_MODEL, 0), "lost_packets": 10**6, **outside}
+    late = None if late_p99_ns is None else {"p50": 1, "p99": late_p99_ns, "max": 10**9}
+    return {"cpu_ns": cpu_ns, "elapsed_ns": elapsed_ns, "late_ns": late, "forward": way, "reverse": way}
+
+
+def snapshot(*links: dict[str, Any], drops: int = 0, ticks: tuple[int, ...] = (0,) * 8) -> LabSnapshot:
+    return LabSnapshot(links=links, device_drops=drops, cpu_ticks=ticks)
+
+
+def test_a_quiet_lab_is_trusted_whatever_it_was_told_to_lose() -> None:
+    verdict = judge_lab(snapshot(count()), snapshot(count(elapsed_ns=10**9), ticks=IDLE), RTT_NS)
+    assert verdict.trusted
+    assert verdict.reasons == ()
+    assert (verdict.outside_packets, verdict.late_p99_ns, verdict.emulator_cores) == (0, 50_000, 0.0)
+
+
+@pytest.mark.parametrize("key", OUTSIDE_THE_MODEL)
+def test_one_packet_outside_the_model_is_one_too_many(key: str) -> None:
+    before, after = snapshot(count(**{key: 4})), snapshot(count(elapsed_ns=10**9, **{key: 5}), ticks=IDLE)
+    assert judge_lab(before, after, RTT_NS).reasons == (
+        "2 packets were lost outside the emulated links",  # one each way
+    )
+    assert judge_lab(before, snapshot(count(**{key: 4}), ticks=IDLE), RTT_NS).trusted
+
+
+def test_drops_of_the_devices_count_as_well() -> None:
+    verdict = judge_lab(snapshot(count(), drops=7), snapshot(count(), drops=10, ticks=IDLE), RTT_NS)
+    assert verdict.outside_packets == 3
+    assert not verdict.trusted
+
+
+@pytest.mark.parametrize(
+    ("late_ns", "rtt_ns", "trusted"),
+    [
+        (300_000, 1_000_000, True),
+        (300_001, 1_000_000, False),
+        (800_000, 40_000_000, True),
+        (800_001, 40_000_000, False),
+    ],
+)
+def test_lateness_is_judged_by_the_round_trip(late_ns: int, rtt_ns: int, trusted: bool) -> None:
+    verdict = judge_lab(snapshot(count()), snapshot(count(late_p99_ns=late_ns), ticks=IDLE), rtt_ns)
+    assert verdict.trusted is trusted
+
+
+def test_cpu_of_emulator_and_host_and_stolen_time() -> None:
+    last = count(cpu_ns=900_000_000, elapsed_ns=1_000_000_000)
+    reasons = judge_lab(
+        snapshot(count()), snapshot(last, ticks=(800, 0, 80, 100, 0, 0, 0, 20)), RTT_NS
+    ).reasons
+    assert reasons == (
+        "an emulator used 0.90 of a core (limit 0.85)",
+        "the cores of this machine were 90 % busy (limit 85 %)",
+        "2.0 % of this machine's CPU time was stolen (limit 1 %)",
+    )
+
+
+def test_what_netem_does_not_tell_is_not_made_up() -> None:
+    silent: dict[str, Any] = {
+        "cpu_ns": None,
+        "elapsed_ns": None,
+        "late_ns": None,
+        "forward": {},
+        "reverse": {},
+    }
+    verdict = judge_lab(snapshot(silent), snapshot(silent, ticks=IDLE), RTT_NS)
+    assert (verdict.late_p99_ns, verdict.emulator_cores) == (None, None)
+    assert verdict.trusted
