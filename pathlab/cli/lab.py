@@ -19,7 +19,7 @@ from pathlab.lab import keeper
 from pathlab.lab.namespaces import lab_error
 from pathlab.lab.topology import Topology, read_facts
 from pathlab.remote.engine import find_engine
-from pathlab.report.lab_drawing import draw_figure, draw_text
+from pathlab.report.lab_text import draw_text
 from pathlab.runner.lab import build_topology
 
 FIGURE_DPI = 200
@@ -144,6 +144,8 @@ def show(topology: str | None, name: str | None, as_json: bool, figure: Path | N
 def _save_figure(plan: Topology, title: str, path: Path) -> None:
     if path.suffix not in (".svg", ".png", ".pdf"):
         raise UsageError(f"'{path}' is no kind of figure", hint="end its name with .svg, .png or .pdf")
+    from pathlab.report.lab_figure import draw_figure  # takes a second to import
+
     try:
         draw_figure(plan, title).savefig(path, dpi=FIGURE_DPI)
     except OSError as error:

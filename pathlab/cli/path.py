@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -71,9 +72,7 @@ class AgentAlone(Transport):
 @click.option("--names", is_flag=True, help="Look up the names of the addresses.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--figure", type=click.Path(path_type=Path), help="Draw the path into FILE (.svg, .png, .pdf).")
-def command(
-    hosts: tuple[str, ...], names: bool, as_json: bool, figure: Path | None, **settings: object
-) -> None:
+def command(hosts: tuple[str, ...], names: bool, as_json: bool, figure: Path | None, **settings: Any) -> None:
     """Find the route to the second HOST from the first (from this machine when one is named).
 
     The first HOST is `local`, this machine; the other is any name or address. Hops answer probes that end at
@@ -87,55 +86,38 @@ def command(
             "unknown host", host=source, stage="connect", hint=f"known here: {LOCAL} (this machine)"
         )
     if figure is not None:
-        _check_figure(figure)
+        from pathlab.report.path_figure import check_figure_file  # drawing takes a second to load
+
+        check_figure_file(figure)
     options = _read_options(settings)
     address = "127.0.0.1" if target == LOCAL else target
     with Session(AgentAlone(), host=source, require=("discovery",)) as session:
         report = discover_path(session, address, options)
     _show(report, names=names, as_json=as_json)
     if figure is not None:
-        from pathlab.report.path_figure import save_path_figure  # drawing takes a second to load
+        from pathlab.report.path_figure import save_path_figure
 
         save_path_figure(report, figure)
 
 
-def _check_figure(figure: Path) -> None:
-    """Refuse a file that cannot be drawn into before a minute of probing, not after it."""
-    from pathlab.report.path_figure import FORMATS
-
-    if figure.suffix.lower().removeprefix(".") not in FORMATS:
-        endings = ", ".join(f".{one}" for one in FORMATS)
-        raise UsageError(
-            f"--figure: '{figure}' does not end in {endings}", hint="name a file such as path.svg"
-        )
-    if not figure.absolute().parent.is_dir():
-        raise UsageError(f"--figure: there is no folder '{figure.parent}'", hint="name a folder that exists")
-
-
-def _read_options(settings: dict[str, object]) -> PathOptions:
+def _read_options(settings: dict[str, Any]) -> PathOptions:
     timeout_ns = _read_time(settings, "timeout")
     budget_s = _read_time(settings, "budget") / 1e9
-    probes, max_hops, most = settings["probes"], settings["max_hops"], settings["max_probes"]
-    flows, port, family, methods = (settings[name] for name in ("flows", "port", "family", "methods"))
-    assert isinstance(probes, int)
-    assert isinstance(max_hops, int)
-    assert isinstance(most, int)
-    assert isinstance(flows, int)
-    assert port is None or isinstance(port, int)
-    assert family is None or isinstance(family, int)
-    assert isinstance(methods, tuple)
-    capacity = CapacityOptions(budget_s=budget_s, budget_packets=most, timeout_ns=timeout_ns)
+    capacity = CapacityOptions(
+        budget_s=budget_s, budget_packets=settings["max_probes"], timeout_ns=timeout_ns
+    )
+    route = RouteOptions(max_hops=settings["max_hops"], repeats=settings["probes"], timeout_ns=timeout_ns)
     return PathOptions(
-        methods=tuple(dict.fromkeys(methods)) or METHODS,
-        flows=flows,
-        port=port,
-        family=family or 0,
-        route=RouteOptions(max_hops=max_hops, repeats=probes, timeout_ns=timeout_ns),
+        methods=tuple(dict.fromkeys(settings["methods"])) or METHODS,
+        flows=settings["flows"],
+        port=settings["port"],
+        family=settings["family"] or 0,
+        route=route,
         capacity=None if settings["no_capacity"] else capacity,
     )
 
 
-def _read_time(settings: dict[str, object], name: str) -> int:
+def _read_time(settings: dict[str, Any], name: str) -> int:
     try:
         return parse_time_ns(str(settings[name]), bare_unit="s")
     except UsageError as error:

@@ -181,12 +181,9 @@ def _pass_signal(process: LabProcess, connection: socket.socket) -> bool:
 
 def execute(name: str, node: str, argv: list[str]) -> int:
     """Run a command in a lab on our own stdin, stdout and stderr; SIGINT and SIGTERM go to it. Its status."""
+    request = {"op": "exec", "node": node, "argv": argv}
+    descriptors = array.array("i", [0, 1, 2])
     with connect(name) as connection:
-        request = {"op": "exec", "node": node, "argv": argv}
-        descriptors = array.array("i", [0, 1, 2])
-        connection.sendmsg(
-            [json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors.tobytes())]
-        )
 
         def pass_on(number: int, _frame: FrameType | None) -> None:
             with contextlib.suppress(OSError):
@@ -194,6 +191,8 @@ def execute(name: str, node: str, argv: list[str]) -> int:
 
         before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
+            rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors.tobytes())
+            connection.sendmsg([json.dumps(request).encode()], [rights])
             data = _receive(connection)
         finally:
             for number, handler in before.items():

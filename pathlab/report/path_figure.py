@@ -21,7 +21,7 @@ BAR_WIDTH = 0.55
 
 
 def draw_path(report: PathReport) -> Figure:
-    """Two panels over the hops: capacity (Mbit/s, logarithmic, 95 %), and RTT and one-way latency so far (ms)."""
+    """Over the hops: capacity (Mbit/s, logarithmic, 95 %), below it RTT and one-way latency so far (ms)."""
     hops = report.route.hops
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(max(6.4, 1.1 * len(hops) + 2.2), 6.0), layout="constrained")
@@ -39,19 +39,24 @@ def draw_path(report: PathReport) -> Figure:
     return figure
 
 
+def check_figure_file(file: Path) -> None:
+    """UsageError for another ending or a folder that is not there; to be asked before a minute of probing."""
+    if file.suffix.lower().removeprefix(".") not in FORMATS:
+        endings = ", ".join(f".{one}" for one in FORMATS)
+        raise UsageError(f"--figure: '{file}' does not end in {endings}", hint="name a file such as path.svg")
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f"--figure: there is no folder '{file.parent}'", hint="name a folder that exists")
+
+
 def save_path_figure(report: PathReport, file: Path) -> None:
-    """Write the figure; its ending says how. UsageError for another ending or a file that cannot be written."""
-    kind = file.suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        raise UsageError(
-            f"--figure: '{file}' does not end in {', '.join('.' + one for one in FORMATS)}",
-            hint="name a file such as path.svg",
-        )
+    """Write the figure; its ending says how. UsageError for a file that ``check_figure_file`` refuses."""
+    check_figure_file(file)
     try:
         draw_path(report).savefig(file, dpi=RESOLUTION_DPI)
     except OSError as error:
         raise UsageError(
-            f"--figure: cannot write '{file}': {error.strerror or error}", hint="name a folder that exists"
+            f"--figure: cannot write '{file}': {error.strerror or error}",
+            hint="name a file that may be written",
         ) from error
 
 

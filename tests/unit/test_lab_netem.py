@@ -1,4 +1,4 @@
-"""Links in netem's words; the kernel's own behaviour is tested where it has netem (tests/lab/test_netem.py)."""
+"""Links in netem's words; how the kernel behaves is tested where it has netem (tests/lab/test_netem.py)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,56 @@
+"""Capacity and latency of each hop against the lab's truth: an emulated chain of 100, 20 and 50 Mbit/s."""
+
+from __future__ import annotations
+
+import pytest
+
+from pathlab.analysis.interval import Undecided
+from pathlab.discover.capacity import OUT_OF_PACKETS, PRECISE, CapacityOptions, measure_capacity
+from tests.lab.paths import DELAYS_NS, chain, open_lab, probing
+
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
+
+RATES_MBIT_PER_S = (100, 20, 50)
+#: Intervals of 99.9 % instead of 95 %: three hops in each test would otherwise miss the truth now and then.
+CAREFUL = CapacityOptions(target_ratio=0.08, confidence_ratio=0.999, budget_s=120.0, budget_packets=60_000)
+LATENCY_SLACK_NS = 120_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("backend", "ends"), [("tun", "ad"), ("packet", "da")])
+def test_each_hop_of_a_chain_is_recovered(backend: str, ends: str) -> None:
+    rates = RATES_MBIT_PER_S if ends == "ad" else RATES_MBIT_PER_S[::-1]
+    delays_ns = DELAYS_NS if ends == "ad" else DELAYS_NS[::-1]
+    with open_lab(chain(RATES_MBIT_PER_S), backend) as lab, probing(lab, (ends[0], ends[1])) as prober:
+        result = measure_capacity(prober, (1, 2, 3), 1500, CAREFUL)
+    assert result.stopped == PRECISE
+    assert result.stamps == ("kernel-receive",)
+    for hop, rate, delay_ns in zip(result.hops, rates, delays_ns, strict=True):
+        estimate = hop.estimate
+        assert estimate.capacity_bits_per_s == pytest.approx(rate * 10**6, rel=0.1)
+        assert estimate.capacity_interval.contains(rate * 10**6)
+        assert estimate.latency_ns == pytest.approx(delay_ns, abs=LATENCY_SLACK_NS)
+        assert estimate.r_squared is not None
+        assert estimate.r_squared > 0.9
+        assert hop.answered + 5 >= hop.sent  # nothing rations its answers here
+
+
+def test_a_link_without_a_rate_is_undecided_with_a_bound() -> None:
+    options = CapacityOptions(budget_s=20.0)
+    with open_lab(chain((20, None))) as lab, probing(lab, ("a", "c")) as prober:
+        result = measure_capacity(prober, (1, 2), 1500, options)
+    first, second = (hop.estimate for hop in result.hops)
+    assert first.capacity_bits_per_s == pytest.approx(20e6, rel=0.1)
+    assert second.undecided in (Undecided.NOT_POSITIVE, Undecided.BEYOND_RANGE) or (
+        second.capacity_bits_per_s is not None and second.capacity_bits_per_s > 100e6
+    )
+    assert second.at_least_bits_per_s is None or second.at_least_bits_per_s > 20e6
+
+
+def test_the_budget_of_packets_holds() -> None:
+    options = CapacityOptions(target_ratio=1e-6, budget_packets=200, ceiling_bits_per_s=10**12)
+    with open_lab(chain((20, 20))) as lab, probing(lab, ("a", "c")) as prober:
+        result = measure_capacity(prober, (1, 2), 1500, options)
+    assert result.stopped == OUT_OF_PACKETS
+    assert result.packets == 192  # three rounds of 2 hops, 16 sizes, 2 probes
+    assert result.rounds == 3

@@ -1,0 +1,257 @@
+"""``pathlab lab``: a lab that stays between commands, and goes with whoever is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.require import require_engine, require_namespaces
+
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
+
+WAIT_S = 30
+
+TOPOLOGY = """
+[lab]
+hosts = ["east", "west"]
+routers = ["middle"]
+links = [
+    { between = ["east", "middle"], rate = "50Mbit/s", delay = "3ms", reverse = { delay = "5ms" } },
+    { between = ["middle", "west"], rate = "20Mbit/s", delay = "1ms", queue_time = "50ms" },
+]
+"""
+
+
+class Labs:
+    """The command line with a runtime folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder)}
+        self.running: list[subprocess.Popen[str]] = []
+        self.command = [sys.executable, "-m", "pathlab", "lab"]
+
+    def run(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*self.command, *words],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            timeout=WAIT_S,
+            check=False,
+        )
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            [*self.command, *words], stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=self.environment
+        )
+        self.running.append(process)
+        return process
+
+    def describe(self, name: str) -> dict[str, Any]:
+        facts: dict[str, Any] = json.loads(self.run("show", "--name", name, "--json").stdout)
+        return facts
+
+    def sockets(self) -> list[str]:
+        return sorted(path.name for path in self.folder.rglob("*.sock"))
+
+
+@pytest.fixture
+def labs(tmp_path: Path) -> Iterator[Labs]:
+    require_namespaces()
+    require_engine()
+    made = Labs(tmp_path)
+    yield made
+    for process in made.running:
+        process.kill()
+        process.communicate(timeout=WAIT_S)
+    for socket in made.sockets():
+        made.run("down", "--name", socket.removeprefix("lab-").removesuffix(".sock"))
+
+
+@pytest.fixture
+def topology(tmp_path: Path) -> str:
+    path = tmp_path / "two-legs.toml"
+    path.write_text(TOPOLOGY)
+    return str(path)
+
+
+def read_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Each condition is a command that takes its time, so this is no busy loop; bounded."""
+    for _ in range(200):
+        if condition():
+            return
+    raise AssertionError("did not come about")
+
+
+def test_up_exec_show_down(labs: Labs, topology: str) -> None:
+    made = labs.run("up", topology)
+    assert made.returncode == 0, made.stderr
+    assert "lab 'two-legs' is up" in made.stdout
+    assert "next: pathlab lab exec east -- ping -c 3 198.18.0.6" in made.stdout
+
+    pinged = labs.run("exec", "east", "--", require_engine(), "ping", "198.18.0.6", "--count", "3")
+    assert pinged.returncode == 0, pinged.stderr
+    probes = [json.loads(line) for line in pinged.stdout.splitlines()]
+    rtts_ns = [probe["rtt_ns"] for probe in probes if probe["type"] == "probe"]
+    assert min(rtts_ns) >= 10_000_000  # 3 + 1 there, 1 + 5 back
+    assert min(rtts_ns) == pytest.approx(10e6, rel=0.2)
+
+    echoed = labs.run("exec", "west", "--", "sh", "-c", "cat; echo to-stderr >&2; exit 7", stdin="given")
+    assert (echoed.returncode, echoed.stdout, echoed.stderr) == (7, "given", "to-stderr\n")
+
+    facts = labs.describe("two-legs")
+    assert facts["lab"]["routers"] == ["middle"]
+    assert facts["counters"][0]["forward"]["delivered_packets"] == 3
+    shown = labs.run("show").stdout
+    assert "privilege" in shown
+    assert "east to middle: 3 packets delivered" in shown
+    assert "two-legs" in labs.run("list").stdout
+
+    assert labs.run("down").stdout == "lab 'two-legs' is down\n"
+    assert labs.sockets() == []
+
+
+def test_two_labs_at_once(labs: Labs, topology: str) -> None:
+    for name in ("one", "two"):
+        assert labs.run("up", topology, "--name", name).returncode == 0
+    unclear = labs.run("exec", "east", "--", "true")
+    assert (unclear.returncode, unclear.stdout) == (3, "")
+    assert "several labs are up: one, two" in unclear.stderr
+    again = labs.run("up", topology, "--name", "one")
+    assert again.returncode == 3
+    assert "a lab 'one' is up already" in again.stderr
+    labs.run("exec", "--name", "one", "east", "--", require_engine(), "ping", "198.18.0.6", "--count", "2")
+    counted = {
+        name: labs.describe(name)["counters"][0]["forward"]["arrived_packets"] for name in ("one", "two")
+    }
+    assert counted == {"one": 2, "two": 0}
+
+
+def test_a_signal_goes_to_the_command(labs: Labs, topology: str) -> None:
+    labs.run("up", topology)
+    running = labs.start(
+        "exec", "east", "--", "sh", "-c", "trap 'exit 9' INT; echo here; while :; do sleep 0.05; done"
+    )
+    assert read_line(running) == "here"
+    running.send_signal(signal.SIGINT)
+    running.wait(timeout=WAIT_S)
+    assert running.returncode == 9
+
+
+def test_a_killed_client_takes_its_command_along(labs: Labs, topology: str) -> None:
+    labs.run("up", topology)
+    running = labs.start("exec", "east", "--", "sh", "-c", "echo $$; exec sleep 600")
+    pid = read_line(running)
+    running.kill()
+    running.wait(timeout=WAIT_S)
+    wait_until(lambda: labs.run("exec", "east", "--", "kill", "-0", pid).returncode != 0)
+
+
+@pytest.mark.parametrize("victim", ["keeper", "emulator", "first process"])
+def test_kill_9_leaves_nothing(victim: str, labs: Labs, topology: str) -> None:
+    labs.run("up", topology)
+    running = labs.start("exec", "east", "--", "sh", "-c", "echo here; exec sleep 600")
+    assert read_line(running) == "here"
+    keeper_pid = labs.describe("two-legs")["pid"]
+    unshare_pid = _only_child(keeper_pid)
+    first_pid = _only_child(unshare_pid)
+    pid = {"keeper": keeper_pid, "first process": first_pid}.get(victim)
+    if pid is None:
+        pid = next(child for child in _children(first_pid) if b"emulate" in _command_line(child))
+    namespaces = _children(first_pid)
+    os.kill(pid, signal.SIGKILL)
+    running.wait(timeout=WAIT_S)  # its pipes are closed: the command is gone
+    assert running.returncode != 0
+    wait_until(lambda: "there is no lab 'two-legs' up" in labs.run("show", "--name", "two-legs").stderr)
+    wait_until(lambda: not any(Path(f"/proc/{process}/cmdline").exists() for process in namespaces))
+    assert labs.sockets() == []
+    assert labs.run("up", topology).returncode == 0
+
+
+def _children(pid: int) -> list[int]:
+    words = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(word) for word in words]
+
+
+def _only_child(pid: int) -> int:
+    (child,) = _children(pid)
+    return child
+
+
+def _command_line(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (
+            ("up", "thre-hops"),
+            2,
+            "there is no lab 'thre-hops': neither a file nor a ready-made one; did you mean",
+        ),
+        (("exec", "a", "--", "true"), 3, "no lab is up"),
+        (("down", "--name", "lan"), 3, "there is no lab 'lan' up"),
+        (("show", "lan", "--figure", "lan.txt"), 2, "'lan.txt' is no kind of figure"),
+        (("up", "lan", "--name", "../x"), 2, "'../x' is no name of a lab"),
+    ],
+)
+def test_mistakes_are_one_line_and_a_next_step(
+    words: tuple[str, ...], status: int, said: str, labs: Labs
+) -> None:
+    ended = labs.run(*words)
+    assert ended.returncode == status
+    first, second = ended.stderr.splitlines()
+    assert said in first
+    assert second.startswith("  next: ")
+
+
+def test_every_mistake_of_a_topology_is_told(labs: Labs, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(
+        '[lab]\nhosts = ["a", "b"]\nlinks = [{ between = ["a", "c"], rate = "fast", delay = "2min" }]\n'
+    )
+    ended = labs.run("up", str(path))
+    assert ended.returncode == 2
+    assert "lab.links.0.between: 'c' is not a host of the lab" in ended.stderr
+    assert "lab.links.0.rate:" in ended.stderr
+    assert "lab.links.0.delay: '2min' is out of range" in ended.stderr
+
+
+def test_a_host_that_is_not_there(labs: Labs, topology: str) -> None:
+    labs.run("up", topology)
+    ended = labs.run("exec", "north", "--", "true")
+    assert ended.returncode == 3
+    assert ended.stderr.splitlines() == [
+        "pathlab: host 'lab', lab: the lab 'two-legs' has no host 'north'",
+        "  next: it has: east, west, middle",
+    ]
+    missing = labs.run("exec", "east", "--", "no-such-program")
+    assert missing.returncode == 3
+    assert "no-such-program" in missing.stderr
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+def test_drawn_as_a_picture(kind: str, labs: Labs, tmp_path: Path) -> None:
+    path = tmp_path / f"lab.{kind}"
+    drawn = labs.run("show", "bufferbloat", "--figure", str(path))
+    assert drawn.returncode == 0
+    assert "server" in drawn.stdout
+    start = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[kind]
+    assert path.read_bytes().startswith(start)

@@ -1,0 +1,184 @@
+"""Routes against the lab's truth: chains, balanced ways, silence, rationing, loss, MTU, a route that changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pathlab.discover.mtu import find_path_mtu
+from pathlab.discover.path import PathOptions, discover_path
+from pathlab.discover.probes import METHODS, Prober
+from pathlab.discover.route import Route, RouteOptions, Verdict, compare_routes, discover_route
+from pathlab.lab.lab import Lab
+from pathlab.lab.topology import Link, Topology
+from tests.lab.paths import chain, open_lab, probing, session_in
+
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
+
+#: Hosts of a chain, as its links number their addresses (four to a link, the first end first).
+FORWARD = [("198.18.0.2",), ("198.18.0.6",), ("198.18.0.10",)]
+BACKWARD = [("198.18.0.9",), ("198.18.0.5",), ("198.18.0.1",)]
+DIAMOND = Topology(
+    hosts=("a", "b", "c", "d", "e"),
+    links=tuple(
+        Link(between=(ends[0], ends[1]), rate_bits_per_s=10**8, delay_ns=200_000, queue_bytes=200_000)
+        for ends in ("ab", "bc", "bd", "ce", "de")
+    ),
+)
+PATIENT = RouteOptions(timeout_ns=300_000_000)
+
+
+@pytest.fixture(scope="module")
+def three_hops() -> Iterator[Lab]:
+    with open_lab(chain((100, 100, 100))) as lab:
+        yield lab
+
+
+@pytest.fixture
+def diamond() -> Iterator[Lab]:
+    """Two equal ways from b to e, chosen by ports; e's own links are their far ends."""
+    with open_lab(DIAMOND) as lab:
+        run = lab.namespaces.run
+        lab.namespaces.set_sysctl("b", "net.ipv4.fib_multipath_hash_policy", "1")
+        ways = "nexthop via 198.18.0.6 nexthop via 198.18.0.10"
+        run("b", *f"ip route replace 198.18.0.12/30 {ways}".split())
+        run("d", *"ip route replace 198.18.0.12/30 via 198.18.0.18".split())
+        yield lab
+
+
+def find_route(lab: Lab, ends: str, method: str = "udp", flows: int = 2) -> Route:
+    with probing(lab, (ends[0], ends[-1]), method, flows) as prober:
+        return discover_route(prober, PATIENT)
+
+
+def silence(lab: Lab, node: str, kind: str) -> None:
+    """Drop ICMP messages of a kind that a node sends itself."""
+    for command in (
+        "add table inet quiet",
+        "add chain inet quiet out { type filter hook output priority 0 ; }",
+        f"add rule inet quiet out icmp type {kind} drop",
+    ):
+        lab.namespaces.run(node, "nft", *command.split())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_chain_is_found_in_both_directions(three_hops: Lab, method: str) -> None:
+    for ends, expected in (("ad", FORWARD), ("da", BACKWARD)):
+        route = find_route(three_hops, ends, method)
+        assert route.stopped == "reached"
+        assert [list(flow.hops) for flow in route.flows] == [expected, expected]
+        assert not route.balanced
+        assert [hop.verdict for hop in route.hops] == [Verdict.ANSWERS] * 3
+        assert [hop.is_target for hop in route.hops] == [False, False, True]
+        least = [hop.rtt_min_ns for hop in route.hops]
+        delays_ns = (400_000, 1_200_000, 1_800_000) if ends == "ad" else (600_000, 1_400_000, 1_800_000)
+        for rtt_ns, delay_ns in zip(least, delays_ns, strict=True):
+            assert rtt_ns is not None
+            assert delay_ns < rtt_ns < delay_ns + 5_000_000
+        assert route.stamps == ("kernel-receive",)
+        assert all(hop.loss.sent == 10 for hop in route.hops)
+
+
+def test_a_fingerprint_stays_and_tells_methods_and_directions_apart(three_hops: Lab) -> None:
+    again = [find_route(three_hops, "ad").fingerprint for _ in range(2)]
+    assert again[0] == again[1]
+    others = {find_route(three_hops, "ad", "icmp").fingerprint, find_route(three_hops, "da").fingerprint}
+    assert len({again[0], *others}) == 3
+
+
+def test_flows_show_both_ways_of_a_balanced_route_and_each_keeps_to_one(diamond: Lab) -> None:
+    route = find_route(diamond, "ae", flows=8)
+    assert route.balanced
+    assert not any(flow.balanced_per_packet for flow in route.flows)
+    middles = {flow.hops[1] for flow in route.flows}
+    assert middles == {("198.18.0.6",), ("198.18.0.10",)}
+    again = find_route(diamond, "ae", flows=8)
+    assert again.fingerprint == route.fingerprint
+    assert compare_routes(route, again).changed is False
+
+
+def test_a_route_that_changes_is_noticed_hop_by_hop(diamond: Lab) -> None:
+    run = diamond.namespaces.run
+    run("b", *"ip route replace 198.18.0.12/30 via 198.18.0.6".split())
+    before = find_route(diamond, "ae")
+    run("b", *"ip route replace 198.18.0.12/30 via 198.18.0.10".split())
+    after = find_route(diamond, "ae")
+    change = compare_routes(before, after)
+    assert change.changed is True
+    assert change.differences[0] == "flow 0, hop 2: 198.18.0.6 became 198.18.0.10"
+    assert before.fingerprint != after.fingerprint
+
+
+def test_a_router_that_never_answers_is_silent_and_not_lossy() -> None:
+    with open_lab(chain((100, 100, 100))) as lab:
+        silence(lab, "b", "time-exceeded")
+        route = find_route(lab, "ad")
+    assert [hop.verdict for hop in route.hops] == [Verdict.SILENT, Verdict.ANSWERS, Verdict.ANSWERS]
+    assert route.hops[0].addresses == ()
+    assert route.hops[0].rtt_min_ns is None
+    assert [list(flow.hops) for flow in route.flows] == [[(), *FORWARD[1:]]] * 2
+
+
+def test_a_router_that_rations_its_answers_is_told_from_a_lossy_path() -> None:
+    options = RouteOptions(timeout_ns=100_000_000, repeats=20)
+    with open_lab(chain((100, 100, 100))) as lab:
+        lab.namespaces.set_sysctl("b", "net.ipv4.icmp_ratemask", "6168")
+        lab.namespaces.set_sysctl("b", "net.ipv4.icmp_ratelimit", "1000")
+        with probing(lab, ("a", "d"), flows=4) as prober:
+            route = discover_route(prober, options)
+    first, *beyond = route.hops
+    assert first.verdict is Verdict.LIMITED
+    assert first.loss.lost > 40
+    assert all(hop.loss.lost == 0 for hop in beyond)
+
+
+def test_a_lossy_link_loses_to_every_hop_beyond_it() -> None:
+    options = RouteOptions(timeout_ns=100_000_000, repeats=50)
+    with (
+        open_lab(chain((100, 100), losses=(0.0, 0.3))) as lab,
+        probing(lab, ("a", "c"), flows=4) as prober,
+    ):
+        route = discover_route(prober, options)
+    first, last = route.hops
+    assert first.verdict is Verdict.ANSWERS
+    assert last.verdict is Verdict.LOSSY
+    # Probes and answers each pass the link; 200 probes, four standard errors.
+    assert last.loss.loss_ratio == pytest.approx(1 - 0.7**2, abs=4 * (0.25 / 200) ** 0.5)
+
+
+def test_a_target_behind_a_filter_ends_in_silence_and_says_so() -> None:
+    with open_lab(chain((100, 100))) as lab:
+        silence(lab, "c", "destination-unreachable")
+        options = PathOptions(
+            methods=("udp",), flows=1, route=RouteOptions(timeout_ns=50_000_000), capacity=None
+        )
+        with session_in(lab, "a") as session:
+            report = discover_path(session, lab.topology.address("c", "b"), options)
+    assert report.route.stopped == "silence"
+    assert not report.route.reached
+    assert [hop.verdict for hop in report.route.hops] == [Verdict.ANSWERS]
+    lost = {one.part: one.reason for one in report.lost}
+    assert lost["end of the route by udp"] == "nothing answers any more; a filter may drop these probes"
+    assert lost["path MTU"] == "no method reached the target"
+
+
+def mtu_of(prober: Prober) -> tuple[int | None, str | None, bool]:
+    found = find_path_mtu(prober, timeout_ns=100_000_000)
+    return found.mtu_bytes, found.limited_by, found.black_hole
+
+
+@pytest.mark.parametrize("method", ["udp", "icmp"])
+def test_the_mtu_of_a_path_is_that_of_its_narrowest_link(method: str) -> None:
+    with open_lab(chain((100, 100, 100), mtus=(1500, 1400, 1280))) as lab:
+        with probing(lab, ("a", "d"), method) as prober:
+            assert mtu_of(prober) == (1280, "198.18.0.6", False)
+        with probing(lab, ("d", "a"), method) as prober:
+            assert mtu_of(prober) == (1280, None, False)
+
+
+def test_a_black_hole_is_searched_and_named() -> None:
+    with open_lab(chain((100, 100), mtus=(1500, 1300))) as lab:
+        silence(lab, "b", "destination-unreachable")
+        with probing(lab, ("a", "c")) as prober:
+            assert mtu_of(prober) == (1300, None, True)
