@@ -50,7 +50,7 @@ test-packages:
 	@sh tests/packages.sh
 
 native-test: engine
-	@$(MAKE) -s -C native test sanitize tsan dynamic faults
+	@$(MAKE) -s -C native test sanitize tsan dynamic faults fuzz-replay
 
 test: dev test-packages native-test
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)

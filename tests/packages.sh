@@ -17,6 +17,10 @@ valgrind:valgrind
 cppcheck:cppcheck
 git:git
 iperf3:iperf3
+qemu-system-x86:qemu-system-x86_64
+busybox-static:busybox
+cpio:cpio
+kmod:depmod
 "
 PATH=$PATH:/usr/sbin:/sbin
 missing() {
@@ -27,15 +31,24 @@ missing() {
     [ ! -x /usr/bin/python3 ] || /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
 }
 
+# A kernel with netem, bonding and SCTP for the guest, where the rest of what it needs is there.
+guest() {
+    command -v apt-get >/dev/null 2>&1 || return 0
+    sh "$(dirname "$0")/guest/kernel.sh" && return 0
+    echo "No kernel for the guest, so the tests of netem are skipped." >&2
+    [ "${PATHLAB_REQUIRE:-}" = all ] && exit 3
+    return 0
+}
+
 lacking=$(missing)
-[ -z "$lacking" ] && exit 0
+[ -z "$lacking" ] && guest && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     echo "Installing Debian packages that the tests use:" $lacking
     export DEBIAN_FRONTEND=noninteractive
     # shellcheck disable=SC2086
     apt-get update -qq >/dev/null && apt-get install -y -qq --no-install-recommends $lacking >/dev/null
     lacking=$(missing)
-    [ -z "$lacking" ] && exit 0
+    [ -z "$lacking" ] && guest && exit 0
 fi
 echo "Missing, so the tests that use them are skipped:" $lacking >&2
 echo "  next: apt-get install" $lacking >&2

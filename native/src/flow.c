@@ -11,6 +11,8 @@
  * the caches among them. */
 #define SOLE_CHUNK_BYTES 1048576
 #define SHARED_CHUNK_BYTES 524288
+/* A write is a message of SCTP, and one that does not fit the send buffer whole is refused. */
+#define SCTP_MESSAGE_BYTES (32 << 10)
 /* A paced stream writes what its rate allows in this time. */
 #define PACED_WRITE_NS PL_NS_PER_MS
 
@@ -84,6 +86,13 @@ static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
     if (of_tcp != NULL && !pl_transport_is_tcp(flow->transport)) {
         pl_error_set(error, PL_USAGE, "options", 0, "--%s is of TCP alone: leave it out for --transport %s",
                      of_tcp, name);
+        return false;
+    }
+    if (flow->transport == PL_SCTP && flow->transmits && flow->receives) {
+        pl_error_set(
+            error, PL_USAGE, "options", 0,
+            "--direction both: an SCTP association ends in both directions at once: choose forward or "
+            "reverse for --transport sctp");
         return false;
     }
     if (flow->transport != PL_TCP && strcmp(flow->pacing_text, "kernel") == 0) {
@@ -193,10 +202,12 @@ static int64_t choose_chunk_bytes(const struct pl_flow *flow)
 static int64_t choose_write_bytes(const struct pl_flow *flow)
 {
     int64_t bytes = choose_chunk_bytes(flow);
+    if (flow->transport == PL_SCTP && bytes > SCTP_MESSAGE_BYTES)
+        bytes = SCTP_MESSAGE_BYTES;
     if (flow->window_bytes > 0 && bytes > flow->window_bytes / 4)
         bytes = flow->window_bytes / 4;
     if (flow->pacing != PL_PACING_OFF) {
-        int64_t step = pl_flow_stream_rate(flow) / 8 * PACED_WRITE_NS / PL_NS_PER_S;
+        int64_t step = pl_flow_stream_rate(flow) / 8 / (PL_NS_PER_S / PACED_WRITE_NS);
         bytes = step < bytes ? step : bytes;
     }
     return bytes > 0 ? bytes : 1;

@@ -41,6 +41,8 @@ const uint8_t *pl_icmp_reply_payload(const uint8_t *message, size_t bytes, bool 
         if (bytes < V4_HEADER_BYTES || message[0] >> 4 != 4)
             return NULL;
         skip = (size_t)(message[0] & 15) * 4;
+        if (skip < V4_HEADER_BYTES)
+            return NULL;
     }
     if (bytes < skip + PL_ICMP_HEADER_BYTES || message[skip] != (v6 ? V6_REPLY : V4_REPLY) ||
         message[skip + 1] != 0)

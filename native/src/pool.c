@@ -125,6 +125,7 @@ static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)
     shared->accepting = flow->accepting;
     shared->transmits = flow->transmits;
     shared->receives = flow->receives;
+    shared->half_closes = flow->transport != PL_SCTP;
     shared->streams = (uint32_t)flow->streams;
     shared->write_bytes = (size_t)flow->write_bytes;
     shared->read_bytes = (size_t)flow->read_bytes;

@@ -2,12 +2,15 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <linux/sctp.h> /* needs what stands above */
 
 #include "message.h"
 #include "reading.h"
@@ -105,7 +108,7 @@ void pl_worker_shut(struct pl_worker *worker, struct pl_stream *stream)
     atomic_store(&stream->state, PL_STREAM_SHUT);
     (void)shutdown(stream->fd, SHUT_WR);
     worker->calls++;
-    if (stream->ended)
+    if (stream->ended || !worker->shared->half_closes)
         pl_worker_finish(worker, stream);
     else
         pl_worker_watch(worker, stream);
@@ -118,11 +121,22 @@ void pl_worker_pause(struct pl_worker *worker, struct pl_stream *stream, pl_ns u
     stream->due_ns = until_ns;
 }
 
-void pl_worker_finish(struct pl_worker *worker, struct pl_stream *stream)
+/* Whether the peer's kernel has everything. An SCTP association lasts until then, and its socket would never
+ * tell us: not even by an end of file. */
+static bool is_delivered(const struct pl_shared *shared, const struct pl_stream *stream)
 {
     int queued = 0;
+    if (shared->half_closes)
+        return ioctl(stream->fd, SIOCOUTQ, &queued) != 0 || queued <= 0;
+    struct sctp_status status = {0};
+    socklen_t length = sizeof status;
+    return getsockopt(stream->fd, IPPROTO_SCTP, SCTP_STATUS, &status, &length) != 0;
+}
+
+void pl_worker_finish(struct pl_worker *worker, struct pl_stream *stream)
+{
     worker->calls++;
-    if (ioctl(stream->fd, SIOCOUTQ, &queued) != 0 || queued <= 0) {
+    if (is_delivered(worker->shared, stream)) {
         pl_worker_close(worker, stream, 0);
         return;
     }

@@ -34,7 +34,8 @@ struct pl_shared {
     bool accepting;
     bool transmits;
     bool receives;
-    bool discards; /* reads by MSG_TRUNC */
+    bool discards;    /* reads by MSG_TRUNC */
+    bool half_closes; /* one side may end while the other goes on; not so with SCTP */
     uint32_t streams;
     size_t write_bytes;
     size_t read_bytes;

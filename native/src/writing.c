@@ -97,7 +97,7 @@ void pl_write_resume(struct pl_worker *worker, pl_ns now_ns)
         int state = atomic_load_explicit(&stream->state, memory_order_relaxed);
         if (state == PL_STREAM_OPEN)
             pl_worker_watch(worker, stream);
-        else if (state == PL_STREAM_SHUT && stream->ended)
+        else if (state == PL_STREAM_SHUT && (stream->ended || !worker->shared->half_closes))
             pl_worker_finish(worker, stream);
     }
 }

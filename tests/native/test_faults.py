@@ -1,11 +1,10 @@
-"""System calls that fail: what the kernel may do at any time changes nothing, and what it refuses ends a run in
-one line. The engine under test is linked with ``native/tests/faults/faults.c``."""
+"""System calls that fail: what the kernel may do at any time changes nothing, and what it refuses ends a run
+in one line. The engine under test is linked with ``native/tests/faults/faults.c``."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,10 @@ import pytest
 from tests.native.engine import (
     MS,
     TOKEN,
-    WAIT_S,
     Ending,
     Engine,
     Flag,
     assert_account_holds,
-    build_command,
     start,
 )
 from tests.require import require_faulty_engine
@@ -60,7 +57,7 @@ PASSING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """How both ends of a trial ended (``sent`` is None when the receiver never listened), and which faults struck."""
+    """How both ends of a trial ended (``sent`` is None when none listened), and which faults struck."""
 
     received: Ending
     sent: Ending | None

@@ -189,7 +189,7 @@ def _sending_among(held: int, port: int, workers: int) -> Iterator[Engine]:
 
 
 def _descriptors(engine: Engine) -> list[str]:
-    return [os.readlink(link) for link in Path(f"/proc/{engine.process.pid}/fd").iterdir()]
+    return [str(link.readlink()) for link in Path(f"/proc/{engine.process.pid}/fd").iterdir()]
 
 
 @pytest.mark.parametrize("free", [2, 3])

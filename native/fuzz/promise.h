@@ -1,0 +1,22 @@
+/* What a fuzz target demands of the code beside what the sanitizers see. */
+#ifndef PL_PROMISE_H
+#define PL_PROMISE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The entry of every target, as libFuzzer calls it: `size` bytes, borrowed; always 0. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Aborts, which libFuzzer and the replay report together with the input. */
+#define PROMISE(condition)                                                                                   \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            (void)fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                    \
+            abort();                                                                                         \
+        }                                                                                                    \
+    } while (0)
+
+#endif

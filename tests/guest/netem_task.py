@@ -1,0 +1,102 @@
+"""Runs inside the guest, with ``pathlab.lab`` alone: a lab on netem, trials in it, one answer in JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from pathlab.errors import HostError
+from pathlab.lab.lab import Lab
+from pathlab.lab.topology import Link, Topology
+
+ENGINE = "/bin/pathlab-engine"
+TOKEN = "00112233445566778899aabbccddeeff"
+RATE_BITS_PER_S = 20_000_000
+
+WAN = Link(
+    between=("a", "b"),
+    rate_bits_per_s=RATE_BITS_PER_S,
+    delay_ns=10_000_000,
+    queue_bytes=100_000,
+    loss_ratio=0,
+)
+PAIR = Topology(hosts=("a", "b"), links=(WAN,))
+TWICE = Topology(hosts=("a", "b"), links=(WAN, WAN))
+
+
+def read_records(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def ping(lab: Lab, address: str, count: int) -> dict[str, Any]:
+    flags = ["--address", address, "--count", str(count), "--interval", "20ms", "--output", "json"]
+    said = lab.namespaces.run("a", ENGINE, "ping", *flags)  # at most its last 20,000 characters
+    records = read_records(said[said.index('{"type"') :])
+    rtts = sorted(r["rtt_ns"] for r in records if r["type"] == "probe" and r["rtt_ns"] is not None)
+    received = records[-1]["received"]
+    return {"received": received, "least_ns": rtts[0], "median_ns": rtts[len(rtts) // 2]}
+
+
+def carry(lab: Lab, address: str, *flags: str) -> dict[str, Any]:
+    """One trial from a to b; what the receiver counted in its steady window."""
+    common = ["--token", TOKEN, "--warmup", "1s", "--duration", "3s", "--output", "json", *flags]
+    read_end, write_end = os.pipe()
+    null = os.open(os.devnull, os.O_RDWR)
+    receiver = lab.namespaces.spawn(
+        "b", [ENGINE, "receive", "--bind", address, "--port", "5210", *common], (null, write_end, 2)
+    )
+    os.close(write_end)
+    with os.fdopen(read_end) as lines:
+        for line in lines:
+            if json.loads(line)["type"] == "listening":
+                break
+        send = [ENGINE, "send", "--address", address, "--port", "5210", "--streams", "2", *common]
+        lab.namespaces.run("a", *send)
+        records = read_records(lines.read())
+    receiver.wait(10)
+    steady = records[-1]["phases"]["steady"]
+    return {"bits_per_s": sum(steady["bytes"]) * 8e9 / (steady["end_ns"] - steady["start_ns"])}
+
+
+def bond(lab: Lab) -> dict[str, Any]:
+    """The two links of a lab as one, by the kernel's bonding in round robin; a trial over it."""
+    for number, node in enumerate(("a", "b"), start=1):
+        run = lab.namespaces.run
+        run(node, "ip", "link", "add", "bond0", "type", "bond", "mode", "balance-rr")
+        for slave in ("wan0", "wan1"):
+            run(node, "ip", "link", "set", slave, "down")
+            run(node, "ip", "link", "set", slave, "master", "bond0")
+        run(node, "ip", "link", "set", "bond0", "up")
+        run(node, "ip", "address", "add", f"192.0.2.{number}/24", "dev", "bond0")
+    return carry(lab, "192.0.2.2")
+
+
+def main() -> None:
+    answer: dict[str, Any] = {"kernel": os.uname().release}
+    with Lab(PAIR, engine=Path(ENGINE)) as lab:
+        address = PAIR.address("b", "a")
+        answer["backend"] = lab.backend
+        answer["ping"] = ping(lab, address, 50)
+        answer["tcp"] = carry(lab, address)
+        answer["counters"] = lab.counters()
+        answer["sctp"] = carry(lab, address, "--transport", "sctp")
+    lossy = Link(
+        between=("a", "b"), rate_bits_per_s=None, delay_ns=1_000_000, queue_bytes=None, loss_ratio=0.2
+    )
+    with Lab(Topology(hosts=("a", "b"), links=(lossy,)), engine=Path(ENGINE), backend="netem") as lab:
+        answer["lossy"] = ping(lab, PAIR.address("b", "a"), 400)
+    with Lab(TWICE, engine=Path(ENGINE)) as lab:
+        answer["bonded"] = bond(lab)
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (HostError, OSError, subprocess.SubprocessError, KeyError) as error:
+        sys.stdout.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
+        sys.exit(1)
