@@ -72,6 +72,7 @@ bench: dev
 	@$(BIN)/python benchmarks/engine.py $(BENCH_ARGS)
 	@$(BIN)/python benchmarks/probes.py
 	@$(BIN)/python benchmarks/floods.py
+	@$(BIN)/python benchmarks/fidelity.py
 
 clean:
 	rm -rf build dist *.egg-info native/build pathlab/_native
