@@ -1,4 +1,4 @@
-"""How true the lab is: goodput, round trips idle and loaded, losses and the emulator's CPU against what was set.
+"""How true the lab is: goodput, round trips, losses and the emulator's CPU against what was set.
 
 ``python benchmarks/fidelity.py --help`` says how; README.md beside it says what the columns mean.
 """
@@ -266,12 +266,11 @@ def main(arguments: Sequence[str]) -> int:
     """Run every cell in turn, and print."""
     options = parse_arguments(arguments)
     stored: dict[str, Any] = {}
-    say(
-        f"{os.uname().sysname} {os.uname().release}, {os.cpu_count()} cores; cubic; {options.repetitions} runs each"
-    )
+    system = os.uname()
+    say(f"{system.sysname} {system.release}, {os.cpu_count()} cores; cubic; {options.repetitions} runs each")
     say("                 goodput error, %         idle RTT - set, us   loaded   emulator  segments   lab-")
     say(
-        "rate/rtt/streams   median [min, max]              p50      p99   p99, %      cores    resent   limited"
+        "rate/rtt/streams   median [min, max]              p50      p99   p99, %     cores    resent  limited"
     )
     for cell in filter(is_chosen(options.only), plan_cells()):
         readings = [measure(cell, options.seconds, options.backend) for _ in range(options.repetitions)]

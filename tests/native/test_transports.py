@@ -1,4 +1,4 @@
-"""What carries the streams: TCP, MPTCP, Unix sockets by path and by name, others where the kernel has them."""
+"""What carries the streams: TCP, MPTCP, Unix sockets by path and by name, others where there are any."""
 
 from __future__ import annotations
 

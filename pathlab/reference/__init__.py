@@ -1,0 +1,1 @@
+"""Published measurements that come with the product; ``README.md`` names their source."""

@@ -1,0 +1,56 @@
+"""Draws that the simulations share: noise of several shapes, one row per simulated campaign."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from pathlab.analysis.interval import Interval
+
+Rows = NDArray[np.float64]
+Noise = Callable[[np.random.Generator, int, int], Rows]
+
+#: The short number runs always, the long one behind its marker.
+RUNS = [200, pytest.param(2000, marks=pytest.mark.long)]
+#: Samples that campaigns really have.
+SIZES = [5, 10, 21, 200]
+
+
+def draw_normal(rng: np.random.Generator, runs: int, n: int) -> Rows:
+    return rng.normal(size=(runs, n))
+
+
+def draw_log_normal(rng: np.random.Generator, runs: int, n: int) -> Rows:
+    """Skewed, median 1: a rate under multiplicative noise of some 30 %."""
+    return rng.lognormal(0.0, 0.3, size=(runs, n))
+
+
+def draw_autoregressive(rng: np.random.Generator, runs: int, n: int, correlation: float = 0.5) -> Rows:
+    """Stationary first-order series of unit innovation about 0."""
+    shocks = rng.normal(size=(runs, n))
+    shocks[:, 0] /= math.sqrt(1 - correlation**2)
+    return np.asarray(lfilter([1.0], [1.0, -correlation], shocks, axis=1))
+
+
+NOISES: dict[str, Noise] = {"normal": draw_normal, "log-normal": draw_log_normal}
+
+
+def check_coverage(
+    intervals: Iterable[Interval], truth: float, *, least: float = 0.92, most: float = 0.98
+) -> None:
+    """Every interval is decided and as many hold the truth as promised, give or take ``check_share``."""
+    found = list(intervals)
+    assert all(interval.decided for interval in found)
+    check_share(sum(interval.contains(truth) for interval in found), len(found), least, most)
+
+
+def check_share(count: int, runs: int, least: float, most: float) -> None:
+    """``count`` of ``runs`` may come from a share within the two, give or take four standard errors."""
+    share = count / runs
+    assert share >= least - 4 * math.sqrt(least * (1 - least) / runs)
+    assert share <= most + 4 * math.sqrt(most * (1 - most) / runs)

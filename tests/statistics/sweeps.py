@@ -1,0 +1,64 @@
+"""Simulated sweeps over streams: true curves of all families, and campaigns of noisy trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pathlab.analysis.models import Family
+from tests.statistics.noise import draw_autoregressive
+
+Rows = NDArray[np.float64]
+
+STREAMS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 20], dtype=float)
+
+# Published parameters of a path of some 100 Mbit/s, and the curve by its published formula, bit/s.
+TRUTH: dict[Family, tuple[dict[str, float], Callable[[Rows, dict[str, float]], Rows]]] = {
+    Family.LINEAR_THEN_FLAT: (
+        {"b": 12e6, "C": 90e6},
+        lambda n, p: np.minimum(p["b"] * n, p["C"]),
+    ),
+    Family.LOSS_LIMITED: ({"k": 4e6}, lambda n, p: p["k"] * n),
+    Family.LU: ({"a": 1e-16, "b": 4.4e-15}, lambda n, p: n / np.sqrt(p["a"] * n**2 + p["b"])),
+    Family.YILDIRIM_POWER: (
+        {"a": 5e-18, "b": 4.4e-15, "c": 2.8},
+        lambda n, p: n / np.sqrt(p["a"] * n ** p["c"] + p["b"]),
+    ),
+    Family.YILDIRIM_QUADRATIC: (
+        {"a": 4e-16, "b": -2.4e-15, "c": 9e-15},
+        lambda n, p: n / np.sqrt(p["a"] * n**2 + p["b"] * n + p["c"]),
+    ),
+    Family.ALTMAN: ({"C": 1e8}, lambda n, p: p["C"] * (1 - 1 / (1 + 3 * n))),
+    Family.UNIVERSAL: (
+        {"lambda": 2e7, "sigma": 0.15, "kappa": 0.01},
+        lambda n, p: p["lambda"] * n / (1 + p["sigma"] * (n - 1) + p["kappa"] * n * (n - 1)),
+    ),
+}
+
+
+def true_rates(family: Family, streams: Rows = STREAMS) -> Rows:
+    """The family's true rates, bit/s."""
+    parameters, curve = TRUTH[family]
+    return curve(streams, parameters)
+
+
+def number_trials(cycles: int, cells: int = len(STREAMS)) -> tuple[Rows, Rows]:
+    """Streams and cycle of each trial of a full sweep, cycle by cycle."""
+    return np.tile(STREAMS, cycles), np.repeat(np.arange(cycles, dtype=float), cells)
+
+
+def draw_factors(kind: str, rng: np.random.Generator, cycles: int, cells: int = len(STREAMS)) -> Rows:
+    """Factors of mean 1 for each trial, cycle by cycle: 10 % normal, skewed, or shared by a cycle."""
+    size = (cycles, cells)
+    if kind == "normal":
+        factors = 1 + 0.1 * rng.normal(size=size)
+    elif kind == "log-normal":
+        factors = rng.lognormal(-0.045, 0.3, size=size)
+    elif kind == "shared":
+        factors = 1 + 0.07 * rng.normal(size=size) + 0.07 * rng.normal(size=(cycles, 1))
+    else:
+        # Unit innovations at 0.5 have variance 4/3.
+        factors = 1 + 0.1 * np.sqrt(0.75) * draw_autoregressive(rng, cells, cycles).T
+    return np.maximum(factors, 0.0).ravel()

@@ -1,0 +1,138 @@
+"""Segmented regression: values of R, level and power of the test, intervals that hold, reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathlab.analysis.breakpoints import Breakpoint, find_breakpoint
+from pathlab.analysis.interval import Undecided
+from pathlab.errors import UsageError
+from tests.statistics.noise import check_share, draw_autoregressive
+from tests.statistics.r_values import read_columns, read_r
+
+BREAK, BEFORE, AFTER = 60e6, 2e-8, 8.2e-7
+
+
+def simulate(
+    kind: str, cycles: int, trials: int, rng: np.random.Generator, *, broken: bool = True
+) -> Breakpoint:
+    """DRTT, ms, over throughput, bit/s: scatter constant, growing with the throughput, or serial by cycle."""
+    numbers = np.repeat(np.arange(cycles), trials)
+    x = rng.uniform(10e6, 90e6, numbers.size)
+    noise = rng.normal(size=x.size)
+    if kind == "skewed":
+        noise = (rng.lognormal(-0.045, 0.3, x.size) - 1) * x / 2e7
+    elif kind == "serial":
+        noise = 0.7 * (noise + draw_autoregressive(rng, 1, cycles)[0][numbers] * np.sqrt(0.75))
+    y = 5 + BEFORE * x + (AFTER - BEFORE) * np.maximum(0, x - BREAK) * broken + 2 * noise
+    return find_breakpoint(x, y, cycles=numbers, rng=rng)
+
+
+def test_lines_are_rs() -> None:
+    data, expected = read_columns("trials.csv"), read_r("break")
+    found = find_breakpoint(
+        data["throughput_gbits_per_s"], data["drtt_ms"], cycles=np.arange(60), rng=np.random.default_rng(0)
+    )
+    # Candidates stand a few thousandths apart.
+    assert found.breakpoint.value == pytest.approx(expected["at"], abs=0.02)
+    assert found.slope_before.value == pytest.approx(expected["before"], rel=0.02)
+    assert found.slope_after.value == pytest.approx(expected["after"], rel=0.02)
+
+
+CASES = [
+    ("constant", 5, 14),
+    ("skewed", 21, 14),
+    *(
+        pytest.param(kind, cycles, trials, marks=pytest.mark.long)
+        for kind in ("constant", "skewed", "serial")
+        for cycles, trials in ((5, 14), (10, 14), (21, 14), (200, 14), (50, 1))
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "cycles", "trials"), CASES)
+def test_level_power_and_coverage(
+    kind: str, cycles: int, trials: int, request: pytest.FixtureRequest
+) -> None:
+    runs = 1000 if request.node.get_closest_marker("slow") else 25
+    rng = np.random.default_rng([cycles, trials, runs])
+    straight = [simulate(kind, cycles, trials, rng, broken=False) for _ in range(runs)]
+    tested = [result for result in straight if result.break_p is not None]
+    assert len(tested) >= 0.45 * runs
+    check_share(sum(result.undecided is None for result in tested), len(tested), 0.0, 0.06)
+    found = [simulate(kind, cycles, trials, rng) for _ in range(runs)]
+    tested = [result for result in found if result.break_p is not None]
+    broken = [result for result in tested if result.undecided is None]
+    check_share(len(broken), len(tested), 0.95, 1.0)
+    for name, truth in (("breakpoint", BREAK), ("slope_before", BEFORE), ("slope_after", AFTER)):
+        held = sum(getattr(result, name).interval.contains(truth) for result in broken)
+        check_share(held, len(broken), 0.92, 0.995 if kind == "serial" else 0.985)
+
+
+def test_no_break_leaves_one_line() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.uniform(10, 90, 200)
+    found = find_breakpoint(x, 5 + 2 * x + rng.normal(size=200), cycles=np.arange(200), rng=rng)
+    assert found.undecided is Undecided.NO_BREAK
+    assert (found.breakpoint.value, found.slope_after.value) == (None, None)
+    assert found.breakpoint.interval.undecided is Undecided.NO_BREAK
+    assert found.slope.value == pytest.approx(2, abs=0.02)
+    assert found.slope.interval.contains(2.0)
+    assert found.break_p is not None
+    assert found.break_p > 0.05
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6), st.floats(-1e3, 1e3), st.floats(0.01, 100))
+def test_break_follows_shift_and_scale_and_ignores_the_order(seed: int, shift: float, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 10, 80)
+    y = x + 5 * np.maximum(0, x - 6) + rng.normal(size=80)
+    cycles = np.repeat(np.arange(16), 5)
+    order = rng.permutation(80)
+    before = find_breakpoint(x, y, cycles=cycles, rng=np.random.default_rng(1))
+    after = find_breakpoint(
+        x[order] * scale + shift, y[order] * 3 - shift, cycles=cycles[order], rng=np.random.default_rng(1)
+    )
+    assert before.break_p == after.break_p
+    if before.breakpoint.value is not None:
+        moved = before.breakpoint.value * scale + shift
+        assert after.breakpoint.value == pytest.approx(moved, rel=1e-6, abs=0.01 * scale)
+
+
+def test_reasons() -> None:
+    def reason(x: np.ndarray, y: np.ndarray, cycles: np.ndarray) -> Undecided | None:
+        found = find_breakpoint(x, y, cycles=cycles, rng=np.random.default_rng(0))
+        assert found.breakpoint.value is None
+        return found.undecided
+
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0, 10, 60), rng.normal(size=60)
+    one = np.arange(60)
+    assert reason(np.empty(0), np.empty(0), np.empty(0)) is Undecided.NO_SAMPLES
+    assert reason(x[:49], y[:49], one[:49]) is Undecided.TOO_FEW_SAMPLES
+    assert reason(np.ones(60), y, one) is Undecided.NO_VARIATION
+    assert reason(x, np.ones(60), one) is Undecided.NO_VARIATION
+    assert reason(np.repeat([1.0, 2.0], 30), y, one) is Undecided.TOO_FEW_LEVELS
+    assert reason(x, y, one % 4) is Undecided.TOO_FEW_SAMPLES
+    # Twelve cycles of the same x, each higher than the one before: one drift, not twelve repetitions.
+    cycles = np.repeat(np.arange(12), 5)
+    assert reason(np.tile(np.linspace(0, 10, 5), 12), cycles + 0.01 * y, cycles) is Undecided.TOO_CORRELATED
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: find_breakpoint([float("nan")], [1.0], cycles=[0], rng=np.random.default_rng(0)),
+        lambda: find_breakpoint([1.0, 2.0], [1.0], cycles=[0], rng=np.random.default_rng(0)),
+    ],
+)
+def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert caught.value.hint

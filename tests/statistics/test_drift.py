@@ -1,0 +1,93 @@
+"""Control rows: a steady path is left in peace, drift and steps are told apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathlab.analysis.drift import Drift, DriftVerdict, find_drift, find_step
+from pathlab.analysis.interval import Undecided
+from pathlab.errors import UsageError
+
+from .noise import check_share, draw_autoregressive, draw_normal
+
+
+def find(logarithms: np.ndarray) -> Drift:
+    return find_drift(np.arange(logarithms.size) * 600.0, 9e8 * np.exp(logarithms))
+
+
+def verdicts(rows: np.ndarray) -> list[DriftVerdict]:
+    return [find(row).verdict for row in rows]
+
+
+def test_each_verdict() -> None:
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, 0.01, 40)
+    assert find(noise).verdict is DriftVerdict.STEADY
+    rising = find(noise + np.linspace(0, 0.2, 40))
+    assert rising.verdict is DriftVerdict.DRIFTING
+    assert rising.change.change_ratio == pytest.approx(np.expm1(0.2), abs=0.03)
+    stepped = find(noise - 0.3 * (np.arange(40) >= 15))
+    assert stepped.verdict is DriftVerdict.STEPPED
+    assert stepped.step is not None
+    assert stepped.step.place == 15
+    assert stepped.step.change_ratio == pytest.approx(np.expm1(-0.3), abs=0.02)
+    noisy = find(rng.normal(0, 0.3, 12))
+    assert (noisy.verdict, noisy.undecided) == (DriftVerdict.UNDECIDED, Undecided.INCONCLUSIVE)
+
+
+def test_a_drift_that_is_sure_but_smaller_than_the_margin_is_steady() -> None:
+    found = find(np.random.default_rng(2).normal(0, 0.002, 60) + np.linspace(0, 0.02, 60))
+    assert found.trend_p_value is not None
+    assert found.trend_p_value < 1e-6
+    assert found.verdict is DriftVerdict.STEADY
+
+
+def test_step_is_pettitts_by_hand() -> None:
+    """U_t sums sign(x_i - x_j) over i <= t < j; K is its largest size; p = 2 exp(-6 K^2 / (n^3 + n^2))."""
+    values = np.random.default_rng(3).normal(size=15) + 2 * (np.arange(15) >= 6)
+    signs = np.sign(values[:, None] - values[None, :])
+    sums = [abs(signs[:t, t:].sum()) for t in range(1, 15)]
+    found = find_step(values)
+    assert found.place == 1 + int(np.argmax(sums))
+    assert found.p_value == pytest.approx(2 * np.exp(-6 * max(sums) ** 2 / (15**3 + 15**2)))
+
+
+@pytest.mark.parametrize("runs", [60, pytest.param(600, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [10, 40])
+def test_level_and_power(n: int, runs: int) -> None:
+    rng = np.random.default_rng([n, runs])
+    noise = 0.05 * draw_normal(rng, runs, n)
+    blamed = sum(one in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED) for one in verdicts(noise))
+    check_share(blamed, runs, 0.001, 0.05)
+    if n == 40:
+        risen = sum(one is DriftVerdict.DRIFTING for one in verdicts(noise + np.linspace(0, 0.25, n)))
+        check_share(risen, runs, 0.9, 1 - 1e-9)
+        stepped = sum(one is DriftVerdict.STEPPED for one in verdicts(noise + 0.25 * (np.arange(n) > 20)))
+        check_share(stepped, runs, 0.9, 1 - 1e-9)
+        correlated = verdicts(0.05 * draw_autoregressive(rng, runs, n))
+        blamed = sum(one in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED) for one in correlated)
+        check_share(blamed, runs, 0.001, 0.07)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(1, 10**6), min_size=10, max_size=30), st.integers(1, 1000))
+def test_scale_does_not_matter(values: list[int], scale: int) -> None:
+    times = np.arange(len(values)) * 60.0
+    found = find_drift(times, values)
+    moved = find_drift(times, [value * scale for value in values])
+    assert moved.verdict is found.verdict
+    assert moved.step_p_value == pytest.approx(found.step_p_value)
+
+
+def test_reasons() -> None:
+    assert find_drift([], []).undecided is Undecided.NO_SAMPLES
+    assert find(np.linspace(0, 1, 9)).undecided is Undecided.TOO_FEW_SAMPLES
+    assert find(np.zeros(20)).undecided is Undecided.NO_VARIATION
+    assert find_drift(np.arange(12), np.r_[0.0, np.ones(11)]).undecided is Undecided.NOT_POSITIVE
+    for times, values in (([1.0, 1.0], [1.0, 2.0]), ([1.0], [1.0, 2.0]), ([1.0], [float("nan")])):
+        with pytest.raises(UsageError) as caught:
+            find_drift(times, values)
+        assert caught.value.hint

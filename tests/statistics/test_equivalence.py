@@ -1,0 +1,161 @@
+"""TOST and Holm."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import DescrStatsW
+
+from pathlab.analysis.corrections import correct_holm
+from pathlab.analysis.equivalence import judge_equivalence, judge_estimate, judge_ratio, log_margins
+from pathlab.analysis.interval import Undecided
+from pathlab.errors import UsageError
+
+from .noise import RUNS, check_coverage, check_share
+
+MARGINS = log_margins(0.05)
+CLOSE = np.array([0.01, -0.02, 0.015, 0.004, -0.011, 0.02, -0.006, 0.013, -0.009, 0.002])
+
+
+def test_equivalence_is_rs() -> None:
+    # R 4.2.2, s as above: t.test(s, mu = -log(1.05), alternative = "greater")$p.value  ->  3.093287301e-07
+    # t.test(s, mu = log(1.05), alternative = "less")$p.value  ->  5.796515583e-07
+    # t.test(s, conf.level = 0.9)$conf.int  ->  -0.005732386722 0.009332386722
+    found = judge_equivalence(CLOSE, MARGINS)
+    assert found.equivalent is True
+    assert found.p_value == pytest.approx(5.796515583e-07, rel=1e-8)
+    assert (found.interval.low, found.interval.high) == pytest.approx((-0.005732386722, 0.009332386722))
+    assert found.bound == pytest.approx(0.009332386722)
+    assert judge_ratio(np.exp(CLOSE), np.ones(10)).p_value == pytest.approx(found.p_value)
+
+
+def test_equivalence_is_that_of_statsmodels() -> None:
+    rng = np.random.default_rng(8)
+    for n in (3, 10, 40):
+        values = rng.normal(0.02, 0.05, n)
+        theirs = DescrStatsW(values).ttost_mean(*MARGINS)[0]
+        assert judge_equivalence(values, MARGINS).p_value == pytest.approx(float(theirs), rel=1e-8)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("n", [5, 10, 21, 200])
+def test_level_at_the_margin_and_power_in_the_middle(n: int, runs: int) -> None:
+    rng = np.random.default_rng([n, runs])
+    spread = 0.05 * math.sqrt(n) / 5  # the standard error is a fifth of the margin
+    at_margin = [
+        judge_equivalence(rng.normal(MARGINS[1], spread, n), MARGINS).equivalent for _ in range(runs)
+    ]
+    check_share(at_margin.count(True), runs, 0.035, 0.05)
+    equal = [judge_equivalence(rng.normal(0, spread, n), MARGINS) for _ in range(runs)]
+    check_share(sum(one.equivalent is True for one in equal), runs, 0.97, 1 - 1e-9)
+    check_coverage([one.interval for one in equal], 0.0, least=0.89, most=0.91)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_level_holds_for_skewed_log_ratios(runs: int) -> None:
+    """Exponential differences are far from normal; the level at the margin stays near what is promised."""
+    rng = np.random.default_rng(runs)
+    draws = MARGINS[1] + 0.05 * (1 - rng.exponential(1, (runs, 21)))
+    found = sum(judge_equivalence(row, MARGINS).equivalent is True for row in draws)
+    check_share(found, runs, 0.01, 0.10)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 10**6), min_size=3, max_size=40), st.integers(1, 1000))
+def test_ratio_ignores_scale_and_mirrors(values: list[int], scale: int) -> None:
+    other = [value + place % 3 for place, value in enumerate(values)]
+    found, scaled = (
+        judge_ratio(values, other),
+        judge_ratio([v * scale for v in values], [v * scale for v in other]),
+    )
+    swapped = judge_ratio(other, values)
+    if found.p_value is None:
+        return
+    assert scaled.p_value == pytest.approx(found.p_value, rel=1e-6, abs=1e-12)
+    assert swapped.p_value == pytest.approx(found.p_value, rel=1e-6, abs=1e-12)
+    assert found.interval.low is not None
+    assert found.interval.high is not None
+    inside = found.margin_low < found.interval.low and found.interval.high < found.margin_high
+    assert found.equivalent is inside
+    assert found.bound == pytest.approx(max(-found.interval.low, found.interval.high))
+
+
+def test_holm_is_rs() -> None:
+    # R 4.2.2: p.adjust(c(0.01, 0.04, 0.03, 0.005, 0.5), "holm")  ->  0.040 0.090 0.090 0.025 0.500
+    found = correct_holm([0.01, 0.04, None, 0.03, 0.005, 0.5])
+    assert found.tests == 5
+    assert found.adjusted_p_values[2] is None
+    assert [p for p in found.adjusted_p_values if p is not None] == pytest.approx(
+        [0.04, 0.09, 0.09, 0.025, 0.5]
+    )
+    assert found.rejected == (True, False, None, False, True, False)
+    assert correct_holm([]).adjusted_p_values == ()
+    assert correct_holm([None]).rejected == (None,)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_holm_keeps_the_family_level(runs: int) -> None:
+    rng = np.random.default_rng(runs)
+    families = rng.uniform(size=(runs, 12))
+    wrong = sum(any(correct_holm(list(family)).rejected) for family in families)
+    check_share(wrong, runs, 0.045, 0.05)
+    assert sum((family < 0.05).any() for family in families) > 0.3 * runs  # without it nearly half go wrong
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    rng = np.random.default_rng(6)
+    for tests in (1, 2, 5, 40):
+        values = rng.uniform(size=tests) ** 3
+        theirs = multipletests(values, alpha=0.05, method="holm")
+        ours = correct_holm(list(values))
+        assert ours.adjusted_p_values == pytest.approx(theirs[1])
+        assert list(ours.rejected) == list(theirs[0])
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_holm_never_lowers_and_keeps_the_order(values: list[float]) -> None:
+    adjusted = [p for p in correct_holm(values).adjusted_p_values if p is not None]
+    assert all(one >= other for one, other in zip(adjusted, values, strict=True))
+    assert np.all(np.diff(np.array(adjusted)[np.argsort(values, kind="stable")]) >= 0)
+
+
+def test_estimate_with_its_own_standard_error() -> None:
+    found = judge_estimate(0.01, 0.02, n=31, margins=(-0.05, 0.05))
+    assert found.p_value == pytest.approx(float(stats.t.cdf(-2.0, 30)))
+    assert found.equivalent is True
+
+
+def test_reasons() -> None:
+    assert judge_equivalence([], MARGINS).undecided is Undecided.NO_SAMPLES
+    assert judge_equivalence([0.1, 0.2], MARGINS).undecided is Undecided.TOO_FEW_SAMPLES
+    assert judge_equivalence(np.full(9, 0.01), MARGINS).undecided is Undecided.NO_VARIATION
+    zero = judge_ratio([0.0, 1.0, 2.0], [1.0, 1.0, 1.0])
+    assert (zero.undecided, zero.n, zero.equivalent) == (Undecided.NOT_POSITIVE, 3, None)
+    assert judge_ratio([], []).undecided is Undecided.NO_SAMPLES
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: log_margins(0.0),
+        lambda: log_margins(1.0),
+        lambda: judge_ratio([1.0], [1.0, 2.0]),
+        lambda: judge_equivalence([0.1, 0.2, 0.3], (0.1, 0.2)),
+        lambda: judge_equivalence([0.1, 0.2, 0.3], MARGINS, 0.7),
+        lambda: judge_estimate(0.1, 0.0, n=9, margins=MARGINS),
+        lambda: correct_holm([1.5]),
+        lambda: correct_holm([float("nan")]),
+    ],
+)
+def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
+    assert callable(call)
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert caught.value.hint

@@ -1,0 +1,247 @@
+"""The limit of a stream and of a flow, from figures that real paths and emulated ones have shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.limits import (
+    APP_LIMITED_RATIO,
+    BUSY_CORE_RATIO,
+    FLAT_RATE_RATIO,
+    LIMITED_TIME_RATIO,
+    FlowReading,
+    Limit,
+    StreamReading,
+    judge_limits,
+    measure_rate_spread,
+)
+from pathlab.errors import UsageError
+
+#: One stream on a path of 160 ms and 100 Mbit/s with nothing against it: half of what it could carry.
+PLAIN = StreamReading(
+    rate_bits_per_s=50e6,
+    steady_s=20.0,
+    busy_s=20.0,
+    receiver_limited_s=0.0,
+    buffer_limited_s=0.0,
+    app_limited_ratio=0.0,
+    sent_bytes=125e6,
+    retransmitted_bytes=0.0,
+    rtt_ns=160.4e6,
+    rtt_min_ns=160e6,
+    segment_bytes=1448,
+)
+QUIET = FlowReading(
+    streams=(PLAIN,),
+    throughput_bits_per_s=50e6,
+    rtt_loaded_ns=160.4e6,
+    rtt_unloaded_ns=160e6,
+    rate_spread_ratio=0.02,
+    busiest_core_ratios=(0.2, 0.3),
+)
+
+
+def read(streams: int = 1, rate_bits_per_s: float = 50e6, **stream: float | None) -> FlowReading:
+    """A flow of equal streams that share the rate, every one with the given figures."""
+    one = replace(PLAIN, rate_bits_per_s=rate_bits_per_s / streams, **stream)
+    return replace(QUIET, streams=(one,) * streams, throughput_bits_per_s=rate_bits_per_s)
+
+
+def flow_limit(reading: FlowReading) -> Limit | None:
+    return judge_limits(reading).flow.limit
+
+
+def test_a_small_receive_window_is_the_receivers() -> None:
+    # 64 KiB over 160 ms, both ends asked: 3.1 Mbit/s, held by the receiver for 0.78 to 1.0 of the busy time
+    reading = replace(read(4, 12.4e6, receiver_limited_s=15.6), window_asked_bytes=65536)
+    found = judge_limits(reading)
+    assert found.flow.limit is Limit.RECEIVER_WINDOW
+    assert {one.limit for one in found.streams} == {Limit.RECEIVER_WINDOW}
+    assert found.streams[0].find("receiver_limited_ratio").value == pytest.approx(0.78)
+    assert found.flow.find("windows_share_ratio").met is True
+    assert found.flow.find("rate_under_limit_ratio").value == 1.0
+
+
+def test_a_send_buffer_is_seen_by_the_kernels_clock_or_by_a_filled_window() -> None:
+    assert flow_limit(read(buffer_limited_s=12.0, app_limited_ratio=0.9)) is Limit.SEND_BUFFER
+    # Small writes: the kernel's clock stays at 0 and its samples say "application", but the window is filled.
+    filled = replace(read(1, 3.1e6, app_limited_ratio=0.9), window_asked_bytes=65536)
+    assert flow_limit(filled) is Limit.SEND_BUFFER
+    # Whether the receiver held it was not measured: it may be either end's window.
+    unknown = judge_limits(replace(filled, streams=(replace(filled.streams[0], receiver_limited_s=None),)))
+    assert (unknown.flow.limit, unknown.flow.undecided) == (None, Undecided.NOT_MEASURED)
+
+
+def test_figures_of_a_data_frame_count_like_pythons() -> None:
+    stream = replace(PLAIN, **{name: np.float64(getattr(PLAIN, name)) for name in StreamReading.__slots__})
+    filled = replace(stream, rate_bits_per_s=np.float64(3.1e6), app_limited_ratio=np.float64(0.9))
+    reading = replace(QUIET, throughput_bits_per_s=np.float64(3.1e6), window_asked_bytes=65536)
+    found = judge_limits(replace(reading, streams=(filled,)))
+    assert found.flow.limit is Limit.SEND_BUFFER
+    assert {type(one.met) for one in found.streams[0].evidence} == {bool, type(None)}
+    lost = replace(stream, retransmitted_bytes=np.float64(1e6))
+    assert flow_limit(replace(QUIET, streams=(lost,), rate_spread_ratio=np.float64(0.3))) is Limit.CONGESTION
+
+
+def test_many_windows_that_overfill_the_path_meet_its_capacity() -> None:
+    # 12 streams of 64 KiB on 30 Mbit/s: 28.9 of the 37 Mbit/s that the windows allow, and 44 ms of queue
+    streams = read(12, 28.9e6, receiver_limited_s=18.0, rtt_ns=204e6).streams
+    reading = replace(
+        QUIET, streams=streams, throughput_bits_per_s=28.9e6, rtt_loaded_ns=204e6, window_asked_bytes=65536
+    )
+    assert flow_limit(reading) is Limit.PATH_CAPACITY
+    # 8 streams of them leave the queue empty and are held by their windows
+    few = replace(read(8, 24.5e6, receiver_limited_s=18.0), rtt_loaded_ns=160.6e6, window_asked_bytes=65536)
+    assert flow_limit(few) is Limit.RECEIVER_WINDOW
+
+
+def test_a_known_line_that_is_reached_is_the_path() -> None:
+    assert flow_limit(replace(read(1, 95e6), line_bits_per_s=96.5e6)) is Limit.PATH_CAPACITY
+    assert flow_limit(replace(read(1, 60e6), line_bits_per_s=96.5e6)) is None
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt", "lost"),
+    [(28e6, 20e6, 1e-3), (7.2e6, 20e6, 1e-2), (2.5e6, 160e6, 1e-3), (1.0e6, 160e6, 1e-2)],
+)
+def test_random_loss_under_reno_is_congestion(rate: float, rtt: float, lost: float) -> None:
+    # One reno stream on 100 Mbit/s with random loss; the rates are those that an emulated link gave
+    reading = read(
+        1, rate, retransmitted_bytes=lost * 1e8, sent_bytes=1e8, rtt_ns=rtt * 1.002, rtt_min_ns=rtt
+    )
+    reading = replace(reading, rtt_loaded_ns=rtt * 1.001, rtt_unloaded_ns=rtt, rate_spread_ratio=0.3)
+    found = judge_limits(reading).streams[0]
+    assert found.limit is Limit.CONGESTION
+    assert found.find("mathis_share_ratio").value == pytest.approx(1.1, abs=0.4)
+
+
+def test_little_loss_counts_where_the_window_is_large() -> None:
+    """At 2 Gbit/s and 100 ms a few losses in a billion hold reno; their ratio alone would say nothing."""
+    reading = read(1, 2e9, retransmitted_bytes=1e9 * 5e-9, sent_bytes=1e9, rtt_ns=100e6, rtt_min_ns=100e6)
+    reading = replace(reading, rtt_loaded_ns=100e6, rtt_unloaded_ns=100e6)
+    found = judge_limits(reading).streams[0]
+    assert (found.limit, found.find("retransmit_ratio").met) == (Limit.CONGESTION, False)
+
+
+def test_losses_of_a_full_queue_are_the_paths() -> None:
+    full = replace(read(1, 96e6, retransmitted_bytes=1e6, rtt_ns=240e6), rtt_loaded_ns=230e6)
+    assert flow_limit(full) is Limit.PATH_CAPACITY
+    uneven = replace(full, rate_spread_ratio=0.4)
+    assert flow_limit(uneven) is Limit.CONGESTION
+    unknown = judge_limits(replace(full, rate_spread_ratio=None)).flow
+    assert (unknown.limit, unknown.undecided) == (None, Undecided.NOT_MEASURED)
+
+
+def test_a_queue_that_only_tcp_sees_counts() -> None:
+    """Probes may pass in a queue of their own; the stream's RTT then tells."""
+    assert flow_limit(read(1, 96e6, rtt_ns=240e6)) is Limit.PATH_CAPACITY
+    assert flow_limit(replace(read(1, 96e6), rtt_loaded_ns=230e6)) is Limit.PATH_CAPACITY
+
+
+def test_an_application_that_paces_itself_is_named() -> None:
+    assert flow_limit(read(app_limited_ratio=APP_LIMITED_RATIO)) is Limit.APPLICATION
+    assert flow_limit(read(busy_s=8.0, app_limited_ratio=None)) is Limit.APPLICATION
+    # Others fill the queue meanwhile: a paced stream is flat by itself.
+    beside = replace(read(app_limited_ratio=1.0), rtt_loaded_ns=230e6, window_asked_bytes=4 << 20)
+    assert flow_limit(beside) is Limit.APPLICATION
+
+
+def test_a_busy_core_is_named_unless_something_else_explains_the_rate() -> None:
+    busy = replace(read(receiver_limited_s=19.0), busiest_core_ratios=(0.4, BUSY_CORE_RATIO))
+    found = judge_limits(busy)
+    assert found.flow.limit is Limit.HOST_CPU
+    assert found.flow.find("busiest_core_ratio").met is True
+    assert flow_limit(replace(busy, window_asked_bytes=1_000_000)) is Limit.RECEIVER_WINDOW
+    assert flow_limit(replace(busy, line_bits_per_s=51e6)) is Limit.PATH_CAPACITY
+    near = replace(read(1, 18e9), ceiling_bits_per_s=20e9)
+    assert flow_limit(near) is Limit.HOST_CPU
+
+
+def test_streams_that_differ_leave_the_flow_undecided_unless_most_of_the_rate_agrees() -> None:
+    held = replace(PLAIN, receiver_limited_s=20.0, rate_bits_per_s=10e6)
+    paced = replace(PLAIN, app_limited_ratio=1.0, rate_bits_per_s=10e6)
+    even = judge_limits(replace(QUIET, streams=(held, paced)))
+    assert [one.limit for one in even.streams] == [Limit.RECEIVER_WINDOW, Limit.APPLICATION]
+    assert (even.flow.limit, even.flow.undecided) == (None, Undecided.CONFLICTING_EVIDENCE)
+    larger = replace(held, rate_bits_per_s=30e6)
+    most = judge_limits(replace(QUIET, streams=(larger, paced))).flow
+    assert most.limit is Limit.RECEIVER_WINDOW
+    assert most.find("rate_under_limit_ratio").value == pytest.approx(0.75)
+
+
+def test_nothing_against_it_and_nothing_measured_are_two_things() -> None:
+    nothing = judge_limits(QUIET)
+    assert (nothing.flow.limit, nothing.flow.undecided) == (None, Undecided.NO_EVIDENCE)
+    unmeasured = judge_limits(FlowReading(streams=(StreamReading(),)))
+    assert (unmeasured.flow.limit, unmeasured.flow.undecided) == (None, Undecided.NOT_MEASURED)
+    assert all(one.met is None for one in unmeasured.streams[0].evidence)
+    empty = judge_limits(FlowReading(streams=()))
+    assert (empty.flow.limit, empty.flow.undecided) == (None, Undecided.NO_SAMPLES)
+
+
+@pytest.mark.parametrize("just_short", [False, True])
+def test_the_thresholds_are_where_they_are_said_to_be(just_short: bool) -> None:
+    share = LIMITED_TIME_RATIO - (0.001 if just_short else 0)
+    assert flow_limit(read(receiver_limited_s=20 * share)) is (None if just_short else Limit.RECEIVER_WINDOW)
+    spread = FLAT_RATE_RATIO + (0.001 if just_short else 0)
+    full = replace(read(1, 96e6, rtt_ns=240e6), rate_spread_ratio=spread)
+    assert flow_limit(full) is (None if just_short else Limit.PATH_CAPACITY)
+
+
+def test_rate_spread_by_hand() -> None:
+    # 8 rates 1 to 8: quartiles of type 7 are 2.75, 4.5, 6.25
+    assert measure_rate_spread(range(1, 9), [1] * 8) == pytest.approx(3.5 / 4.5)
+    assert measure_rate_spread([10] * 8, [1] * 8) == 0.0
+    assert measure_rate_spread([1] * 7, [1] * 7) is None
+    assert measure_rate_spread([0] * 8, [1] * 8) is None
+
+
+FIGURES = st.none() | st.floats(0, 1e10)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(*[FIGURES] * 11), max_size=4), st.tuples(*[FIGURES] * 7), st.tuples(FIGURES, FIGURES)
+)
+def test_any_figures_have_a_verdict_with_evidence(
+    streams: list[tuple[float | None, ...]], flow: tuple[float | None, ...], cores: tuple[float | None, ...]
+) -> None:
+    names = [name for name in FlowReading.__slots__ if name not in ("streams", "busiest_core_ratios")]
+    reading = FlowReading(
+        streams=tuple(
+            StreamReading(**dict(zip(StreamReading.__slots__, one, strict=True))) for one in streams
+        ),
+        busiest_core_ratios=cores,
+        **dict(zip(names, flow, strict=True)),  # type: ignore[arg-type]
+    )
+    found = judge_limits(reading)
+    assert len(found.streams) == len(streams)
+    for verdict in (found.flow, *found.streams):
+        assert (verdict.limit is None) is (verdict.undecided is not None)
+        assert all((one.value is None) is (one.met is None) for one in verdict.evidence)
+    mirrored = judge_limits(replace(reading, streams=reading.streams[::-1]))
+    assert mirrored.streams == found.streams[::-1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: judge_limits(read(receiver_limited_s=-1.0)),
+        lambda: judge_limits(replace(QUIET, rtt_loaded_ns=float("nan"))),
+        lambda: judge_limits(replace(QUIET, busiest_core_ratios=(float("inf"),))),
+        lambda: measure_rate_spread([1], [1, 2]),
+        lambda: measure_rate_spread([1], [0]),
+        lambda: measure_rate_spread([-1], [1]),
+    ],
+)
+def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
+    assert callable(call)
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert caught.value.hint

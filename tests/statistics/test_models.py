@@ -1,0 +1,58 @@
+"""The table of families: published parameters mean what the formula says, and so does the capacity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pathlab.analysis.models import MODELS, Family
+from tests.statistics.sweeps import STREAMS, TRUTH
+
+MOST = float(STREAMS[-1])
+
+
+def draw_parameters(family: Family, rng: np.random.Generator, rows: int) -> np.ndarray:
+    model = MODELS[family]
+    low, high = np.maximum(model.low, -3.0), np.minimum(model.high, 3.0)
+    return rng.uniform(low, high, size=(rows, len(model.low)))
+
+
+@pytest.mark.parametrize("family", list(Family))
+def test_published_parameters_give_the_curve_by_the_published_formula(family: Family) -> None:
+    model, (named, formula) = MODELS[family], TRUTH[family]
+    parameters = draw_parameters(family, np.random.default_rng(1), 20)
+    assert tuple(symbol.name for symbol in model.symbols) == tuple(named)
+    published = model.publish(parameters, MOST, 5e7)
+    for row, values in zip(model.curve(STREAMS, parameters, MOST), published, strict=True):
+        assert row * 5e7 == pytest.approx(formula(STREAMS, dict(zip(named, values, strict=True))), rel=1e-9)
+
+
+@pytest.mark.parametrize("family", list(Family))
+def test_capacity_is_the_largest_rate_of_all_streams(family: Family) -> None:
+    model = MODELS[family]
+    parameters = draw_parameters(family, np.random.default_rng(2), 50)
+    tops = model.capacity(parameters, MOST)
+    grid = np.geomspace(1, 1e9, 40_001)
+    largest = model.curve(grid, parameters, MOST).max(axis=1)
+    for top, seen, row in zip(tops, largest, parameters, strict=True):
+        if np.isinf(top):
+            # Unlimited: a thousand times the streams carry more, without end in sight.
+            assert model.curve(np.array([1e12]), row[None], MOST)[0, 0] > seen
+        else:
+            assert top == pytest.approx(seen, rel=1e-4)
+
+
+def test_families_hold_their_special_cases() -> None:
+    streams = np.arange(1.0, 30.0)
+    lu = TRUTH[Family.LU][1](streams, {"a": 2.0, "b": 3.0})
+    assert TRUTH[Family.YILDIRIM_POWER][1](streams, {"a": 2.0, "b": 3.0, "c": 2.0}) == pytest.approx(lu)
+    assert TRUTH[Family.YILDIRIM_QUADRATIC][1](streams, {"a": 2.0, "b": 0.0, "c": 3.0}) == pytest.approx(lu)
+    altman = TRUTH[Family.ALTMAN][1](streams, {"C": 1.0})
+    universal = TRUTH[Family.UNIVERSAL][1](streams, {"lambda": 0.75, "sigma": 0.75, "kappa": 0.0})
+    assert universal == pytest.approx(altman)
+    # N / (N + 1/3) is the root of N^2 / (N^2 + 2N/3 + 1/9)
+    quadratic = TRUTH[Family.YILDIRIM_QUADRATIC][1](streams, {"a": 1.0, "b": 2 / 3, "c": 1 / 9})
+    assert quadratic == pytest.approx(altman)
+    for family, special in ((Family.LU, Family.LOSS_LIMITED), (Family.UNIVERSAL, Family.ALTMAN)):
+        assert special in MODELS[family].holds
+    assert MODELS[Family.YILDIRIM_QUADRATIC].holds >= {Family.LU, Family.ALTMAN, Family.LOSS_LIMITED}

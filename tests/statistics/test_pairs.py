@@ -1,0 +1,213 @@
+"""Streams against windows: verdicts keep their level, find what is there and say when they cannot."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.pairs import (
+    PairedComparison,
+    PairRules,
+    Verdict,
+    compare_cost,
+    compare_pairs,
+    correct_comparisons,
+    match_pairs,
+)
+from pathlab.errors import UsageError
+
+from .noise import RUNS, check_coverage, check_share
+
+NAN = float("nan")
+QUICK = PairRules(resamples=200)
+
+
+def compare(streams: object, windows: object, rules: PairRules | None = QUICK) -> PairedComparison:
+    return compare_pairs(
+        np.asarray(streams, dtype=float),
+        np.asarray(windows, dtype=float),
+        rng=np.random.default_rng(2),
+        rules=rules,
+    )
+
+
+def draw_cycles(
+    rng: np.random.Generator, n: int, ratio: float = 1.0, spread: float = 0.1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rates of both sides in bit/s: the cycles differ, each trial has log-normal noise of its own."""
+    cycle = 5e8 * rng.lognormal(0, 0.2, n)
+    return cycle * ratio * rng.lognormal(0, spread, n), cycle * rng.lognormal(0, spread, n)
+
+
+def test_each_verdict() -> None:
+    rng = np.random.default_rng(1)
+    more = compare(*draw_cycles(rng, 25, 1.4))
+    assert (more.verdict, more.words, more.undecided, more.more_cycles) == (
+        Verdict.STREAMS,
+        "more streams win",
+        None,
+        None,
+    )
+    assert more.ratio is not None
+    assert more.ratio > 1.2
+    assert more.shift.shift is not None
+    assert more.shift.shift > 0
+    less = compare(*draw_cycles(rng, 25, 0.7))
+    assert (less.verdict, less.words) == (Verdict.WINDOWS, "larger windows win")
+    same = compare(*draw_cycles(rng, 25, 1.01, spread=0.01))
+    assert (same.verdict, same.words) == (Verdict.EQUIVALENT, "equivalent")
+    open_ = compare(*draw_cycles(rng, 10, 1.05, spread=0.3))
+    assert (open_.verdict, open_.undecided) == (Verdict.UNDECIDED, Undecided.INCONCLUSIVE)
+    assert open_.more_cycles is not None
+    assert open_.words == f"undecided ({open_.more_cycles} more cycles would decide)"
+    assert (open_.small, more.small) == (True, False)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("n", [6, 10, 21])
+def test_a_wrong_winner_is_rare_and_a_true_one_is_found(n: int, runs: int) -> None:
+    rng = np.random.default_rng([n, runs])
+    winners = (Verdict.STREAMS, Verdict.WINDOWS)
+    equal = [compare(*draw_cycles(rng, n, spread=0.3)).verdict in winners for _ in range(runs)]
+    check_share(sum(equal), runs, 0.02, 0.05)
+    better = [compare(*draw_cycles(rng, n, 1.5)).verdict is Verdict.STREAMS for _ in range(runs // 4)]
+    check_share(sum(better), len(better), 0.9, 1 - 1e-9)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_a_difference_at_the_margin_is_called_equivalent_no_more_often_than_alpha(runs: int) -> None:
+    rng = np.random.default_rng(runs)
+    found = [
+        compare(*draw_cycles(rng, 21, 1.05, spread=0.02)).verdict is Verdict.EQUIVALENT for _ in range(runs)
+    ]
+    check_share(sum(found), runs, 0.03, 0.05)
+
+
+@pytest.mark.parametrize("runs", [100, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [6, 10, 21, 200])
+def test_intervals_of_ratio_and_equivalence_cover(n: int, runs: int) -> None:
+    rng = np.random.default_rng([n, runs, 7])
+    rules = PairRules(resamples=499)
+    found = [compare(*draw_cycles(rng, n, 1.2), rules) for _ in range(runs)]
+    # The order-statistic interval of 6 and 10 ratios has 97 and 98 % by construction.
+    check_coverage([one.ratio_interval for one in found], 1.2, least=0.92, most=0.98)
+    check_coverage([one.equivalence.interval for one in found], math.log(1.2), least=0.88, most=0.92)
+
+
+def test_holm_takes_back_a_lone_finding_among_many() -> None:
+    rng = np.random.default_rng(11)
+    noise = [compare(*draw_cycles(rng, 12, spread=0.4)) for _ in range(19)]
+    alone = next(
+        one
+        for one in (compare(*draw_cycles(rng, 12, 1.25, spread=0.2)) for _ in range(200))
+        if one.p_value is not None and 0.01 < one.p_value < 0.05
+    )
+    assert alone.verdict is Verdict.STREAMS
+    corrected = correct_comparisons([*noise, alone])
+    assert corrected[-1].tests == 20
+    assert corrected[-1].verdict is Verdict.UNDECIDED
+    assert corrected[-1].shift == alone.shift
+    assert corrected[-1].p_value is not None
+    assert alone.p_value is not None
+    assert corrected[-1].p_value > alone.p_value
+    assert corrected[-1].words.startswith("undecided")
+    strong = compare(*draw_cycles(rng, 30, 2.0))
+    assert correct_comparisons([*noise, strong])[-1].verdict is Verdict.STREAMS
+    assert correct_comparisons([]) == ()
+
+
+def test_missing_trials_leave_their_cycle_out() -> None:
+    streams, windows, left_out = match_pairs([1.0, NAN, 3.0, 4.0], [1.0, 2.0, NAN, 5.0])
+    assert (list(streams), list(windows), left_out) == ([1.0, 4.0], [1.0, 5.0], 2)
+    rng = np.random.default_rng(4)
+    ours, theirs = draw_cycles(rng, 30, 1.4)
+    whole = compare(ours, theirs)
+    holes = compare([*ours, NAN, 1.0], [*theirs, 1.0, NAN])
+    assert (holes.pairs, holes.left_out) == (30, 2)
+    assert holes.shift == whole.shift
+
+
+def test_pairing_sees_what_cycles_hide() -> None:
+    """A tenth more in every cycle, under cycles that differ tenfold: found by pairs, invisible without."""
+    rng = np.random.default_rng(6)
+    cycle = 1e8 * rng.lognormal(0, 1.0, 30)
+    ours, theirs = cycle * 1.1 * rng.lognormal(0, 0.02, 30), cycle * rng.lognormal(0, 0.02, 30)
+    assert compare(ours, theirs).verdict is Verdict.STREAMS
+    assert compare(ours, rng.permutation(theirs)).verdict is Verdict.UNDECIDED
+
+
+def test_costs_stand_side_by_side() -> None:
+    rng = np.random.default_rng(9)
+    cost = compare_cost("dRTT", rng.normal(30e6, 1e6, 21), rng.normal(10e6, 1e6, 21))
+    assert (cost.name, cost.pairs, cost.undecided) == ("dRTT", 21, None)
+    assert cost.shift.shift == pytest.approx(20e6, rel=0.1)
+    assert cost.shift.interval.contains(cost.shift.shift or 0.0)
+    nothing = compare_cost("loss", [NAN], [0.1])
+    assert (nothing.pairs, nothing.left_out, nothing.streams_median) == (0, 1, None)
+    assert nothing.undecided is Undecided.NO_SAMPLES
+
+
+RATES = st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)), min_size=6, max_size=30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(RATES, st.integers(1, 10**6), st.randoms(use_true_random=False))
+def test_verdict_ignores_scale_and_order_and_mirrors(
+    pairs: list[tuple[int, int]], scale: int, shuffler: object
+) -> None:
+    ours, theirs = np.array(pairs, dtype=float).T
+    found = compare(ours, theirs)
+    swapped = compare(theirs, ours)
+    opposite = {Verdict.STREAMS: Verdict.WINDOWS, Verdict.WINDOWS: Verdict.STREAMS}
+    assert swapped.verdict is opposite.get(found.verdict, found.verdict)
+    shuffled = list(pairs)
+    shuffler.shuffle(shuffled)  # type: ignore[attr-defined]
+    moved = compare(*(np.array(shuffled, dtype=float) * scale).T)
+    assert moved.verdict is found.verdict
+    assert moved.p_value == found.p_value
+    assert moved.cliffs_delta.delta_ratio == pytest.approx(found.cliffs_delta.delta_ratio)
+    assert moved.ratio == pytest.approx(found.ratio)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_too_few_pairs_have_no_winner(n: int) -> None:
+    found = compare(np.full(n, 9e8) + np.arange(n), np.full(n, 1e8))
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.undecided is (Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES)
+    assert (found.more_cycles, found.words) == (None, "undecided")
+
+
+def test_series_that_never_vary_or_stand_still_have_no_winner() -> None:
+    still = compare(np.full(30, 2e8), np.full(30, 1e8))
+    assert (still.verdict, still.undecided) == (Verdict.UNDECIDED, Undecided.NO_VARIATION)
+    dead = compare(np.zeros(30), np.zeros(30))
+    assert (dead.verdict, dead.ratio, dead.p_value) == (Verdict.UNDECIDED, None, None)
+    assert dead.equivalence.undecided is Undecided.NOT_POSITIVE
+    rng = np.random.default_rng(1)
+    halted = compare([0.0, *rng.normal(2e8, 1e7, 29)], rng.normal(1e8, 1e7, 30))
+    assert (halted.verdict, halted.ratio) == (Verdict.STREAMS, None)
+    assert halted.ratio_interval.undecided is Undecided.NOT_POSITIVE
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: compare([1.0], [1.0, 2.0]),
+        lambda: compare([[1.0]], [[1.0]]),
+        lambda: compare([-1.0], [1.0]),
+        lambda: compare([math.inf], [1.0]),
+        lambda: PairRules(margin_ratio=0.0),
+        lambda: PairRules(alpha_ratio=0.9),
+        lambda: PairRules(resamples=1),
+    ],
+)
+def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
+    assert callable(call)
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert caught.value.hint

@@ -1,0 +1,171 @@
+"""Capacity and latency per hop by simulation: do the intervals hold the truth as often as they say?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.per_hop import (
+    Floor,
+    Floors,
+    HopEstimates,
+    HopSamples,
+    estimate_hops,
+    find_floors,
+    fit_line,
+)
+from pathlab.discover.capacity import CapacityOptions, measure_capacity
+from pathlab.errors import UsageError
+from tests.statistics.noise import RUNS, check_share
+from tests.unit.path_samples import SimulatedPath
+
+Wait = Callable[[np.random.Generator, int], NDArray[np.float64]]
+
+SIZES = np.linspace(600, 1500, 16)
+RATES = (100e6, 20e6, 50e6)
+DELAYS_NS = (1e6, 3e6, 2e6)
+REPLY_BYTES = 576
+
+#: Waits (ns) that probes meet: often none, always some, host stalls, a queue that half of them find full.
+WAITS: dict[str, Wait] = {
+    "exponential": lambda rng, n: rng.exponential(30e3, n),
+    "always-some": lambda rng, n: rng.gamma(3.0, 15e3, n),
+    "log-normal": lambda rng, n: rng.lognormal(np.log(30e3), 1.0, n),
+    "stalls": lambda rng, n: rng.exponential(20e3, n) + np.where(rng.random(n) < 0.05, 5e6, 0.0),
+    "half-queued": lambda rng, n: rng.exponential(10e3, n) + np.where(rng.random(n) < 0.5, 60e3, 0.0),
+}
+
+
+def draw(
+    rng: np.random.Generator, repeats: int, wait: Wait, rates: tuple[float, ...] = RATES
+) -> list[HopSamples]:
+    hops = []
+    for hop in range(1, len(rates) + 1):
+        sizes = np.tile(SIZES, repeats)
+        slope = sum(8e9 / rate for rate in rates[:hop])
+        rtt_ns = 2 * sum(DELAYS_NS[:hop]) + slope * (sizes + REPLY_BYTES) + wait(rng, sizes.size)
+        hops.append(HopSamples(hop=hop, sizes_bytes=sizes, rtt_ns=rtt_ns, reply_bytes=REPLY_BYTES))
+    return hops
+
+
+def simulate(wait: Wait, repeats: int, runs: int, rates: tuple[float, ...] = RATES) -> list[HopEstimates]:
+    rng = np.random.default_rng([repeats, runs])
+    return [estimate_hops(draw(rng, repeats, wait, rates)) for _ in range(runs)]
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("repeats", [8, 20, 60])
+@pytest.mark.parametrize("name", sorted(WAITS))
+def test_intervals_of_the_capacity_hold_the_truth(name: str, repeats: int, runs: int) -> None:
+    found = simulate(WAITS[name], repeats, runs)
+    for index, rate in enumerate(RATES):
+        intervals = [estimates.hops[index].capacity_interval for estimates in found]
+        assert all(interval.decided for interval in intervals)
+        check_share(sum(interval.contains(rate) for interval in intervals), runs, 0.92, 0.98)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("name", sorted(WAITS))
+def test_intervals_of_the_latency_hold_it_beyond_the_first_hop(name: str, runs: int) -> None:
+    found = simulate(WAITS[name], 20, runs)
+    for index, delay_ns in enumerate(DELAYS_NS[1:], start=1):
+        held = sum(estimates.hops[index].latency_interval.contains(delay_ns) for estimates in found)
+        check_share(held, runs, 0.92, 0.98)
+    # Every floor lies above the empty path, which the first hop alone has nothing to be compared with for.
+    first = np.array([estimates.hops[0].latency_ns for estimates in found])
+    assert np.all(first > DELAYS_NS[0] - 20e3)
+    assert np.median(first) == pytest.approx(DELAYS_NS[0], abs=60e3)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_an_equal_slope_is_decided_no_more_often_than_the_level_says(runs: int) -> None:
+    """A second link that serialises nothing: its capacity is infinite, so every decided interval is wrong."""
+    found = simulate(WAITS["exponential"], 20, runs, (20e6, np.inf))
+    decided = sum(estimates.hops[1].capacity_interval.decided for estimates in found)
+    check_share(decided, runs, 0.0, 0.025)
+    reasons = {estimates.hops[1].undecided for estimates in found}
+    assert reasons - {None} == {Undecided.NOT_POSITIVE, Undecided.BEYOND_RANGE}
+    bounds = [estimates.hops[1].at_least_bits_per_s for estimates in found]
+    assert all(bound is None or bound > 20e6 for bound in bounds)
+
+
+@pytest.mark.parametrize("runs", [100, pytest.param(1000, marks=pytest.mark.long)])
+def test_stopping_when_precise_costs_little_coverage(runs: int) -> None:
+    """The rule looks after every round, so it tends to stop where scatter looks small by chance."""
+    held = np.zeros(2)
+    for seed in range(runs):
+        path = SimulatedPath([100e6, 20e6], wait_ns=30e3, seed=seed)
+        result = measure_capacity(path, (1, 2), 1500, CapacityOptions())
+        for index, rate in enumerate((100e6, 20e6)):
+            held[index] += result.hops[index].estimate.capacity_interval.contains(rate)
+    for count in held:
+        check_share(int(count), runs, 0.90, 0.99)
+
+
+def test_each_wait_has_the_floor_that_suits_it() -> None:
+    floors = {
+        name: [estimates.floor for estimates in simulate(WAITS[name], 40, 40)]
+        for name in ("exponential", "always-some")
+    }
+    assert floors["exponential"].count(Floor.MINIMUM) > 35
+    assert floors["always-some"].count(Floor.LOW_QUARTER) > 30
+
+
+def test_a_line_is_scipys() -> None:
+    rng = np.random.default_rng(5)
+    times = 3e6 + 400.0 * SIZES + rng.normal(0, 1e4, SIZES.size)
+    line = fit_line(Floors(sizes_bytes=SIZES, rtt_ns=times, samples=SIZES.size))
+    expected = stats.linregress(SIZES, times)
+    assert line is not None
+    assert line.slope_ns_per_byte == pytest.approx(expected.slope, rel=1e-10)
+    assert line.intercept_ns == pytest.approx(expected.intercept, rel=1e-10)
+    assert line.slope_variance == pytest.approx(expected.stderr**2, rel=1e-8)
+    assert line.r_squared == pytest.approx(expected.rvalue**2, rel=1e-10)
+    at_zero, variance = line.value_at(0.0)
+    assert at_zero == pytest.approx(expected.intercept, rel=1e-10)
+    assert variance == pytest.approx(expected.intercept_stderr**2, rel=1e-8)
+
+
+def test_exact_times_give_exact_hops() -> None:
+    found = estimate_hops(draw(np.random.default_rng(1), 1, lambda _rng, n: np.zeros(n))).hops
+    for estimate, rate, delay_ns in zip(found, RATES, DELAYS_NS, strict=True):
+        assert estimate.capacity_bits_per_s == pytest.approx(rate, rel=1e-6)
+        assert estimate.latency_ns == pytest.approx(delay_ns, rel=1e-6)
+        assert estimate.r_squared == pytest.approx(1.0)
+
+
+def test_floors_are_the_minimum_or_the_mean_of_the_lowest_quarter() -> None:
+    sizes = [600] * 8 + [700] * 3
+    times = [9.0, 2, 4, 8, 7, 6, 5, 3, 30, 10, 20]
+    least, low = find_floors(sizes, times), find_floors(sizes, times, Floor.LOW_QUARTER)
+    assert (least.sizes_bytes.tolist(), least.rtt_ns.tolist(), least.samples) == ([600, 700], [2, 10], 11)
+    assert low.rtt_ns.tolist() == [2.5, 10]  # of 8 the two least, of 3 the least
+
+
+def test_a_slope_that_shrinks_is_reported_as_such() -> None:
+    first = HopSamples(hop=1, sizes_bytes=SIZES, rtt_ns=1e6 + 400 * SIZES + np.tile([0, 50], 8))
+    second = HopSamples(hop=2, sizes_bytes=SIZES, rtt_ns=2e6 + 300 * SIZES + np.tile([50, 0], 8))
+    estimate = estimate_hops([first, second]).hops[1]
+    assert estimate.undecided is Undecided.NOT_POSITIVE
+    assert estimate.slope_growth_ns_per_byte == pytest.approx(-100, abs=1)
+    assert (estimate.capacity_bits_per_s, estimate.at_least_bits_per_s) == (None, None)
+    assert not estimate.capacity_interval.decided
+    assert estimate.latency_ns is not None
+
+
+def test_too_few_sizes_are_undecided_and_hops_out_of_turn_refused() -> None:
+    few = HopSamples(hop=1, sizes_bytes=[600, 700, 800, 900], rtt_ns=[1e6, 1.1e6, 1.2e6, 1.3e6])
+    none = HopSamples(hop=2, sizes_bytes=[], rtt_ns=[])
+    first, second = estimate_hops([few, none]).hops
+    assert first.undecided is Undecided.TOO_FEW_LEVELS
+    assert second.undecided is Undecided.NO_SAMPLES
+    assert second.from_hop == 0
+    with pytest.raises(UsageError, match="hop 1 comes out of turn"):
+        estimate_hops([none, few])
+    with pytest.raises(UsageError, match="4 sizes against 3 round trips"):
+        find_floors([600, 700, 800, 900], [1.0, 2.0, 3.0])

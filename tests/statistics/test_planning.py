@@ -1,0 +1,115 @@
+"""Cycles that a question needs: against R, and against campaigns drawn at the planned size."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathlab.analysis.equivalence import judge_equivalence, log_margins
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.planning import (
+    cycles_to_decide,
+    difference_power,
+    equivalence_power,
+    find_cycles,
+    plan_cycles,
+)
+from pathlab.analysis.shifts import signed_rank_p_value
+from pathlab.errors import UsageError
+
+from .noise import RUNS, check_share
+
+
+def pilot(spread: float, n: int = 30, mean: float = 0.0) -> np.ndarray:
+    """Log ratios of exactly this mean and standard deviation."""
+    values = np.random.default_rng(3).normal(size=n)
+    return np.asarray((values - values.mean()) / values.std(ddof=1) * spread + mean)
+
+
+def test_power_is_rs() -> None:
+    # R 4.2.2, where the exact test of n pairs reaches a <- 2 * psignrank(qsignrank(.025, n) - 1, n):
+    # power.t.test(n = n / (pi / 3), delta = 0.05, sd = 0.1, sig.level = a, type = "one.sample",
+    #              strict = TRUE)$power, n = 30  ->  0.7322424704
+    assert difference_power(0.05, 0.1, 30, 0.05) == pytest.approx(0.7322424704, rel=1e-6)
+    # the same with delta = log(1.05), n = 36 and 37  ->  0.7922474134 0.8021197943
+    assert difference_power(math.log(1.05), 0.1, 36, 0.05) == pytest.approx(0.7922474134, rel=1e-6)
+    assert plan_cycles(pilot(0.1)).cycles == 37
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("spread", [0.03, 0.1])
+def test_planned_campaigns_see_the_difference_as_often_as_planned(spread: float, runs: int) -> None:
+    planned = plan_cycles(pilot(spread)).cycles
+    assert planned is not None
+    rng = np.random.default_rng([runs, planned])
+    draws = rng.normal(math.log(1.05), spread, (runs, planned))
+    values = [signed_rank_p_value(row)[0] for row in draws]
+    # A whole number of few pairs gives somewhat more power than asked, never less.
+    check_share(sum(p is not None and p < 0.05 for p in values), runs, 0.8, 0.93)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_equivalence_power_is_what_simulation_finds(runs: int) -> None:
+    rng = np.random.default_rng(runs)
+    expected = equivalence_power(0.01, 0.1, 40, 0.05, 0.05)
+    assert 0.5 < expected < 0.8
+    found = [
+        judge_equivalence(row, log_margins(0.05)).equivalent for row in rng.normal(0.01, 0.1, (runs, 40))
+    ]
+    check_share(found.count(True), runs, expected - 0.02, expected + 0.02)
+
+
+def test_interval_of_the_plan_mirrors_the_pilots_size() -> None:
+    small, large = plan_cycles(pilot(0.1, n=8)), plan_cycles(pilot(0.1, n=200))
+    assert small.cycles == large.cycles
+    assert small.interval.low is not None
+    assert small.interval.high is not None
+    assert large.interval.low is not None
+    assert large.interval.high is not None
+    assert small.cycles is not None
+    assert small.interval.low < large.interval.low < small.cycles < large.interval.high < small.interval.high
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_interval_of_the_plan_covers(runs: int) -> None:
+    truth = plan_cycles(pilot(0.1)).cycles
+    assert truth is not None
+    rng = np.random.default_rng(runs)
+    found = [plan_cycles(row).interval for row in rng.normal(0, 0.1, (runs // 4, 10))]
+    check_share(sum(one.contains(truth) for one in found), len(found), 0.94, 0.97)
+
+
+def test_more_cycles_fall_as_cycles_come_in() -> None:
+    counts = [cycles_to_decide(pilot(0.2, n=n, mean=0.04)) for n in (10, 40, 100)]
+    assert counts[0] is not None
+    assert counts == [counts[0], counts[0] - 30, counts[0] - 90]
+    # A mean inside the margin heads for equivalence, one outside for a winner; each may be the quicker.
+    assert cycles_to_decide(pilot(0.1, mean=0.3)) == 1
+    near, far = cycles_to_decide(pilot(0.3, mean=0.0)), cycles_to_decide(pilot(0.3, mean=0.15))
+    assert near is not None
+    assert far is not None
+    assert far < near
+
+
+@settings(deadline=None)
+@given(st.integers(6, 400), st.floats(0.1, 0.95))
+def test_search_finds_the_first_that_suffices(first: int, power: float) -> None:
+    assert find_cycles(lambda cycles: 1.0 if cycles >= first else 0.0, power) == first
+
+
+def test_reasons() -> None:
+    assert plan_cycles([]).undecided is Undecided.NO_SAMPLES
+    assert plan_cycles([0.1] * 5).undecided is Undecided.TOO_FEW_SAMPLES
+    assert plan_cycles([0.1] * 9).undecided is Undecided.NO_VARIATION
+    hopeless = plan_cycles(pilot(5000.0), 0.001)
+    assert (hopeless.cycles, hopeless.undecided) == (None, Undecided.INCONCLUSIVE)
+    assert cycles_to_decide([0.1] * 5) is None
+    assert cycles_to_decide([0.1] * 9) is None
+    for difference, power in ((0.0, 0.8), (0.05, 1.0)):
+        with pytest.raises(UsageError) as caught:
+            plan_cycles([0.1], difference, power_ratio=power)
+        assert caught.value.hint

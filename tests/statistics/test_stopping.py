@@ -1,0 +1,83 @@
+"""The stop rule stops when it may, not before, and its intervals are still worth something."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pathlab.analysis.quantiles import median_interval
+from pathlab.analysis.stopping import StopReason, StopRule, judge_stop
+from pathlab.errors import UsageError
+
+from .noise import check_share
+
+RULE = StopRule(half_width_ratio=0.05, minimum_cycles=10, maximum_cycles=60)
+
+
+def test_reasons_in_turn() -> None:
+    rng = np.random.default_rng(1)
+    tight, wide = rng.normal(100, 1, 60), rng.normal(100, 40, 60)
+    assert judge_stop({}, 20, RULE).reason is StopReason.NO_CELLS
+    early = judge_stop({"a": tight[:9]}, 9, RULE)
+    assert (early.stop, early.reason) == (False, StopReason.BELOW_MINIMUM)
+    precise = judge_stop({"a": tight[:10]}, 10, RULE)
+    assert (precise.stop, precise.reason) == (True, StopReason.PRECISE)
+    one_wide = judge_stop({"a": tight[:30], "b": wide[:30]}, 30, RULE)
+    assert (one_wide.stop, one_wide.reason) == (False, StopReason.IMPRECISE)
+    assert [cell.name for cell in one_wide.cells] == ["b", "a"]
+    assert [cell.reached for cell in one_wide.cells] == [False, True]
+    over = judge_stop({"a": tight, "b": wide}, 60, RULE)
+    assert (over.stop, over.reason) == (True, StopReason.MAXIMUM)
+    assert judge_stop({"a": tight}, 60, RULE).reason is StopReason.PRECISE
+
+
+def test_half_width_is_the_farther_end_over_the_median() -> None:
+    values = [90.0, 95.0, 98.0, 100.0, 101.0, 103.0, 120.0]
+    cell = judge_stop({"a": values}, 7, StopRule(minimum_cycles=6)).cells[0]
+    interval = median_interval(values)
+    assert (interval.low, interval.high) == (90.0, 120.0)
+    assert cell.half_width_ratio == pytest.approx(0.2)
+
+
+def test_cells_that_failed_or_carry_nothing_are_never_precise() -> None:
+    found = judge_stop({"failed": [], "few": [1.0] * 5, "zero": [0.0] * 30, "good": [5.0] * 30}, 30, RULE)
+    assert {cell.name: cell.half_width_ratio for cell in found.cells} == {
+        "failed": None,
+        "few": None,
+        "zero": None,
+        "good": 0.0,
+    }
+    assert found.cells[-1].name == "good"
+    assert found.stop is False
+
+
+@pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.long)])
+def test_coverage_at_the_stop(runs: int) -> None:
+    """Asking after each cycle costs some of the 95 %; no more than the documentation says."""
+    rng = np.random.default_rng(runs)
+    held = stopped = 0
+    for draws in rng.lognormal(0, 0.1, (runs, 60)):
+        cycles = next(n for n in range(10, 61) if judge_stop({"cell": draws[:n]}, n, RULE).stop)
+        cell = judge_stop({"cell": draws[:cycles]}, cycles, RULE).cells[0]
+        held += cell.interval.contains(1.0)
+        stopped += cell.reached
+    check_share(held, runs, 0.92, 0.97)
+    assert stopped > 0.9 * runs
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: StopRule(half_width_ratio=0.0),
+        lambda: StopRule(minimum_cycles=5),
+        lambda: StopRule(minimum_cycles=20, maximum_cycles=19),
+        lambda: StopRule(confidence_ratio=1.0),
+        lambda: judge_stop({"a": [1.0]}, -1, RULE),
+        lambda: judge_stop({"a": [float("nan")]}, 1, RULE),
+    ],
+)
+def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
+    assert callable(call)
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert caught.value.hint

@@ -1,0 +1,187 @@
+"""The response surface: values of R, physics recovered, limits that were not seen left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathlab.analysis.curve_fit import FitOptions, Noise
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.surface import Surface, fit_surface
+from pathlab.errors import UsageError
+from tests.statistics.noise import check_share
+from tests.statistics.r_values import read_columns, read_r
+from tests.statistics.sweeps import STREAMS, draw_factors
+
+WINDOWS = np.array([8e3, 16e3, 32e3, 55e3, 64e3, 128e3, 256e3])
+LEVELS = np.stack([axis.ravel() for axis in np.meshgrid(STREAMS, WINDOWS)], axis=1)
+CAPACITY, RTT_NS, SHARPNESS = 90e6, 40e6, 6.0
+
+
+def true_rates(levels: np.ndarray, sharpness: float = SHARPNESS) -> np.ndarray:
+    """N W / RTT and C joined by the p-norm, bit/s."""
+    limited = levels.prod(axis=1) * 8e9 / RTT_NS
+    rates: np.ndarray = (limited**-sharpness + CAPACITY**-sharpness) ** (-1 / sharpness)
+    return rates
+
+
+def fit(rates: np.ndarray, cycles: int, rng: np.random.Generator, resamples: int = 300) -> Surface:
+    return fit_surface(
+        np.tile(LEVELS, (cycles, 1)),
+        rates,
+        cycles=np.repeat(np.arange(cycles), len(LEVELS)),
+        rng=rng,
+        options=FitOptions(resamples=resamples),
+    )
+
+
+def test_fit_is_rs() -> None:
+    data, expected = read_columns("surface.csv"), read_r("surface")
+    found = fit_surface(
+        np.stack([data["streams"], data["window_bytes"]], axis=1),
+        data["throughput_mbits_per_s"] * 1e6,
+        cycles=data["cycle"],
+        rng=np.random.default_rng(0),
+        options=FitOptions(noise=Noise.ABSOLUTE),
+    )
+    assert found.capacity.value == pytest.approx(expected["C"] * 1e6, rel=1e-4)
+    assert found.effective_rtt.value == pytest.approx(expected["rtt"] * 1e6, rel=1e-4)
+    assert found.sharpness.value == pytest.approx(expected["p"], rel=1e-3)
+    assert found.residuals is not None
+    rss = float(np.sum(np.square(found.residuals.trial_bits_per_s))) / 1e12
+    assert rss == pytest.approx(expected["rss"], rel=1e-6)
+    # Three cycles: values, but no interval.
+    assert found.capacity.interval.undecided is Undecided.TOO_FEW_SAMPLES
+
+
+@pytest.mark.parametrize(
+    ("kind", "cycles", "runs"),
+    [
+        ("normal", 5, 20),
+        ("log-normal", 21, 20),
+        *(
+            pytest.param(kind, cycles, 1000, marks=pytest.mark.long)
+            for kind in ("normal", "log-normal", "shared")
+            for cycles in (5, 10, 21)
+        ),
+        pytest.param("log-normal", 200, 1000, marks=pytest.mark.long),
+        pytest.param("serial", 21, 1000, marks=pytest.mark.long),
+        pytest.param("serial", 200, 1000, marks=pytest.mark.long),
+    ],
+)
+def test_intervals_cover(kind: str, cycles: int, runs: int) -> None:
+    rng = np.random.default_rng([cycles, runs, 2])
+    truth = np.tile(true_rates(LEVELS), cycles)
+    found = [fit(truth * draw_factors(kind, rng, cycles, len(LEVELS)), cycles, rng) for _ in range(runs)]
+    for name, value in (("capacity", CAPACITY), ("effective_rtt", RTT_NS)):
+        intervals = [getattr(surface, name).interval for surface in found]
+        decided = [interval for interval in intervals if interval.decided]
+        assert len(decided) >= (0.7 if kind == "serial" or cycles == 10 else 0.95) * runs
+        held = sum(interval.contains(value) for interval in decided)
+        check_share(held, len(decided), 0.91 if kind == "serial" else 0.92, 0.985)
+
+
+def test_a_sharp_corner_is_recovered() -> None:
+    rng = np.random.default_rng(1)
+    limited = np.tile(np.minimum(LEVELS.prod(axis=1) * 8e9 / RTT_NS, CAPACITY), 21)
+    found = fit(limited * draw_factors("normal", rng, 21, len(LEVELS)), 21, rng)
+    assert found.capacity.value == pytest.approx(CAPACITY, rel=0.03)
+    assert found.effective_rtt.value == pytest.approx(RTT_NS, rel=0.03)
+    assert found.sharpness.value is not None
+    assert found.sharpness.value > 15
+    assert found.lack_of_fit_p is not None
+    assert found.lack_of_fit_p > 0.001
+
+
+def test_a_path_that_disobeys_is_seen() -> None:
+    """Past 10 streams the path collapses by a quarter, which no surface of this form can follow."""
+    rng = np.random.default_rng(1)
+    rates = true_rates(LEVELS) * np.where(LEVELS[:, 0] > 10, 0.75, 1.0)
+    found = fit(np.tile(rates, 10) * draw_factors("normal", rng, 10, len(LEVELS)), 10, rng)
+    assert found.lack_of_fit_p is not None
+    assert found.lack_of_fit_p < 1e-6
+    assert found.residuals is not None
+    many = [
+        ratio
+        for level, ratio in zip(found.residuals.cell_levels, found.residuals.cell_ratio, strict=True)
+        if level[0] > 10 and level[1] > 60e3
+    ]
+    assert max(many) < 0
+
+
+@pytest.mark.parametrize("runs", [25, pytest.param(1000, marks=pytest.mark.long)])
+def test_lack_of_fit_keeps_its_level(runs: int) -> None:
+    rng = np.random.default_rng([runs, 4])
+    truth = np.tile(true_rates(LEVELS), 6)
+    found = [fit(truth * draw_factors("normal", rng, 6, len(LEVELS)), 6, rng, 100) for _ in range(runs)]
+    low = sum(surface.lack_of_fit_p is not None and surface.lack_of_fit_p < 0.05 for surface in found)
+    check_share(low, runs, 0.03, 0.08)
+
+
+def test_a_limit_that_no_cell_shows_is_left_open() -> None:
+    rng = np.random.default_rng(5)
+    noise = draw_factors("normal", rng, 21, len(LEVELS))
+    windows = fit(np.tile(LEVELS.prod(axis=1) * 8e9 / RTT_NS, 21) * noise, 21, rng)
+    assert windows.capacity.undecided is Undecided.NO_CAPACITY
+    assert windows.capacity.value is None
+    assert windows.effective_rtt.value == pytest.approx(RTT_NS, rel=0.01)
+    flat = fit(CAPACITY * noise, 21, rng)
+    assert flat.capacity.value == pytest.approx(CAPACITY, rel=0.01)
+    assert flat.effective_rtt.undecided is Undecided.NOT_IDENTIFIED
+    assert flat.effective_rtt.value is None
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.01, 100))
+def test_surface_follows_the_units_and_ignores_the_order(seed: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    levels, numbers = np.tile(LEVELS, (5, 1)), np.repeat(np.arange(5), len(LEVELS))
+    rates = true_rates(levels) * draw_factors("normal", rng, 5, len(LEVELS))
+    order = rng.permutation(rates.size)
+    options = FitOptions(resamples=100)
+    before = fit_surface(levels, rates, cycles=numbers, rng=np.random.default_rng(0), options=options)
+    after = fit_surface(
+        levels[order],
+        rates[order] * scale,
+        cycles=numbers[order],
+        rng=np.random.default_rng(0),
+        options=options,
+    )
+    assert before.capacity.value is not None
+    assert before.effective_rtt.value is not None
+    assert after.capacity.value == pytest.approx(before.capacity.value * scale, rel=1e-5)
+    assert after.effective_rtt.value == pytest.approx(before.effective_rtt.value / scale, rel=1e-5)
+
+
+def test_reasons() -> None:
+    def reason(levels: list[tuple[float, float]], rates: list[float]) -> Undecided | None:
+        found = fit_surface(levels, rates, cycles=[0] * len(rates), rng=np.random.default_rng(0))
+        assert found.capacity.value is None
+        return found.undecided
+
+    assert reason([], []) is Undecided.NO_SAMPLES
+    assert reason([(1, 8), (2, 8), (4, 8)], [1, 2, 3]) is Undecided.TOO_FEW_LEVELS
+    four = [(1.0, 8e3), (2.0, 8e3), (4.0, 8e3), (8.0, 8e3)]
+    assert reason(four, [0.0] * 4) is Undecided.ALL_ZERO
+    assert reason(four, [5.0] * 4) is Undecided.NO_VARIATION
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fit_surface([1, 2], [1.0, 2.0], cycles=[0, 0], rng=np.random.default_rng(0)),
+        lambda: fit_surface([(1, 0)], [1.0], cycles=[0], rng=np.random.default_rng(0)),
+        lambda: fit_surface([(1, float("nan"))], [1.0], cycles=[0], rng=np.random.default_rng(0)),
+        lambda: fit_surface([(1, 8e3)], [1.0, 2.0], cycles=[0], rng=np.random.default_rng(0)),
+        lambda: fit_surface([(1, 8e3)], [-1.0], cycles=[0], rng=np.random.default_rng(0)),
+    ],
+)
+def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert "\n" not in caught.value.message
+    assert caught.value.hint

@@ -1,0 +1,207 @@
+"""Mann-Kendall, Theil-Sen and the bound of what a factor changes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from pathlab.analysis import trend
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.trend import bound_change, find_trend
+from pathlab.errors import UsageError
+
+from .noise import NOISES, RUNS, check_coverage, check_share, draw_autoregressive
+
+RISING = [4, 7, 5, 9, 8, 12, 10, 11, 15, 13, 14, 18, 16, 17, 21]
+TIED = [4, 5, 5, 4, 6, 5, 6, 4, 5, 6, 5, 4]
+DURATIONS_S = np.repeat([10.0, 20.0, 40.0, 80.0], 5)
+RATES = [3.1, 3.4, 2.9, 3.3, 3.0, 3.2, 3.6, 3.1, 3.5, 3.4, 3.3, 3.7, 3.2, 3.6, 3.5, 3.4, 3.8, 3.3, 3.7, 3.9]
+
+
+@pytest.mark.parametrize(
+    ("values", "positions", "p_value", "tau", "exact"),
+    [
+        # R 4.2.2: cor.test(1:15, v, method = "kendall", exact = TRUE)
+        (RISING, None, 4.073460589e-07, 0.8476190476, True),
+        # R 4.2.2: cor.test(1:12, v, method = "kendall", exact = FALSE, continuity = TRUE)
+        (TIED, None, 0.7678782408, 0.08977369643, False),
+        # R 4.2.2: cor.test(d, u, method = "kendall", exact = FALSE, continuity = TRUE)
+        (RATES, DURATIONS_S, 0.003613654246, 0.530942032, False),
+    ],
+)
+def test_trend_is_rs(
+    values: list[float], positions: np.ndarray | None, p_value: float, tau: float, exact: bool
+) -> None:
+    found = find_trend(values, positions)
+    assert found.p_exact is exact
+    assert found.tau_ratio == pytest.approx(tau, rel=1e-8)
+    assert found.p_value == pytest.approx(p_value, rel=1e-6)
+    assert found.inflation_ratio == 1.0
+
+
+def test_slope_is_scipys_and_its_interval_inverts_the_test() -> None:
+    rng = np.random.default_rng(4)
+    places = np.arange(12.0)
+    values = 0.4 * places + rng.normal(size=12)
+    found = find_trend(values)
+    assert found.slope == pytest.approx(float(stats.theilslopes(values, places).slope))
+    assert found.change == pytest.approx(11 * (found.slope or 0.0))
+    low, high = found.slope_interval.low, found.slope_interval.high
+    assert low is not None
+    assert high is not None
+    coverage = found.slope_interval.coverage_ratio
+    assert coverage is not None
+    assert 0.95 <= coverage < 0.97
+
+    def p_value(slope: float) -> float:
+        return float(stats.kendalltau(places, values - slope * places, method="exact").pvalue)
+
+    step = 1e-9
+    assert min(p_value(low + step), p_value(high - step)) > 1 - coverage
+    assert max(p_value(low - step), p_value(high + step)) <= 1 - coverage + 1e-12
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("n", [5, 10, 21, 200])
+@pytest.mark.parametrize("name", sorted(NOISES))
+def test_level_and_coverage_without_correlation(name: str, n: int, runs: int) -> None:
+    noise = NOISES[name](np.random.default_rng([n, runs]), runs, n)
+    found = [find_trend(row) for row in noise]
+    # At n = 5 the exact test can only have 1.7 %; a correction that is not needed costs a little at 21.
+    check_share(sum(one.p_value is not None and one.p_value < 0.05 for one in found), runs, 0.017, 0.05)
+    sloped = [find_trend(row).slope_interval for row in noise + 0.2 * np.arange(n)]
+    check_coverage(sloped, 0.2, least=0.94, most=0.985)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize(
+    ("n", "worst_level", "least"), [(21, 0.09, 0.915), (40, 0.07, 0.93), (200, 0.06, 0.94)]
+)
+def test_level_and_coverage_at_correlation_one_half(
+    n: int, worst_level: float, least: float, runs: int
+) -> None:
+    series = draw_autoregressive(np.random.default_rng([n, runs]), runs, n)
+    found = [find_trend(row) for row in series]
+    check_share(sum(one.p_value is not None and one.p_value < 0.05 for one in found), runs, 0.03, worst_level)
+    decided = [one.slope_interval for one in found if one.slope_interval.decided]
+    assert len(decided) >= 0.95 * runs
+    check_coverage(decided, 0.0, least=least)
+
+
+def test_without_the_correction_correlation_would_pass_for_a_trend() -> None:
+    series = draw_autoregressive(np.random.default_rng(1), 400, 100)
+    naive = sum(float(stats.kendalltau(np.arange(100), row).pvalue) < 0.05 for row in series)
+    assert naive > 0.15 * 400
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_power_against_a_slope(runs: int) -> None:
+    """A rise of three standard deviations over 21 samples is as good as always seen."""
+    rng = np.random.default_rng(runs)
+    found = [find_trend(row + np.linspace(0, 3, 21)) for row in rng.normal(size=(runs, 21))]
+    check_share(sum(one.p_value is not None and one.p_value < 0.05 for one in found), runs, 0.9, 1 - 1e-9)
+
+
+def durations_campaign(rng: np.random.Generator, cycles: int, change: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rates of cycles over 10 to 320 s whose expectation changes by ``change`` over the whole range."""
+    positions = np.tile(np.log2([10.0, 320.0, 40.0, 80.0, 160.0, 20.0]), cycles)
+    rise = math.log1p(change) * (positions - positions.min()) / np.ptp(positions)
+    return positions, 9e8 * np.exp(rise + rng.normal(0, 0.05, positions.size))
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_bound_of_durations_covers_and_keeps_its_level(runs: int) -> None:
+    rng = np.random.default_rng(runs)
+    found = []
+    for _ in range(runs):
+        positions, rates = durations_campaign(rng, 21, 0.05)
+        found.append(bound_change(rates, positions))
+    check_coverage([one.interval_ratio for one in found], 0.05, least=0.89, most=0.92)
+    check_share(sum(one.equivalent is True for one in found), runs, 0.03, 0.05)
+    same = [bound_change(*durations_campaign(rng, 21, 0.0)[::-1]) for _ in range(runs)]
+    check_share(sum(one.equivalent is True for one in same), runs, 0.9, 1 - 1e-9)
+    bounds = [one.bound_ratio for one in same if one.bound_ratio is not None]
+    assert len(bounds) == runs
+    assert all((bound < 0.05) is one.equivalent for bound, one in zip(bounds, same, strict=True))
+
+
+SERIES = st.lists(st.integers(-(10**4), 10**4), min_size=6, max_size=40)
+
+
+@settings(deadline=None)
+@given(SERIES, st.integers(-(10**4), 10**4), st.integers(1, 100))
+def test_trend_follows_shift_and_scale_and_mirrors(values: list[int], shift: int, scale: int) -> None:
+    found, moved = find_trend(values), find_trend([value * scale + shift for value in values])
+    mirrored = find_trend([-value for value in values])
+    if found.slope is None or found.tau_ratio is None:
+        assert found.undecided is Undecided.NO_VARIATION
+        return
+    assert moved.slope == pytest.approx(found.slope * scale)
+    assert moved.p_value == pytest.approx(found.p_value, rel=1e-6)
+    assert mirrored.tau_ratio == pytest.approx(-found.tau_ratio)
+    assert mirrored.slope == pytest.approx(-found.slope)
+    assert mirrored.p_value == pytest.approx(found.p_value, rel=1e-6)
+    if found.slope_interval.decided:
+        assert found.slope_interval.contains(found.slope)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), min_size=6, max_size=40),
+    st.randoms(use_true_random=False),
+)
+def test_order_of_measurement_is_no_matter_where_positions_are_not_time(
+    pairs: list[tuple[int, int]], shuffler: object
+) -> None:
+    shuffled = list(pairs)
+    shuffler.shuffle(shuffled)  # type: ignore[attr-defined]
+    found, moved = (find_trend(*np.array(one, dtype=float).T[::-1]) for one in (pairs, shuffled))
+    assert moved.p_value == pytest.approx(found.p_value)
+    assert moved.slope == pytest.approx(found.slope)
+
+
+def test_a_long_series_is_thinned_for_its_slopes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    values = 0.01 * np.arange(800) + rng.normal(size=800)
+    whole = find_trend(values)
+    monkeypatch.setattr(trend, "MAXIMUM_SAMPLES", 400)
+    thinned = find_trend(values)
+    assert (thinned.n, thinned.p_value) == (800, whole.p_value)
+    assert thinned.slope == pytest.approx(whole.slope, rel=0.02)
+    assert thinned.slope != whole.slope
+    widths = [one.slope_interval.high - one.slope_interval.low for one in (whole, thinned)]  # type: ignore[operator]
+    assert widths[1] == pytest.approx(widths[0], rel=0.5)
+    assert thinned.slope_interval.contains(0.01)
+
+
+def test_reasons() -> None:
+    assert find_trend([]).undecided is Undecided.NO_SAMPLES
+    assert find_trend([1, 2, 3, 4]).undecided is Undecided.TOO_FEW_SAMPLES
+    assert find_trend(np.ones(9)).undecided is Undecided.NO_VARIATION
+    assert find_trend(np.arange(9), np.ones(9)).undecided is Undecided.NO_VARIATION
+    zero = bound_change([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], np.arange(6))
+    assert (zero.undecided, zero.equivalent, zero.change_ratio) == (Undecided.NOT_POSITIVE, None, None)
+    few = bound_change([1.0, 2.0], [1.0, 2.0])
+    assert (few.undecided, few.bound_ratio) == (Undecided.TOO_FEW_SAMPLES, None)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: find_trend([1.0, 2.0], [1.0]),
+        lambda: find_trend([1.0, float("nan")]),
+        lambda: find_trend([[1.0]]),
+        lambda: bound_change([1.0], [1.0], margin_ratio=2.0),
+        lambda: bound_change([1.0], [1.0], alpha_ratio=0.5),
+    ],
+)
+def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
+    assert callable(call)
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert caught.value.hint

@@ -1,0 +1,96 @@
+"""MSER-5 finds the end of a transient that is there, and little where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.warm_up import WarmUp, detect_warm_up, find_truncation
+from pathlab.errors import UsageError
+
+RECORD_NS = 100_000_000
+
+
+def records(rng: np.random.Generator, n: int, ramp: int, spread: float = 0.1) -> np.ndarray:
+    """Bytes per record of a flow whose rate rises evenly over the first ``ramp`` records."""
+    rise = np.minimum(1.0, np.arange(n) / ramp) if ramp else np.ones(n)
+    return np.asarray(1e7 * rise * rng.lognormal(0, spread, n))
+
+
+def detect(counts: np.ndarray, configured_ns: int = 0) -> WarmUp:
+    return detect_warm_up(counts, np.full(counts.size, RECORD_NS), configured_ns)
+
+
+def test_truncation_minimises_the_squared_standard_error() -> None:
+    """By the definition: the sum of squares about the mean of what is kept over the square of its number."""
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        means = rng.normal(10, 1, 30) + np.r_[np.linspace(-8, 0, 8), np.zeros(22)]
+        direct = [((means[cut:] - means[cut:].mean()) ** 2).sum() / (30 - cut) ** 2 for cut in range(25)]
+        expected = int(np.argmin(direct))
+        if expected <= 15:
+            assert find_truncation(means) == expected
+
+
+@pytest.mark.parametrize("runs", [100, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [100, 400])
+def test_a_ramp_is_found_and_a_settled_start_left_alone(n: int, runs: int) -> None:
+    rng = np.random.default_rng([n, runs])
+    ramped = [detect(records(rng, n, 20), configured_ns=20 * RECORD_NS) for _ in range(runs)]
+    ends = [one.detected_ns / RECORD_NS for one in ramped if one.detected_ns is not None]
+    assert len(ends) >= 0.99 * runs
+    assert 15 <= np.median(ends) <= 30
+    assert np.quantile(ends, 0.1) >= 15
+    assert np.mean([one.sufficient is True for one in ramped]) > 0.9
+    settled = [detect(records(rng, n, 0)) for _ in range(runs)]
+    cuts = [one.detected_ns / RECORD_NS for one in settled if one.detected_ns is not None]
+    assert len(cuts) >= 0.97 * runs
+    assert np.median(cuts) <= 5
+    assert np.mean([one.sufficient is True for one in settled]) > 0.9
+
+
+def test_a_warm_up_that_ends_too_early_is_named_with_its_cost() -> None:
+    found = detect(records(np.random.default_rng(1), 200, 50, spread=0.02), configured_ns=10 * RECORD_NS)
+    assert found.sufficient is False
+    assert found.detected_ns is not None
+    assert found.detected_ns == pytest.approx(50 * RECORD_NS, abs=10 * RECORD_NS)
+    assert found.resolution_ns == 5 * RECORD_NS
+    # the records 10 to 49 carry 0.6 of the settled rate: 40 of 190 records short of 0.4
+    assert found.bias_ratio == pytest.approx(-0.4 * 40 / 190, abs=0.02)
+    enough = detect(records(np.random.default_rng(1), 200, 50, spread=0.02), configured_ns=60 * RECORD_NS)
+    assert enough.sufficient is True
+
+
+def test_a_rate_that_never_settles_is_said_to_do_so() -> None:
+    rng = np.random.default_rng(2)
+    found = detect(np.arange(1.0, 201) * 1e5 * rng.lognormal(0, 0.01, 200))
+    assert (found.undecided, found.detected_ns, found.sufficient) == (Undecided.NOT_SETTLED, None, None)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 1000))
+def test_scale_does_not_matter(seed: int, scale: int) -> None:
+    counts = np.random.default_rng(seed).integers(1, 10**6, 120).astype(float)
+    first, second = detect(counts), detect(counts * scale)
+    assert second.detected_ns == first.detected_ns
+    assert second.sufficient is first.sufficient
+
+
+def test_reasons() -> None:
+    assert detect(np.ones(0)).undecided is Undecided.NO_SAMPLES
+    assert detect(np.ones(99)).undecided is Undecided.TOO_FEW_SAMPLES
+    for still in (np.ones(100), np.zeros(100)):
+        found = detect(still)
+        assert (found.detected_ns, found.sufficient, found.undecided) == (0.0, True, None)
+    for counts, spans, configured in (
+        ([1.0], [1.0, 2.0], 0),
+        ([1.0], [0.0], 0),
+        ([-1.0], [1.0], 0),
+        ([1.0], [1.0], -1),
+    ):
+        with pytest.raises(UsageError) as caught:
+            detect_warm_up(counts, spans, configured)
+        assert caught.value.hint
