@@ -6,12 +6,14 @@ either and wait in their own pipes. The agent ends with its controller and takes
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import selectors
 import signal
+import sys
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from pathlab.agents import limits
 from pathlab.agents.counters import CounterWatch
@@ -50,7 +52,7 @@ class Agent:
     def __init__(self, frames_in: int, frames_out: int, *, engine: Optional[str], program: str) -> None:
         self._in, self._out = frames_in, frames_out
         self._engine, self._program = engine, program
-        self._features = ["counters", "facts"] + (["engine"] if engine else [])
+        self._features = ["counters", "discovery", "facts"] + (["engine"] if engine else [])
         self._decoder = FrameDecoder()
         self._outbox = Outbox(frames_out)
         self._selector = selectors.PollSelector()
@@ -67,6 +69,7 @@ class Agent:
             "engine.start": self._start_engine,
             "engine.command": self._command_engine,
             "engine.kill": self._kill_engine,
+            "discovery.start": self._start_discovery,
             "counters.start": self._start_counters,
             "counters.stop": self._stop_counters,
             "ping": lambda _request: {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns()},
@@ -232,18 +235,30 @@ class Agent:
     def _start_engine(self, request: Message) -> Dict[str, Any]:
         if self._engine is None:
             raise RequestError("engine", "this agent was started without an engine")
-        if len(self._jobs) >= limits.MAX_JOBS:
-            raise RequestError("engine", f"{limits.MAX_JOBS} engines run already, the most at a time")
         options = request["options"]
         try:
             clamped = limits.clamp_limits(request["limits"])
             command = build_command(self._engine, request["subcommand"], options, clamped)
-            control = options.get("control") == "stdin"
-            job = Engine(self._last_job + 1, command, seconds=clamped["seconds"], control=control)
-        except OSError as error:
-            raise RequestError("engine", f"cannot start {self._engine}: {error.strerror or error}") from error
         except ValueError as error:
             raise RequestError("engine", str(error)) from error
+        return self._start_job(command, clamped, control=options.get("control") == "stdin")
+
+    def _start_discovery(self, request: Message) -> Dict[str, Any]:
+        """The prober of this very agent, as a job like an engine; it always listens for commands."""
+        try:
+            clamped = limits.clamp_limits(request["limits"])
+        except ValueError as error:
+            raise RequestError("discovery", str(error)) from error
+        command = [*_own_command(), "--discover", json.dumps(request["options"])]
+        return self._start_job(command, clamped, control=True)
+
+    def _start_job(self, command: List[str], clamped: Dict[str, Any], *, control: bool) -> Dict[str, Any]:
+        if len(self._jobs) >= limits.MAX_JOBS:
+            raise RequestError("engine", f"{limits.MAX_JOBS} engines run already, the most at a time")
+        try:
+            job = Engine(self._last_job + 1, command, seconds=clamped["seconds"], control=control)
+        except OSError as error:
+            raise RequestError("engine", f"cannot start {command[0]}: {error.strerror or error}") from error
         self._last_job = job.number
         self._jobs[job.number] = job
         return {"job": job.number, "limits": clamped, "pid": job.pid}
@@ -360,6 +375,14 @@ class Agent:
                     self._outbox.flush()
                 except OSError:
                     return  # nobody reads any more
+
+
+def _own_command() -> List[str]:
+    """How this agent is started once more: from its zip, or as a module where it is no zip."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    archive = os.path.dirname(os.path.dirname(package))
+    here = [archive] if os.path.isfile(archive) else ["-m", "pathlab.agents"]
+    return [sys.executable, "-I", *here]
 
 
 def _is_readable(descriptor: int) -> bool:

@@ -25,6 +25,13 @@ MAX_COMMAND_BYTES = 4096
 MAX_PENDING_COMMAND_BYTES = 64 * 1024
 READ_BYTES = 64 * 1024
 
+MAX_DISCOVERY_FLOWS = 16
+MAX_BATCH_PROBES = 4096  # their records take about 1.2 MiB
+MIN_PROBE_GAP_NS = 0
+MAX_PROBE_GAP_NS = 60_000_000_000
+MIN_PROBE_TIMEOUT_NS = 1_000_000
+MAX_PROBE_TIMEOUT_NS = 60_000_000_000
+
 OUTBOX_HIGH_BYTES = 1024 * 1024  # above: engines are not read, counters skip a beat
 OUTBOX_LOW_BYTES = 256 * 1024  # below: they are again
 OUTBOX_HARD_BYTES = 4 * 1024 * 1024  # above: requests wait as well

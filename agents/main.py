@@ -12,14 +12,18 @@ from typing import Optional, Sequence, Tuple
 
 from pathlab._version import VERSION
 from pathlab.agents.agent import Agent
+from pathlab.agents.discovery.program import run_discovery
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Serve one controller over stdin and stdout until it says bye or goes away; return the exit status."""
     parser = argparse.ArgumentParser(prog="pathlab-agent", description="PathLab's host side; speaks frames.")
     parser.add_argument("--engine", metavar="PATH", help="the pathlab-engine binary of this host")
+    parser.add_argument("--discover", metavar="OPTIONS", help="probe a path instead; the agent starts this")
     parser.add_argument("--version", action="version", version=VERSION)
     options = parser.parse_args(arguments)
+    if options.discover is not None:
+        return run_discovery(options.discover)
     frames_in, frames_out = seize_standard_streams()
     return Agent(frames_in, frames_out, engine=options.engine, program=VERSION).run()
 

@@ -144,6 +144,7 @@ REQUEST_FIELDS: Dict[str, Dict[str, str]] = {
     "engine.start": {"id": "integer", "subcommand": "text", "options": "object", "limits": "object"},
     "engine.command": {"id": "integer", "job": "integer", "line": "text"},
     "engine.kill": {"id": "integer", "job": "integer"},
+    "discovery.start": {"id": "integer", "options": "object", "limits": "object"},
     "counters.start": {"id": "integer", "interval_ns": "integer"},
     "counters.stop": {"id": "integer", "watch": "integer"},
     "ping": {"id": "integer"},

@@ -141,6 +141,22 @@ class Session:
         given: dict[str, str | int] = dict(options)
         if control:
             given["control"] = "stdin"
+        limits = {"seconds": seconds, "bytes": bytes_}
+        fields = {"subcommand": subcommand, "options": given, "limits": limits}
+        return self._start_job("engine.start", fields, subcommand, on_record)
+
+    def start_discovery(self, options: Mapping[str, str | int], *, seconds: float) -> EngineJob:
+        """Start the host's prober of paths; its options and batches are those of agents/PROTOCOL.md."""
+        fields = {"options": dict(options), "limits": {"seconds": seconds, "bytes": None}}
+        return self._start_job("discovery.start", fields, "discovery", None)
+
+    def _start_job(
+        self,
+        operation: str,
+        fields: Mapping[str, Any],
+        subcommand: str,
+        on_record: Callable[[Record], None] | None,
+    ) -> EngineJob:
         started: list[EngineJob] = []
 
         def register(result: Record) -> None:
@@ -149,9 +165,7 @@ class Session:
             self._jobs[number] = job
             started.append(job)
 
-        limits = {"seconds": seconds, "bytes": bytes_}
-        fields = {"subcommand": subcommand, "options": given, "limits": limits}
-        self._ask("engine.start", fields, register=register)
+        self._ask(operation, fields, register=register)
         return started[0]
 
     def start_counters(self, interval_ns: int) -> CounterWatch:

@@ -13,11 +13,11 @@ from matplotlib.ticker import ScalarFormatter
 from pathlab.discover.path import PathReport
 from pathlab.discover.route import NO_ANSWER
 from pathlab.errors import UsageError
-from pathlab.report.figures import COLOURS, HATCHES, INK, STYLE
+from pathlab.report.figures import COLOURS, INK, STYLE
+from pathlab.units import format_rate
 
 FORMATS = ("svg", "png", "pdf")
 RESOLUTION_DPI = 150
-BAR_WIDTH = 0.55
 
 
 def draw_path(report: PathReport) -> Figure:
@@ -73,12 +73,11 @@ def _draw_capacity(axes: Axes, report: PathReport) -> None:
         ):
             value = estimate.capacity_bits_per_s / 1e6
             errors = [[value - interval.low / 1e6], [interval.high / 1e6 - value]]
-            axes.bar(
-                hop.hop, value, BAR_WIDTH, color=COLOURS[5], edgecolor=INK, hatch=HATCHES[1], linewidth=0.8
+            axes.errorbar(
+                hop.hop, value, yerr=errors, fmt="s", color=COLOURS[0], markersize=7, capsize=5, linewidth=1.6
             )
-            axes.errorbar(hop.hop, value, yerr=errors, color=INK, capsize=4, linewidth=1.4)
             axes.annotate(
-                f"{value:.3g}",
+                format_rate(estimate.capacity_bits_per_s),
                 (hop.hop, interval.high / 1e6),
                 xytext=(0, 4),
                 textcoords="offset points",
@@ -90,7 +89,7 @@ def _draw_capacity(axes: Axes, report: PathReport) -> None:
             low = estimate.at_least_bits_per_s / 1e6
             axes.plot(hop.hop, low, "^", color=INK, markerfacecolor="none", markersize=9)
             axes.annotate(
-                f"≥ {low:.3g}\nundecided",
+                f"undecided\n≥ {format_rate(estimate.at_least_bits_per_s)}",
                 (hop.hop, low),
                 xytext=(0, 8),
                 textcoords="offset points",

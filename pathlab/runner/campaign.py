@@ -16,6 +16,7 @@ from pathlab.runner.environment import Environment
 from pathlab.runner.events import CampaignStarted, Emit, Notice, RateNow, TrialEnded, TrialStarted
 from pathlab.runner.interruption import Interrupted, Interruption
 from pathlab.runner.record import Outcome, build_record
+from pathlab.runner.routes import RouteWatch
 from pathlab.runner.series import build_series
 from pathlab.runner.trial import Allowed, Trial, TrialData, TrialSpec
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
@@ -109,6 +110,7 @@ class _Run:
         self._results = results
         self._emit = emit
         self._rows = {row.row: row for row in plan_rows(campaign)}
+        self._routes = RouteWatch(environment.session, emit)
         self._same_failures = 0
         self._last_failure = ""
         self.failed = 0
@@ -186,6 +188,7 @@ class _Run:
             )
             trial = Trial(spec, source, destination, allowed=allowed)
             data = trial.data
+            data.route = self._routes.read(spec.path)
             trial.run(
                 lambda rate, elapsed_ns: self._emit(
                     RateNow(row=spec.row, bits_per_s=rate, elapsed_ns=elapsed_ns)

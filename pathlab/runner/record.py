@@ -71,6 +71,8 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
     flags = [*outcome.standing_flags]
     if outcome.lab is not None and not outcome.lab.trusted:
         flags.append("lab-limited")
+    if data.route is not None and data.route.changed:
+        flags.append("route-changed")
     flags += _window_flags(spec, granted_sender, granted_receiver)
     flags += _congestion_flags(spec, data)
     rates = Rates(throughput=throughput, idle_rtt_ns=unloaded["median_ns"])

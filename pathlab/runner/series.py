@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from pathlab.lab.verdict import LabSnapshot, LabVerdict
-from pathlab.runner.trial import TrialData, first
+from pathlab.runner.trial import RouteReading, TrialData, first
 
 Record = Mapping[str, Any]
 
@@ -39,6 +39,7 @@ _LAB = pa.schema(
         ("reasons", pa.list_(pa.string())),
     ]
 )
+_ROUTE = pa.schema([("hop", pa.int64()), ("address", pa.string()), ("fingerprint", pa.string())])
 _LAB_LINKS = pa.schema(
     [("link", pa.int64()), ("direction", pa.string()), ("name", pa.string()), ("value", pa.int64())]
 )
@@ -87,6 +88,8 @@ def build_series(data: TrialData, lab: LabVerdict | None = None) -> dict[str, pa
         "loaded_probes": _probe_table(data.loaded, base),
         "unloaded_probes": _probe_table(data.unloaded, base),
     }
+    if data.route is not None:
+        tables["route"] = _route_table(data.route)
     if lab is not None:
         tables["lab"] = _lab_table(lab)
         tables["lab_links"] = _lab_links_table(data.lab)
@@ -97,6 +100,15 @@ def build_series(data: TrialData, lab: LabVerdict | None = None) -> dict[str, pa
         if start is not None:
             tables |= {f"{side}_{kind}": table for kind, table in _counter_tables(samples, start).items()}
     return {kind: table for kind, table in tables.items() if table is not None and table.num_rows}
+
+
+def _route_table(reading: RouteReading) -> pa.Table:
+    hops = [
+        {"hop": number, "address": address, "fingerprint": reading.route.fingerprint}
+        for number, addresses in enumerate(reading.route.flows[0].hops, start=1)
+        for address in addresses or (None,)
+    ]
+    return pa.Table.from_pylist(hops, schema=_ROUTE)
 
 
 def _lab_table(lab: LabVerdict) -> pa.Table:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pathlab.discover.route import Route
 from pathlab.errors import HostError
 from pathlab.lab.verdict import LabSnapshot
 from pathlab.remote.jobs import CounterWatch, EngineJob
@@ -66,6 +67,14 @@ class Allowed:
     congestion: str | None  # to set on the sockets; None leaves the kernel's default
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteReading:
+    """The route that a trial began with; ``changed`` against the reading before."""
+
+    route: Route
+    changed: bool
+
+
 @dataclass(slots=True)
 class TrialData:
     """What the engines and agents have said so far, in their own words (native/PROTOCOL.md)."""
@@ -76,6 +85,7 @@ class TrialData:
     unloaded: list[dict[str, Any]] = field(default_factory=list)
     sender_counters: list[dict[str, Any]] = field(default_factory=list)
     receiver_counters: list[dict[str, Any]] = field(default_factory=list)
+    route: RouteReading | None = None  # before the traffic
     lab: list[LabSnapshot] = field(default_factory=list)  # before and after the traffic
 
 

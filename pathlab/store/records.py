@@ -112,7 +112,8 @@ class TrialRecord:
     rejected_connections: int | None  # strangers turned away from the data port
     # lab, lab-limited (the lab was beyond what it emulates truly: series lab), loopback-fallback,
     # window-short, congestion-not-granted, over-line-rate, busy-core (one core at 95 % or more), host-limited
-    # (a busy core, and neither the windows nor the lab's line explain the rate)
+    # (a busy core, and neither the windows nor the lab's line explain the rate), route-changed (since the
+    # reading before, at most a minute and a trial older: trials since then may have been touched as well)
     flags: tuple[str, ...] = ()
 
 
@@ -141,6 +142,8 @@ class TrialRecord:
 #                                        drops, requeues, overlimits, hw_bytes, hw_packets, and the levels at
 #                                        time_ns: backlog_bytes, qlen (packets)
 #
+# route                                  the route that the trial began with: hop (1: the first), address
+#                                        (null: silent), fingerprint (of the whole route, alike in each row)
 # lab                                    one row: what the lab did during the traffic (outside_packets,
 #                                        late_p99_ns, emulator_cores, host_busy_ratio, steal_ratio), and in
 #                                        reasons why it is not to be trusted (empty: it is)
@@ -169,6 +172,7 @@ SERIES_KINDS = (
     "receiver_tcp",
     "sender_qdiscs",
     "receiver_qdiscs",
+    "route",
     "lab",
     "lab_links",
 )

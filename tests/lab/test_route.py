@@ -1,7 +1,8 @@
-"""Routes against the lab's truth: chains, balanced ways, silence, rationing, loss, MTU, a route that changes."""
+"""Routes against the lab's truth: chains, balanced ways, silence, rationing, loss, MTU, changes."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -39,12 +40,16 @@ def three_hops() -> Iterator[Lab]:
 def diamond() -> Iterator[Lab]:
     """Two equal ways from b to e, chosen by ports; e's own links are their far ends."""
     with open_lab(DIAMOND) as lab:
-        run = lab.namespaces.run
         lab.namespaces.set_sysctl("b", "net.ipv4.fib_multipath_hash_policy", "1")
-        ways = "nexthop via 198.18.0.6 nexthop via 198.18.0.10"
-        run("b", *f"ip route replace 198.18.0.12/30 {ways}".split())
-        run("d", *"ip route replace 198.18.0.12/30 via 198.18.0.18".split())
+        lead(lab, "b", "198.18.0.6", "198.18.0.10")
+        lead(lab, "d", "198.18.0.18")
         yield lab
+
+
+def lead(lab: Lab, node: str, *next_hops: str) -> None:
+    """Send what is for e's first address over these next hops, in equal shares."""
+    words = [word for hop in next_hops for word in ("nexthop", "via", hop)]
+    lab.namespaces.run(node, "ip", "route", "replace", "198.18.0.12/30", *words)
 
 
 def find_route(lab: Lab, ends: str, method: str = "udp", flows: int = 2) -> Route:
@@ -99,10 +104,9 @@ def test_flows_show_both_ways_of_a_balanced_route_and_each_keeps_to_one(diamond:
 
 
 def test_a_route_that_changes_is_noticed_hop_by_hop(diamond: Lab) -> None:
-    run = diamond.namespaces.run
-    run("b", *"ip route replace 198.18.0.12/30 via 198.18.0.6".split())
+    lead(diamond, "b", "198.18.0.6")
     before = find_route(diamond, "ae")
-    run("b", *"ip route replace 198.18.0.12/30 via 198.18.0.10".split())
+    lead(diamond, "b", "198.18.0.10")
     after = find_route(diamond, "ae")
     change = compare_routes(before, after)
     assert change.changed is True
@@ -182,3 +186,41 @@ def test_a_black_hole_is_searched_and_named() -> None:
         silence(lab, "b", "destination-unreachable")
         with probing(lab, ("a", "c")) as prober:
             assert mtu_of(prober) == (1300, None, True)
+
+
+def test_ping_sockets_find_the_route_without_raw_ones() -> None:
+    with open_lab(chain((100, 100, 100))) as lab:
+        lab.namespaces.set_sysctl("a", "net.ipv4.ping_group_range", f"{os.getgid()} {os.getgid()}")
+        with probing(lab, ("a", "d"), "icmp", flows=3) as prober:
+            route = discover_route(prober, PATIENT)
+            mtu = find_path_mtu(prober)
+    assert route.privilege == "ordinary"
+    assert [list(flow.hops) for flow in route.flows] == [FORWARD] * 3
+    assert len({flow.source_port for flow in route.flows}) == 3
+    assert mtu.mtu_bytes == 1500
+
+
+def test_a_router_that_refuses_ends_the_route_and_is_named(three_hops: Lab) -> None:
+    run = three_hops.namespaces.run
+    run("c", "ip", "route", "add", "prohibit", "203.0.113.0/24")
+    for node, next_hop in (("a", "198.18.0.2"), ("b", "198.18.0.6")):
+        run(node, "ip", "route", "add", "203.0.113.0/24", "via", next_hop)
+    options = PathOptions(methods=("udp",), flows=1, route=PATIENT, capacity=None)
+    with session_in(three_hops, "a") as session:
+        report = discover_path(session, "203.0.113.9", options)
+    assert report.route.stopped == "refused"
+    assert not report.route.reached
+    assert report.route.flows[0].hops == (("198.18.0.2",), ("198.18.0.6",))
+    lost = {one.part: one.reason for one in report.lost}
+    assert lost["end of the route by udp"] == "a router will not forward: 198.18.0.6 code 13"
+
+
+def test_a_whole_path_is_told_by_all_methods(three_hops: Lab) -> None:
+    with session_in(three_hops, "a") as session:
+        report = discover_path(session, "198.18.0.10", PathOptions(capacity=None, route=PATIENT))
+    assert [route.method for route in report.routes] == list(METHODS)
+    assert all(route.reached for route in report.routes)
+    assert report.lost == ()
+    assert report.mtu is not None
+    assert report.mtu.mtu_bytes == 1500
+    assert report.address == "198.18.0.10"

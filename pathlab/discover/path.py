@@ -1,0 +1,173 @@
+"""All that is found out about a path from one end: routes by each method, its MTU, its hops' capacity."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pathlab._version import VERSION
+from pathlab.discover.capacity import CapacityOptions, CapacityResult, measure_capacity
+from pathlab.discover.mtu import PathMtu, find_path_mtu
+from pathlab.discover.probes import Prober, ProbesRefused, ProbeTarget
+from pathlab.discover.route import Route, RouteOptions, discover_route
+from pathlab.errors import HostError
+from pathlab.remote.session import Session
+
+REPORT_FORMAT = 1
+SPARE_S = 60.0  # over all budgets, before the agent ends a prober
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathOptions:
+    """What to find out. ``capacity`` None: not measured. ``port`` None: each method's own."""
+
+    methods: tuple[str, ...] = ("udp", "icmp", "tcp")
+    flows: int = 4
+    family: int = 0
+    port: int | None = None
+    find_mtu: bool = True
+    route: RouteOptions = field(default_factory=RouteOptions)
+    capacity: CapacityOptions | None = field(default_factory=CapacityOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """A part that could not be had, and why."""
+
+    part: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathReport:
+    """One direction of a path. ``capacity`` and ``mtu`` None: not asked for, or named in ``lost``."""
+
+    source: str
+    target: str
+    address: str
+    started_utc: str
+    elapsed_s: float
+    routes: tuple[Route, ...]
+    mtu: PathMtu | None
+    capacity: CapacityResult | None
+    lost: tuple[Lost, ...]
+
+    @property
+    def route(self) -> Route:
+        """The route that the path is told by: the first that reached the target, else the first."""
+        return next((route for route in self.routes if route.reached), self.routes[0])
+
+    def as_document(self) -> dict[str, Any]:
+        """JSON-able, with units in the names; what was not measured is null."""
+        document = {"format": REPORT_FORMAT, "program": VERSION, **asdict(self)}
+        document["routes"] = [
+            {**asdict(route), "reached": route.reached, "balanced": route.balanced} for route in self.routes
+        ]
+        return document
+
+
+@dataclass(slots=True, kw_only=True)
+class _Findings:
+    """What is under way."""
+
+    routes: list[Route] = field(default_factory=list)
+    mtu: PathMtu | None = None
+    capacity: CapacityResult | None = None
+    lost: list[Lost] = field(default_factory=list)
+
+
+def discover_path(session: Session, target: str, options: PathOptions) -> PathReport:
+    """Find out about the path from a session's host to a target, a name or address as that host knows it.
+
+    What this host's user may not do is named in ``lost`` and the rest is done. HostError when nothing could
+    be.
+    """
+    started_utc = datetime.now(UTC).isoformat(timespec="seconds")
+    started_s = time.monotonic()
+    found = _Findings()
+    address = ""
+    refusal: HostError | None = None
+    for method in options.methods:
+        probed = ProbeTarget(
+            address=address or target,
+            method=method,
+            flows=options.flows,
+            port=options.port if method != "icmp" else None,
+            family=options.family,
+        )
+        try:
+            with Prober(session, probed, seconds=_longest_s(options)) as prober:
+                address = prober.address
+                found.routes.append(discover_route(prober, options.route))
+                _look_closer(prober, options, found)
+        except ProbesRefused as error:
+            refusal = error
+            found.lost.append(Lost(part=f"route by {method}", reason=error.reason))
+    if not found.routes:
+        assert refusal is not None
+        raise refusal
+    _explain_gaps(options, found)
+    return PathReport(
+        source=session.host,
+        target=target,
+        address=address,
+        started_utc=started_utc,
+        elapsed_s=time.monotonic() - started_s,
+        routes=tuple(found.routes),
+        mtu=found.mtu,
+        capacity=found.capacity,
+        lost=tuple(found.lost),
+    )
+
+
+def _longest_s(options: PathOptions) -> float:
+    capacity_s = options.capacity.budget_s if options.capacity else 0.0
+    return 2 * (options.route.budget_s + capacity_s) + SPARE_S
+
+
+def _look_closer(prober: Prober, options: PathOptions, found: _Findings) -> None:
+    """MTU by the first method that reaches the target, and what UDP can tell of the hops."""
+    route = found.routes[-1]
+    if not route.reached:
+        return
+    if options.find_mtu and (found.mtu is None or found.mtu.mtu_bytes is None):
+        found.mtu = find_path_mtu(prober, options.route.timeout_ns)
+    if options.capacity is not None and route.method == "udp":
+        length = max(len(flow.hops) for flow in route.flows if flow.flow == 0)
+        mtu_bytes = found.mtu.mtu_bytes if found.mtu is not None else None
+        if mtu_bytes is None:
+            mtu_bytes = int(prober.opened["mtu_bytes"])
+        found.capacity = measure_capacity(prober, range(1, length + 1), mtu_bytes, options.capacity)
+
+
+def _explain_gaps(options: PathOptions, found: _Findings) -> None:
+    for route in found.routes:
+        if not route.reached:
+            found.lost.append(Lost(part=f"end of the route by {route.method}", reason=_explain_end(route)))
+    if options.find_mtu and (found.mtu is None or found.mtu.mtu_bytes is None):
+        reason = found.mtu.reason if found.mtu is not None else None
+        found.lost.append(Lost(part="path MTU", reason=reason or "no method reached the target"))
+    if options.capacity is not None and found.capacity is None:
+        asked = "udp" in options.methods
+        reason = (
+            "the target did not answer UDP probes"
+            if asked
+            else "it needs UDP probes, which were not asked for"
+        )
+        found.lost.append(Lost(part="capacity of the hops", reason=reason))
+    if any(not route.kept_ports for route in found.routes):
+        reason = "the usual source ports are taken, so balancers may choose other paths than another time"
+        found.lost.append(Lost(part="comparable flows", reason=reason))
+
+
+def _explain_end(route: Route) -> str:
+    refusals = sorted({flow.refused for flow in route.flows if flow.refused})
+    words = {
+        "silence": "nothing answers any more; a filter may drop these probes",
+        "max-hops": "the limit of hops was reached",
+        "out-of-time": "the time budget was spent",
+        "refused": f"a router will not forward: {'; '.join(refusals)}",
+    }
+    return words.get(route.stopped, route.stopped)

@@ -1,0 +1,249 @@
+"""Paths discovered through a true agent, on loopback: options, privileges, ends, and the subcommand."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from pathlab.discover.path import PathOptions, discover_path
+from pathlab.discover.probes import METHODS, ProbePlan, Prober, ProbesRefused, ProbeTarget, encode_plan
+from pathlab.discover.route import RouteOptions, Verdict, discover_route
+from pathlab.errors import HostError
+from pathlab.remote.local import agent_command, start_process
+from pathlab.remote.process import ProcessChannel
+from pathlab.remote.session import Session
+from pathlab.remote.transport import Transport
+from tests.integration.processes import assert_all_end, watching
+from tests.require import require
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICK = RouteOptions(timeout_ns=500_000_000)
+
+
+class Command(Transport):
+    """An agent that any command starts."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+
+    def open(self) -> ProcessChannel:
+        return start_process(self._command, host="local")
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def describe(self) -> str:
+        return "a command"
+
+
+@pytest.fixture
+def discoverer(agent_zip: Path) -> Iterator[Session]:
+    """A session with an agent that has no engine: paths need none."""
+    command = agent_command(agent_zip, None)
+    with Session(Command(command), host="local", require=("discovery",)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def unprivileged(agent_zip: Path) -> Iterator[Session]:
+    """A session with an agent that may open nothing but ordinary sockets."""
+    command = agent_command(agent_zip, None)
+    if os.getuid() == 0:
+        require(shutil.which("setpriv"), "setpriv (util-linux)")
+        # Root without a single capability: what it owns it may read, and that is all.
+        command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all", *command]
+    with Session(Command(command), host="local", require=("discovery",)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.9.9.9", "::1"])
+def test_loopback_is_one_hop_by_udp(discoverer: Session, address: str) -> None:
+    with Prober(discoverer, ProbeTarget(address=address, flows=3), seconds=60) as prober:
+        route = discover_route(prober, QUICK)
+    assert route.stopped == "reached"
+    assert [flow.hops for flow in route.flows] == [((address,),)] * 3
+    (hop,) = route.hops
+    assert (hop.loss.sent, hop.loss.lost, hop.verdict) == (15, 0, Verdict.ANSWERS)
+    assert hop.rtt_min_ns is not None
+    assert hop.rtt_min_ns > 0
+    assert route.privilege == "ordinary"
+
+
+def test_an_open_port_ends_a_route_by_tcp_and_by_udp_like_a_closed_one(discoverer: Session) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        options = PathOptions(
+            methods=("tcp",), port=port, flows=1, route=QUICK, capacity=None, find_mtu=False
+        )
+        try:
+            report = discover_path(discoverer, "127.0.0.1", options)
+        except ProbesRefused as refusal:
+            require(False, str(refusal))
+        assert report.route.reached
+        listener.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            listener.accept()  # no connection was made
+
+
+def test_an_ordinary_user_gets_udp_and_is_told_what_is_lost(unprivileged: Session) -> None:
+    options = PathOptions(flows=2, route=QUICK, capacity=None)
+    report = discover_path(unprivileged, "127.0.0.1", options)
+    assert "udp" in {route.method for route in report.routes}
+    assert report.route.reached
+    assert report.mtu is not None
+    assert report.mtu.mtu_bytes == 65535
+    lost = {one.part: one.reason for one in report.lost}
+    assert lost["route by tcp"] == (
+        "tcp probes need raw sockets (CAP_NET_RAW), which this user may not open here"
+    )
+    if "route by icmp" in lost:  # it depends on net.ipv4.ping_group_range
+        assert "ping sockets (net.ipv4.ping_group_range)" in lost["route by icmp"]
+
+
+def test_when_nothing_is_permitted_the_error_says_what_is_needed(unprivileged: Session) -> None:
+    options = PathOptions(methods=("tcp",), route=QUICK, capacity=None)
+    with pytest.raises(ProbesRefused, match=r"raw sockets \(CAP_NET_RAW\)") as caught:
+        discover_path(unprivileged, "127.0.0.1", options)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("host.invalid", "cannot resolve 'host.invalid'"),
+        ("224.0.0.1", "'224.0.0.1' is a multicast address"),
+        (" ", "cannot resolve ' '"),
+    ],
+)
+def test_a_target_that_cannot_be_is_named(discoverer: Session, target: str, words: str) -> None:
+    with pytest.raises(HostError, match=words):
+        discover_path(discoverer, target, PathOptions(route=QUICK, capacity=None))
+
+
+def test_a_prober_ends_with_its_controller_and_when_it_is_left(discoverer: Session) -> None:
+    plan = ProbePlan(ttls=(1,), sizes_bytes=(100,))
+    with contextlib.ExitStack() as stack:
+        with Prober(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober:
+            ended = stack.enter_context(watching(int(prober.opened["pid"])))
+            assert prober.send(plan).probes[0].rtt_ns is not None
+        assert_all_end(ended)
+        with Prober(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober:
+            ended = stack.enter_context(watching(int(prober.opened["pid"])))
+            discoverer.close()
+            assert_all_end(ended)
+
+
+def test_stop_cuts_a_batch_short_and_ends_in_order(discoverer: Session) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        target = ProbeTarget(address="127.0.0.1", port=silent.getsockname()[1])
+        job = discoverer.start_discovery(target.as_options(), seconds=60)
+        job.wait_for("open", 15)
+        plan = ProbePlan(ttls=(1,), sizes_bytes=(100,), repeats=1000, timeout_ns=20_000_000)
+        job.command(json.dumps(encode_plan(plan, 1)))
+        silent.settimeout(15)
+        for _ in range(3):
+            silent.recv(2000)  # at the third the first two are given up
+        job.command("stop")
+        end = job.wait(15)
+    assert (end.status, end.fault) == (0, None)
+    *probes, last = end.records[1:]
+    assert (last["type"], last["complete"]) == ("batch-end", False)
+    assert 2 <= len(probes) < 1000
+    assert all(probe["rtt_ns"] is None for probe in probes)
+
+
+def test_end_of_file_ends_it_as_a_controller_that_is_gone(agent_zip: Path) -> None:
+    options = json.dumps(ProbeTarget(address="127.0.0.1").as_options())
+    done = subprocess.run(
+        [*agent_command(agent_zip, None), "--discover", options],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 5
+    assert json.loads(done.stdout)["type"] == "open"
+    assert done.stderr == b""
+
+
+def test_a_refused_batch_is_told_in_the_probers_words(discoverer: Session) -> None:
+    with (
+        Prober(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober,
+        pytest.raises(HostError, match="'ttls': 300 is not within 1 to 255"),
+    ):
+        prober.send(ProbePlan(ttls=(300,), sizes_bytes=(100,)))
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pathlab", "path", *arguments],
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "80", "HOME": str(cwd)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_subcommand_prints_json_and_draws(tmp_path: Path) -> None:
+    done = run(
+        "127.0.0.1", "--method", "udp", "--budget", "2s", "--json", "--figure", "path.svg", cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert document["address"] == "127.0.0.1"
+    assert document["routes"][0]["reached"] is True
+    assert document["mtu"]["mtu_bytes"] == 65535
+    assert document["capacity"]["packets"] > 0
+    assert (tmp_path / "path.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_the_subcommand_prints_a_table_within_eighty_columns(tmp_path: Path) -> None:
+    done = run("local", "local", "--method", "udp", "--method", "udp", "--no-capacity", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "local → 127.0.0.1" in done.stdout
+    assert done.stdout.count("udp: 1 hop;") == 1
+    assert max(len(line.rstrip()) for line in done.stdout.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "named"),
+    [
+        (["a", "b", "c"], 2, "two hosts at most, 3 given"),
+        (["127.0.0.1", "--method", "gre"], 2, "gre"),
+        (["127.0.0.1", "--flows", "17"], 2, "--flows"),
+        (["127.0.0.1", "--timeout", "soon"], 2, "--timeout: 'soon' is not a time"),
+        (["127.0.0.1", "--budget", "-1s"], 2, "--budget"),
+        (["127.0.0.1", "--figure", "path.txt"], 2, "'path.txt' does not end in .svg"),
+        (["elsewhere", "127.0.0.1"], 3, "host 'elsewhere', connect: unknown host"),
+        (["host.invalid"], 3, "cannot resolve 'host.invalid'"),
+        (["::1", "--ipv4"], 3, "cannot resolve '::1'"),
+    ],
+)
+def test_mistakes_are_one_line_and_a_next_step(
+    tmp_path: Path, arguments: list[str], status: int, named: str
+) -> None:
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == status
+    assert done.stdout == ""
+    first, second = done.stderr.splitlines()
+    assert named in first
+    assert second.startswith("  next: ")
+
+
+def test_every_method_is_offered(tmp_path: Path) -> None:
+    text = run("--help", cwd=tmp_path).stdout
+    assert "|".join(METHODS) in text

@@ -1,0 +1,273 @@
+"""The prober's loop over real sockets on loopback, and over scripted flows for what loopback never does."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from pathlab.agents.discovery.batch import Batch
+from pathlab.agents.discovery.flow import Flow, Reply, Target
+from pathlab.agents.discovery.prober import Prober
+
+Record = dict[str, Any]
+SHORT_NS = 20_000_000
+
+
+def batch(**changes: Any) -> Batch:
+    fields: dict[str, Any] = {
+        "number": 1,
+        "ttls": (1,),
+        "sizes_bytes": (100,),
+        "repeats": 1,
+        "flows": (0,),
+        "seed": -1,
+        "gap_ns": 0,
+        "timeout_ns": 5_000_000_000,
+    }
+    return Batch(**{**fields, **changes})
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    """A UDP socket that takes probes and says nothing by itself."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
+        opened.bind(("127.0.0.1", 0))
+        yield opened
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
+        opened.bind(("127.0.0.1", 0))
+        return int(opened.getsockname()[1])
+
+
+def run_batch(
+    flows: list[Any], asked: Batch, interrupted: Callable[[], bool] = lambda: False
+) -> list[Record]:
+    records: list[Record] = []
+    Prober(flows, records.append, interrupted).run(asked)
+    assert records[-1]["type"] == "batch-end"
+    return records
+
+
+def open_flow(port: int, address: str = "127.0.0.1", number: int = 0) -> Flow:
+    return Flow(Target(address=address, method="udp", port=port, source_port=40000), number)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_a_closed_port_answers_each_probe_with_the_kernels_stamp(closed_port: int, address: str) -> None:
+    flows = [open_flow(closed_port, address, number) for number in range(3)]
+    began_ns = time.monotonic_ns()
+    try:
+        records = run_batch(flows, batch(flows=(0, 1, 2), repeats=4, sizes_bytes=(100, 1400)))
+    finally:
+        for flow in flows:
+            flow.close()
+    elapsed_ns = time.monotonic_ns() - began_ns
+    *probes, end = records
+    assert len(probes) == 24
+    assert {(p["flow"], p["size_bytes"]) for p in probes} == {(f, s) for f in range(3) for s in (100, 1400)}
+    assert sorted(p["number"] for p in probes) == list(range(1, 25))
+    for probe in probes:
+        assert probe["kind"] == "port-unreachable"
+        assert probe["source"] == address
+        assert probe["stamps"] == "kernel-receive"
+        assert 0 < probe["rtt_ns"] < elapsed_ns
+        # Headers of IP and ICMP before the quote, and the most that a quoting packet may have.
+        headers, largest = (28, 576) if address == "127.0.0.1" else (48, 1280)
+        assert probe["reply_bytes"] == min(probe["size_bytes"] + headers, largest)
+    assert (end["complete"], end["late"], end["ambiguous"]) == (True, 0, 0)
+
+
+def test_flows_keep_their_ports_and_fall_back_where_one_is_taken(closed_port: int) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = int(taken.getsockname()[1])
+        flow = Flow(Target(address="127.0.0.1", method="udp", port=closed_port, source_port=port), 0)
+        try:
+            assert not flow.kept_port
+            assert flow.source_port != port
+        finally:
+            flow.close()
+    flow = Flow(Target(address="127.0.0.1", method="udp", port=closed_port, source_port=port), 0)
+    try:
+        assert flow.kept_port
+        assert flow.source_port == port
+    finally:
+        flow.close()
+
+
+def test_no_answer_in_time_is_null_and_not_a_time(listener: socket.socket) -> None:
+    flow = open_flow(listener.getsockname()[1])
+    try:
+        probe, end = run_batch([flow], batch(timeout_ns=SHORT_NS))
+    finally:
+        flow.close()
+    assert (probe["rtt_ns"], probe["stamps"], probe["kind"], probe["source"]) == (None, None, None, None)
+    assert probe["unsent"] is None
+    assert end["complete"] is True
+
+
+def test_an_answer_to_a_probe_given_up_is_late_and_nobody_elses(listener: socket.socket) -> None:
+    flow = open_flow(listener.getsockname()[1])
+    answered: list[Record] = []
+
+    def answer_the_first(record: Record) -> None:
+        """As soon as the first probe is given up, answer it, and then the second at once."""
+        answered.append(record)
+        if len(answered) == 1:
+            data, source = listener.recvfrom(2000)
+            listener.sendto(data, source)
+
+    try:
+        Prober([flow], answer_the_first, lambda: False).run(batch(repeats=2, timeout_ns=SHORT_NS))
+    finally:
+        flow.close()
+    first, second, end = answered
+    assert (first["rtt_ns"], second["rtt_ns"]) == (None, None)
+    assert end["late"] == 1
+
+
+def test_a_probe_larger_than_the_first_link_is_not_sent_and_says_why() -> None:
+    flow = ScriptedFlow([])
+    flow.refusal = errno.EMSGSIZE
+    try:
+        probe, _ = run_batch([flow], batch(sizes_bytes=(9000,)))
+    finally:
+        flow.close()
+    assert probe["unsent"] == "EMSGSIZE"
+    assert probe["rtt_ns"] is None
+
+
+def test_an_interruption_ends_a_batch_early(listener: socket.socket) -> None:
+    flow = open_flow(listener.getsockname()[1])
+    asked: list[int] = []
+
+    def interrupted() -> bool:
+        asked.append(1)
+        return len(asked) > 2
+
+    try:
+        records = run_batch([flow], batch(repeats=50, timeout_ns=SHORT_NS), interrupted)
+    finally:
+        flow.close()
+    assert records[-1]["complete"] is False
+    assert len(records) <= 3
+
+
+class ScriptedFlow:
+    """A flow whose replies a test makes: ``answers`` gives, for each probe sent, what comes back at once."""
+
+    def __init__(self, answers: list[Callable[[int, int], list[Reply]]]) -> None:
+        self.number = 0
+        self.socket, self._far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.setblocking(False)
+        self.refusal: int | None = None
+        self._answers = answers
+        self._waiting: list[Reply] = []
+
+    def send(self, number: int, _ttl: int, _size_bytes: int) -> tuple[int, int]:
+        if self.refusal is not None:
+            raise OSError(self.refusal, "no")
+        now_ns, sent_ns = time.monotonic_ns(), time.time_ns()
+        if self._answers:
+            self._waiting += self._answers.pop(0)(number, sent_ns)
+            self._far.send(b"x")
+        return now_ns, sent_ns
+
+    def read(self) -> list[Reply]:
+        try:
+            self.socket.recv(100)
+        except BlockingIOError:
+            return []
+        replies, self._waiting = self._waiting, []
+        return replies
+
+    def close(self) -> None:
+        self.socket.close()
+        self._far.close()
+
+
+def reply(number: int | None, received_ns: int | None, bits: int = 32) -> Reply:
+    return Reply(
+        number=number,
+        number_bits=bits,
+        kind="time-exceeded",
+        code=0,
+        source="198.18.0.2",
+        received_ns=received_ns,
+        mtu_bytes=None,
+        reply_ttl=64,
+        reply_bytes=56,
+    )
+
+
+def test_a_quote_too_short_to_name_its_probe_is_that_of_the_only_one_under_way() -> None:
+    flow = ScriptedFlow([lambda _number, sent_ns: [reply(None, sent_ns + 1000)]])
+    try:
+        probe, end = run_batch([flow], batch())
+    finally:
+        flow.close()
+    assert probe["rtt_ns"] == 1000
+    assert end["ambiguous"] == 0
+
+
+def test_a_short_quote_after_a_loss_is_nobodys() -> None:
+    flow = ScriptedFlow([lambda _n, _s: [], lambda _number, sent_ns: [reply(None, sent_ns + 1000)]])
+    try:
+        first, second, end = run_batch([flow], batch(repeats=2, timeout_ns=SHORT_NS))
+    finally:
+        flow.close()
+    assert (first["rtt_ns"], second["rtt_ns"]) == (None, None)
+    assert end["ambiguous"] == 1
+
+
+def test_sixteen_bits_of_a_number_are_compared_with_sixteen() -> None:
+    flow = ScriptedFlow([lambda number, sent_ns: [reply(number & 0xFFFF, sent_ns + 500, 16)]])
+    prober_records: list[Record] = []
+    prober = Prober([flow], prober_records.append, lambda: False)  # type: ignore[list-item]
+    prober._last_number = 70_000
+    try:
+        prober.run(batch())
+    finally:
+        flow.close()
+    assert prober_records[0]["number"] == 70_001
+    assert prober_records[0]["rtt_ns"] == 500
+
+
+@pytest.mark.parametrize("offset_ns", [None, -5, 0])
+def test_a_missing_or_impossible_stamp_is_replaced_and_named(offset_ns: int | None) -> None:
+    def answer(number: int, sent_ns: int) -> list[Reply]:
+        return [reply(number, None if offset_ns is None else sent_ns + offset_ns)]
+
+    flow = ScriptedFlow([answer])
+    try:
+        probe, _ = run_batch([flow], batch())
+    finally:
+        flow.close()
+    assert probe["stamps"] == "user"
+    assert probe["rtt_ns"] > 0
+
+
+def test_a_clock_that_was_set_meanwhile_spoils_no_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
+    true_time_ns = time.time_ns
+    flow = ScriptedFlow([])
+
+    def answer(number: int, sent_ns: int) -> list[Reply]:
+        monkeypatch.setattr(time, "time_ns", lambda: true_time_ns() + 3_600_000_000_000)
+        return [reply(number, sent_ns + 3_600_000_000_000)]
+
+    flow._answers = [answer]
+    try:
+        probe, end = run_batch([flow], batch())
+    finally:
+        flow.close()
+    assert probe["stamps"] == "user"
+    assert 0 < probe["rtt_ns"] < 3_600_000_000_000
+    assert end["clock_step_ns"] > 3_599_000_000_000
