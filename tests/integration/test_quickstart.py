@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import pathlab
+from pathlab.store.results import Results
 from tests.integration.running import ROOT, running
 from tests.require import require, require_namespaces
 
@@ -28,6 +29,7 @@ def check_against_truth(folder: Path) -> None:
     """Full cells within 3 % of the line, idle RTT within 1 ms, one small window within 10 % of W / RTT."""
     with pathlab.open(folder) as results:
         records = results.records(status="complete")
+        check_lab_series(results, int(results.trials(status="complete")["trial_id"].iloc[0]))
     assert len(records) == 16
     assert {record.congestion_sender for record in records} == {"cubic"}
     assert {record.window_granted_sender_bytes for record in records} == {131072, 524288}
@@ -43,6 +45,25 @@ def check_against_truth(folder: Path) -> None:
     full = [rate for (streams, window), rate in medians.items() if streams * window > 1.2 * product]
     assert full == pytest.approx([RATE_BITS_PER_S] * 6, rel=0.03)
     assert medians[1, 65536] == pytest.approx(65536 * 8e9 / BASE_RTT_NS, rel=0.10)
+
+
+def check_lab_series(results: Results, trial_id: int) -> None:
+    """The lab's verdict, what its links counted and the route are kept with a trial."""
+    verdict = results.series_table(trial_id, "lab")
+    assert verdict.num_rows == 1
+    row = verdict.to_pylist()[0]
+    assert row["outside_packets"] == 0
+    assert 0 < row["emulator_cores"] < 1
+    assert 0 < row["host_busy_ratio"] <= 1
+    counted = {
+        (line["direction"], line["name"]): line["value"]
+        for line in results.series_table(trial_id, "lab_links").to_pylist()
+    }
+    assert counted["forward", "delivered_bytes"] > 10**6
+    assert counted["reverse", "delivered_packets"] > 100
+    hops = results.series_table(trial_id, "route").to_pylist()
+    assert [(hop["hop"], hop["address"]) for hop in hops] == [(1, "198.18.0.2")]
+    assert len(hops[0]["fingerprint"]) == 32
 
 
 def test_the_numbers_agree_with_the_lab(tmp_path: Path) -> None:
