@@ -13,7 +13,7 @@ import pytest
 from pathlab.errors import HostError
 from pathlab.lab.lab import Lab
 from pathlab.lab.links import EmulatedLink
-from pathlab.lab.topology import Link, Topology
+from pathlab.lab.topology import Link, LinkSettings, Topology, link_address
 from pathlab.remote.engine import find_engine
 from tests.require import require, require_namespaces
 
@@ -76,6 +76,34 @@ def test_a_chain_of_links_adds_up(backend: str) -> None:
     with make_lab(Topology(hosts=("a", "b", "c", "d"), links=links), backend) as lab:
         assert ping(lab, "a", "d")["rtts_ns"][10] == pytest.approx(16e6, abs=1e6)
         assert ping(lab, "d", "b")["rtts_ns"][10] == pytest.approx(12e6, abs=1e6)
+
+
+def test_eight_hops_and_a_star() -> None:
+    nodes = ("a", *(f"r{number}" for number in range(1, 8)), "b")
+    pairs = zip(nodes, nodes[1:], strict=False)
+    links = tuple(Link(between=pair, rate_bits_per_s=10**8, delay_ns=1_000_000) for pair in pairs)
+    with make_lab(Topology(hosts=("a", "b"), routers=nodes[1:-1], links=links)) as lab:
+        assert ping(lab, "a", "b")["rtts_ns"][10] == pytest.approx(16e6, abs=2e6)
+    spokes = tuple(
+        Link(between=(host, "hub"), rate_bits_per_s=10**8, delay_ns=delay_ns)
+        for host, delay_ns in (("a", 1_000_000), ("b", 2_000_000), ("c", 4_000_000))
+    )
+    with make_lab(Topology(hosts=("a", "b", "c"), routers=("hub",), links=spokes)) as lab:
+        assert ping(lab, "a", "b")["rtts_ns"][10] == pytest.approx(6e6, abs=1e6)
+        assert ping(lab, "c", "a")["rtts_ns"][10] == pytest.approx(10e6, abs=1e6)
+
+
+def test_each_direction_has_its_own_delay_and_parallel_links_their_own_way() -> None:
+    reverse = LinkSettings(rate_bits_per_s=10**7, delay_ns=9_000_000)
+    first = Link(between=("a", "b"), rate_bits_per_s=10**8, delay_ns=1_000_000, reverse=reverse)
+    second = Link(between=("a", "b"), rate_bits_per_s=10**8, delay_ns=2_000_000)
+    with make_lab(Topology(hosts=("a", "b"), links=(first, second))) as lab:
+        assert ping(lab, "a", "b")["rtts_ns"][10] == pytest.approx(10e6, abs=1e6)
+        before = lab.counters()[1]["forward"]["arrived_packets"]
+        lab.namespaces.run("a", "ping", "-c", "2", "-i", "0.05", link_address(1, 1))
+        counted = lab.counters()
+        assert counted[1]["forward"]["arrived_packets"] == before + 2
+        assert counted[0]["reverse"]["arrived_packets"] == 20
 
 
 def test_trials_in_a_lab_are_independent() -> None:

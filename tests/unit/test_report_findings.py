@@ -133,6 +133,15 @@ def test_a_busy_core_is_not_blamed_on_the_path() -> None:
     assert "path-full" not in kinds
 
 
+def test_a_lab_beyond_its_limits_is_not_blamed_on_the_path() -> None:
+    results = make_quickstart(cycles=1, levels=[(8, 256 * KIB)])
+    results.records = [replace(results.records[0], flags=("lab", "lab-limited"))]
+    kinds = say(results)
+    assert kinds["lab-limited"][0].weight is Weight.WARNING
+    assert "8 × 256 KiB" in kinds["lab-limited"][0].text
+    assert "path-full" not in kinds
+
+
 @pytest.mark.parametrize("kept", [0, 2])
 def test_nothing_complete_gives_no_answer(kept: int) -> None:
     results = make_quickstart(cycles=1)

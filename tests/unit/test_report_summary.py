@@ -133,6 +133,9 @@ def test_limits_are_told_apart() -> None:
     busy = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
     busy.records = [replace(busy.records[0], flags=("busy-core", "host-limited"))]
     assert judge_limit(summarise(busy).cells[0]) is Limit.HOST
+    strained = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
+    strained.records = [replace(strained.records[0], flags=("lab", "lab-limited", "host-limited"))]
+    assert judge_limit(summarise(strained).cells[0]) is Limit.LAB
     slow = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
     slow.records = [replace(slow.records[0], throughput_bits_per_s=1e6)]
     assert judge_limit(summarise(slow).cells[0]) is Limit.UNKNOWN

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 
 import pytest
 
-from pathlab.lab.topology import ADDRESS_RANGE, Link, Topology, link_address, link_mac
+from pathlab.lab.topology import (
+    ADDRESS_RANGE,
+    Link,
+    LinkSettings,
+    Topology,
+    link_address,
+    link_mac,
+    read_facts,
+)
 
 LINK = Link(between=("a", "b"), rate_bits_per_s=40_000_000, delay_ns=20_000_000, queue_bytes=250_000)
 
@@ -62,3 +71,49 @@ def test_the_spec_states_the_truth_in_the_engines_units() -> None:
     assert free.as_engine_spec() == (
         "rate_bits_per_s=0,delay_ns=0,queue_bytes=0,loss_ratio=1e-05,slice_ns=50000"
     )
+
+
+def test_rare_settings_stand_in_the_spec_only_where_they_are_set() -> None:
+    rough = LinkSettings(
+        rate_bits_per_s=10**6,
+        jitter_ns=1000,
+        burst_enter_ratio=0.01,
+        burst_leave_ratio=0.5,
+        burst_loss_ratio=1.0,
+        ecn_bytes=3000,
+        aqm="codel",
+        cross_bits_per_s=500_000,
+    )
+    assert rough.as_engine_spec().removeprefix(LinkSettings(rate_bits_per_s=10**6).as_engine_spec()) == (
+        ",jitter_ns=1000,ge_enter_ratio=0.01,ge_leave_ratio=0.5,ge_loss_ratio=1,ecn_bytes=3000,"
+        "cross_bits_per_s=500000,aqm=codel,target_ns=5000000,interval_ns=100000000"
+    )
+
+
+HOME = Link(
+    between=("server", "home"),
+    rate_bits_per_s=20_000_000,
+    delay_ns=10_000_000,
+    reverse=LinkSettings(rate_bits_per_s=5_000_000, delay_ns=30_000_000),
+)
+TWO_WAYS = Topology(
+    hosts=("server", "far"),
+    routers=("home",),
+    links=(HOME, Link(between=("home", "far"), rate_bits_per_s=50_000_000, delay_ns=1_000_000), HOME),
+)
+
+
+def test_each_direction_is_its_own() -> None:
+    assert TWO_WAYS.bottleneck("server", "far") == (20_000_000, 1500)
+    assert TWO_WAYS.bottleneck("far", "server") == (5_000_000, 1500)
+    assert TWO_WAYS.idle_rtt_ns("server", "far") == TWO_WAYS.idle_rtt_ns("far", "server") == 42_000_000
+    assert TWO_WAYS.nodes == ("server", "far", "home")
+
+
+def test_of_two_links_between_a_pair_the_first_is_the_way() -> None:
+    assert TWO_WAYS.chain("server", "far") == (0, 1)
+    assert TWO_WAYS.address("server", "home") == link_address(0, 0)
+
+
+def test_a_topology_survives_being_written() -> None:
+    assert read_facts(json.loads(json.dumps(TWO_WAYS.as_table()))) == TWO_WAYS
