@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -80,7 +81,7 @@ def test_a_chain_of_links_adds_up(backend: str) -> None:
 
 def test_eight_hops_and_a_star() -> None:
     nodes = ("a", *(f"r{number}" for number in range(1, 8)), "b")
-    pairs = zip(nodes, nodes[1:], strict=False)
+    pairs = itertools.pairwise(nodes)
     links = tuple(Link(between=pair, rate_bits_per_s=10**8, delay_ns=1_000_000) for pair in pairs)
     with make_lab(Topology(hosts=("a", "b"), routers=nodes[1:-1], links=links)) as lab:
         assert ping(lab, "a", "b")["rtts_ns"][10] == pytest.approx(16e6, abs=2e6)
