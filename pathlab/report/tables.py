@@ -39,7 +39,10 @@ def limit_word(cell: Cell) -> str:
     return judge_limit(cell).value if cell.complete else NOT_MEASURED
 
 
-CELL_COLUMNS: tuple[tuple[str, str, Callable[[Cell], str]], ...] = (
+Column = tuple[str, str, Callable[[Cell], str]]
+
+LAB_FLAG = "lab"
+CELL_COLUMNS: tuple[Column, ...] = (
     ("Streams × window", "TCP connections of a trial and socket buffer of each", short_name),
     (
         "Asked",
@@ -121,16 +124,26 @@ CELL_COLUMNS: tuple[tuple[str, str, Callable[[Cell], str]], ...] = (
         "busy share, softirq included",
         lambda c: format_ratio(c.receiver_busiest_core_ratio.median),
     ),
-    ("Limited by", "window, path, host or unknown; rules under How it was measured", limit_word),
+    ("Limited by", "window, path, host, lab or unknown; rules under How it was measured", limit_word),
     ("n", "complete trials", lambda c: str(c.complete)),
     ("failed", "trials that did not complete", lambda c: str(c.failed + c.interrupted)),
     ("Flags", "what is particular about the trials", lambda c: list_marks(c) or NOT_MEASURED),
 )
 
 
+def _label_lab(column: Column) -> Column:
+    """CPU figures from a lab say so: its emulators share the cores with the ends."""
+    heading, meaning, write = column
+    if "CPU" not in meaning and "busy" not in meaning:
+        return column
+    return f"{heading} (lab)", f"{meaning}; in a lab, whose emulators share the cores", write
+
+
 def tabulate_cells(path: PathSummary) -> TextTable:
     """One row per cell of a path; congestion control as a column only where it varies."""
     columns = list(CELL_COLUMNS)
+    if any(LAB_FLAG in dict(cell.flags) for cell in path.cells):
+        columns = [_label_lab(column) for column in columns]
     if len({cell.congestion for cell in path.cells}) > 1:
         columns.insert(1, ("Congestion", "congestion control", lambda c: c.congestion or NOT_MEASURED))
     return _table(

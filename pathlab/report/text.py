@@ -220,7 +220,8 @@ def _cpu_text(record: TrialRecord, end: str) -> str:
     engine = f"engine {NOT_MEASURED}"
     if user_s is not None and system_s is not None:
         engine = f"engine {user_s:.2f} s user, {system_s:.2f} s kernel"
-    return f"{engine}; busiest core {format_ratio(busiest_ratio)}"
+    shared = "; lab: its emulators share the cores" if "lab" in record.flags else ""
+    return f"{engine}; busiest core {format_ratio(busiest_ratio)}{shared}"
 
 
 def _rtt_table(record: TrialRecord, results: ResultsSource | None, trial_id: int) -> Table:
