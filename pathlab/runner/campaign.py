@@ -135,6 +135,7 @@ class _Run:
                         Notice(text=f"{FAILURES_IN_A_ROW} rows in a row failed alike; the run ends here")
                     )
                     break
+            self._routes.close()
         except Interrupted:
             return True
         return False

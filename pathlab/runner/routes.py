@@ -35,6 +35,12 @@ class RouteWatch:
         self._last: dict[TrialPath, _Last] = {}
         self._without: set[TrialPath] = set()
 
+    def close(self) -> None:
+        """Read every route a last time, so that a change under the last trials is told as well."""
+        for path, last in list(self._last.items()):
+            self._last[path] = _Last(route=last.route, read_s=last.read_s - FRESH_S)
+            self.read(path)
+
     def read(self, path: TrialPath) -> RouteReading | None:
         """The route now, or a reading that is still fresh; None where it cannot be read, as a notice says."""
         last = self._last.get(path)

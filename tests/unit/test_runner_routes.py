@@ -98,6 +98,14 @@ def test_a_router_that_fell_silent_is_no_change(monkeypatch: pytest.MonkeyPatch)
     assert read(readings.watch.read)[1] is False
 
 
+def test_the_end_of_a_run_reads_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = Readings(monkeypatch, route_over("r1"), route_over("r2"))
+    read(readings.watch.read)
+    readings.watch.close()
+    assert readings.given == []
+    assert readings.notices == ["a to b: the route has changed"]
+
+
 def test_each_path_has_its_own_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = Readings(monkeypatch, route_over("r1"), route_over("r2"))
     read(readings.watch.read)
