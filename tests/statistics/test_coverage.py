@@ -23,7 +23,7 @@ DISTRIBUTIONS: dict[str, tuple[Draw, float, float]] = {  # draw, mean, median
     "normal": (lambda rng, n: rng.normal(5.0, 1.0, n), 5.0, 5.0),
     "exponential": (lambda rng, n: rng.exponential(1.0, n), 1.0, math.log(2)),
 }
-RUNS = [400, pytest.param(6000, marks=pytest.mark.slow)]
+RUNS = [400, pytest.param(6000, marks=pytest.mark.long)]
 
 
 def tolerance(coverage: float, runs: int) -> float:
@@ -54,7 +54,7 @@ def test_median_interval_covers_exactly_what_it_states(name: str, n: int, runs: 
     assert held == pytest.approx(stated, abs=tolerance(stated, runs))
 
 
-@pytest.mark.parametrize("runs", [300, pytest.param(4000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [300, pytest.param(4000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n", [21, 200])
 @pytest.mark.parametrize("name", sorted(DISTRIBUTIONS))
 def test_bca_interval_reaches_its_stated_coverage(name: str, n: int, runs: int) -> None:
@@ -77,7 +77,7 @@ def rate_intervals(rng: np.random.Generator, n: int, correlation: float, runs: i
     ]
 
 
-@pytest.mark.parametrize("runs", [300, pytest.param(4000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [300, pytest.param(4000, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("n", "correlation", "least"), [(100, 0.0, 0.95), (100, 0.6, 0.90), (400, 0.6, 0.91)]
 )
@@ -110,7 +110,7 @@ def test_blocks_matter_for_correlated_records() -> None:
     assert 2.2 < float(np.median(ratios)) < 3.6
 
 
-@pytest.mark.parametrize("runs", [250, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [250, pytest.param(3000, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("n", "correlation", "least"), [(40, 0.0, 0.95), (100, 0.6, 0.90)])
 def test_rise_intervals_cover(n: int, correlation: float, least: float, runs: int) -> None:
     rng = np.random.default_rng([n, runs])
