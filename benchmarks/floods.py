@@ -118,8 +118,9 @@ def read_segments(marks: list[dict[str, Any]], records: list[dict[str, Any]]) ->
 class Host:
     """Runs trials among strangers and keeps their files in a folder of its own."""
 
-    def __init__(self, place: Place, tool: Tool, folder: Path) -> None:
+    def __init__(self, place: Place, tool: Tool, folder: Path, rate: str | None) -> None:
         self._place, self._tool, self._folder = place, tool, folder
+        self._pace = () if rate is None else ("--rate", rate)
         self._ksoftirqd = find_ksoftirqd()
         self._softirq_apart = counts_softirq_apart()
 
@@ -128,7 +129,10 @@ class Host:
         seconds = math.ceil(_LEAD_S + 1.1 * (cycles + 1) * len(_SEGMENTS) * segment_s)
         load = Load(seconds=seconds, congestion="cubic")
         candidate = Candidate(
-            label=kind, tool="engine", streams=STREAMS, flags=("--interval", "50ms", "--tcp-info", "none")
+            label=kind,
+            tool="engine",
+            streams=STREAMS,
+            flags=("--interval", "50ms", "--tcp-info", "none", *self._pace),
         )
         with tempfile.TemporaryDirectory(dir=self._folder) as name:
             folder = Path(name)
@@ -265,6 +269,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--seconds", type=float, default=1.0, help="length of one segment; three are a cycle (default 1.0)"
     )
+    parser.add_argument("--rate", help="pace the trial, such as 10Gbit/s; else the cores are its limit")
     parser.add_argument(
         "--only", action="append", metavar="PATTERN", help="such as 'veth/*'; may be repeated"
     )
@@ -297,7 +302,7 @@ def run_all(options: argparse.Namespace, tool: Tool, stored: dict[str, Any]) -> 
             if not kinds:
                 continue
             with open_place(name) as place:
-                host = Host(place, tool, Path(folder))
+                host = Host(place, tool, Path(folder), options.rate)
                 for kind in kinds:
                     stored["rows"].append(run_kind(host, f"{name}/{kind}", kind, options))
 
