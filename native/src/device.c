@@ -16,9 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "stamp.h"
 #include "superpacket.h"
 
 enum { SOCKET_BUFFER_BYTES = 64 << 20, ANSWER_BYTES = 1024 };
+static const pl_ns STAMP_AGE_NS_MAX = PL_NS_PER_S; /* beyond it the clock was set meanwhile */
 
 static enum pl_status fail(struct pl_error *error, const char *stage, const char *what, const char *interface,
                            const char *next_step)
@@ -243,6 +245,7 @@ static enum pl_status open_packet(struct pl_device *device, struct pl_error *err
     }
     /* Only saves time; without it the packets pass the interface's queueing discipline. */
     (void)setsockopt(device->fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof one);
+    device->stamped = setsockopt(device->fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one) == 0;
     enlarge_buffers(device->fd);
     struct packet_mreq promiscuous = {.mr_ifindex = (int)device->interface_index,
                                       .mr_type = PACKET_MR_PROMISC};
@@ -268,7 +271,35 @@ static bool packet_dropped(struct pl_device *device, uint64_t *packets)
     return true;
 }
 
+/* When a packet came that the kernel stamped, on CLOCK_MONOTONIC. The difference to reading it is the time
+ * that the process took to wake up. */
+static pl_ns stamped_ns(struct msghdr *message)
+{
+    pl_ns now_ns = pl_now_ns();
+    pl_ns stamp_ns = pl_stamp_read(message);
+    pl_ns age_ns = stamp_ns != 0 ? pl_realtime_ns() - stamp_ns : 0;
+    return age_ns > 0 && age_ns <= STAMP_AGE_NS_MAX ? now_ns - age_ns : now_ns;
+}
+
 /* ---------- public ---------- */
+
+ssize_t pl_device_read(struct pl_device *device, struct iovec *parts, unsigned count, pl_ns *arrived_ns)
+{
+    if (!device->stamped) {
+        ssize_t got = readv(device->fd, parts, (int)count);
+        *arrived_ns = pl_now_ns();
+        return got;
+    }
+    union {
+        struct cmsghdr aligned;
+        char bytes[CMSG_SPACE(sizeof(struct timespec))];
+    } ancillary;
+    struct msghdr message = {
+        .msg_iov = parts, .msg_iovlen = count, .msg_control = &ancillary, .msg_controllen = sizeof ancillary};
+    ssize_t got = recvmsg(device->fd, &message, 0);
+    *arrived_ns = got > 0 ? stamped_ns(&message) : 0;
+    return got;
+}
 
 static bool read_dropped(struct pl_device *device, uint64_t *packets)
 {

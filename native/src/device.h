@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "clock.h"
 #include "error.h"
 
 enum pl_backend { PL_BACKEND_TUN, PL_BACKEND_PACKET };
@@ -18,6 +19,7 @@ enum pl_backend { PL_BACKEND_TUN, PL_BACKEND_PACKET };
 struct pl_device {
     enum pl_backend backend;
     int fd;
+    bool stamped;   /* the kernel says when each packet came */
     int netlink_fd; /* asks for the statistics of a TUN; -1: not available */
     unsigned interface_index;
     uint32_t link_header_bytes; /* between the virtio-net header and IP */
@@ -40,6 +42,11 @@ enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_p
                               struct pl_error *error);
 
 void pl_device_close(struct pl_device *device);
+
+/* Read one packet into `parts`; returns and fails as readv does. `*arrived_ns`: when it came, by the kernel's
+ * stamp on a packet socket (a process that slept reads it tens of microseconds later), else now. It may lie
+ * before that of the packet read last. */
+ssize_t pl_device_read(struct pl_device *device, struct iovec *parts, unsigned count, pl_ns *arrived_ns);
 
 /* True when this errno of a read or write means that the interface is down or gone, for good. */
 bool pl_device_is_gone(int errno_value);

@@ -15,6 +15,7 @@
 #include "options.h"
 #include "output.h"
 #include "program.h"
+#include "stamp.h"
 #include "subcommands.h"
 #include "wire.h"
 
@@ -182,7 +183,7 @@ static void answer_some(struct echo *echo)
             continue;
         }
         pl_echo_write_held(echo->datagram + PL_TOKEN_BYTES, (size_t)count - PL_TOKEN_BYTES,
-                           pl_echo_read_stamp(&message), received_ns);
+                           pl_stamp_read(&message), received_ns);
         if (sendto(echo->fd, echo->datagram, (size_t)count, MSG_DONTWAIT | MSG_NOSIGNAL,
                    (const struct sockaddr *)&from, message.msg_namelen) == count)
             echo->echoed++;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "echo_wire.h"
+#include "stamp.h"
 
 #define GREETING_NS (2 * PL_NS_PER_S)
 #define LISTENER UINT32_MAX
@@ -191,7 +192,7 @@ static void hear(struct pl_echo_streams *streams, struct guest *guest)
         if (guest->got == 0)
             guest->begun_ns = pl_now_ns();
         guest->got += (uint32_t)count;
-        if (guest->got == guest->wanted && !take_whole(streams, guest, pl_echo_read_stamp(&message)))
+        if (guest->got == guest->wanted && !take_whole(streams, guest, pl_stamp_read(&message)))
             return;
     }
 }

@@ -1,8 +1,6 @@
 #include "echo_wire.h"
 
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 
 void pl_echo_greeting_encode(const uint8_t token[PL_TOKEN_BYTES], uint32_t message_bytes,
                              uint8_t bytes[PL_ECHO_GREETING_BYTES])
@@ -32,16 +30,4 @@ void pl_echo_write_held(uint8_t *probe, size_t bytes, pl_ns stamp_realtime_ns, p
     if (held_ns < user_ns)
         held_ns = user_ns;
     pl_put_u64(probe + PL_PROBE_HELD_AT, (uint64_t)held_ns);
-}
-
-pl_ns pl_echo_read_stamp(struct msghdr *message)
-{
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL; part = CMSG_NXTHDR(message, part)) {
-        if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_TIMESTAMPNS) {
-            struct timespec time;
-            memcpy(&time, CMSG_DATA(part), sizeof time);
-            return (pl_ns)time.tv_sec * PL_NS_PER_S + time.tv_nsec;
-        }
-    }
-    return 0;
 }

@@ -30,8 +30,4 @@ bool pl_echo_greeting_admit(const uint8_t bytes[PL_ECHO_GREETING_BYTES], const u
  * stands in) until now into a probe of `bytes` bytes, token aside; too small ones are left as they came. */
 void pl_echo_write_held(uint8_t *probe, size_t bytes, pl_ns stamp_realtime_ns, pl_ns received_ns);
 
-/* The stamp in the ancillary data of a message that was read with SO_TIMESTAMPNS; 0 without one. */
-struct msghdr;
-pl_ns pl_echo_read_stamp(struct msghdr *message);
-
 #endif

@@ -101,14 +101,15 @@ static struct pl_packet *claim(struct pl_forwarder *forwarder, size_t length_byt
     return packet;
 }
 
-static void arrive(struct pl_forwarder *forwarder, struct pl_direction *direction, size_t length_bytes)
+static void arrive(struct pl_forwarder *forwarder, struct pl_direction *direction, size_t length_bytes,
+                   pl_ns arrived_ns)
 {
     struct pl_packet *packet = claim(forwarder, length_bytes);
     if (packet == NULL) {
         pl_direction_drop(direction, forwarder->landing_small->data, length_bytes);
         return;
     }
-    pl_direction_admit(direction, packet, pl_now_ns());
+    pl_direction_admit(direction, packet, arrived_ns);
     if (packet->references == 0) {
         pl_packet_give(&forwarder->pool, packet);
     }
@@ -131,9 +132,10 @@ static enum pl_status receive(struct pl_forwarder *forwarder, struct pl_directio
             {.iov_base = forwarder->landing_big->data + PL_PACKET_SMALL_BYTES,
              .iov_len = PL_PACKET_BIG_BYTES - PL_PACKET_SMALL_BYTES},
         };
-        ssize_t got = readv(direction->from->fd, parts, 2);
+        pl_ns arrived_ns;
+        ssize_t got = pl_device_read(direction->from, parts, 2, &arrived_ns);
         if (got > 0) {
-            arrive(forwarder, direction, (size_t)got);
+            arrive(forwarder, direction, (size_t)got, arrived_ns);
         } else if (got == 0 || errno == EAGAIN || errno == EINTR) {
             return PL_OK;
         } else if (errno == EINVAL && direction->from->backend == PL_BACKEND_PACKET) {

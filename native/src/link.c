@@ -53,6 +53,7 @@ void pl_link_init(struct pl_link *link, const struct pl_link_settings *settings,
     link->settings = *settings;
     link->free_at_ns = INT64_MIN;
     link->last_due_ns = INT64_MIN;
+    link->latest_ns = INT64_MIN;
     link->earlier_until_ns = INT64_MIN;
     for (unsigned i = 0; i < PL_DRAW_CROSS; i++) {
         link->draws[i] = mix(mix(seed + GOLDEN) + GOLDEN * (direction * (unsigned)PL_DRAW_CROSS + i + 1U));
@@ -112,6 +113,15 @@ static bool is_queue_full(const struct pl_link *link, pl_ns now_ns, uint64_t bac
     return settings->queue_bytes > 0 && backlog_bytes + size_bytes > settings->queue_bytes;
 }
 
+/* Stamps of arrival may lie before a change of settings that was made meanwhile. */
+static pl_ns advance(struct pl_link *link, pl_ns now_ns)
+{
+    if (link->latest_ns < now_ns) {
+        link->latest_ns = now_ns;
+    }
+    return link->latest_ns;
+}
+
 /* Let the packets of others come that were due by now. */
 static void admit_cross(struct pl_link *link, pl_ns now_ns)
 {
@@ -138,6 +148,7 @@ static void admit_cross(struct pl_link *link, pl_ns now_ns)
 
 void pl_link_change(struct pl_link *link, const struct pl_link_settings *settings, pl_ns now_ns)
 {
+    now_ns = advance(link, now_ns);
     admit_cross(link, now_ns);
     if (settings->rate_bits_per_s != link->settings.rate_bits_per_s) {
         uint64_t backlog_bytes = pl_link_backlog_bytes(link, now_ns);
@@ -196,6 +207,7 @@ struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_
     bool reordered = draw(link, PL_DRAW_REORDER) < settings->reorder_ratio;
     bool duplicate = draw(link, PL_DRAW_DUPLICATE) < settings->duplicate_ratio;
 
+    now_ns = advance(link, now_ns);
     admit_cross(link, now_ns);
     link->counters.arrived_packets++;
     link->counters.arrived_bytes += size_bytes;

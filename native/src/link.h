@@ -63,6 +63,7 @@ struct pl_link {
     pl_ns free_at_ns;        /* when the serializer will have sent all it accepted ... */
     uint64_t free_remainder; /* ... and this many rate-ths of a nanosecond later */
     pl_ns last_due_ns;       /* keeps the order */
+    pl_ns latest_ns;         /* of the times told so far */
     pl_ns cross_due_ns;      /* when the next packet of others comes */
     /* What was accepted under an earlier rate keeps its due times: it drains until `earlier_until_ns`. */
     pl_ns earlier_until_ns;
@@ -81,8 +82,9 @@ void pl_link_change(struct pl_link *link, const struct pl_link_settings *setting
  * hour. Rounded up; 0 at unlimited rate. */
 uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns);
 
-/* Decide the fate of one wire packet with this ECN field. `now_ns` must not go back; `size_bytes` at most
- * 1 MiB. */
+/* Decide the fate of one wire packet with this ECN field. A `now_ns` before the latest one told, also
+ * to pl_link_change, counts as that one: stamps of arrival may lie before a change of settings. `size_bytes`
+ * at most 1 MiB. */
 struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes,
                                      enum pl_ecn ecn);
 

@@ -361,6 +361,17 @@ static void check_codel_begins_anew(void)
     CHECK(pl_link_admit(&link, now_ns, PACKET_BYTES, PL_ECN_NOT_CAPABLE).fate == PL_FATE_AQM_DROPPED);
 }
 
+/* A stamp from before a change, or from before the packet read last, counts as the latest time told. */
+static void check_time_never_goes_back(void)
+{
+    struct pl_link link = link_of("rate_bits_per_s=0,delay_ns=1000", 1, 0);
+    struct pl_link_settings nearer = settings_of("rate_bits_per_s=0,delay_ns=500");
+    CHECK_EQUAL(admit(&link, 10000, PACKET_BYTES).due_ns, 11000);
+    CHECK_EQUAL(admit(&link, 9000, PACKET_BYTES).due_ns, 11000);
+    pl_link_change(&link, &nearer, 20000);
+    CHECK_EQUAL(admit(&link, 15000, PACKET_BYTES).due_ns, 20500);
+}
+
 int main(void)
 {
     check_parsing();
@@ -379,6 +390,7 @@ int main(void)
     check_jitter_keeps_order();
     check_reordering_and_duplication();
     check_change();
+    check_time_never_goes_back();
     check_ecn_threshold();
     check_codel();
     check_marks_leave_the_draws();

@@ -31,6 +31,8 @@ MESSAGE_MAX_BYTES = 1 << 18
 RUN_TIMEOUT_S = 20
 CLONE_NEWNET = 0x40000000
 OWN = ""
+SO_RCVBUFFORCE = 33  # asm-generic/socket.h; the socket module has no name for it
+EMULATOR_BUFFER_BYTES = 64 << 20  # native/src/device.c
 
 
 class Holder:
@@ -80,7 +82,7 @@ class Holder:
                 os.kill(request["pid"], request["signal"])
             return {}
         if op == "probe":
-            return {"tun": self._can_open_tun()}
+            return {"tun": self._can_open_tun(), "buffer_bytes": self._grant_buffer()}
         raise ValueError(f"unknown op {op!r}")
 
     def _enter(self, node: str) -> None:
@@ -145,6 +147,15 @@ class Holder:
         except OSError:
             return False
         return True
+
+    def _grant_buffer(self) -> int:
+        """The largest receive buffer a socket may have here, up to what the emulator asks for."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as tried:
+            try:
+                tried.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, EMULATOR_BUFFER_BYTES)
+            except OSError:  # needs a privilege outside of the lab's own user namespace
+                tried.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, EMULATOR_BUFFER_BYTES)
+            return tried.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
 
     def _reap(self) -> None:
         while True:

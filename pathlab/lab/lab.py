@@ -16,6 +16,9 @@ from pathlab.lab.wiring import LinkPlace
 
 BACKENDS = ("netem", "tun", "packet")
 
+#: A burst of 10 Gbit/s for 10 ms, by the kernel's account of it (some twice the bytes).
+PACKET_BUFFER_BYTES = 24 << 20
+
 #: Buffers autotuning may reach at least; the kernel's usual defaults, so that labs agree between machines.
 TCP_RMEM_MAX_BYTES = 6 << 20
 TCP_WMEM_MAX_BYTES = 4 << 20
@@ -70,9 +73,11 @@ class Lab:
         return EmulatedLink(self.namespaces, link, place, self._engine)
 
     def _choose_backend(self) -> str:
-        """netem where the kernel has it and knows what is asked, TUN where it may be opened, else packets.
+        """netem where the kernel has it and knows what is asked, else the engine's emulator.
 
-        A forced one is taken, or refused with what is missing.
+        Packet sockets come first where their buffers hold what a fast flow sends while the emulator is kept
+        from running: the kernel stamps what arrives there, so that round trips are not late by a wake-up.
+        Else TUN where it may be opened. A forced one is taken, or refused with what is missing.
         """
         asked, namespaces = self._asked_backend, self.namespaces
         if asked not in ("auto", *BACKENDS):
@@ -89,7 +94,9 @@ class Lab:
         directions = [link.direction(end) for link in self.topology.links for end in (0, 1)]
         if all(map(is_possible, directions)) and namespaces.can_use_netem():
             return "netem"
-        return "tun" if namespaces.can_use_tun() else "packet"
+        if namespaces.granted_buffer_bytes() >= PACKET_BUFFER_BYTES or not namespaces.can_use_tun():
+            return "packet"
+        return "tun"
 
     def _quieten(self, node: str | None) -> None:
         """No IPv6 on lab links: its solicitations would enter the counts."""

@@ -215,6 +215,10 @@ class Namespaces:
         """Whether a process of the lab may open /dev/net/tun."""
         return bool(self.request({"op": "probe"})["tun"])
 
+    def granted_buffer_bytes(self) -> int:
+        """The largest receive buffer a socket in the lab is granted, up to what the emulator asks for."""
+        return int(self.request({"op": "probe"})["buffer_bytes"])
+
     def can_use_netem(self) -> bool:
         """Whether the kernel has netem; tried on the loopback of the lab's own namespace."""
         try:

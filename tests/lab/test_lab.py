@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
 import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pathlab.errors import HostError
+from pathlab.lab.holder import EMULATOR_BUFFER_BYTES
 from pathlab.lab.lab import Lab
 from pathlab.lab.links import EmulatedLink
 from pathlab.lab.topology import Link, LinkSettings, Topology, link_address
@@ -50,6 +54,14 @@ def ping(lab: Lab, host: str, peer: str, count: int = 20) -> dict[str, Any]:
     records = [json.loads(line) for line in lines]
     rtts = sorted(r["rtt_ns"] for r in records if r["type"] == "probe" and r["rtt_ns"] is not None)
     return {"rtts_ns": rtts, **records[-1]}
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Look every millisecond, for at most ten seconds."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "did not come about"
+        time.sleep(0.001)
 
 
 @pytest.mark.parametrize("backend", ["tun", "packet"])
@@ -151,8 +163,52 @@ def test_a_forced_back_end_that_is_not_there_is_refused(monkeypatch: pytest.Monk
         lab.start()
 
 
-def test_a_closed_tun_gives_packet_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("buffer_bytes", "tun", "chosen"),
+    [(64 << 20, True, "packet"), (8 << 20, True, "tun"), (8 << 20, False, "packet")],
+)
+def test_packet_sockets_are_chosen_with_large_buffers_or_without_a_tun(
+    monkeypatch: pytest.MonkeyPatch, *, buffer_bytes: int, tun: bool, chosen: str
+) -> None:
     lab = make_lab(PAIR)
-    monkeypatch.setattr(lab.namespaces, "can_use_tun", lambda: False)
-    with lab:
-        assert lab.backend == "packet"
+    monkeypatch.setattr(lab.namespaces, "can_use_netem", lambda: False)
+    monkeypatch.setattr(lab.namespaces, "granted_buffer_bytes", lambda: buffer_bytes)
+    monkeypatch.setattr(lab.namespaces, "can_use_tun", lambda: tun)
+    lab.namespaces.start()
+    try:
+        assert lab._choose_backend() == chosen
+    finally:
+        lab.close()
+
+
+def test_the_granted_buffer_is_what_the_kernel_says() -> None:
+    with make_lab(PAIR) as lab:
+        granted_bytes = lab.namespaces.granted_buffer_bytes()
+    allowed_bytes = 2 * int(Path("/proc/sys/net/core/rmem_max").read_text(encoding="ascii"))
+    assert granted_bytes in {2 * EMULATOR_BUFFER_BYTES, min(allowed_bytes, 2 * EMULATOR_BUFFER_BYTES)}
+
+
+def test_an_emulator_that_slept_costs_packets_no_time(tmp_path: Path) -> None:
+    """What arrived while it could not run is due by the kernel's stamp, not by when it was read."""
+    slow = Topology(
+        hosts=("a", "b"),
+        links=(Link(between=("a", "b"), rate_bits_per_s=10**9, delay_ns=400_000_000, queue_bytes=250_000),),
+    )
+    with make_lab(slow, "packet") as lab:
+        link = lab._links[0]
+        assert isinstance(link, EmulatedLink)
+        assert link._process is not None
+        words = ["ping", "--address", slow.address("b", "a"), "--count", "1", "--output", "json"]
+        with (tmp_path / "ping").open("wb+") as out, Path(os.devnull).open("r+b") as null:
+            link._process.send_signal(signal.SIGSTOP)
+            stdio = (null.fileno(), out.fileno(), null.fileno())
+            prober = lab.namespaces.spawn("a", [str(find_engine()), *words], stdio)
+            read = functools.partial((tmp_path / "ping").read_text, encoding="utf-8")
+            wait_until(lambda: '"start"' in read())
+            begun_ns = time.monotonic_ns()
+            wait_until(lambda: time.monotonic_ns() - begun_ns > 100_000_000)
+            held_ns = time.monotonic_ns() - begun_ns
+            link._process.send_signal(signal.SIGCONT)
+            assert prober.wait(10) == 0
+        (probe,) = (r for r in map(json.loads, read().splitlines()) if r["type"] == "probe")
+        assert 800_000_000 <= probe["rtt_ns"] < 800_000_000 + held_ns // 2
