@@ -13,13 +13,15 @@ import selectors
 import signal
 import sys
 import time
+from dataclasses import asdict
 from typing import Any, Callable, Dict, List, Optional
 
 from pathlab.agents import limits
 from pathlab.agents.counters import CounterWatch
-from pathlab.agents.engines import Engine, build_command
+from pathlab.agents.engines import Engine, build_command, check_token
 from pathlab.agents.facts import collect_facts
 from pathlab.agents.outbox import Outbox
+from pathlab.agents.peers import read_arguments
 from pathlab.agents.protocol import (
     PROTOCOL_VERSION,
     FrameDecoder,
@@ -29,6 +31,7 @@ from pathlab.agents.protocol import (
     check_request,
     encode_frame,
     frame_body,
+    quote,
 )
 
 EXIT_DONE = 0
@@ -49,8 +52,17 @@ class RequestError(Exception):
 class Agent:
     """One conversation with one controller over two descriptors."""
 
-    def __init__(self, frames_in: int, frames_out: int, *, engine: Optional[str], program: str) -> None:
+    def __init__(
+        self,
+        frames_in: int,
+        frames_out: int,
+        *,
+        engine: Optional[str],
+        program: str,
+        caps: Optional[limits.Caps] = None,
+    ) -> None:
         self._in, self._out = frames_in, frames_out
+        self._caps = caps or limits.Caps()
         self._engine, self._program = engine, program
         self._features = ["counters", "discovery", "facts"] + (["engine"] if engine else [])
         self._decoder = FrameDecoder()
@@ -59,6 +71,8 @@ class Agent:
         self._watched: Dict[int, int] = {}
         self._greeted = False
         self._status: Optional[int] = None  # set: the loop ends with it
+        self.silence_s: Optional[float] = None  # a controller that says nothing for so long is gone
+        self._heard_ns = time.monotonic_ns()
         self._jobs: Dict[int, Engine] = {}
         self._last_job = 0
         self._watches: Dict[int, CounterWatch] = {}
@@ -70,6 +84,7 @@ class Agent:
             "engine.command": self._command_engine,
             "engine.kill": self._kill_engine,
             "discovery.start": self._start_discovery,
+            "peer.start": self._start_peer,
             "counters.start": self._start_counters,
             "counters.stop": self._stop_counters,
             "ping": lambda _request: {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns()},
@@ -107,6 +122,9 @@ class Agent:
             if self._status is not None:
                 return
         now_ns = time.monotonic_ns()
+        if self.silence_s is not None and now_ns - self._heard_ns >= self.silence_s * 1e9:
+            self._status = EXIT_DONE  # as at end of file on stdin, which a cut cable never brings
+            return
         for job in list(self._jobs.values()):
             job.enforce(now_ns)
             if job.exited and not self._outbox.throttled:
@@ -141,6 +159,8 @@ class Agent:
     def _timeout_s(self) -> Optional[float]:
         due = [watch.due_ns for watch in self._watches.values()]
         due += [job.due_ns for job in self._jobs.values() if job.due_ns is not None]
+        if self.silence_s is not None:
+            due.append(self._heard_ns + int(self.silence_s * 1e9))
         if any(job.exited for job in self._jobs.values()) and not self._outbox.throttled:
             return 0.0
         return max(0, min(due) - time.monotonic_ns()) / 1e9 if due else None
@@ -173,6 +193,7 @@ class Agent:
         if not data:
             self._status = EXIT_DONE
             return
+        self._heard_ns = time.monotonic_ns()
         self._decoder.feed(data)
         while self._status is None:
             try:
@@ -191,10 +212,9 @@ class Agent:
         asked = request.get("protocol")
         if request.get("op") == "hello" and asked != PROTOCOL_VERSION:
             # Before the fields: another version may well have other fields.
-            self._refuse(
-                f"the controller (PathLab {request.get('program')}) speaks agent protocol {asked}, "
-                f"this agent (PathLab {self._program}) speaks {PROTOCOL_VERSION}"
-            )
+            theirs = f"the controller (PathLab {_plain(request.get('program'))}) speaks agent protocol"
+            ours = f"this agent (PathLab {self._program}) speaks {PROTOCOL_VERSION}"
+            self._refuse(f"{theirs} {_plain(asked)}, {ours}")
             return
         try:
             if check_request(request) != "hello":
@@ -205,10 +225,11 @@ class Agent:
         missing = [feature for feature in request["require"] if feature not in self._features]
         if missing:
             has = ", ".join(sorted(self._features))
-            self._refuse(f"this agent has no feature '{missing[0]}'; it has {has}")
+            self._refuse(f"this agent has no feature {quote(missing[0])}; it has {has}")
             return
         self._greeted = True
-        self._say("hello", python=platform.python_version(), pid=os.getpid(), features=self._features)
+        host = {"python": platform.python_version(), "pid": os.getpid(), "features": self._features}
+        self._say("hello", caps=asdict(self._caps), **host)
 
     def _refuse(self, text: str) -> None:
         self._say("refusal", text=text)
@@ -227,36 +248,56 @@ class Agent:
                 raise MessageError("hello was said already")
             answer["result"] = self._operations[operation](request)
         except MessageError as error:
-            answer.update(ok=False, error={"stage": "agent", "text": str(error)})
+            answer.update(ok=False, error={"stage": "agent", "text": _clip(error)})
         except RequestError as error:
-            answer.update(ok=False, error={"stage": error.stage, "text": str(error)})
+            answer.update(ok=False, error={"stage": error.stage, "text": _clip(error)})
         self._outbox.append(encode_frame(answer))
 
     def _start_engine(self, request: Message) -> Dict[str, Any]:
         if self._engine is None:
             raise RequestError("engine", "this agent was started without an engine")
-        options = request["options"]
+        options, token = request["options"], request.get("token")
         try:
-            clamped = limits.clamp_limits(request["limits"])
+            if token is not None:
+                check_token(token)
+            clamped = limits.clamp_limits(request["limits"], self._caps)
             command = build_command(self._engine, request["subcommand"], options, clamped)
         except ValueError as error:
             raise RequestError("engine", str(error)) from error
-        return self._start_job(command, clamped, control=options.get("control") == "stdin")
+        control = options.get("control") == "stdin"
+        answer = self._start_job(command, clamped, control=control, token=token)
+        return {**answer, "asked": {name: request["limits"].get(name) for name in clamped}}
 
     def _start_discovery(self, request: Message) -> Dict[str, Any]:
         """The prober of this very agent, as a job like an engine; it always listens for commands."""
         try:
-            clamped = limits.clamp_limits(request["limits"])
+            clamped = limits.clamp_limits(request["limits"], self._caps)
         except ValueError as error:
             raise RequestError("discovery", str(error)) from error
         command = [*_own_command(), "--discover", json.dumps(request["options"])]
         return self._start_job(command, clamped, control=True)
 
-    def _start_job(self, command: List[str], clamped: Dict[str, Any], *, control: bool) -> Dict[str, Any]:
+    def _start_peer(self, request: Message) -> Dict[str, Any]:
+        """Another program, checked against the list of ``peers``, as a job like an engine."""
+        if self._caps.bytes is not None or self._caps.rate_bits_per_s is not None:
+            text = "this host caps bytes or rate, which other programs do not keep: use the native engine"
+            raise RequestError("engine", text)
+        try:
+            clamped = limits.clamp_limits(request["limits"], self._caps)
+            read_arguments(request["options"])
+        except ValueError as error:
+            raise RequestError("engine", str(error)) from error
+        command = [*_own_command(), "--peer", json.dumps(request["options"])]
+        return self._start_job(command, clamped, control=True)
+
+    def _start_job(
+        self, command: List[str], clamped: Dict[str, Any], *, control: bool, token: Optional[str] = None
+    ) -> Dict[str, Any]:
         if len(self._jobs) >= limits.MAX_JOBS:
             raise RequestError("engine", f"{limits.MAX_JOBS} engines run already, the most at a time")
         try:
-            job = Engine(self._last_job + 1, command, seconds=clamped["seconds"], control=control)
+            number = self._last_job + 1
+            job = Engine(number, command, seconds=clamped["seconds"], control=control, token=token)
         except OSError as error:
             raise RequestError("engine", f"cannot start {command[0]}: {error.strerror or error}") from error
         self._last_job = job.number
@@ -375,6 +416,16 @@ class Agent:
                     self._outbox.flush()
                 except OSError:
                     return  # nobody reads any more
+
+
+def _clip(error: Exception) -> str:
+    """What is wrong, without the rest of what a controller may have asked for at any length."""
+    return str(error)[: limits.MAX_ERROR_CHARACTERS]
+
+
+def _plain(value: object) -> str:
+    """A stranger's word without quotation marks, on one line and short."""
+    return quote(str(value) if isinstance(value, str) else value).strip("'")
 
 
 def _own_command() -> List[str]:

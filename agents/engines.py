@@ -6,6 +6,7 @@ killed when its parent dies; besides, its group is killed when the agent ends or
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -22,11 +23,22 @@ from pathlab.agents.limits import (
     READ_BYTES,
     TERMINATE_GRACE_S,
 )
-from pathlab.agents.protocol import parse_object
+from pathlab.agents.protocol import parse_object, quote
 
 _WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _MAX_VALUE_CHARACTERS = 4096
-_BYTE_LIMITED = frozenset({"send", "receive"})
+# Subcommands that carry data, and the direction in which such an end sends nothing.
+_SILENT_DIRECTION = {"send": "reverse", "receive": "forward"}
+# Second names of flags that the agent itself must have the last word on.
+_SECOND_NAMES = {
+    "volume-limit": "volume-limit-bytes",
+    "rate": "rate-bits-per-s",
+    "time-limit": "time-limit-ns",
+}
+_MAX_TIME_LIMIT_NS = 7 * 24 * 3600 * 10**9  # the engine's own bound
+_TOKEN = re.compile(r"[0-9a-fA-F]{32}")
+# Flags and stdin lines of the engine, as its hello states them (native/PROTOCOL.md).
+ENGINE_CONTROL = 2
 _NS_PER_S = 1_000_000_000
 
 
@@ -35,38 +47,80 @@ def build_command(
 ) -> List[str]:
     """The engine's argument list. ValueError names an option that cannot be passed on.
 
-    A byte limit lowers ``volume-limit-bytes`` of the subcommands that know it (there 0 means none).
+    Limits lower ``time-limit-ns``, ``volume-limit-bytes`` and ``rate-bits-per-s`` of subcommands that know
+    them (there 0 means none); they stand last, where nothing can undo them. The engine's own limit of time
+    is later than this agent's, and is there for when the agent stands still.
     """
     if not _WORD.fullmatch(subcommand):
-        raise ValueError(f"'{subcommand}' is no subcommand's name")
-    values: Dict[str, str] = {}
-    for name, value in options.items():
-        if not _WORD.fullmatch(name):
-            raise ValueError(f"'{name}' is no option's name")
-        if isinstance(value, bool) or not isinstance(value, (str, int)):
-            raise ValueError(f"option '{name}' must be a text or an integer")
-        values[name] = str(value)
-        if len(values[name]) > _MAX_VALUE_CHARACTERS or "\0" in values[name]:
-            raise ValueError(f"option '{name}' holds a value that no program can be given")
-    if limits["bytes"] is not None and subcommand in _BYTE_LIMITED:
-        asked = values.get("volume-limit-bytes", "0")
-        if not asked.isdigit():
-            raise ValueError("option 'volume-limit-bytes' must be a decimal integer")
-        values["volume-limit-bytes"] = str(min(int(asked) or limits["bytes"], limits["bytes"]))
+        raise ValueError(f"{quote(subcommand)} is no subcommand's name")
+    values = {name: _spell_option(name, value) for name, value in options.items()}
+    if subcommand in _SILENT_DIRECTION:
+        lifetime_ns = int((limits["seconds"] + GRACE_S + TERMINATE_GRACE_S) * _NS_PER_S)
+        _lower(values, "time-limit-ns", min(lifetime_ns, _MAX_TIME_LIMIT_NS))
+        _lower(values, "volume-limit-bytes", limits["bytes"])
+        if values.get("direction") != _SILENT_DIRECTION[subcommand]:
+            _lower(values, "rate-bits-per-s", limits["rate_bits_per_s"])
     command = [engine, subcommand]
     for name, text in values.items():
         command += ["--" + name, text]
     return command
 
 
-class Engine:
-    """One running engine. OSError when it cannot be started."""
+def _spell_option(name: str, value: Any) -> str:
+    if not _WORD.fullmatch(name):
+        raise ValueError(f"{quote(name)} is no option's name")
+    if name == "token":
+        raise ValueError("option 'token' would be seen by every user here: use the request's field 'token'")
+    if name in _SECOND_NAMES:
+        raise ValueError(f"option '{name}' is called '{_SECOND_NAMES[name]}' here")
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise ValueError(f"option {quote(name)} must be a text or an integer")
+    text = str(value)
+    # After a switch, which needs no value, such a text would be a flag and take the next one for its value.
+    if len(text) > _MAX_VALUE_CHARACTERS or "\0" in text or text.startswith("--") or not _is_utf8(text):
+        raise ValueError(f"option {quote(name)} holds a value that no program can be given")
+    return text
 
-    def __init__(self, number: int, command: List[str], *, seconds: float, control: bool) -> None:
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _lower(values: Dict[str, str], name: str, limit: Optional[int]) -> None:
+    """Lower a flag to a limit, if there is one, and make it the last."""
+    if limit is None:
+        return
+    asked = values.pop(name, "0")
+    if not (asked.isascii() and asked.isdigit()):
+        raise ValueError(f"option '{name}' must be a decimal integer")
+    values[name] = str(min(int(asked[:20]) or limit, limit))
+
+
+def check_token(token: str) -> None:
+    """ValueError, without quoting it, for what is no token."""
+    if not _TOKEN.fullmatch(token):
+        raise ValueError("field 'token' must be 32 hexadecimal digits")
+
+
+class Engine:
+    """One running engine. OSError when it cannot be started.
+
+    A ``token`` becomes the first line of its stdin; it is neither kept nor ever part of the command.
+    """
+
+    def __init__(
+        self, number: int, command: List[str], *, seconds: float, control: bool, token: Optional[str] = None
+    ) -> None:
         self.number = number
+        if token is not None:
+            command = [*command, "--token", "stdin"]
         self._process = subprocess.Popen(
             command,
-            stdin=subprocess.PIPE if control else subprocess.DEVNULL,
+            stdin=subprocess.PIPE if control or token is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
@@ -90,6 +144,18 @@ class Engine:
         self._errors = bytearray()
         self._commands = bytearray()
         self._deaf = False  # nothing more of its output is believed
+        self._heard = False
+        if token is not None:
+            self._give_token(token, control=control)
+
+    def _give_token(self, token: str, *, control: bool) -> None:
+        assert self.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it has ended already, and says why
+            os.write(self.stdin, token.encode("ascii") + b"\n")  # an empty pipe takes it whole
+        if not control:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self.stdin = None
 
     @property
     def due_ns(self) -> Optional[int]:
@@ -129,11 +195,29 @@ class Engine:
         for line in lines:
             if not line.strip():
                 continue
-            if not _is_record(line):
+            kind = _record_type(line)
+            if kind is None:
                 self._distrust("printed a line that is no record", line)
                 break
             records.append(line)
+            if not self._heard and kind == "hello" and not self._check_hello(line):
+                break
+            self._heard = True
         return records
+
+    def _check_hello(self, line: bytes) -> bool:
+        """Whether the engine takes the flags and lines of this agent; else it is ended, both being named."""
+        hello = parse_object(line)
+        if hello.get("control") == ENGINE_CONTROL:
+            return True
+        version = f"{hello.get('program')} {hello.get('version')}"[:80]
+        spoken = quote(hello.get("control", 1))
+        self.fault = (
+            f"{version} takes commands of version {spoken}, this agent gives those of {ENGINE_CONTROL}: "
+            "build the engine of the same PathLab (make engine)"
+        )
+        self._give_up()
+        return False
 
     def read_errors(self) -> None:
         """Keep the end of what it said on stderr."""
@@ -186,7 +270,7 @@ class Engine:
             if now_ns >= self._kill_ns:
                 self.kill()
                 self._kill_ns = now_ns + _NS_PER_S  # again, until the kernel reports it gone
-        elif self._deadline_ns is not None and now_ns >= self._deadline_ns:
+        elif self._deadline_ns is not None and now_ns >= self._deadline_ns and not self.notice_exit():
             self.fault = self.fault or f"ran past its limit of {self._seconds:g} s and was ended"
             self.terminate()
 
@@ -238,6 +322,9 @@ class Engine:
     def _distrust(self, what: str, line: bytes) -> None:
         shown = line[:64].decode("utf-8", "backslashreplace")
         self.fault = f"{what}: {shown!r}"
+        self._give_up()
+
+    def _give_up(self) -> None:
         self._deaf = True
         self._line.clear()
         if not self.exited:
@@ -251,11 +338,12 @@ class Engine:
             return
 
 
-def _is_record(line: bytes) -> bool:
+def _record_type(line: bytes) -> Optional[str]:
     try:
-        return isinstance(parse_object(line).get("type"), str)
+        kind = parse_object(line).get("type")
     except ValueError:
-        return False
+        return None
+    return kind if isinstance(kind, str) else None
 
 
 def _signal_name(number: int) -> str:

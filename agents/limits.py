@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional
+from dataclasses import dataclass
+from typing import Any, Dict, Mapping, Optional, Union
+
+from pathlab.agents.protocol import quote
 
 MAX_SECONDS = 7 * 24 * 3600.0  # a link emulator lives as long as its campaign
 MIN_SECONDS = 0.1
 MAX_ENGINE_BYTES = 10**15
+MAX_RATE_BITS_PER_S = 10**14  # the engine's own bound
 MIN_COUNTER_INTERVAL_NS = 10_000_000  # /proc/stat counts in ticks of 10 ms
 MAX_COUNTER_INTERVAL_NS = 10_000_000_000
 MAX_COUNTER_TEXT_BYTES = 1024 * 1024  # of one file of counters; 1024 cores in /proc/stat take about 100 KiB
@@ -22,6 +26,7 @@ MAX_WATCHES = 16
 MAX_LINE_BYTES = 8 * 1024 * 1024  # an interval record of 4096 streams takes about 2 MiB
 MAX_STDERR_BYTES = 16 * 1024  # the end of it is kept
 MAX_COMMAND_BYTES = 4096
+MAX_ERROR_CHARACTERS = 400  # of why a request was refused
 MAX_PENDING_COMMAND_BYTES = 64 * 1024
 READ_BYTES = 64 * 1024
 
@@ -37,22 +42,43 @@ OUTBOX_LOW_BYTES = 256 * 1024  # below: they are again
 OUTBOX_HARD_BYTES = 4 * 1024 * 1024  # above: requests wait as well
 
 
-def clamp_limits(asked: Mapping[str, Any]) -> Dict[str, Any]:
-    """``seconds`` and ``bytes`` as they will be enforced. ValueError for unknown keys and wrong kinds.
+@dataclass(frozen=True)
+class Caps:
+    """What the owner of this host lets any engine have at most; None: no cap.
 
-    No ``seconds`` means the longest time that an engine may run; no ``bytes`` means no limit.
+    ``rate_bits_per_s`` bounds what an engine sends. Whatever a controller asks for is clamped to these.
     """
-    unknown = sorted(set(asked) - {"seconds", "bytes"})
+
+    seconds: float = MAX_SECONDS
+    bytes: Optional[int] = None
+    rate_bits_per_s: Optional[int] = None
+
+
+def clamp_limits(asked: Mapping[str, Any], caps: Caps = Caps()) -> Dict[str, Any]:
+    """``seconds``, ``bytes`` and ``rate_bits_per_s`` as they will be enforced, within this host's caps.
+
+    ValueError for unknown keys and wrong kinds. No ``seconds`` means the longest time that an engine may
+    run; no ``bytes`` or ``rate_bits_per_s`` means no limit but the cap.
+    """
+    unknown = sorted(set(asked) - {"seconds", "bytes", "rate_bits_per_s"})
     if unknown:
-        raise ValueError(f"unknown limit '{unknown[0]}'")
+        raise ValueError(f"unknown limit {quote(unknown[0])}")
     seconds = _number(asked.get("seconds"), "seconds")
-    size = _number(asked.get("bytes"), "bytes")
-    if isinstance(size, float):
-        raise ValueError("limit 'bytes' must be an integer")
+    longest = min(caps.seconds, MAX_SECONDS)
     return {
-        "seconds": MAX_SECONDS if seconds is None else min(max(float(seconds), MIN_SECONDS), MAX_SECONDS),
-        "bytes": None if size is None else min(max(size, 1), MAX_ENGINE_BYTES),
+        "seconds": longest if seconds is None else float(min(max(seconds, MIN_SECONDS), longest)),
+        "bytes": _clamp_whole(asked, "bytes", MAX_ENGINE_BYTES, caps.bytes),
+        "rate_bits_per_s": _clamp_whole(asked, "rate_bits_per_s", MAX_RATE_BITS_PER_S, caps.rate_bits_per_s),
     }
+
+
+def _clamp_whole(asked: Mapping[str, Any], name: str, most: int, cap: Optional[int]) -> Optional[int]:
+    value = _number(asked.get(name), name)
+    if isinstance(value, float):
+        raise ValueError(f"limit '{name}' must be an integer")
+    if value is None:
+        return cap
+    return min(max(value, 1), most if cap is None else min(most, cap))
 
 
 def clamp_counter_interval_ns(asked: int) -> int:
@@ -60,7 +86,7 @@ def clamp_counter_interval_ns(asked: int) -> int:
     return min(max(asked, MIN_COUNTER_INTERVAL_NS), MAX_COUNTER_INTERVAL_NS)
 
 
-def _number(value: Any, name: str) -> Optional[float]:
+def _number(value: Any, name: str) -> Union[int, float, None]:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):

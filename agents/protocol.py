@@ -9,11 +9,12 @@ import json
 import struct
 from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 MAGIC = b"PLF1"
 HEADER_BYTES = 8
 MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_NOISE_BYTES = 64 * 1024
+_MAX_QUOTED = 80  # characters of a stranger's text in one of ours
 
 Message = Dict[str, Any]
 
@@ -83,8 +84,9 @@ class FrameDecoder:
         return len(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the stream."""
-        self._buffer += data
+        """Take the next bytes of the stream; after a fault they are dropped."""
+        if self._fault is None:
+            self._buffer += data
 
     def take(self) -> Optional[Message]:
         """The next whole message, or None when more bytes are needed. FrameError for anything else."""
@@ -137,7 +139,7 @@ def _overlap_bytes(buffer: bytearray) -> int:
     return 0
 
 
-# Fields of each operation and their kinds; all are required. A kind is a name in _KINDS.
+# Fields of each operation and their kinds; all are required.
 REQUEST_FIELDS: Dict[str, Dict[str, str]] = {
     "hello": {"protocol": "integer", "program": "text", "require": "texts"},
     "facts": {"id": "integer"},
@@ -145,11 +147,15 @@ REQUEST_FIELDS: Dict[str, Dict[str, str]] = {
     "engine.command": {"id": "integer", "job": "integer", "line": "text"},
     "engine.kill": {"id": "integer", "job": "integer"},
     "discovery.start": {"id": "integer", "options": "object", "limits": "object"},
+    "peer.start": {"id": "integer", "options": "object", "limits": "object"},
     "counters.start": {"id": "integer", "interval_ns": "integer"},
     "counters.stop": {"id": "integer", "watch": "integer"},
     "ping": {"id": "integer"},
     "bye": {"id": "integer"},
 }
+
+# Fields that may be left out.
+OPTIONAL_REQUEST_FIELDS: Dict[str, Dict[str, str]] = {"engine.start": {"token": "text or null"}}
 
 # The same for what an agent says, by ``type``.
 AGENT_FIELDS: Dict[str, Dict[str, str]] = {
@@ -175,6 +181,12 @@ AGENT_FIELDS: Dict[str, Dict[str, str]] = {
 _ANSWER_FIELDS: FrozenSet[str] = frozenset({"result", "error"})
 
 
+def quote(value: object) -> str:
+    """What somebody else said, as one may repeat it: on one line and short, however long it is."""
+    text = repr(value[: _MAX_QUOTED + 1] if isinstance(value, str) else value)
+    return text if len(text) <= _MAX_QUOTED else text[:_MAX_QUOTED] + "\u2026"
+
+
 def check_request(message: Mapping[str, Any]) -> str:
     """The operation of a request whose fields are all there, all known and of the right kind.
 
@@ -182,15 +194,18 @@ def check_request(message: Mapping[str, Any]) -> str:
     """
     operation = message.get("op")
     if not isinstance(operation, str) or operation not in REQUEST_FIELDS:
-        raise MessageError(f"unknown operation {operation!r}")
+        raise MessageError(f"unknown operation {quote(operation)}")
     fields = REQUEST_FIELDS[operation]
     _check_fields(message, fields, f"operation '{operation}'")
+    spare = OPTIONAL_REQUEST_FIELDS.get(operation, {})
+    given = {name: kind for name, kind in spare.items() if name in message}
+    _check_fields(message, given, f"operation '{operation}'")
     optional = message.get("optional", [])
     if not _is_kind(optional, "texts"):
         raise MessageError(f"operation '{operation}': 'optional' must be a list of texts")
-    unknown = sorted(set(message) - set(fields) - set(optional) - {"op", "optional"})
+    unknown = sorted(set(message) - set(fields) - set(spare) - set(optional) - {"op", "optional"})
     if unknown:
-        raise MessageError(f"operation '{operation}': unknown required field '{unknown[0]}'")
+        raise MessageError(f"operation '{operation}': unknown required field {quote(unknown[0])}")
     return operation
 
 
@@ -198,7 +213,7 @@ def check_agent_message(message: Mapping[str, Any]) -> Tuple[str, List[str]]:
     """The type of an agent's message and its unknown fields, sorted. MessageError names what is wrong."""
     kind = message.get("type")
     if not isinstance(kind, str) or kind not in AGENT_FIELDS:
-        raise MessageError(f"unknown message type {kind!r}")
+        raise MessageError(f"unknown message type {quote(kind)}")
     _check_fields(message, AGENT_FIELDS[kind], f"message '{kind}'")
     known = set(AGENT_FIELDS[kind]) | {"type"}
     if kind == "answer":

@@ -43,6 +43,12 @@ bool pl_address_parse(const char *text, uint16_t port, const char *flag, struct 
     }
     if (parse_v6(text, port, address))
         return true;
+    const char *zone = strchr(text, '%');
+    if (zone != NULL && strchr(text, ':') != NULL && if_nametoindex(zone + 1) == 0) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--%s: '%.60s' names an interface that is not here: see ip link", flag, text);
+        return false;
+    }
     pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.60s' is not a numeric IPv4 or IPv6 address", flag,
                  text);
     return false;
@@ -84,6 +90,19 @@ static void spell_unix(const struct pl_address *address, char text[PL_ADDRESS_TE
                    (int)(abstract ? length - 1 : length), unix_address->sun_path + (abstract ? 1 : 0));
 }
 
+/* Without its zone a link-local address could not be used by who reads it. */
+static void append_zone(const struct sockaddr_in6 *v6, char text[PL_ADDRESS_TEXT_BYTES])
+{
+    char name[IF_NAMESIZE];
+    if (v6->sin6_scope_id == 0)
+        return;
+    size_t length = strlen(text);
+    if (if_indextoname(v6->sin6_scope_id, name) != NULL)
+        (void)snprintf(text + length, PL_ADDRESS_TEXT_BYTES - length, "%%%s", name);
+    else
+        (void)snprintf(text + length, PL_ADDRESS_TEXT_BYTES - length, "%%%u", v6->sin6_scope_id);
+}
+
 void pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES])
 {
     const void *bytes = &((const struct sockaddr_in *)&address->storage)->sin_addr;
@@ -106,6 +125,8 @@ void pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT
     }
     if (inet_ntop(address->storage.ss_family, bytes, text, PL_ADDRESS_TEXT_BYTES) == NULL)
         (void)snprintf(text, PL_ADDRESS_TEXT_BYTES, "?");
+    else if (address->storage.ss_family == AF_INET6)
+        append_zone((const struct sockaddr_in6 *)&address->storage, text);
 }
 
 bool pl_address_of_socket(int fd, struct pl_address *address)

@@ -14,14 +14,16 @@
 #include "json.h"
 #include "options.h"
 #include "output.h"
+#include "port_range.h"
 #include "program.h"
 #include "stamp.h"
 #include "subcommands.h"
+#include "token.h"
 #include "wire.h"
 
 #define DATAGRAM_BYTES 65536
 #define ANSWERS_PER_TURN 256
-#define DEFAULT_PORT 5211
+#define DEFAULT_PORT "5211"
 /* Where any port will do for both transports: one that UDP got may be taken for TCP. */
 #define PORT_ATTEMPTS 16
 
@@ -31,7 +33,8 @@ struct echo {
     const char *transport_text;
     const char *control;
     const char *output_text;
-    int64_t port;
+    const char *port_text;
+    struct pl_port_range ports;
     uint8_t token[PL_TOKEN_BYTES];
     bool human;
     bool datagrams; /* UDP is served */
@@ -45,14 +48,14 @@ static enum pl_options_outcome read_flags(struct echo *echo, int argc, char **ar
 {
     const struct pl_option table[] = {
         {.name = "port",
-         .kind = PL_OPTION_INT64,
-         .target = &echo->port,
-         .maximum = 65535,
-         .help = "port, the same for both transports; 0: any"},
+         .kind = PL_OPTION_STRING,
+         .target = &echo->port_text,
+         .help = "port, the same for both transports, or a range such as 5201-5300; 0: any"},
         {.name = "token",
          .kind = PL_OPTION_STRING,
          .target = &echo->token_text,
-         .help = "token of the probes, 32 hexadecimal digits; none: anybody's are answered"},
+         .help = "token of the probes, 32 hexadecimal digits or stdin: its first line; none: anybody's are "
+                 "answered"},
         {.name = "transport",
          .kind = PL_OPTION_STRING,
          .target = &echo->transport_text,
@@ -86,9 +89,9 @@ static enum pl_options_outcome parse(struct echo *echo, int argc, char **argv, s
     if (!tcp && strcmp(echo->transport_text, "udp") != 0 && strcmp(echo->transport_text, "both") != 0)
         pl_error_set(error, PL_USAGE, "options", 0, "--transport: '%.20s' is none of udp, tcp, both",
                      echo->transport_text);
-    else if (echo->token_text[0] != 0 && !pl_token_parse(echo->token_text, echo->token))
-        pl_error_set(error, PL_USAGE, "options", 0, "--token must be 32 hexadecimal digits");
-    else if (pl_output_parse(echo->output_text, &echo->human, error))
+    else if (pl_token_check(echo->token_text, error) &&
+             pl_port_range_parse(echo->port_text, &echo->ports, error) &&
+             pl_output_parse(echo->output_text, &echo->human, error))
         return PL_OPTIONS_OK;
     return PL_OPTIONS_WRONG;
 }
@@ -142,18 +145,16 @@ static bool open_sockets(struct echo *echo, struct pl_address *own, struct pl_er
     bool streams = strcmp(echo->transport_text, "udp") != 0;
     int listen_fd = -1;
     int cause = EADDRINUSE;
-    for (int i = 0; i < (echo->port == 0 ? PORT_ATTEMPTS : 1) && cause == EADDRINUSE; i++) {
-        if (!pl_address_parse(echo->bind, (uint16_t)echo->port, "bind", own, error))
+    int64_t last = echo->ports.first == 0 ? PORT_ATTEMPTS - 1 : echo->ports.last;
+    int64_t port = echo->ports.first;
+    for (; port <= last && cause == EADDRINUSE; port++) {
+        if (!pl_address_parse(echo->bind, echo->ports.first == 0 ? 0 : (uint16_t)port, "bind", own, error))
             return false;
         cause = try_port(echo, own, streams, &listen_fd);
     }
-    if (cause != 0) {
-        pl_error_set(error, PL_SETUP, "bind", cause,
-                     cause == EADDRINUSE ? "port %lld of %.64s is already taken"
-                                         : "cannot use port %lld of %.64s",
-                     (long long)echo->port, echo->bind);
-        return false;
-    }
+    if (cause != 0)
+        return pl_port_range_refuse(&echo->ports, echo->ports.first == 0 ? 0 : port - 1, echo->bind, cause,
+                                    error);
     if (streams)
         echo->streams = pl_echo_streams_open(listen_fd, echo->token, error);
     return !streams || echo->streams != NULL;
@@ -265,7 +266,7 @@ int pl_echo_main(int argc, char **argv)
                         .transport_text = "both",
                         .control = "",
                         .output_text = "auto",
-                        .port = DEFAULT_PORT,
+                        .port_text = DEFAULT_PORT,
                         .fd = -1};
     switch (parse(&echo, argc, argv, &error)) {
     case PL_OPTIONS_HELP:
@@ -279,7 +280,8 @@ int pl_echo_main(int argc, char **argv)
         return PL_RESOURCES;
     int status;
     struct pl_events *events = pl_events_open(echo.control, &error);
-    if (events != NULL && open_sockets(&echo, &own, &error))
+    if (events != NULL && pl_token_take(echo.token_text, echo.token, &error) &&
+        open_sockets(&echo, &own, &error))
         status = answer_all(&echo, events, &own);
     else
         status = echo.human ? pl_error_say(&error, "echo") : pl_error_report(&error, "echo");

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "flow_flags.h"
 #include "output.h"
+#include "token.h"
 
 /* Measured (benchmarks/): a worker with one stream gains by ever larger calls, one with several has to share
  * the caches among them. */
@@ -124,10 +125,9 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
     if (!check_transport(flow, error))
         return false;
     flow->open = flow->token_text[0] == 0;
-    if (!flow->open && !pl_token_parse(flow->token_text, flow->token)) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--token must be 32 hexadecimal digits");
+    if (!pl_token_check(flow->token_text, error) ||
+        (flow->accepting && !pl_port_range_parse(flow->port_text, &flow->ports, error)))
         return false;
-    }
     if (!flow->accepting && flow->bytes > 0 && flow->bytes < flow->streams) {
         pl_error_set(error, PL_USAGE, "options", 0, "--bytes must give every one of the %lld streams a byte",
                      (long long)flow->streams);
@@ -257,6 +257,7 @@ enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int ar
         .tcp_info_text = "fields",
         .pacing_text = "auto",
         .pin_text = "",
+        .port_text = PL_DEFAULT_PORT_TEXT,
         .marking = PL_UNMARKED,
         .port = PL_DEFAULT_PORT,
         .streams = sending ? 1 : 0,

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "marking.h"
 #include "options.h"
+#include "port_range.h"
 #include "transport.h"
 #include "wire.h"
 
@@ -35,8 +36,9 @@ struct pl_flow {
     const char *tcp_info_text;
     const char *pacing_text;
     const char *pin_text;
+    const char *port_text; /* receive */
     struct pl_marking marking;
-    int64_t port;
+    int64_t port; /* send: of the receiver */
     int64_t streams;
     int64_t window_bytes;
     int64_t mss_bytes;
@@ -58,8 +60,9 @@ struct pl_flow {
     int64_t memory_limit_bytes;
 
     /* Settled from the above. */
-    uint8_t token[PL_TOKEN_BYTES];
-    bool accepting; /* the listening side */
+    uint8_t token[PL_TOKEN_BYTES]; /* by pl_token_take() */
+    struct pl_port_range ports;    /* receive: of which the first free one is used */
+    bool accepting;                /* the listening side */
     bool transmits;
     bool receives;
     bool zero_copy;

@@ -50,13 +50,16 @@ static void add_peer(struct table *table, struct pl_flow *flow)
                 "time until every stream must be admitted"),
     };
     const struct pl_option accepting[] = {
-        INTEGER("port", port, 0, 65535, "port to listen on; 0: any"),
+        TEXT("port", port_text,
+             "port to listen on, or a range such as 5201-5300: the first free one; 0: any"),
         INTEGER("accept-timeout-ns", greet_timeout_ns, 0, HOUR_NS,
                 "time until every stream must be admitted; 0: no limit"),
         INTEGER("flows", flows, 0, 1000000, "flows to serve, one after the other; 0: until it is ended"),
     };
     const struct pl_option common[] = {
-        TEXT("token", token_text, "secret of the flow, 32 hexadecimal digits; both ends must give the same"),
+        TEXT("token", token_text,
+             "secret of the flow, 32 hexadecimal digits or stdin: its first line; both ends must give the "
+             "same"),
         TEXT("bind", bind, "own address"),
         TEXT("device", marking.device, "device to use (SO_BINDTODEVICE)"),
         TEXT("transport", transport_text, "tcp, mptcp, unix, sctp or vsock"),

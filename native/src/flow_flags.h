@@ -5,6 +5,7 @@
 #include "flow.h"
 
 #define PL_DEFAULT_PORT 5210
+#define PL_DEFAULT_PORT_TEXT "5210"
 #define PL_MAX_WARMUP_NS (INT64_C(3600) * PL_NS_PER_S)
 #define PL_MIN_DURATION_NS PL_NS_PER_MS
 #define PL_MAX_DURATION_NS (24 * INT64_C(3600) * PL_NS_PER_S)

@@ -35,7 +35,8 @@ int main(int argc, char **argv)
     if (!pl_program_prepare())
         return PL_ENDED;
     if (argc > 1 && strcmp(argv[1], "--version") == 0)
-        return printf("pathlab-engine %s protocol %d record %d\n", PL_VERSION, PL_PROTOCOL, PL_RECORD) < 0
+        return printf("pathlab-engine %s protocol %d record %d control %d\n", PL_VERSION, PL_PROTOCOL,
+                      PL_RECORD, PL_CONTROL) < 0
                    ? PL_RESOURCES
                    : PL_OK;
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {

@@ -14,6 +14,7 @@
 #include "program.h"
 #include "resolve.h"
 #include "subcommands.h"
+#include "token.h"
 
 /* The defaults of ping(8), and room for the token and the time held. */
 #define ICMP_PAYLOAD_BYTES 56
@@ -78,7 +79,7 @@ static enum pl_options_outcome parse(struct ping *ping, int argc, char **argv, s
          .kind = PL_OPTION_STRING,
          .target = &ping->token_text,
          .group = probing,
-         .help = "udp, tcp: the echo's token, 32 hexadecimal digits"},
+         .help = "udp, tcp: the echo's token, 32 hexadecimal digits or stdin: its first line"},
         {.name = "count",
          .kind = PL_OPTION_INT64,
          .target = &ping->count,
@@ -154,7 +155,8 @@ static enum pl_options_outcome parse(struct ping *ping, int argc, char **argv, s
         .count = sizeof table / sizeof table[0],
     };
     enum pl_options_outcome outcome = pl_options_parse(&options, argc, argv, error);
-    if (outcome == PL_OPTIONS_OK && !pl_output_parse(ping->output_text, &ping->human, error))
+    if (outcome == PL_OPTIONS_OK && (!pl_output_parse(ping->output_text, &ping->human, error) ||
+                                     !pl_token_check(ping->token_text, error)))
         return PL_OPTIONS_WRONG;
     return outcome;
 }
@@ -167,11 +169,7 @@ static bool read_settings(const struct ping *ping, struct pl_probe_settings *set
     if (!pl_resolve(ping->address, (uint16_t)ping->port, "address", &settings->to, error) ||
         (ping->bind[0] != 0 && !pl_address_parse(ping->bind, 0, "bind", &settings->from, error)))
         return false;
-    if (ping->token_text[0] != 0 && !pl_token_parse(ping->token_text, settings->token)) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--token must be 32 hexadecimal digits");
-        return false;
-    }
-    return true;
+    return pl_token_take(ping->token_text, settings->token, error);
 }
 
 static bool is_echoed(enum pl_method method)

@@ -70,16 +70,22 @@ static bool start_thread(struct pl_worker *worker)
     if (pthread_attr_init(&attributes) != 0)
         return false;
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    cpu_set_t pinned;
-    CPU_ZERO(&pinned);
-    if (worker->core >= 0)
-        CPU_SET((size_t)worker->core, &pinned);
-    int failure = worker->core >= 0 ? pthread_attr_setaffinity_np(&attributes, sizeof pinned, &pinned) : 0;
-    if (failure == 0)
-        failure = pthread_create(&worker->thread, &attributes, pl_worker_run, worker);
+    int failure = pthread_create(&worker->thread, &attributes, pl_worker_run, worker);
     (void)pthread_attr_destroy(&attributes);
     errno = failure;
     return failure == 0;
+}
+
+/* Of a thread that runs, since not every C library has the attribute for it. */
+static bool pin_thread(const struct pl_worker *worker)
+{
+    cpu_set_t pinned;
+    if (worker->core < 0)
+        return true;
+    CPU_ZERO(&pinned);
+    CPU_SET((size_t)worker->core, &pinned);
+    errno = pthread_setaffinity_np(worker->thread, sizeof pinned, &pinned);
+    return errno == 0;
 }
 
 static bool prepare_worker(struct pl_pool *pool, uint32_t index, struct pl_stream *streams,
@@ -108,7 +114,12 @@ static bool prepare_worker(struct pl_pool *pool, uint32_t index, struct pl_strea
     worker->started = start_thread(worker);
     if (!worker->started)
         pl_error_set(error, PL_RESOURCES, "workers", errno, "cannot start worker %u", index);
-    return worker->started;
+    else if (!pin_thread(worker))
+        pl_error_set(error, PL_SETUP, "workers", errno, "cannot pin worker %u to core %d", index,
+                     worker->core);
+    else
+        return true;
+    return false;
 }
 
 static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)

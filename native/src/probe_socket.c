@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <linux/errqueue.h>
-#include <linux/icmp.h>
 #include <linux/net_tstamp.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -18,6 +18,10 @@
 
 #define READS_PER_TURN 256
 #define RECEIVE_ROOM_BYTES (8 << 20)
+/* From linux/icmp.h, whose addresses clash with those of some C libraries. */
+#ifndef ICMP_FILTER
+#define ICMP_FILTER 1
+#endif
 
 static const char *const method_names[PL_METHODS] = {"icmp-datagram", "icmp-raw", "udp", "tcp"};
 
@@ -49,7 +53,7 @@ static void filter_replies(const struct pl_probe_socket *probing)
         ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &filter);
         (void)setsockopt(probing->fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter);
     } else {
-        const struct icmp_filter filter = {.data = ~(UINT32_C(1) << ICMP_ECHOREPLY)};
+        const uint32_t filter = ~(UINT32_C(1) << ICMP_ECHOREPLY); /* struct icmp_filter */
         (void)setsockopt(probing->fd, SOL_RAW, ICMP_FILTER, &filter, sizeof filter);
     }
 }

@@ -24,6 +24,7 @@ bool pl_program_hello(const char *subcommand)
     pl_json_string(&j, "version", PL_VERSION);
     pl_json_i64(&j, "protocol", PL_PROTOCOL);
     pl_json_i64(&j, "record", PL_RECORD);
+    pl_json_i64(&j, "control", PL_CONTROL);
     pl_json_string(&j, "subcommand", subcommand);
     pl_json_i64(&j, "pid", (int64_t)getpid());
     pl_json_end_object(&j);

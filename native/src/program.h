@@ -9,6 +9,8 @@
 #define PL_VERSION "0.1.0"
 #define PL_PROTOCOL 2
 #define PL_RECORD 1
+/* Of the flags and of what is read from stdin, as programs give them. */
+#define PL_CONTROL 2
 
 /* Asks the kernel to kill this process when its parent dies, and makes a closed output an error instead of
  * a signal. False when the parent is gone already. */

@@ -12,14 +12,13 @@
 #include "program.h"
 #include "sockopts.h"
 #include "subcommands.h"
+#include "token.h"
 
-static bool refuse_address(const struct pl_flow *flow, int cause, struct pl_error *error)
+static bool refuse_address(const struct pl_flow *flow, int64_t port, int cause, struct pl_error *error)
 {
-    const char *format =
-        cause == EADDRINUSE ? "port %lld of %.64s is already taken" : "cannot use port %lld of %.64s";
     if (flow->transport != PL_UNIX)
-        pl_error_set(error, PL_SETUP, "bind", cause, format, (long long)flow->port, flow->bind);
-    else if (cause == EADDRINUSE)
+        return pl_port_range_refuse(&flow->ports, port, flow->bind, cause, error);
+    if (cause == EADDRINUSE)
         pl_error_set(error, PL_SETUP, "bind", cause,
                      "%.108s is already there: remove it if no receiver listens on it", flow->bind);
     else
@@ -27,35 +26,52 @@ static bool refuse_address(const struct pl_flow *flow, int cause, struct pl_erro
     return false;
 }
 
-static bool listen_on(int fd, const struct pl_flow *flow, const struct pl_address *address,
-                      struct pl_error *error)
+/* 0, or the errno. */
+static int listen_on(int fd, const struct pl_address *address)
 {
     const int one = 1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(fd, (const struct sockaddr *)&address->storage, address->length) != 0)
-        return refuse_address(flow, errno, error);
-    /* A burst of strangers must not cost a stream its first second. */
-    if (listen(fd, PL_MAX_STREAMS) == 0)
-        return true;
-    pl_error_set(error, PL_SETUP, "listen", errno, "cannot listen on port %lld of %.64s",
-                 (long long)flow->port, flow->bind);
-    return false;
+        return errno;
+    /* A burst of strangers must not cost a stream its first second. Of two that were bound to one port, the
+     * second is refused here. */
+    return listen(fd, PL_MAX_STREAMS) == 0 ? 0 : errno;
+}
+
+/* A socket that listens on one port; -1 with `cause` its errno when the port is refused, or with `error` set.
+ */
+static int try_port(const struct pl_flow *flow, int64_t port, int *cause, struct pl_error *error)
+{
+    struct pl_address address;
+    *cause = 0;
+    if (!pl_transport_address(flow->transport, flow->bind, (uint16_t)port, "bind", &address, error))
+        return -1;
+    int fd = pl_open_stream_socket(pl_address_family(&address), flow, error);
+    if (fd < 0)
+        return -1;
+    *cause = listen_on(fd, &address);
+    if (*cause == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
 }
 
 /* A listening socket with the window set before listen, so that its connections offer it from the first
  * segment. */
 static int open_listener(const struct pl_flow *flow, struct pl_error *error)
 {
-    struct pl_address address;
     int64_t streams = flow->streams > 0 ? flow->streams : 1; /* what a hello asks for beyond is seen then */
-    if (!pl_transport_address(flow->transport, flow->bind, (uint16_t)flow->port, "bind", &address, error) ||
-        !pl_raise_descriptor_limit((uint64_t)(streams + 6 * flow->workers) + PL_GREETING_SPARE + 64, error))
+    if (!pl_raise_descriptor_limit((uint64_t)(streams + 6 * flow->workers) + PL_GREETING_SPARE + 64, error))
         return -1;
-    int fd = pl_open_stream_socket(pl_address_family(&address), flow, error);
-    if (fd >= 0 && listen_on(fd, flow, &address, error))
-        return fd;
-    if (fd >= 0)
-        (void)close(fd);
+    int cause = EADDRINUSE;
+    int64_t port = flow->ports.first;
+    for (; cause == EADDRINUSE && port <= flow->ports.last; port++) {
+        int fd = try_port(flow, port, &cause, error);
+        if (fd >= 0)
+            return fd;
+    }
+    if (cause != 0)
+        (void)refuse_address(flow, port - 1, cause, error);
     return -1;
 }
 
@@ -172,13 +188,14 @@ static int serve_flows(const struct pl_flow *flow, struct pl_events *events, int
     return status;
 }
 
-static int run(const struct pl_flow *flow, struct pl_error *error)
+static int run(struct pl_flow *flow, struct pl_error *error)
 {
     if (!flow->human && !pl_program_hello("receive"))
         return PL_RESOURCES;
     struct pl_events *events = pl_events_open(flow->control, error);
     int listen_fd = -1;
-    if (events != NULL && pl_limit_memory(flow->memory_limit_bytes, error))
+    if (events != NULL && pl_token_take(flow->token_text, flow->token, error) &&
+        pl_limit_memory(flow->memory_limit_bytes, error))
         listen_fd = open_listener(flow, error);
     int status = listen_fd >= 0 ? serve_flows(flow, events, listen_fd) : refuse(flow, error);
     if (listen_fd >= 0)

@@ -46,6 +46,8 @@ bool pl_resolve(const char *text, uint16_t port, const char *flag, struct pl_add
                 struct pl_error *error)
 {
     char found[256];
+    if (strchr(text, ':') != NULL) /* in no name */
+        return pl_address_parse(text, port, flag, address, error);
     if (pl_address_parse(text, port, flag, address, NULL))
         return true;
     /* What no name can be is not looked up. */

@@ -5,6 +5,7 @@
 #include "limits.h"
 #include "program.h"
 #include "subcommands.h"
+#include "token.h"
 
 static bool connect_streams(struct pl_conductor *conductor, struct pl_error *error)
 {
@@ -62,9 +63,11 @@ static int refuse(const struct pl_flow *flow, const struct pl_error *error)
 
 static int run(struct pl_conductor *conductor, struct pl_error *error)
 {
-    if (!pl_limit_memory(conductor->flow.memory_limit_bytes, error) || !pl_conductor_open(conductor, error) ||
+    struct pl_flow *flow = &conductor->flow;
+    if (!pl_token_take(flow->token_text, flow->token, error) ||
+        !pl_limit_memory(flow->memory_limit_bytes, error) || !pl_conductor_open(conductor, error) ||
         !connect_streams(conductor, error) || !pl_conductor_prepare(conductor, error))
-        return refuse(&conductor->flow, error);
+        return refuse(flow, error);
     if (conductor->written && await_go(conductor))
         pl_conductor_run(conductor, error);
     return pl_conductor_finish(conductor);

@@ -15,6 +15,13 @@ Record = dict[str, Any]
 # Stages of the engine's own error records that are about the network rather than about the engine.
 NETWORK_STAGES = frozenset({"bind", "listen", "accept", "connect", "greeting", "send", "receive"})
 
+# What a sender meets where a firewall keeps the data port shut.
+SHUT_OUT = frozenset({"ETIMEDOUT", "ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EACCES", "EPERM"})
+SHUT_OUT_HINT = (
+    "a firewall may keep the data port shut: `pathlab hosts check` tries it; `port_range` of the host keeps "
+    'to some ports, connect_from = "receiver" of the path opens it from the other end'
+)
+
 
 class Conversation(Protocol):
     """What a job needs of its session."""
@@ -192,7 +199,9 @@ class EngineJob:
     def _engine_error(self, record: Record) -> HostError:
         stage = "network" if record.get("stage") in NETWORK_STAGES else "engine"
         text = str(record.get("text") or record)
-        return HostError(f"{self.subcommand}: {text}", host=self._session.host, stage=stage)
+        shut = stage == "network" and record.get("errno_name") in SHUT_OUT
+        hint = SHUT_OUT_HINT if shut else None
+        return HostError(f"{self.subcommand}: {text}", host=self._session.host, stage=stage, hint=hint)
 
     def _error(self, text: str) -> HostError:
         return HostError(f"{self.subcommand}: {text}", host=self._session.host, stage="engine")

@@ -47,21 +47,34 @@ class LocalChild:
             os.killpg(self.pid, signal.SIGKILL)
 
 
-def agent_command(agent: Path, engine: Path | None, *, python: str = sys.executable) -> list[str]:
+def agent_command(
+    agent: Path, engine: Path | None, *, python: str = sys.executable, arguments: Sequence[str] = ()
+) -> list[str]:
     """The command that runs the agent zip; without an engine it can only tell facts and count."""
-    return [python, "-I", str(agent), *(("--engine", str(engine)) if engine else ())]
+    return [python, "-I", str(agent), *(("--engine", str(engine)) if engine else ()), *arguments]
 
 
 class LocalTransport(Transport):
-    """An agent on this machine. Without ``engine`` the built engine is looked for (HostError when absent)."""
+    """An agent on this machine. Without ``engine`` the built engine is looked for (HostError when absent).
 
-    def __init__(self, *, host: str = "local", engine: Path | None = None, agent: Path | None = None) -> None:
+    ``arguments`` are the agent's own, such as its caps.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str = "local",
+        engine: Path | None = None,
+        agent: Path | None = None,
+        arguments: Sequence[str] = (),
+    ) -> None:
         self._host, self._engine, self._agent = host, engine, agent
+        self._arguments = tuple(arguments)
 
     def open(self) -> ProcessChannel:
         engine = self._engine or find_engine()
         agent = self._agent or ensure_agent(host=self._host)
-        return start_process(agent_command(agent, engine), host=self._host)
+        return start_process(agent_command(agent, engine, arguments=self._arguments), host=self._host)
 
     def close(self) -> None:
         """Nothing is held between channels."""

@@ -6,7 +6,8 @@ import contextlib
 import functools
 import queue
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -23,11 +24,12 @@ from pathlab.agents.protocol import (
 )
 from pathlab.errors import HostError, PathlabError, ProtocolError
 from pathlab.remote.jobs import CounterWatch, EngineJob, Record
-from pathlab.remote.transport import Channel, Transport
+from pathlab.remote.transport import Channel, LostError, Transport
 
 REQUEST_TIMEOUT_S = 15.0
 READ_BYTES = 64 * 1024
 MAX_UNEXPECTED = 100
+SILENCE_S = 5.0  # over a transport with heartbeats: an agent that says nothing for so long is lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,9 @@ class Session:
         self._watches: dict[int, CounterWatch] = {}
         self._hello: Record | None = None
         self._death: tuple[type[PathlabError], str, str | None] | None = None
+        self._death_stage = "agent"
+        self._last_heard_s = 0.0
+        self._ended = threading.Event()
         self._greeted = threading.Event()
         self._callbacks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -97,6 +102,9 @@ class Session:
             thread = threading.Thread(target=target, name=f"pathlab-{name}-{self.host}", daemon=True)
             self._threads.append(thread)
             thread.start()
+        if self._transport.heartbeat_s is not None:
+            thread = threading.Thread(target=self._keep_alive, name=f"pathlab-alive-{self.host}", daemon=True)
+            self._threads.append(thread)
         hello = {"protocol": PROTOCOL_VERSION, "program": VERSION, "require": list(self._require)}
         with contextlib.suppress(PathlabError):  # raised below, after everything is closed
             self._send({"op": "hello", **hello})
@@ -107,12 +115,20 @@ class Session:
             self.close(0.0)
             raise death
         assert self._hello is not None
+        if self._transport.heartbeat_s is not None:
+            self._last_heard_s = time.monotonic()
+            self._threads[-1].start()
         known = {"protocol", "program", "python", "pid", "features"}
         return AgentHello(
             **{name: self._hello[name] for name in ("protocol", "program", "python", "pid")},
             features=tuple(self._hello["features"]),
             extra={name: value for name, value in self._hello.items() if name not in known | {"type"}},
         )
+
+    @property
+    def caps(self) -> dict[str, Any]:
+        """What this host grants at most: ``seconds``, ``bytes``, ``rate_bits_per_s`` (None: no cap)."""
+        return dict((self._hello or {}).get("caps") or {})
 
     def facts(self, timeout_s: float | None = None) -> dict[str, Any]:
         """The host's facts: one key per probe, None where unread, and ``unread`` with the reasons."""
@@ -131,24 +147,34 @@ class Session:
         control: bool = True,
         seconds: float | None,
         bytes_: int | None = None,
+        token: str | None = None,
         on_record: Callable[[Record], None] | None = None,
     ) -> EngineJob:
         """Start ``pathlab-engine SUBCOMMAND --flag value …`` on the host. HostError when it cannot start.
 
         ``control`` adds ``--control stdin``. The agent ends the engine shortly after ``seconds`` (None: the
-        agent's longest time) and lowers ``--max-bytes`` to ``bytes_``. ``on_record`` gets each record.
+        agent's longest time) and lowers ``--volume-limit-bytes`` to ``bytes_``. ``token`` (32 hexadecimal
+        digits) reaches the engine on its stdin and stands on no command line. ``on_record`` gets each record.
         """
         given: dict[str, str | int] = dict(options)
         if control:
             given["control"] = "stdin"
         limits = {"seconds": seconds, "bytes": bytes_}
-        fields = {"subcommand": subcommand, "options": given, "limits": limits}
+        fields: dict[str, Any] = {"subcommand": subcommand, "options": given, "limits": limits}
+        if token is not None:
+            fields["token"] = token
         return self._start_job("engine.start", fields, subcommand, on_record)
 
     def start_discovery(self, options: Mapping[str, str | int], *, seconds: float) -> EngineJob:
         """Start the host's prober of paths; its options and batches are those of agents/PROTOCOL.md."""
         fields = {"options": dict(options), "limits": {"seconds": seconds, "bytes": None}}
         return self._start_job("discovery.start", fields, "discovery", None)
+
+    def start_peer(self, program: str, arguments: Sequence[str], *, seconds: float) -> EngineJob:
+        """Run another program that the agent knows (agents/peers.py), as a job. HostError when refused."""
+        options = {"program": program, "arguments": list(arguments)}
+        fields = {"options": options, "limits": {"seconds": seconds, "bytes": None}}
+        return self._start_job("peer.start", fields, program, None)
 
     def _start_job(
         self,
@@ -194,11 +220,12 @@ class Session:
             with contextlib.suppress(PathlabError):
                 self._ask("bye", {}, timeout_s=timeout_s)
         self._die(HostError, "the session is closed")
+        self._ended.set()
         with contextlib.suppress(OSError):
             channel.close()
         self._callbacks.put(None)
         for thread in self._threads:
-            if thread is not threading.current_thread():
+            if thread is not threading.current_thread() and thread.ident is not None:
                 thread.join(max(timeout_s, 1.0))
         self._transport.close()
 
@@ -222,7 +249,7 @@ class Session:
                 return None
             kind, text, hint = self._death
         if kind is HostError:
-            return HostError(text, host=self.host, stage="agent", hint=hint)
+            return HostError(text, host=self.host, stage=self._death_stage, hint=hint)
         return kind(f"host '{self.host}': {text}", hint=hint)
 
     def in_callback(self) -> bool:
@@ -290,20 +317,47 @@ class Session:
         decoder = FrameDecoder(noise_bytes=MAX_NOISE_BYTES)
         try:
             while data := self._channel.read(READ_BYTES):
+                self._last_heard_s = time.monotonic()
                 decoder.feed(data)
                 while (message := decoder.take()) is not None:
                     self._dispatch(message)
             noise = decoder.noise if self._hello is None else b""
             self._die(HostError, f"the agent is gone{self._said(noise)}")
+        except LostError as error:
+            self._die_lost(str(error))
         except OSError as error:
             self._die(HostError, f"lost the agent: {error.strerror or error}{self._said()}")
         except FrameError as error:
             noise = decoder.noise if self._hello is None else b""
             self._die(ProtocolError, f"{error}{self._said(noise)}")
             self._abandon_channel()
-        except (MessageError, KeyError, TypeError, ValueError) as error:
+        except (MessageError, KeyError, TypeError, ValueError, OverflowError) as error:
             self._die(ProtocolError, f"the agent sent a message that cannot be used: {error}")
             self._abandon_channel()
+
+    def _keep_alive(self) -> None:
+        """Runs in a thread of its own: say something now and then, and notice when nothing comes back."""
+        assert self._channel is not None
+        assert self._transport.heartbeat_s is not None
+        while not self._ended.wait(self._transport.heartbeat_s):
+            silent_s = time.monotonic() - self._last_heard_s
+            if silent_s >= SILENCE_S:
+                self._die_lost(f"nothing came from the host for {silent_s:.0f} s")
+                self._channel.abandon()
+                return
+            with self._lock:
+                self._last_request += 1
+                number = self._last_request
+            with contextlib.suppress(PathlabError):
+                self._send({"op": "ping", "id": number})  # its answer is for nobody; that it comes counts
+            if self.death() is not None:
+                return
+
+    def _die_lost(self, text: str) -> None:
+        with self._lock:
+            if self._death is None:
+                self._death_stage = "connect"
+        self._die(HostError, text, "see whether the host is up and the network to it works")
 
     def _dispatch(self, message: Record) -> None:
         if self._hello is None and message.get("protocol") not in (None, PROTOCOL_VERSION):
@@ -343,10 +397,15 @@ class Session:
         if request is None:
             self._take_late_answer(message)
             return
-        if message["ok"] and request.register is not None:
-            request.register(message["result"])
-        request.answer = message
-        request.done.set()
+        try:
+            if message["ok"] and request.register is not None:
+                request.register(message["result"])
+            request.answer = message
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            self._die(ProtocolError, f"the agent sent an answer that cannot be used: {error!r}")
+            raise
+        finally:
+            request.done.set()  # whoever waits would wait for ever
 
     def _take_late_answer(self, message: Record) -> None:
         """Undo what a request started whose caller has given up; on the callback thread, which may write."""

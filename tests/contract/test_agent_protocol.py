@@ -38,6 +38,7 @@ from pathlab.agents.protocol import (
     encode_frame,
 )
 from pathlab.remote.deploy import build_agent_zip
+from tests.require import require
 
 AGENT_ROOT = Path(agents.__file__).parent
 AGENT_SOURCES = sorted(AGENT_ROOT.rglob("*.py"))
@@ -45,8 +46,8 @@ AGENT_SOURCES = sorted(AGENT_ROOT.rglob("*.py"))
 GOLDEN: list[tuple[bytes, Message]] = [
     (b"PLF1\x00\x00\x00\x02{}", {}),
     (
-        b'PLF1\x00\x00\x00\x4a{"op":"hello","protocol":1,"program":"0.1.0","require":["engine","facts"]}',
-        {"op": "hello", "protocol": 1, "program": "0.1.0", "require": ["engine", "facts"]},
+        b'PLF1\x00\x00\x00\x4a{"op":"hello","protocol":2,"program":"0.1.0","require":["engine","facts"]}',
+        {"op": "hello", "protocol": 2, "program": "0.1.0", "require": ["engine", "facts"]},
     ),
     (
         b'PLF1\x00\x00\x00\x36{"type":"answer","id":3,"ok":true,"result":{"job":12}}',
@@ -263,6 +264,24 @@ def test_a_counters_sample_has_the_fields_that_the_document_shows() -> None:
     qdisc = qdiscs.Qdisc(kind="tbf", counts={}, backlog_bytes=0, qlen=0)
     reading = qdiscs.QdiscReading(qdiscs={identity: qdisc}, interfaces={1: "eth0"})
     assert list(documented["qdiscs"][0]) == list(qdiscs.compare_qdiscs(reading, reading)[0])
+
+
+def test_no_call_is_newer_than_python_3_8(tmp_path: Path) -> None:
+    """Syntax is read below; names and arguments that came later are known to vermin."""
+    vermin = Path(sys.executable).with_name("vermin")
+    require(vermin.exists(), "vermin (pip install vermin)")
+    newer = tmp_path / "newer.py"
+    newer.write_text('"ab".removeprefix("a")\n', encoding="utf-8")  # 3.9: what is looked for is found
+    found = [
+        subprocess.run(
+            [vermin, "--target=3.8-", "--no-tips", "--violations", str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for path in (newer, AGENT_ROOT.resolve())
+    ]
+    assert [done.returncode for done in found] == [1, 0], found[1].stdout
 
 
 @pytest.mark.parametrize("path", AGENT_SOURCES, ids=lambda path: str(path.relative_to(AGENT_ROOT)))

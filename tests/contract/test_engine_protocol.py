@@ -59,7 +59,9 @@ READY: Names = {
 }
 PHASE: Names = dict.fromkeys(["start_ns", "end_ns", "bytes"])
 START: Names = dict.fromkeys(["type", "monotonic_ns", "realtime_ns"])
-HELLO: Names = dict.fromkeys(["type", "program", "version", "protocol", "record", "subcommand", "pid"])
+HELLO: Names = dict.fromkeys(
+    ["type", "program", "version", "protocol", "record", "control", "subcommand", "pid"]
+)
 ERROR: Names = dict.fromkeys(["type", "stage", "errno", "errno_name", "text"])
 INTERVAL: Names = {
     **dict.fromkeys(["type", "index", "phase", "start_ns", "end_ns", "bytes"]),
@@ -230,9 +232,13 @@ def test_hello_states_what_the_document_says() -> None:
     failed = run("receive", bind="127.0.0.1", port=0, token=TOKEN, congestion="no-such")
     hello = failed.records[0]
     assert _documented(DOCUMENT, "hello") == set(hello) == set(HELLO)
-    stated = re.search(r"`protocol`, now (\d+)\) and the record format\n\(`record`, now (\d+)\)", DOCUMENT)
-    assert stated is not None
-    assert (hello["protocol"], hello["record"]) == (int(stated[1]), int(stated[2])) == (2, 1)
+    stated = dict(re.findall(r"`(protocol|record|control)`,\s+now (\d+)", DOCUMENT))
+    assert {name: int(version) for name, version in stated.items()} == {
+        "protocol": 2,
+        "record": 1,
+        "control": 2,
+    }
+    assert {name: hello[name] for name in stated} == {"protocol": 2, "record": 1, "control": 2}
     assert hello["version"] == VERSION
 
 

@@ -68,6 +68,13 @@ def wait(_options: dict[str, str]) -> int:
     return 0
 
 
+def greet(options: dict[str, str]) -> int:
+    """Say hello like an engine that takes commands of another version, or of one that did not say."""
+    control = {"control": int(options["speaks"])} if "speaks" in options else {}
+    say("hello", program="pathlab-engine", version="0.0.9", **control)
+    return wait(options)
+
+
 def fail(options: dict[str, str]) -> int:
     say("error", stage=options["stage"], errno=98, errno_name="EADDRINUSE", text="port 5001 is taken")
     sys.stderr.write("port 5001 is taken\n")
@@ -99,6 +106,7 @@ BEHAVIOURS = {
     "die": die,
     "ignore": ignore_everything,
     "wait": wait,
+    "greet": greet,
     "fail": fail,
     "shout": shout,
     "leave-child": leave_child,

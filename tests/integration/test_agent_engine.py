@@ -36,10 +36,11 @@ def test_the_real_engine_carries_exact_bytes_over_loopback(real_session: Session
         "duration-ns": 300_000_000,
         "interval-ns": 50_000_000,
     }
-    flow: dict[str, str | int] = {"token": token, "streams": 2, **times}
-    receiver = real_session.start_engine("receive", {"bind": "127.0.0.1", **flow}, seconds=20)
+    flow: dict[str, str | int] = {"streams": 2, **times}
+    receiver = real_session.start_engine("receive", {"bind": "127.0.0.1", **flow}, seconds=20, token=token)
     port = receiver.wait_for("listening", PATIENCE_S)["port"]
-    sender = real_session.start_engine("send", {"address": "127.0.0.1", "port": port, **flow}, seconds=20)
+    address: dict[str, str | int] = {"address": "127.0.0.1", "port": port}
+    sender = real_session.start_engine("send", {**address, **flow}, seconds=20, token=token)
     assert sender.wait_for("ready", PATIENCE_S)["streams"] == 2
     assert receiver.wait_for("ready", PATIENCE_S)["streams"] == 2
     sender.command("go")
@@ -54,7 +55,7 @@ def test_the_real_engine_carries_exact_bytes_over_loopback(real_session: Session
 
 @pytest.mark.engine
 def test_the_real_engine_says_when_a_port_is_closed(real_session: Session) -> None:
-    options: dict[str, str | int] = {"address": "127.0.0.1", "port": 1, "token": "0" * 32, "streams": 1}
+    options: dict[str, str | int] = {"address": "127.0.0.1", "port": 1, "streams": 1}
     job = real_session.start_engine("send", {**options, "duration-ns": 100_000_000}, seconds=20)
     with pytest.raises(HostError, match=r"send:.*127\.0\.0\.1") as caught:
         job.wait_for("ready", PATIENCE_S)
@@ -63,7 +64,7 @@ def test_the_real_engine_says_when_a_port_is_closed(real_session: Session) -> No
 
 @pytest.mark.engine
 def test_a_killed_agent_takes_the_real_engine_with_it(real_session: Session) -> None:
-    options: dict[str, str | int] = {"bind": "127.0.0.1", "token": "0" * 32, "streams": 1}
+    options: dict[str, str | int] = {"bind": "127.0.0.1", "streams": 1}
     options["accept-timeout-ns"] = 60_000_000_000
     job = real_session.start_engine("receive", options, control=False, seconds=60)
     job.wait_for("listening", PATIENCE_S)

@@ -22,7 +22,7 @@ from pathlab.remote.process import ProcessChannel
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
 
-HELLO = {"op": "hello", "protocol": 1, "program": "0.1.0", "require": []}
+HELLO = {"op": "hello", "protocol": 2, "program": "0.1.0", "require": []}
 
 
 def talk(channel: ProcessChannel, *requests: dict[str, Any]) -> None:
@@ -43,8 +43,8 @@ def hear(channel: ProcessChannel, decoder: FrameDecoder) -> dict[str, Any] | Non
 def test_strangers_and_other_versions_are_refused_by_name(fake_engine: Path, agent_zip: Path) -> None:
     cases: list[tuple[bytes, str]] = [
         (
-            encode_frame({"op": "hello", "protocol": 2, "program": "9.9.9"}),
-            "PathLab 9.9.9) speaks agent protocol 2",
+            encode_frame({"op": "hello", "protocol": 1, "program": "9.9.9"}),
+            "PathLab 9.9.9) speaks agent protocol 1, this agent",
         ),
         (encode_frame({"op": "ping", "id": 1}), "first message must be hello"),
         (encode_frame({**HELLO, "require": ["time-travel"]}), "no feature 'time-travel'"),
@@ -67,7 +67,7 @@ def test_strangers_and_other_versions_are_refused_by_name(fake_engine: Path, age
 
 
 def test_an_agent_of_another_version_ends_in_a_protocol_error(tmp_path: Path) -> None:
-    frame = encode_frame({"type": "hello", "protocol": 2, "program": "9.9.9"})
+    frame = encode_frame({"type": "hello", "protocol": 1, "program": "9.9.9"})
 
     class OtherVersion(Transport):
         def open(self) -> ProcessChannel:
@@ -80,7 +80,7 @@ def test_an_agent_of_another_version_ends_in_a_protocol_error(tmp_path: Path) ->
         def describe(self) -> str:
             return "another version"
 
-    with pytest.raises(ProtocolError, match=r"PathLab 9\.9\.9\) speaks agent protocol 2.*speaks 1"):
+    with pytest.raises(ProtocolError, match=r"PathLab 9\.9\.9\) speaks agent protocol 1.*speaks 2"):
         Session(OtherVersion(), host="alpha").open()
 
 
@@ -124,9 +124,11 @@ def test_refused_requests_leave_the_agent_in_service(fake_engine: Path, agent_zi
 
 
 def other_interpreters() -> list[str]:
-    """Every other Python of this machine that an agent may meet, the system's own included."""
-    names = ["/usr/bin/python3", *(f"python3.{minor}" for minor in range(8, 15))]
-    paths = [path for path in map(shutil.which, names) if path is not None]
+    """Every other Python of this machine that an agent may meet, the system's and pyenv's own included."""
+    versions = [f"python3.{minor}" for minor in range(8, 16)]
+    paths = [path for path in map(shutil.which, ["/usr/bin/python3", *versions]) if path is not None]
+    installed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    paths += [str(path) for path in installed.glob("*/bin/python3.*") if path.name in versions]
     works = [
         p for p in paths if not subprocess.run([p, "--version"], capture_output=True, check=False).returncode
     ]
@@ -139,15 +141,36 @@ def test_other_interpreters_run_the_agent(fake_engine: Path, agent_zip: Path, fo
     said = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
     channel = start_process(agent_command(agent_zip, fake_engine, python=found), host="local")
     decoder = FrameDecoder()
+    start = {"op": "engine.start", "subcommand": "obey", "options": {"control": "stdin"}, "limits": {}}
     try:
-        talk(channel, HELLO, {"op": "facts", "id": 1})
-        hello, facts = hear(channel, decoder), hear(channel, decoder)
+        talk(
+            channel,
+            HELLO,
+            {"op": "facts", "id": 1},
+            {**start, "id": 2, "token": "00112233445566778899aabbccddeeff"},
+            {**start, "id": 3, "limits": {"seconds": 10**400}, "options": {"bind": "\ud800"}},
+            {"op": "counters.start", "id": 4, "interval_ns": 10_000_000},
+            {"op": "counters.stop", "id": 5, "watch": 1},
+            {"op": "engine.command", "id": 6, "job": 1, "line": "stop"},
+        )
+        messages: list[dict[str, Any]] = []
+        while not messages or messages[-1]["type"] != "engine-exit":
+            message = hear(channel, decoder)
+            assert message is not None, channel.stderr_tail()
+            messages.append(message)
+        talk(channel, {"op": "bye", "id": 9})
+        assert (hear(channel, decoder) or {})["id"] == 9
+        assert hear(channel, decoder) is None
     finally:
         channel.close()
-    assert hello is not None
-    assert said.strip() == f"Python {hello['python']}"
-    assert facts is not None
-    assert facts["result"]["kernel"]["release"] == os.uname().release
+    assert said.strip() == f"Python {messages[0]['python']}"
+    answers = {message["id"]: message for message in messages if message["type"] == "answer"}
+    assert [number for number, answer in answers.items() if not answer["ok"]] == [3]
+    assert answers[1]["result"]["kernel"]["release"] == os.uname().release
+    lines = [m["record"].get("line") for m in messages if m["type"] == "engine"]
+    assert lines == [None, "00112233445566778899aabbccddeeff", "stop", None]
+    assert messages[-1]["status"] == 0
+    assert any(message["type"] == "counters" for message in messages)
 
 
 def test_an_agent_that_nobody_reads_holds_little_and_loses_nothing(fake_engine: Path) -> None:

@@ -29,6 +29,7 @@ def test_first_line_is_the_hello(subcommand: str) -> None:
         "version": VERSION,
         "protocol": 2,
         "record": 1,
+        "control": 2,
         "subcommand": subcommand,
     }
 

@@ -10,16 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pathlab.agents import limits
-from pathlab.agents.engines import build_command
-from pathlab.agents.limits import clamp_counter_interval_ns, clamp_limits
+from pathlab.agents.engines import build_command, check_token
+from pathlab.agents.limits import Caps, clamp_counter_interval_ns, clamp_limits
 from pathlab.agents.outbox import Outbox
 
-NO_LIMIT = {"seconds": 1.0, "bytes": None}
+NO_LIMIT = {"seconds": 1.0, "bytes": None, "rate_bits_per_s": None}
+TOKEN = "00112233445566778899aabbccddeeff"
+TIME = ["--time-limit-ns", "4000000000"]  # of one second, and three more
 
 
 def test_options_become_flags_in_their_order() -> None:
     command = build_command("/e", "send", {"address": "10.0.0.2", "port": 40123}, NO_LIMIT)
-    assert command == ["/e", "send", "--address", "10.0.0.2", "--port", "40123"]
+    assert command == ["/e", "send", "--address", "10.0.0.2", "--port", "40123", *TIME]
 
 
 @pytest.mark.parametrize("name", ["", "-x", "Port", "a b", "a=b", "port\n", "../x"])
@@ -36,10 +38,28 @@ def test_values_of_another_kind_are_refused(value: Any) -> None:
         build_command("/e", "send", {"port": value}, NO_LIMIT)
 
 
-@pytest.mark.parametrize("value", ["a\0b", "x" * 5000])
-def test_values_that_exec_cannot_pass_are_refused(value: str) -> None:
-    with pytest.raises(ValueError, match="option 'token'"):
+@pytest.mark.parametrize("value", ["a\0b", "x" * 5000, "\ud800", "--volume-limit-bytes"])
+def test_values_that_no_program_can_be_given_are_refused(value: str) -> None:
+    with pytest.raises(ValueError, match="option 'bind'"):
+        build_command("/e", "send", {"bind": value}, NO_LIMIT)
+
+
+@pytest.mark.parametrize("value", [TOKEN, "stdin"])
+def test_a_token_is_never_an_option(value: str) -> None:
+    with pytest.raises(ValueError, match="field 'token'") as caught:
         build_command("/e", "send", {"token": value}, NO_LIMIT)
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("token", ["", "stdin", TOKEN[:-1], TOKEN + "0", TOKEN + "\n", "g" * 32])
+def test_what_is_no_token_is_refused_without_being_quoted(token: str) -> None:
+    check_token(TOKEN)
+    with pytest.raises(ValueError, match=r"^field 'token' must be 32 hexadecimal digits$"):
+        check_token(token)
+
+
+def limited(**limits_given: Any) -> dict[str, Any]:
+    return {**NO_LIMIT, **limits_given}
 
 
 @pytest.mark.parametrize(
@@ -52,23 +72,95 @@ def test_values_that_exec_cannot_pass_are_refused(value: str) -> None:
     ],
 )
 def test_a_byte_limit_lowers_the_volume_limit(options: dict[str, Any], expected: str) -> None:
-    command = build_command("/e", "receive", options, {"seconds": 1.0, "bytes": 5000})
-    assert command == ["/e", "receive", "--volume-limit-bytes", expected]
+    command = build_command("/e", "receive", options, limited(bytes=5000))
+    assert command == ["/e", "receive", *TIME, "--volume-limit-bytes", expected]
 
 
 def test_a_byte_limit_is_not_put_on_subcommands_without_one() -> None:
-    assert build_command("/e", "ping", {}, {"seconds": 1.0, "bytes": 5000}) == ["/e", "ping"]
+    assert build_command("/e", "ping", {}, limited(bytes=5000, rate_bits_per_s=9)) == ["/e", "ping"]
+
+
+@pytest.mark.parametrize(
+    ("subcommand", "options", "expected"),
+    [
+        ("send", {}, "7000"),
+        ("send", {"direction": "both", "rate-bits-per-s": "0"}, "7000"),
+        ("receive", {}, "7000"),  # the sender may turn the direction round
+        ("receive", {"direction": "reverse", "rate-bits-per-s": 6000}, "6000"),
+        ("send", {"rate-bits-per-s": "9" * 4000}, "7000"),
+        ("send", {"direction": "reverse"}, None),
+        ("receive", {"direction": "forward"}, None),
+    ],
+)
+def test_a_rate_limit_lowers_the_rate_of_an_end_that_may_send(
+    subcommand: str, options: dict[str, Any], expected: str | None
+) -> None:
+    command = build_command("/e", subcommand, options, limited(rate_bits_per_s=7000))
+    assert command[-2:] == ["--rate-bits-per-s", expected] if expected else "--rate-bits-per-s" not in command
+    assert command.count("--rate-bits-per-s") == (1 if expected else 0)
+
+
+def test_nothing_can_stand_behind_the_limits() -> None:
+    options = {"volume-limit-bytes": 10**12, "rate-bits-per-s": 10**12, "streams": 4, "no-delay": "yes"}
+    command = build_command("/e", "send", options, limited(bytes=5000, rate_bits_per_s=7000))
+    assert command[-4:] == ["--volume-limit-bytes", "5000", "--rate-bits-per-s", "7000"]
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds", "expected"),
+    [
+        ({}, 60.0, 63 * 10**9),
+        ({"time-limit-ns": 5}, 60.0, 5),
+        ({"time-limit-ns": 0}, 60.0, 63 * 10**9),
+        ({"time-limit-ns": 10**18}, limits.MAX_SECONDS, 604_800 * 10**9),
+    ],
+)
+def test_an_engine_knows_when_to_end_by_itself(
+    options: dict[str, Any], seconds: float, expected: int
+) -> None:
+    command = build_command("/e", "send", options, limited(seconds=seconds))
+    assert command == ["/e", "send", "--time-limit-ns", str(expected)]
+
+
+@pytest.mark.parametrize("name", ["volume-limit", "rate", "time-limit"])
+def test_second_names_of_limited_flags_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"option '{name}' is called '{name}-(bytes|bits-per-s|ns)'"):
+        build_command("/e", "send", {name: "9T"}, NO_LIMIT)
+
+
+@pytest.mark.parametrize("value", ["1e9", "-1", "9T", "²"])
+def test_a_limited_flag_must_be_a_plain_number(value: str) -> None:
+    with pytest.raises(ValueError, match="'rate-bits-per-s' must be a decimal integer"):
+        build_command("/e", "send", {"rate-bits-per-s": value}, limited(rate_bits_per_s=7000))
 
 
 def test_limits_are_clamped_on_both_sides() -> None:
-    assert clamp_limits({}) == {"seconds": limits.MAX_SECONDS, "bytes": None}
-    assert clamp_limits({"seconds": None, "bytes": None}) == {"seconds": limits.MAX_SECONDS, "bytes": None}
-    assert clamp_limits({"seconds": -5, "bytes": -5}) == {"seconds": limits.MIN_SECONDS, "bytes": 1}
-    assert clamp_limits({"seconds": 1e300, "bytes": 10**30}) == {
-        "seconds": limits.MAX_SECONDS,
-        "bytes": limits.MAX_ENGINE_BYTES,
+    none = {"seconds": limits.MAX_SECONDS, "bytes": None, "rate_bits_per_s": None}
+    assert clamp_limits({}) == clamp_limits(dict.fromkeys(none)) == none
+    assert clamp_limits({"seconds": -5, "bytes": -5, "rate_bits_per_s": 0}) == {
+        "seconds": limits.MIN_SECONDS,
+        "bytes": 1,
+        "rate_bits_per_s": 1,
     }
-    assert clamp_limits({"seconds": 12, "bytes": 99}) == {"seconds": 12.0, "bytes": 99}
+    for huge in (1e300, 10**400, float("inf")):
+        assert clamp_limits({"seconds": huge})["seconds"] == limits.MAX_SECONDS
+    assert clamp_limits({"bytes": 10**30, "rate_bits_per_s": 10**30}) == {
+        **none,
+        "bytes": limits.MAX_ENGINE_BYTES,
+        "rate_bits_per_s": limits.MAX_RATE_BITS_PER_S,
+    }
+    asked = {"seconds": 12, "bytes": 99, "rate_bits_per_s": 1000}
+    assert clamp_limits(asked) == asked
+
+
+def test_caps_of_the_host_bound_what_is_asked_and_what_is_not() -> None:
+    caps = Caps(seconds=5.0, bytes=1000, rate_bits_per_s=64_000)
+    capped = {"seconds": 5.0, "bytes": 1000, "rate_bits_per_s": 64_000}
+    assert clamp_limits({}, caps) == capped
+    assert clamp_limits({"seconds": 6, "bytes": 1001, "rate_bits_per_s": 64_001}, caps) == capped
+    less = {"seconds": 4.0, "bytes": 999, "rate_bits_per_s": 63_999}
+    assert clamp_limits(less, caps) == less
+    assert clamp_limits({"seconds": 1}, Caps(seconds=0.01))["seconds"] == 0.01
 
 
 @pytest.mark.parametrize(
@@ -78,6 +170,8 @@ def test_limits_are_clamped_on_both_sides() -> None:
         ({"seconds": "9"}, "'seconds' must be a number"),
         ({"seconds": True}, "'seconds' must be a number"),
         ({"bytes": 1.5}, "'bytes' must be an integer"),
+        ({"rate_bits_per_s": 1.5}, "'rate_bits_per_s' must be an integer"),
+        ({"rate_bits_per_s": "9"}, "'rate_bits_per_s' must be a number"),
     ],
 )
 def test_limits_of_another_kind_are_refused(asked: dict[str, Any], words: str) -> None:

@@ -1,0 +1,406 @@
+"""Puts agent and engine into a host's cache and becomes the agent; also the rule of where that cache is.
+
+Sent to the host as text and run by the interpreter found there, before anything of PathLab is on it, so this
+file imports nothing of PathLab. PROTOCOL.md tells the conversation. Standard library, Python 3.8.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import io
+import json
+import os
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+
+KEEP_S = 30 * 24 * 3600.0  # what nobody used for so long goes
+KEEP_UNFINISHED_S = 24 * 3600.0
+CONVERSATION_S = 120  # a controller that is silent for so long is gone
+BUILD_S = 180
+VERSION_S = 20
+MAX_FILE_BYTES = 64 * 1024 * 1024
+MAX_REQUEST_BYTES = 64 * 1024
+PREFIXES = ("agent-", "pathlab-engine-")
+UNFINISHED = ".new"
+COMPILERS = ("cc", "gcc", "clang")
+
+
+class DeploymentError(Exception):
+    """This host cannot do it; becomes one line that names the stage."""
+
+    def __init__(self, stage: str, text: str, hint: str) -> None:
+        super().__init__(text)
+        self.stage, self.text, self.hint = stage, text, hint
+
+
+# The cache.
+
+
+def list_cache_folders(environment: Mapping[str, str], temporary: Optional[str] = None) -> Iterator[str]:
+    """Folders for this user's cache, best first; none need exist. ``temporary`` is the parent of the last."""
+    # XDG Base Directory Specification: a relative path is to be ignored.
+    home = environment.get("HOME", "")
+    for base in (environment.get("XDG_CACHE_HOME", ""), os.path.join(home, ".cache")):
+        if os.path.isabs(base):
+            yield os.path.join(base, "pathlab")
+            break
+    for base in (temporary,) if temporary else (tempfile.gettempdir(), "/var/tmp"):
+        yield os.path.join(base, "pathlab-%d" % os.getuid())
+
+
+def prepare_folder(folder: str) -> None:
+    """Make sure of a real folder that is ours alone; in a shared place a stranger may have made it first."""
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    state = os.lstat(folder)
+    if not stat.S_ISDIR(state.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "is not a folder")
+    if state.st_uid != os.getuid():
+        raise PermissionError(errno.EPERM, "belongs to another user")
+    if stat.S_IMODE(state.st_mode) & 0o022:
+        raise PermissionError(errno.EPERM, "others may write to it")
+
+
+def holds_content(path: str, sha256: str) -> bool:
+    """Whether a real file with exactly that content is there. OSError when it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        if os.path.islink(path):
+            return False
+        with open(path, "rb") as file:
+            for part in iter(lambda: file.read(1 << 20), b""):
+                digest.update(part)
+    except FileNotFoundError:
+        return False
+    return digest.hexdigest() == sha256
+
+
+def write_atomically(path: str, data: bytes, mode: int = 0o600) -> None:
+    """Put a whole file in its place, or nothing. OSError when the disk does not take it."""
+    descriptor, name = tempfile.mkstemp(
+        prefix=os.path.basename(path), suffix=UNFINISHED, dir=os.path.dirname(path)
+    )
+    try:
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def hold_file(path: str) -> Optional[int]:
+    """Mark a file as in use, for as long as the descriptor is open; None where the file system cannot."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            os.utime(path)
+        except OSError:
+            os.close(descriptor)
+            return None
+    except OSError:
+        return None
+    return descriptor
+
+
+def prune_folder(folder: str, now_s: float) -> List[str]:
+    """Remove files of this cache that nobody used for 30 days and nobody holds; return their names."""
+    removed = []
+    with contextlib.suppress(OSError):
+        for name in sorted(os.listdir(folder)):
+            keep_s = KEEP_UNFINISHED_S if name.endswith(UNFINISHED) else KEEP_S
+            path = os.path.join(folder, name)
+            with contextlib.suppress(OSError):
+                if not name.startswith(PREFIXES) or now_s - os.lstat(path).st_mtime < keep_s:
+                    continue
+                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(path)
+                    removed.append(name)
+                finally:
+                    os.close(descriptor)
+    return removed
+
+
+# The conversation with the controller.
+
+
+def read_exactly(size: int) -> bytes:
+    """So many bytes of stdin and not one more: what follows is for the agent. EOFError at the end."""
+    parts = []
+    while size:
+        data = os.read(0, min(size, 1 << 20))
+        if not data:
+            raise EOFError
+        parts.append(data)
+        size -= len(data)
+    return b"".join(parts)
+
+
+def say(kind: str, **fields: Any) -> None:
+    """One frame on stdout."""
+    body = json.dumps(dict(fields, type=kind)).encode("ascii")
+    frame = b"PLF1" + struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(1, frame) :]
+
+
+def read_request() -> Dict[str, Any]:
+    """One frame from stdin."""
+    magic, size = struct.unpack(">4sI", read_exactly(8))
+    if magic != b"PLF1" or size > MAX_REQUEST_BYTES:
+        raise DeploymentError(
+            "deploy", "the controller's request is not understood", "use one PathLab version"
+        )
+    request: Dict[str, Any] = json.loads(read_exactly(size).decode("utf-8"))
+    return request
+
+
+class Delivery:
+    """What the controller can send: fetched once at most, however many folders are tried."""
+
+    def __init__(self, parts: Mapping[str, Mapping[str, Any]]) -> None:
+        self._parts = parts
+        self._data: Dict[str, bytes] = {}
+
+    def fetch(self, names: List[str]) -> None:
+        """Have those sent that are not here yet."""
+        missing = [name for name in names if name not in self._data]
+        if not missing:
+            return
+        say("want", names=missing)
+        for name in missing:
+            size = int(self._parts[name]["bytes"])
+            if size > MAX_FILE_BYTES:
+                raise DeploymentError(
+                    "deploy", "%s has %d bytes, too many" % (name, size), "use one PathLab version"
+                )
+            data = read_exactly(size)
+            if hashlib.sha256(data).hexdigest() != self._parts[name]["sha256"]:
+                raise DeploymentError("deploy", "%s arrived damaged" % name, "try again")
+            self._data[name] = data
+
+    def data(self, name: str) -> bytes:
+        """The bytes of a part that was fetched."""
+        return self._data[name]
+
+
+def deploy(request: Mapping[str, Any]) -> Tuple[str, Optional[str]]:
+    """Agent and engine in the first folder that takes and runs them; their paths. DeploymentError: none."""
+    parts: Dict[str, Dict[str, Any]] = request["parts"]
+    delivery = Delivery(parts)
+    built: List[bytes] = []
+    refusals = []
+    for folder in list_cache_folders(os.environ):
+        try:
+            prepare_folder(folder)
+            prune_folder(folder, time.time())
+            agent = store_part(folder, "agent", parts["agent"], delivery)
+            engine = None
+            if "engine" in parts:
+                engine = store_part(folder, "engine", parts["engine"], delivery)
+            elif "sources" in parts:
+                engine = store_built_engine(folder, parts["sources"], delivery, built)
+            if engine is not None:
+                try_engine(engine)
+        except OSError as error:
+            refusals.append("%s: %s" % (folder, error.strerror or error))
+        else:
+            return agent, engine
+    raise DeploymentError(
+        "deploy",
+        "no folder takes agent and engine; " + "; ".join(refusals),
+        "free some space on the host, or set XDG_CACHE_HOME there to a folder whose programs may run",
+    )
+
+
+def store_part(folder: str, name: str, part: Mapping[str, Any], delivery: Delivery) -> str:
+    """Path of the part in that folder, fetched and written if it is not there."""
+    path = os.path.join(folder, part["name"])
+    if not holds_content(path, part["sha256"]):
+        delivery.fetch([name])
+        write_atomically(path, delivery.data(name), 0o600 if name == "agent" else 0o700)
+        if not holds_content(path, part["sha256"]):
+            raise OSError(errno.EIO, "what was written reads back differently")
+    return path
+
+
+def store_built_engine(folder: str, part: Mapping[str, Any], delivery: Delivery, built: List[bytes]) -> str:
+    """Path of the engine that this host built of those sources, built now if it is not there."""
+    stem = "pathlab-engine-%s-%s" % (os.uname().machine, part["sha256"][:32])
+    path = os.path.join(folder, stem)
+    if not os.path.isfile(path) or os.path.islink(path):
+        if not built:
+            delivery.fetch(["sources"])
+            built.append(build_engine(delivery.data("sources")))
+        write_atomically(path, built[0], 0o700)
+    return path
+
+
+def build_engine(sources: bytes) -> bytes:
+    """The engine, compiled by this host's own compiler."""
+    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if compiler is None:
+        raise DeploymentError(
+            "engine",
+            "no engine for %s comes with PathLab, and there is no C compiler to build one"
+            % os.uname().machine,
+            "install a C compiler on the host (Debian: apt-get install gcc libc6-dev)",
+        )
+    folder = tempfile.mkdtemp(prefix="pathlab-build-")
+    try:
+        with zipfile.ZipFile(io.BytesIO(sources)) as archive:
+            archive.extractall(folder)
+        files = sorted(name for name in os.listdir(os.path.join(folder, "src")) if name.endswith(".c"))
+        command = [compiler, "-std=c11", "-O2", "-D_GNU_SOURCE", "-pthread", "-Isrc", "-o", "engine"]
+        command += [os.path.join("src", name) for name in files] + ["-lm"]
+        said = ""
+        for static in (["-static"], []):
+            done = subprocess.run(
+                command + static,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=BUILD_S,
+                check=False,
+            )
+            if done.returncode == 0:
+                with open(os.path.join(folder, "engine"), "rb") as file:
+                    return file.read()
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            errors = [line for line in lines if "error" in line] or lines or ["it said nothing"]
+            said = errors[0].strip()
+        raise DeploymentError(
+            "engine", "%s cannot build it: %s" % (compiler, said), "see to the host's compiler"
+        )
+    except subprocess.TimeoutExpired as error:
+        raise DeploymentError(
+            "engine", "not built within %d s" % BUILD_S, "see whether the host is busy"
+        ) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def try_engine(path: str) -> None:
+    """Run it once. OSError where this folder's programs may not run, DeploymentError if it is at fault."""
+    hint = "pathlab doctor shows the engine of the controller; $PATHLAB_ENGINE may name another one"
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=VERSION_S,
+            check=False,
+        )
+    except PermissionError as error:
+        raise PermissionError(error.errno, "programs may not run there (noexec)") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DeploymentError("engine", "the engine does not run: %s" % reason, hint) from error
+    if done.returncode or not done.stdout.startswith(b"pathlab-engine"):
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        said = lines[-1] if lines else "it ended with status %d" % done.returncode
+        raise DeploymentError("engine", "the engine does not run: %s" % said, hint)
+
+
+def choose_cores(cores: List[int], node: Optional[int]) -> None:
+    """Keep this process, and so the agent and its engines, on some processors."""
+    if node is not None and not cores:
+        name = "/sys/devices/system/node/node%d/cpulist" % node
+        try:
+            with open(name, encoding="ascii") as file:
+                for part in file.read().strip().split(","):
+                    first, _, last = part.partition("-")
+                    cores = cores + list(range(int(first), int(last or first) + 1))
+        except (OSError, ValueError) as error:
+            raise DeploymentError("agent", "there is no NUMA node %d" % node, "correct numa_node") from error
+    if cores:
+        try:
+            os.sched_setaffinity(0, cores)
+        except OSError as error:
+            named = ", ".join(map(str, cores))
+            raise DeploymentError(
+                "agent", "cannot use the processors %s: %s" % (named, error.strerror), "correct cpus"
+            ) from error
+
+
+def read_first_line(name: str) -> Optional[str]:
+    """A small file's first line, None where it cannot be read."""
+    try:
+        with open(name, encoding="ascii", errors="replace") as file:
+            return file.readline().strip() or None
+    except OSError:
+        return None
+
+
+def converse() -> None:
+    """Greet, take the request, deploy, and become the agent."""
+    system = os.uname()
+    say(
+        "deployment",
+        python="%d.%d.%d" % sys.version_info[:3],
+        interpreter=sys.executable,
+        system=system.sysname,
+        machine=system.machine,
+        boot_id=read_first_line("/proc/sys/kernel/random/boot_id"),
+    )
+    request = read_request()
+    if system.sysname != "Linux":
+        raise DeploymentError(
+            "engine", "this is %s, not Linux" % system.sysname, "measure between Linux hosts"
+        )
+    choose_cores(request["cores"], request["numa_node"])
+    agent, engine = deploy(request)
+    for path in filter(None, (agent, engine)):
+        descriptor = hold_file(path)
+        if descriptor is not None:
+            os.set_inheritable(descriptor, True)  # held by the agent until it ends
+    say("ready", agent=agent, engine=engine)
+    signal.alarm(0)  # an alarm outlives exec
+    command = [sys.executable, "-I", agent] + (["--engine", engine] if engine else []) + request["arguments"]
+    os.execv(sys.executable, command)
+
+
+def main() -> int:
+    """Exit status 3 where this host cannot, 0 when the controller went away."""
+    signal.alarm(CONVERSATION_S + BUILD_S)
+    try:
+        converse()
+    except DeploymentError as refusal:
+        say("failure", stage=refusal.stage, text=refusal.text, hint=refusal.hint)
+        return 3
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            return 0
+        say("failure", stage="deploy", text=str(error), hint="see to the host")
+        return 3
+    except EOFError:
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""iperf3 through a true agent: it runs, what is not allowed is refused, and it never outlives its agent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pathlab.errors import HostError
+from pathlab.remote.local import LocalTransport
+from pathlab.remote.session import Session
+from tests.integration.processes import assert_all_end, parent_of, watching
+from tests.require import require
+
+PATIENCE_S = 20.0
+SERVER = ["-s", "-1", "-J", "-i", "0.1", "-B", "127.0.0.1"]
+
+
+@pytest.fixture
+def peers(fake_engine: Path, agent_zip: Path) -> Iterator[Session]:
+    require(shutil.which("iperf3"), "iperf3 (apt-get install iperf3)")
+    with Session(LocalTransport(engine=fake_engine, agent=agent_zip), host="local") as opened:
+        yield opened
+
+
+def start_server(session: Session) -> tuple[int, int, int]:
+    """The port, the process that iperf3 is, and the one that the agent started for it."""
+    job = session.start_peer("iperf3", SERVER, seconds=60)
+    port = int(job.wait_for("listening", PATIENCE_S)["port"])
+    return port, int(job.wait_for("peer", PATIENCE_S)["pid"]), job.pid
+
+
+def test_server_and_client_end_with_what_they_printed(peers: Session) -> None:
+    server = peers.start_peer("iperf3", SERVER, seconds=60)
+    port = server.wait_for("listening", PATIENCE_S)["port"]
+    arguments = ["-c", "127.0.0.1", "-p", str(port), "-J", "-t", "1", "-b", "8000000"]
+    client = peers.start_peer("iperf3", arguments, seconds=60)
+    for job in (client, server):
+        output = job.wait_for("output", PATIENCE_S)
+        assert output["json"]["end"]["sum_received"]["bytes"] == pytest.approx(1e6, rel=0.3)
+        assert output["ended_ns"] > 0
+        assert job.wait_for("result", PATIENCE_S)["complete"] is True
+        assert job.wait(PATIENCE_S).status == 0
+
+
+def test_a_closed_port_is_said_in_iperf3s_words(peers: Session) -> None:
+    job = peers.start_peer("iperf3", ["-c", "127.0.0.1", "-p", "1", "-J", "-t", "1"], seconds=60)
+    with pytest.raises(HostError, match="unable to connect to server"):
+        job.wait_for("output", PATIENCE_S)
+
+
+@pytest.mark.parametrize("arguments", [["-s", "--logfile", "x"], ["-c", "$(id)"], ["-D"]])
+def test_the_agent_refuses_what_is_not_in_its_list(peers: Session, arguments: list[str]) -> None:
+    with pytest.raises(HostError, match="not allowed") as caught:
+        peers.start_peer("iperf3", arguments, seconds=60)
+    assert caught.value.stage == "engine"
+
+
+def test_no_other_program_is_started(peers: Session) -> None:
+    with pytest.raises(HostError, match="'sh' is no program that the agent runs"):
+        peers.start_peer("sh", ["-c", "id"], seconds=60)
+
+
+@pytest.mark.parametrize("victim", ["agent", "wrapper", "session"])
+def test_iperf3_ends_with_whoever_started_it(peers: Session, victim: str) -> None:
+    _port, program, wrapper = start_server(peers)
+    with watching(program, wrapper) as descriptors:
+        if victim == "session":
+            peers.close()
+        else:
+            os.kill(parent_of(wrapper) if victim == "agent" else wrapper, signal.SIGKILL)
+        assert_all_end(descriptors)
+
+
+def test_a_stop_ends_it_early_and_says_so(peers: Session) -> None:
+    job = peers.start_peer("iperf3", SERVER, seconds=60)
+    job.wait_for("listening", PATIENCE_S)
+    job.command("stop")
+    with pytest.raises(HostError):
+        job.wait_for("output", PATIENCE_S)
+    assert job.wait(PATIENCE_S).status != 0
