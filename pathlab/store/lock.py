@@ -40,3 +40,22 @@ class FolderLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def find_writer(folder: Path) -> int | None:
+    """The number of the process that writes a results folder, None when nobody does.
+
+    The lock is only tried, and left as it was.
+    """
+    try:
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+        return int(holder) if holder.isdecimal() else None
+    finally:
+        os.close(descriptor)
+    return None

@@ -11,8 +11,31 @@ from pathlab.store.schema import FORMAT_VERSION, META
 
 Step = Callable[[sa.Connection], None]
 
+_ORIGIN_OF_FORMAT_2 = """
+CREATE TABLE origin (
+    trial_id BIGINT NOT NULL, program TEXT NOT NULL, program_version TEXT, file_name TEXT NOT NULL,
+    file_sha256 TEXT NOT NULL, part TEXT NOT NULL, imported_utc TEXT NOT NULL, details TEXT NOT NULL,
+    PRIMARY KEY (trial_id), FOREIGN KEY(trial_id) REFERENCES trial (trial_id), UNIQUE (file_sha256, part)
+)
+"""
+
+
+_JOURNAL_OF_FORMAT_2 = """
+CREATE TABLE journal (
+    journal_id INTEGER NOT NULL, recorded_utc TEXT NOT NULL, kind TEXT NOT NULL, plan_row BIGINT,
+    text TEXT NOT NULL, facts TEXT NOT NULL, PRIMARY KEY (journal_id)
+)
+"""
+
+
+def _add_origin_and_journal(connection: sa.Connection) -> None:
+    # Spelled out: a step must go on making the format of its own time, whatever the records say later.
+    connection.exec_driver_sql(_ORIGIN_OF_FORMAT_2)
+    connection.exec_driver_sql(_JOURNAL_OF_FORMAT_2)
+
+
 # From the format that is the key to the next one. Format 1 is the first: nothing leads to it.
-STEPS: Mapping[int, Step] = {}
+STEPS: Mapping[int, Step] = {1: _add_origin_and_journal}
 
 
 def check_format(found: int, writer: str, *, wanted: int = FORMAT_VERSION) -> bool:

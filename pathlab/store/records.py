@@ -113,8 +113,35 @@ class TrialRecord:
     # lab, lab-limited (the lab was beyond what it emulates truly: series lab), loopback-fallback,
     # window-short, congestion-not-granted, over-line-rate, busy-core (one core at 95 % or more), host-limited
     # (a busy core, and neither the windows nor the lab's line explain the rate), route-changed (since the
-    # reading before, at most a minute and a trial older: trials since then may have been touched as well)
+    # reading before, at most a minute and a trial older: trials since then may have been touched as well),
+    # imported (another program measured it: table origin), sender-counted (imported, and its throughput is
+    # what the sender counted, since the file holds no count of the receiver)
     flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginRecord:
+    """Where an imported trial comes from; trials that PathLab measured have none."""
+
+    trial_id: int
+    program: str  # iperf3 | flent | pscheduler | irtt | crusader
+    program_version: str | None
+    file_name: str  # without its folder
+    file_sha256: str
+    part: str  # which of the file's measurements: forward | reverse | probes
+    imported_utc: str
+    details: dict[str, Any]  # what the file tells and no column holds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalRecord:
+    """What happened to a run and is no trial: a start, a change, a host set aside, a missed slot."""
+
+    recorded_utc: str  # ISO 8601
+    kind: str  # a name of pathlab/runner/journal.py
+    plan_row: int | None  # the row that was about to run, or had just run
+    text: str  # one line for people
+    facts: dict[str, Any]
 
 
 # Series kept with a trial, one Arrow table each. Times are integer ns since the sender's "go", on the clock
@@ -142,6 +169,8 @@ class TrialRecord:
 #                                        drops, requeues, overlimits, hw_bytes, hw_packets, and the levels at
 #                                        time_ns: backlog_bytes, qlen (packets)
 #
+# settings                               name, asked, sender, receiver (texts): every factor as it was asked
+#                                        for and as each end read it back; null: not asked, not told
 # route                                  the route that the trial began with: hop (1: the first), address
 #                                        (null: silent), fingerprint (of the whole route, alike in each row)
 # lab                                    one row: what the lab did during the traffic (outside_packets,
@@ -149,6 +178,10 @@ class TrialRecord:
 #                                        reasons why it is not to be trusted (empty: it is)
 # lab_links                              link (as in the lab's description), direction, name, value: what each
 #                                        emulated direction counted meanwhile (native/PROTOCOL.md, emulate)
+#
+# Imported trials keep the same series, as far as their file tells, with times since the first stamp of the
+# file and these columns besides: snd_cwnd_bytes, packets, lost_packets, jitter_ns in *_intervals, and in
+# *_probes send_delay_ns, receive_delay_ns (one-way, only as true as the hosts' clocks).
 #
 # The host's counters (nics, softnet, tcp, qdiscs) hold differences over span_ns as agents/PROTOCOL.md tells;
 # null: not known (a counter went backwards). A part that the host does not show has no series, a span
@@ -172,6 +205,7 @@ SERIES_KINDS = (
     "receiver_tcp",
     "sender_qdiscs",
     "receiver_qdiscs",
+    "settings",
     "route",
     "lab",
     "lab_links",

@@ -27,13 +27,34 @@ from pathlab.store.database import (
 )
 from pathlab.store.faults import translate_faults
 from pathlab.store.lock import FolderLock
-from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord, TrialRecord
-from pathlab.store.schema import CAMPAIGN, HOST, METADATA, PLAN, SERIES, TRIAL, column_types, from_row, to_row
-from pathlab.store.series import check_kind, decode_series, encode_series
+from pathlab.store.records import (
+    CampaignRecord,
+    HostRecord,
+    JournalRecord,
+    OriginRecord,
+    PlanRecord,
+    TrialRecord,
+)
+from pathlab.store.rows import encode_blobs, insert_trial
+from pathlab.store.schema import (
+    CAMPAIGN,
+    HOST,
+    JOURNAL,
+    METADATA,
+    ORIGIN,
+    PLAN,
+    SERIES,
+    TRIAL,
+    column_types,
+    from_row,
+    to_row,
+)
+from pathlab.store.series import check_kind, decode_series, spell_series
 
 if TYPE_CHECKING:
     import pandas as pd
 
+STREAMED_ROWS = 32  # series fetched at a time where all of a kind are read
 _FRAME_TYPES: Mapping[type, Any] = {int: "Int64", float: "Float64", str: "string"}
 
 
@@ -97,7 +118,7 @@ class Results:
             raise
 
     @classmethod
-    def open(cls, path: str | Path, *, write: bool = False) -> Results:
+    def open(cls, path: str | Path, *, write: bool = False) -> Self:
         """Open a results folder, or the file inside one; an older format is upgraded, with a copy kept.
 
         Raises StoreError: missing, not PathLab's, of a newer format, or being written by another process.
@@ -142,8 +163,10 @@ class Results:
         return self._plan_rows(sa.select(PLAN))
 
     def unfinished(self) -> list[PlanRecord]:
-        """Return the plan rows that have no complete trial, in order."""
-        done = sa.exists().where(TRIAL.c.plan_row == PLAN.c.row, TRIAL.c.status == "complete")
+        """Return the plan rows that have no complete trial and none of another program, in order."""
+        imported = sa.exists().where(ORIGIN.c.trial_id == TRIAL.c.trial_id)
+        ended = sa.or_(TRIAL.c.status == "complete", imported)
+        done = sa.exists().where(TRIAL.c.plan_row == PLAN.c.row, ended)
         return self._plan_rows(sa.select(PLAN).where(~done))
 
     def attempts(self) -> dict[int, int]:
@@ -154,7 +177,7 @@ class Results:
 
     def add_host(self, host: HostRecord) -> None:
         """Store the facts of one host."""
-        with self._writing(f"host '{host.name}'") as connection:
+        with self.writing(f"host '{host.name}'") as connection:
             connection.execute(sa.insert(HOST), to_row(host))
 
     def hosts(self) -> list[HostRecord]:
@@ -163,28 +186,34 @@ class Results:
             rows = connection.execute(sa.select(HOST).order_by(HOST.c.host_id)).mappings().all()
         return [from_row(HostRecord, row) for row in rows]
 
-    def add_trial(self, trial: TrialRecord, series: Mapping[str, pa.Table]) -> int:
+    def add_journal(self, entry: JournalRecord) -> None:
+        """Store one entry of the journal."""
+        with self.writing(f"journal entry '{entry.kind}'") as connection:
+            connection.execute(sa.insert(JOURNAL), to_row(entry))
+
+    def journal(self) -> list[JournalRecord]:
+        """Return what happened to the runs of this campaign, in order."""
+        with self._reading() as connection:
+            rows = connection.execute(sa.select(JOURNAL).order_by(JOURNAL.c.journal_id)).mappings().all()
+        return [from_row(JournalRecord, row) for row in rows]
+
+    def add_trial(
+        self, trial: TrialRecord, series: Mapping[str, pa.Table], *, origin: OriginRecord | None = None
+    ) -> int:
         """Store one trial with its series in one transaction and return its id.
 
-        When this returns, the trial is on the disk. Raises UsageError for a value or a kind of series
+        ``origin`` says where an imported trial comes from; its number is replaced. When this returns, the
+        trial is on the disk. Raises UsageError for a value or a kind of series
         that does not fit, StoreError when the trial could not be stored.
         """
-        row = to_row(trial)
-        blobs = {kind: encode_series(kind, table) for kind, table in series.items()}
+        row, blobs = to_row(trial), encode_blobs(series)
         subject = f"attempt {trial.attempt} of plan row {trial.plan_row}: not planned, or stored already"
-        with self._writing(subject) as connection:
-            key = connection.execute(sa.insert(TRIAL), row).inserted_primary_key
-            trial_id = int(key[0]) if key else 0
-            for kind, blob in blobs.items():
-                values = {
-                    "trial_id": trial_id,
-                    "kind": kind,
-                    "rows": series[kind].num_rows,
-                    "sha256": hashlib.sha256(blob).hexdigest(),
-                    "blob": blob,
-                }
-                connection.execute(sa.insert(SERIES), values)
-        return trial_id
+        with self.writing(subject) as connection:
+            number = insert_trial(connection, row, blobs)
+            if origin is not None:
+                known = dataclasses.replace(origin, trial_id=number)
+                connection.execute(sa.insert(ORIGIN), to_row(known))
+        return number
 
     def trials(self, **where: Any) -> pd.DataFrame:
         """Return trials as a data frame, one typed column per field and ``trial_id``; missing stays missing.
@@ -221,27 +250,52 @@ class Results:
         with self._reading() as connection:
             return tuple(connection.execute(query).scalars())
 
+    def all_series_kinds(self) -> dict[int, tuple[str, ...]]:
+        """Return the kinds of series that each trial kept, by name; a trial without any is left out."""
+        query = sa.select(SERIES.c.trial_id, SERIES.c.kind).order_by(SERIES.c.trial_id, SERIES.c.kind)
+        kinds: dict[int, tuple[str, ...]] = {}
+        with self._reading() as connection:
+            for number, kind in connection.execute(query):
+                kinds[number] = (*kinds.get(number, ()), kind)
+        return kinds
+
+    def origins(self) -> dict[int, OriginRecord]:
+        """Return where imported trials come from, by trial."""
+        with self._reading() as connection:
+            rows = connection.execute(sa.select(ORIGIN).order_by(ORIGIN.c.trial_id)).mappings().all()
+        return {int(row["trial_id"]): from_row(OriginRecord, row) for row in rows}
+
+    def stream_series(self, kind: str) -> Iterator[tuple[int, bytes]]:
+        """Yield the bytes of every trial's series of one kind, by trial, for ``decode_series``.
+
+        One query for all of them. Raises UsageError for an unknown kind, StoreError at a damaged series.
+        """
+        check_kind(kind)
+        query = sa.select(SERIES.c.trial_id, SERIES.c.blob, SERIES.c.sha256)
+        query = query.where(SERIES.c.kind == kind).order_by(SERIES.c.trial_id)
+        with self._reading() as connection:
+            for row in connection.execution_options(yield_per=STREAMED_ROWS).execute(query):
+                yield row.trial_id, self._check_blob(row.trial_id, kind, row.blob, row.sha256)
+
     def series_table(self, trial_id: int, kind: str) -> pa.Table:
         """Return one series as the Arrow table that was stored.
 
         Raises UsageError for an unknown kind or trial, StoreError when the trial kept no such series or it is
         damaged.
         """
-        check_kind(kind)
-        query = sa.select(SERIES.c.blob, SERIES.c.sha256)
-        query = query.where(SERIES.c.trial_id == trial_id, SERIES.c.kind == kind)
+        return decode_series(kind, self._series_blob(trial_id, kind))
+
+    def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]:
+        """Return those of a trial's series that it kept, as ``series_table`` with these columns alone.
+
+        ``columns`` by kind; a column that a series does not have is left out.
+        """
+        query = sa.select(SERIES.c.kind, SERIES.c.blob, SERIES.c.sha256)
+        query = query.where(SERIES.c.trial_id == trial_id, SERIES.c.kind.in_(list(columns)))
         with self._reading() as connection:
-            found = connection.execute(query).one_or_none()
-        if found is None:
-            self.record(trial_id)
-            kept = ", ".join(self.series_kinds(trial_id)) or "none"
-            raise StoreError(f"trial {trial_id} kept no series '{kind}'", hint=f"It kept: {kept}.")
-        if hashlib.sha256(found.blob).hexdigest() != found.sha256:
-            raise StoreError(
-                f"series '{kind}' of trial {trial_id} in '{self.path}' is damaged",
-                hint="Every other series and every trial's figures can still be read.",
-            )
-        return decode_series(kind, found.blob)
+            found = connection.execute(query).all()
+        blobs = {row.kind: self._check_blob(trial_id, row.kind, row.blob, row.sha256) for row in found}
+        return {kind: decode_series(kind, blob, columns[kind]) for kind, blob in blobs.items()}
 
     def series(self, trial_id: int, kind: str) -> pd.DataFrame:
         """Return one series as a data frame with nullable columns, so that a lost probe stays missing.
@@ -278,8 +332,28 @@ class Results:
             "series_kinds": list(kinds),
         }
         if with_series:
-            exported["series"] = {kind: self.series_table(trial_id, kind).to_pydict() for kind in kinds}
+            exported["series"] = {kind: spell_series(self.series_table(trial_id, kind)) for kind in kinds}
         return exported
+
+    def _series_blob(self, trial_id: int, kind: str) -> bytes:
+        check_kind(kind)
+        query = sa.select(SERIES.c.blob, SERIES.c.sha256)
+        query = query.where(SERIES.c.trial_id == trial_id, SERIES.c.kind == kind)
+        with self._reading() as connection:
+            found = connection.execute(query).one_or_none()
+        if found is None:
+            self.record(trial_id)
+            kept = ", ".join(self.series_kinds(trial_id)) or "none"
+            raise StoreError(f"trial {trial_id} kept no series '{kind}'", hint=f"It kept: {kept}.")
+        return self._check_blob(trial_id, kind, found.blob, found.sha256)
+
+    def _check_blob(self, trial_id: int, kind: str, blob: bytes, digest: str) -> bytes:
+        if hashlib.sha256(blob).hexdigest() != digest:
+            raise StoreError(
+                f"series '{kind}' of trial {trial_id} in '{self.path}' is damaged",
+                hint="Every other series and every trial's figures can still be read.",
+            )
+        return blob
 
     def _plan_rows(self, query: sa.Select[Any]) -> list[PlanRecord]:
         with self._reading() as connection:
@@ -309,7 +383,12 @@ class Results:
             yield connection
 
     @contextmanager
-    def _writing(self, subject: str) -> Iterator[sa.Connection]:
+    def writing(self, subject: str) -> Iterator[sa.Connection]:
+        """Lend a transaction for the parts of the store that write whole sets of rows.
+
+        ``subject`` names what is stored, for a row that contradicts others. Raises UsageError when open for
+        reading only, StoreError when it could not be stored; then nothing was.
+        """
         if not self._writable:
             raise UsageError(f"'{self.path}' is open for reading only", hint="Open it with write=True.")
         with translate_faults(self.path, subject=subject), self._engine.begin() as connection:

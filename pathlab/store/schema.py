@@ -15,9 +15,16 @@ import sqlalchemy as sa
 from sqlalchemy.engine import RowMapping
 
 from pathlab.errors import UsageError
-from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord, TrialRecord
+from pathlab.store.records import (
+    CampaignRecord,
+    HostRecord,
+    JournalRecord,
+    OriginRecord,
+    PlanRecord,
+    TrialRecord,
+)
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 2: imported trials, journal
 APPLICATION_ID = 0x504C4142  # "PLAB" in the header of the SQLite file
 
 Record = TypeVar("Record")
@@ -51,10 +58,16 @@ class ColumnType:
     nullable: bool
 
 
+_KNOWN_TYPES: dict[type, Mapping[str, ColumnType]] = {}  # to read annotations anew costs more than a row
+
+
 def column_types(record: type) -> Mapping[str, ColumnType]:
     """Return the columns of a record, in order, from its annotations."""
-    hints = get_type_hints(record)
-    return {field.name: _column_type(hints[field.name]) for field in dataclasses.fields(record)}
+    if record not in _KNOWN_TYPES:
+        hints = get_type_hints(record)
+        names = [field.name for field in dataclasses.fields(record)]
+        _KNOWN_TYPES[record] = {name: _column_type(hints[name]) for name in names}
+    return _KNOWN_TYPES[record]
 
 
 def build_columns(record: type, **keys: bool) -> list[sa.Column[Any]]:
@@ -196,4 +209,14 @@ SERIES = sa.Table(
     sa.Column("rows", sa.BigInteger, nullable=False),
     sa.Column("sha256", sa.Text, nullable=False),  # of the blob; Arrow itself would not see a flipped bit
     sa.Column("blob", sa.LargeBinary, nullable=False),
+)
+ORIGIN = sa.Table(
+    "origin",
+    METADATA,
+    *build_columns(OriginRecord, trial_id=True),
+    sa.ForeignKeyConstraint(["trial_id"], ["trial.trial_id"]),
+    sa.UniqueConstraint("file_sha256", "part"),
+)
+JOURNAL = sa.Table(
+    "journal", METADATA, sa.Column("journal_id", _ROW_ID, primary_key=True), *build_columns(JournalRecord)
 )

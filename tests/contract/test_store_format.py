@@ -1,7 +1,7 @@
 """Results files of every format that was ever released can be opened, and newer ones are refused by name.
 
-``tests/data/results-format-1.db`` was written once by PathLab 0.1.0 and is never made again: a change of the
-tables needs a new format number, a step in ``pathlab.store.migrate`` and a file of its own here.
+Each ``tests/data/results-format-N.db`` was written once by the PathLab of its time and is never made again:
+a change of the tables needs a new format number, a step in ``pathlab.store.migrate`` and a file of its own.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ import pytest
 
 import pathlab
 from pathlab.errors import StoreError
-from pathlab.store.schema import FORMAT_VERSION, METADATA
+from pathlab.store.archive import check_results
+from pathlab.store.schema import FORMAT_VERSION
+from tests.unit.store_samples import make_results
 
-FORMAT_1 = Path(__file__).parents[1] / "data" / "results-format-1.db"
+DATA = Path(__file__).parents[1] / "data"
+FORMATS = range(1, FORMAT_VERSION + 1)
 
 
-@pytest.fixture
-def stored(tmp_path: Path) -> Path:
+@pytest.fixture(params=FORMATS, ids=lambda number: f"format-{number}")
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A copy, so that no reader leaves its traces beside the committed file."""
-    return Path(shutil.copy(FORMAT_1, tmp_path / "results.db"))
+    return Path(shutil.copy(DATA / f"results-format-{request.param}.db", tmp_path / "results.db"))
 
 
-def test_a_file_of_format_1_opens(stored: Path) -> None:
+def test_a_file_of_every_format_opens(stored: Path) -> None:
     with pathlab.open(stored.parent) as results:
         assert results.program_version == "0.1.0"
         assert (results.campaign.name, results.campaign.seed) == ("sample", 7)
@@ -45,26 +48,47 @@ def test_a_file_of_format_1_opens(stored: Path) -> None:
         assert [int(probes["rtt_ns"].iloc[n]) for n in (0, 2)] == [40_000_001, 40_000_003]
 
 
-def test_the_tables_of_format_1_are_still_those_of_the_records(stored: Path) -> None:
-    assert FORMAT_VERSION == 1
-    connection = sqlite3.connect(stored)
-    written = {
-        name: [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
-        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    }
+def describe_tables(database: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Columns with type, emptiness and place in the key, and the columns of unique indexes, by table."""
+    connection = sqlite3.connect(database)
+    tables: dict[str, list[tuple[object, ...]]] = {}
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        tables[name] = [row[1:] for row in connection.execute(f"PRAGMA table_info({name})")]
+        for index in connection.execute(f"PRAGMA index_list({name})").fetchall():
+            tables[name].append(tuple(row[2] for row in connection.execute(f"PRAGMA index_info({index[1]})")))
     connection.close()
-    assert written == {table.name: list(table.columns.keys()) for table in METADATA.sorted_tables}
+    return tables
+
+
+def test_an_upgraded_file_has_the_tables_of_a_fresh_one(stored: Path, tmp_path: Path) -> None:
+    with pathlab.open(stored):
+        pass
+    with make_results(tmp_path / "fresh") as fresh:
+        pass
+    assert describe_tables(stored) == describe_tables(fresh.path)
+    assert check_results(stored).faults == ()
+
+
+def test_the_newest_sample_is_of_this_format_and_keeps_its_origin(tmp_path: Path) -> None:
+    newest = Path(shutil.copy(DATA / f"results-format-{FORMAT_VERSION}.db", tmp_path / "results.db"))
+    before = describe_tables(newest)
+    with pathlab.open(newest) as results:
+        assert results.format_version == FORMAT_VERSION
+        assert results.origins()[1].program == "iperf3"
+        assert results.origins()[1].details == {"role": "client"}
+    assert describe_tables(newest) == before
+    assert [path.name for path in tmp_path.glob("results*.db")] == ["results.db"]
 
 
 def test_a_newer_format_is_refused_by_name(stored: Path) -> None:
+    newer = FORMAT_VERSION + 1
     connection = sqlite3.connect(stored)
-    connection.execute("UPDATE meta SET value = '2' WHERE name = 'format_version'")
+    connection.execute("UPDATE meta SET value = ? WHERE name = 'format_version'", (str(newer),))
     connection.execute("UPDATE meta SET value = '9.8' WHERE name = 'program_version'")
     connection.execute("DROP TABLE campaign")  # nothing but meta is read before the refusal
     connection.commit()
     connection.close()
-    with pytest.raises(
-        StoreError, match=r"has format 2, written by PathLab 9\.8; this program reads up to format 1"
-    ) as caught:
+    reads = f"this program reads up to format {FORMAT_VERSION}"
+    with pytest.raises(StoreError, match=rf"has format {newer}, written by PathLab 9\.8; {reads}") as caught:
         pathlab.open(stored)
     assert caught.value.hint == "Install PathLab 9.8 or newer."

@@ -1,4 +1,4 @@
-"""Older formats are upgraded step by step, newer ones refused; format 1 is the first, so steps are made."""
+"""Older formats are upgraded step by step, newer ones refused; the steps here are made for the tests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlab.store import results as results_module
 from pathlab.store.database import needs_upgrade, open_engine, read_meta, upgrade_database
 from pathlab.store.migrate import check_format
 from pathlab.store.results import Results
+from pathlab.store.schema import FORMAT_VERSION
 
 from .store_samples import COMPLETE, make_results
 
@@ -23,6 +24,10 @@ def rename_title(connection: sa.Connection) -> None:
 
 def add_colour(connection: sa.Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE trial ADD COLUMN colour TEXT")
+
+
+def do_nothing(connection: sa.Connection) -> None:
+    pass
 
 
 def fail_half_way(connection: sa.Connection) -> None:
@@ -49,22 +54,27 @@ def format_of(path: Path) -> str:
 
 def test_steps_run_in_order_and_the_old_file_is_kept(tmp_path: Path) -> None:
     path = make_file(tmp_path)
+    set_format(path, "1")
     copy = upgrade_database(path, 1, wanted=3, steps={2: add_colour, 1: rename_title})
     assert format_of(path) == "3"
     assert "heading" in columns_of(path, "campaign")
     assert "colour" in columns_of(path, "trial")
     assert copy.name == "results.format-1.db"
     assert format_of(copy) == "1"
+    assert "colour" not in columns_of(copy, "trial")
+    set_format(copy, str(FORMAT_VERSION))
     with Results.open(copy) as old:
         assert old.records() == [COMPLETE]
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = make_file(tmp_path)
+    set_format(path, "1")
     with pytest.raises(StoreError, match="no_such_column"):
         upgrade_database(path, 1, wanted=3, steps={1: add_colour, 2: fail_half_way})
     assert format_of(path) == "1"
     assert not {"colour", "shade"} & set(columns_of(path, "trial"))
+    set_format(path, str(FORMAT_VERSION))
     with Results.open(path) as results:
         assert results.records() == [COMPLETE]
 
@@ -101,11 +111,12 @@ def test_opening_an_older_file_upgrades_it(
         connection.exec_driver_sql("ALTER TABLE campaign RENAME COLUMN heading TO title")
 
     def upgrade_from_0(database: Path, found: int) -> Path:
-        return upgrade_database(database, found, steps={0: rename_back})
+        steps = {0: rename_back, **dict.fromkeys(range(1, FORMAT_VERSION), do_nothing)}
+        return upgrade_database(database, found, steps=steps)
 
     monkeypatch.setattr(results_module, "upgrade_database", upgrade_from_0)
     with Results.open(tmp_path, write=write) as results:
-        assert results.format_version == 1
+        assert results.format_version == FORMAT_VERSION
         assert results.records() == [COMPLETE]
     assert (tmp_path / "results.format-0.db").exists()
 
@@ -115,7 +126,7 @@ def test_an_older_file_without_a_step_is_too_old(tmp_path: Path) -> None:
     set_format(path, "0")
     with pytest.raises(StoreError, match="has format 0, and this program cannot upgrade"):
         Results.open(tmp_path)
-    set_format(path, "1")
+    set_format(path, str(FORMAT_VERSION))
     with Results.open(tmp_path, write=True) as results:  # the refusal gave the lock back
         assert results.records() == [COMPLETE]
 

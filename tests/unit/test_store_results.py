@@ -21,6 +21,7 @@ import pathlab
 from pathlab.errors import StoreError, UsageError
 from pathlab.store import database
 from pathlab.store.results import Results
+from pathlab.store.schema import FORMAT_VERSION
 
 from .store_samples import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_probes, make_results
 
@@ -49,7 +50,7 @@ def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
         assert results.series_table(first, "loaded_probes").equals(make_probes())
         assert results.series_kinds(first) == ("loaded_probes",)
         assert results.series_kinds(second) == ()
-        assert (results.format_version, results.program_version) == (1, pathlab.__version__)
+        assert (results.format_version, results.program_version) == (FORMAT_VERSION, pathlab.__version__)
 
 
 def test_unfinished_rows_are_those_without_a_complete_trial(tmp_path: Path) -> None:
@@ -118,7 +119,7 @@ def test_an_exported_record_is_json(tmp_path: Path) -> None:
         trial_id = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
         exported = json.loads(json.dumps(results.export_record(trial_id, with_series=True), allow_nan=False))
         brief = results.export_record(trial_id)
-    assert exported["format_version"] == 1
+    assert exported["format_version"] == FORMAT_VERSION
     assert exported["campaign"] == {"name": "sample", "digest": "ab" * 32}
     assert exported["plan"]["settings"]["streams"] == 4
     assert exported["trial"]["trial_id"] == trial_id

@@ -1,0 +1,106 @@
+"""``pathlab import FILE…``: measurements of other programs into results that can be drawn and compared."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from pathlab import __version__
+from pathlab.errors import StoreError
+from pathlab.store.database import DATABASE_NAME
+from pathlab.store.fresh import create_whole
+from pathlab.store.importers.files import ReadFile, read_file, store_files
+from pathlab.store.records import CampaignRecord
+from pathlab.store.results import Results
+from pathlab.units import format_rate, format_time
+
+DEFAULT_ROOT = Path("results")
+
+
+@click.command(name="import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path),
+    help="Results folder to add to, made if it is not there; default: a fresh one under results.",
+)
+@click.option("--source", help="Call the sending host this, as a campaign does, so that paths compare.")
+@click.option("--destination", help="Call the receiving host this.")
+@click.option("--title", default="Imported measurements", show_default=True, help="Title of a fresh folder.")
+@click.option("--keep-going", is_flag=True, help="Leave out files that cannot be read, and name them.")
+def command(
+    files: tuple[Path, ...],
+    into: Path | None,
+    source: str | None,
+    destination: str | None,
+    title: str,
+    keep_going: bool,
+) -> None:
+    """Import FILEs of iperf3 (--json, --json-stream), Flent, pScheduler, irtt and crusader.
+
+    All files or none: each is read before anything is stored. Prints the results folder last.
+    """
+    read: list[ReadFile] = []
+    for path in files:
+        try:
+            read.append(read_file(path, source=source, destination=destination))
+        except StoreError as error:
+            if not keep_going:
+                raise
+            click.echo(f"pathlab: left out: {error}", err=True)
+    if not read:
+        raise StoreError("no file could be imported", hint="The lines above say why, file by file.")
+    folder = into or _name_folder()
+    _store(folder, read, title)
+    console = Console(highlight=False)
+    for file in read:
+        for trial in file.trials:
+            record = trial.record
+            rate = record.throughput_bits_per_s
+            rtt_ns = record.loaded_rtt_median_ns or record.unloaded_rtt_median_ns
+            what = format_rate(rate) if rate is not None else f"RTT {format_time(rtt_ns)}"
+            if record.status != "complete":
+                what = f"{record.status}: {record.failure}"
+            ends = f"{record.path_source} → {record.path_destination}"
+            console.print(
+                escape(f"{file.document.name}: {record.engine_version}, {ends}, {what}"), soft_wrap=True
+            )
+    click.echo(str(folder))
+
+
+def _store(folder: Path, read: list[ReadFile], title: str) -> None:
+    if (folder / DATABASE_NAME).exists():
+        with Results.open(folder, write=True) as results:
+            store_files(results, read)
+        return
+    with create_whole(folder, _build_campaign(title), ()) as results:
+        store_files(results, read)
+
+
+def _build_campaign(title: str) -> CampaignRecord:
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return CampaignRecord(
+        name="imported",
+        title=title,
+        digest=hashlib.sha256(f"imported {now}".encode()).hexdigest(),
+        text="",
+        model={"name": "imported", "imported": True},
+        seed=0,
+        created_utc=now,
+        program_version=__version__,
+        environment={"lab": None, "fallback": None},
+    )
+
+
+def _name_folder() -> Path:
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    folder, number = DEFAULT_ROOT / f"imported-{stamp}", 2
+    while folder.exists():
+        folder = DEFAULT_ROOT / f"imported-{stamp}-{number}"
+        number += 1
+    return folder

@@ -1,0 +1,182 @@
+"""``pathlab results``: list, show, merge, prune and check stored results."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pathlab.cli.import_ import DEFAULT_ROOT
+from pathlab.errors import StoreError
+from pathlab.report.source import format_utc
+from pathlab.store.archive import Listing, check_results, list_results, merge_results, prune_results
+from pathlab.store.results import Results
+from pathlab.units import format_bytes, format_rate, format_time, parse_time_ns
+
+_DAY_NS = 86_400_000_000_000
+
+
+@click.group(name="results")
+def command() -> None:
+    """List, show, merge, thin out and check stored results."""
+
+
+@command.command(name="list")
+@click.argument("folder", type=click.Path(path_type=Path), default=DEFAULT_ROOT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(folder: Path, as_json: bool) -> None:
+    """List the results below FOLDER (default: results); what cannot be read stands there with its reason."""
+    listings = list_results(folder)
+    if as_json:
+        click.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in listings], indent=2))
+        return
+    if not listings:
+        click.echo(f"no results in '{folder}'")
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("Folder", "Campaign", "Made", "Complete", "Failed", "Size"):
+        table.add_column(heading, justify="right" if heading in ("Complete", "Failed", "Size") else "left")
+    for one in listings:
+        table.add_row(*(escape(cell) for cell in _spell_listing(one)))
+    Console(highlight=False).print(table)
+
+
+def _spell_listing(one: Listing) -> tuple[str, ...]:
+    if one.problem is not None:
+        return str(one.path), one.problem, "", "", "", format_bytes(one.size_bytes)
+    return (
+        str(one.path),
+        one.name or "",
+        format_utc(one.created_utc or ""),
+        f"{one.complete} of {one.planned}",
+        str(one.failed),
+        format_bytes(one.size_bytes),
+    )
+
+
+@command.command(name="show")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show(results: Path, as_json: bool) -> None:
+    """Show what RESULTS holds: its campaign, every trial, where imported ones come from."""
+    with Results.open(results) as stored:
+        if as_json:
+            click.echo(json.dumps(_describe(stored), indent=2))
+            return
+        console = Console(highlight=False)
+        campaign = stored.campaign
+        console.print(f"[bold]{escape(campaign.title)}[/bold] ({escape(campaign.name)})")
+        console.print(
+            f"made {format_utc(campaign.created_utc)} by PathLab {escape(campaign.program_version)}; "
+            f"format {stored.format_version}; {format_bytes(stored.path.stat().st_size)}"
+        )
+        _print_trials(stored, console)
+        for number, origin in stored.origins().items():
+            version = f" {origin.program_version}" if origin.program_version else ""
+            text = f"{number}: {origin.program}{version}, {origin.part} of {origin.file_name}"
+            console.print(escape(f"trial {text} (SHA-256 {origin.file_sha256[:12]}…)"), soft_wrap=True)
+
+
+def _describe(stored: Results) -> dict[str, object]:
+    statuses = Counter(record.status for record in stored.records())
+    return {
+        "path": str(stored.path),
+        "format_version": stored.format_version,
+        "campaign": {
+            key: getattr(stored.campaign, key)
+            for key in ("name", "title", "digest", "created_utc", "program_version")
+        },
+        "planned": len(stored.plan()),
+        "unfinished": len(stored.unfinished()),
+        "trials": dict(sorted(statuses.items())),
+        "origins": [asdict(origin) for origin in stored.origins().values()],
+        "size_bytes": stored.path.stat().st_size,
+    }
+
+
+def _print_trials(stored: Results, console: Console) -> None:
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("Trial", "Path", "Cycle", "Streams", "Window", "Throughput", "Loaded RTT", "Status"):
+        wide = heading in ("Path", "Status")
+        table.add_column(heading, justify="left" if wide else "right", no_wrap=not wide)
+    numbers = [int(number) for number in stored.trials()["trial_id"]]
+    for number, record in zip(numbers, stored.records(), strict=True):
+        window = record.window_asked_bytes
+        cells = (
+            str(number),
+            f"{record.path_source} → {record.path_destination}",
+            str(record.cycle + 1),
+            str(record.streams),
+            "auto" if window is None else format_bytes(window),
+            format_rate(record.throughput_bits_per_s),
+            format_time(record.loaded_rtt_median_ns),
+            record.status if record.failure is None else f"{record.status}: {record.failure}",
+        )
+        table.add_row(*(escape(cell) for cell in cells))
+    console.print(table)
+
+
+@command.command(name="merge")
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to make.")
+def merge(results: tuple[Path, ...], out: Path) -> None:
+    """Make one results folder of several RESULTS, cycles counted on; the sources stay as they are."""
+    click.echo(str(merge_results(list(results), out)))
+
+
+@command.command(name="prune")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--failed", is_flag=True, help="Trials that failed or were interrupted.")
+@click.option(
+    "--series-older-than", "age", help="Series of trials begun longer ago, such as 30d; their figures stay."
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+def prune(results: Path, failed: bool, age: str | None, dry_run: bool) -> None:
+    """Take failed trials or old series out of RESULTS, for good."""
+    before = None
+    if age is not None:
+        age_ns = _parse_age_ns(age)
+        before = datetime.datetime.now(datetime.UTC) - datetime.timedelta(microseconds=age_ns // 1000)
+    with Results.open(results, write=True) as stored:
+        done = prune_results(stored, failed=failed, series_before=before, dry_run=dry_run)
+    verb = "would go" if dry_run else "are gone"
+    click.echo(f"{done.trials} trials and {done.series} series {verb}")
+    if done.size_after_bytes is not None:
+        click.echo(
+            f"{format_bytes(done.size_before_bytes)} before, {format_bytes(done.size_after_bytes)} now"
+        )
+
+
+def _parse_age_ns(text: str) -> int:
+    """A time; ``d`` stands for days, which other times have no use for."""
+    if text.endswith("d") and text[:-1].isdecimal() and len(text) < 7:
+        return int(text[:-1]) * _DAY_NS
+    return parse_time_ns(text)
+
+
+@command.command(name="check")
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
+def check(results: tuple[Path, ...]) -> None:
+    """Hold RESULTS against themselves: database, plan, digests, series. Exit status 5 if one is damaged."""
+    damaged = 0
+    for path in results:
+        found = check_results(path)
+        for fault in found.faults:
+            click.echo(f"{path}: {fault}")
+        if found.faults:
+            damaged += 1
+        else:
+            click.echo(f"{path}: sound ({found.trials} trials, {found.series} series)")
+    if damaged:
+        raise StoreError(
+            f"{damaged} of {len(results)} results files are damaged",
+            hint="What still reads can be saved: pathlab export RESULTS --format csv",
+        )

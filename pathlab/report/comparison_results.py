@@ -1,0 +1,353 @@
+"""Two or more results, aligned by condition: by what factor each metric changed, and whether that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from pathlab.analysis.corrections import ALPHA_RATIO, correct_holm
+from pathlab.analysis.equivalence import MARGIN_RATIO
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.two_samples import GroupRatio, compare_groups, split_halves, trials_to_decide
+from pathlab.errors import UsageError
+from pathlab.report.source import ResultsSource, StoredTrial, read_trials
+from pathlab.report.summary import cpu_s_per_gbyte
+from pathlab.store.records import TrialRecord
+
+#: A trial under one of these says more of the lab than of what is compared.
+LEFT_OUT_FLAGS = ("lab-limited",)
+#: From so many halves on, the noise floor is their 95th percentile; below, the largest.
+MANY_HALVES = 20
+_OWN_SETTINGS = {"streams", "window_bytes", "congestion"}
+
+
+class Change(StrEnum):
+    """The verdict of one row, in the words that are printed."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """What is compared: its name, how a trial's value is read, and which way is good."""
+
+    name: str
+    title: str
+    unit: str
+    higher_is_better: bool
+    read: Callable[[TrialRecord], float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Condition:
+    """What has to be equal for trials to be compared; ``settings`` are the other factors, spelled."""
+
+    source: str
+    destination: str
+    streams: int
+    window_bytes: int  # -1: autotuning
+    congestion: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        """The condition as JSON."""
+        return {
+            "source": self.source,
+            "destination": self.destination,
+            "streams": self.streams,
+            "window_bytes": None if self.window_bytes < 0 else self.window_bytes,
+            "congestion": self.congestion or None,
+            "settings": dict(self.settings),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What rows are held against. ``any_path``: hosts may have other names in each of the results."""
+
+    metrics: tuple[str, ...] = ("throughput", "loaded-rtt")
+    margin_ratio: float = MARGIN_RATIO
+    alpha_ratio: float = ALPHA_RATIO
+    any_path: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One condition and metric: ``after`` over ``before``. p-values are Holm-corrected over all rows.
+
+    ``noise_ratio`` is the factor by which no change at all shows in this metric; ``None``: not known.
+    """
+
+    condition: Condition
+    metric: Metric
+    label: str  # of the results that are compared with the first
+    before_median: float | None
+    after_median: float | None
+    change: GroupRatio
+    p_value: float | None
+    equivalence_p_value: float | None
+    noise_ratio: float | None
+    verdict: Change
+    reason: str | None  # why it is undecided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsComparison:
+    """Every row, and what could not be compared: conditions of one side alone, trials left out."""
+
+    labels: tuple[str, ...]
+    rules: Rules
+    rows: tuple[Row, ...]
+    alone: tuple[tuple[str, Condition], ...]
+    left_out: Mapping[str, int]  # trials: not complete, lab-limited, imported beside native ones; by label
+    ignored_settings: tuple[str, ...]  # factors that not all results tell
+    least_trials: int  # on each side, for any row to be decided
+
+    def count(self, verdict: Change) -> int:
+        """How many rows have this verdict."""
+        return sum(row.verdict is verdict for row in self.rows)
+
+
+def _read_cpu(record: TrialRecord) -> float | None:
+    """CPU seconds of both engines per 10^9 bytes; ``None`` unless both were measured."""
+    sides = (
+        cpu_s_per_gbyte(record.sender_cpu_user_s, record.sender_cpu_system_s, record.received_total_bytes),
+        cpu_s_per_gbyte(
+            record.receiver_cpu_user_s, record.receiver_cpu_system_s, record.received_total_bytes
+        ),
+    )
+    return None if sides[0] is None or sides[1] is None else sides[0] + sides[1]
+
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            name="throughput",
+            title="throughput",
+            unit="bit/s",
+            higher_is_better=True,
+            read=lambda record: record.throughput_bits_per_s,
+        ),
+        Metric(
+            name="loaded-rtt",
+            title="median RTT under load",
+            unit="ns",
+            higher_is_better=False,
+            read=lambda record: record.loaded_rtt_median_ns,
+        ),
+        Metric(
+            name="idle-rtt",
+            title="median RTT of the idle path",
+            unit="ns",
+            higher_is_better=False,
+            read=lambda record: record.unloaded_rtt_median_ns,
+        ),
+        Metric(name="cpu", title="CPU of both ends", unit="s/GB", higher_is_better=False, read=_read_cpu),
+    )
+}
+
+Groups = dict[Condition, list[StoredTrial]]
+
+
+def compare_results(
+    results: Sequence[tuple[str, ResultsSource]],
+    rules: Rules | None = None,
+    *,
+    unchanged: ResultsSource | None = None,
+) -> ResultsComparison:
+    """Compare every results file with the first, condition by condition.
+
+    ``unchanged`` is another run of the first without any change: how far the two differ is the noise floor
+    then, which otherwise comes from the halves of each of the results. Raises UsageError for fewer than two,
+    an unknown metric, or where no condition is in two of them.
+
+    Notes
+    -----
+    Trials of different results share no cycle, so that the groups are independent: see ``compare_groups``.
+    Differences are one family of tests for Holm's correction, equivalences another. A difference that is told
+    but no larger than the noise floor is undecided: two runs without any change differ as much.
+    """
+    rules = rules or Rules()
+    _check(results, rules)
+    everything = [source for _, source in results] + ([] if unchanged is None else [unchanged])
+    shared, ignored = _share_settings(everything)
+    left_out: dict[str, int] = {}
+    groups: list[Groups] = []
+    for label, source in results:
+        group, left_out[label] = _group_trials(source, shared, any_path=rules.any_path)
+        groups.append(group)
+    metrics = [METRICS[name] for name in rules.metrics]
+    again = None if unchanged is None else _group_trials(unchanged, shared, any_path=rules.any_path)[0]
+    rows: list[Row] = []
+    alone: list[tuple[str, Condition]] = []
+    for (label, _), after in zip(results[1:], groups[1:], strict=True):
+        noise = {metric.name: _find_noise([groups[0], after], again, metric) for metric in metrics}
+        rows += _align(label, (groups[0], after), noise, rules)
+        single = sorted(groups[0].keys() ^ after.keys())
+        alone += [(results[0][0] if one in groups[0] else label, one) for one in single]
+    if not rows:
+        raise UsageError(
+            "no condition was measured in both results",
+            hint="Paths, streams, windows and congestion control must be equal; --any-path leaves out names.",
+        )
+    tests = sum(row.change.p_value is not None for row in rows)
+    least = trials_to_decide(max(1, tests), rules.alpha_ratio)
+    return ResultsComparison(
+        labels=tuple(label for label, _ in results),
+        rules=rules,
+        rows=_decide(rows, rules, least),
+        alone=tuple(alone),
+        left_out=left_out,
+        ignored_settings=ignored,
+        least_trials=least,
+    )
+
+
+def _align(
+    label: str, sides: tuple[Groups, Groups], noise: Mapping[str, float | None], rules: Rules
+) -> list[Row]:
+    """A row, not yet judged, for each shared condition and metric that either side measured."""
+    before, after = sides
+    rows = [
+        _compare(condition, METRICS[name], (before[condition], after[condition]), rules)
+        for condition in sorted(before.keys() & after.keys())
+        for name in rules.metrics
+    ]
+    return [replace(row, label=label, noise_ratio=noise[row.metric.name]) for row in rows if row is not None]
+
+
+def _check(results: Sequence[tuple[str, ResultsSource]], rules: Rules) -> None:
+    if len(results) < 2:
+        raise UsageError("one results folder cannot be compared", hint="Give two or more.")
+    for name in rules.metrics:
+        if name not in METRICS:
+            raise UsageError(f"'{name}' is no metric", hint=f"Known: {', '.join(METRICS)}.")
+
+
+def _share_settings(sources: Sequence[ResultsSource]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Factors that every results file tells, and those that only some do."""
+    told = [set().union(*(row.settings for row in source.plan())) - _OWN_SETTINGS for source in sources]
+    shared = set.intersection(*told)
+    return tuple(sorted(shared)), tuple(sorted(set.union(*told) - shared))
+
+
+def _group_trials(source: ResultsSource, shared: Sequence[str], *, any_path: bool) -> tuple[Groups, int]:
+    settings = {row.row: row.settings for row in source.plan()}
+    groups: Groups = {}
+    left_out = 0
+    trials = read_trials(source)
+    native = any("imported" not in trial.record.flags for trial in trials)
+    refused = {*LEFT_OUT_FLAGS, *(("imported",) if native else ())}  # two programs are not one group
+    for trial in trials:
+        record = trial.record
+        if not trial.complete or set(record.flags) & refused:
+            left_out += 1
+            continue
+        own = settings.get(record.plan_row, {})
+        condition = Condition(
+            source="" if any_path else record.path_source,
+            destination="" if any_path else record.path_destination,
+            streams=record.streams,
+            window_bytes=-1 if record.window_asked_bytes is None else record.window_asked_bytes,
+            congestion=_read_congestion(record),
+            settings=tuple((name, str(own.get(name))) for name in shared),
+        )
+        groups.setdefault(condition, []).append(trial)
+    return groups, left_out
+
+
+def _read_congestion(record: TrialRecord) -> str:
+    """What was asked for; other programs' files tell only what was at work."""
+    if "imported" in record.flags:
+        return record.congestion_asked or record.congestion_sender or ""
+    return record.congestion_asked or ""
+
+
+def _read_values(trials: Sequence[StoredTrial], metric: Metric) -> list[float]:
+    values = [metric.read(trial.record) for trial in trials]
+    return [value for value in values if value is not None]
+
+
+def _find_noise(groups: Sequence[Groups], again: Groups | None, metric: Metric) -> float | None:
+    """What no change looks like, over all conditions: the first results run again, else halves of both."""
+    if again is None:
+        found = [split_halves(_read_values(trials, metric)) for group in groups for trials in group.values()]
+    else:
+        found = [
+            _differ(_read_values(groups[0][condition], metric), _read_values(trials, metric))
+            for condition, trials in again.items()
+            if condition in groups[0]
+        ]
+    halves = [ratio for ratio in found if ratio is not None]
+    if not halves:
+        return None
+    return float(np.quantile(halves, 0.95)) if len(halves) >= MANY_HALVES else max(halves)
+
+
+def _differ(before: Sequence[float], after: Sequence[float]) -> float | None:
+    """By what factor, at least 1, two medians differ; None where one is not known or not above 0."""
+    if not before or not after or min(*before, *after) <= 0:
+        return None
+    ratio = float(np.median(after)) / float(np.median(before))
+    return max(ratio, 1 / ratio)
+
+
+def _compare(
+    condition: Condition,
+    metric: Metric,
+    sides: tuple[Sequence[StoredTrial], Sequence[StoredTrial]],
+    rules: Rules,
+) -> Row | None:
+    """The row before correction, or None where neither side measured the metric."""
+    before, after = (_read_values(side, metric) for side in sides)
+    if not before and not after:
+        return None
+    change = compare_groups(before, after, margin_ratio=rules.margin_ratio, alpha_ratio=rules.alpha_ratio)
+    return Row(
+        condition=condition,
+        metric=metric,
+        label="",
+        before_median=float(np.median(before)) if before else None,
+        after_median=float(np.median(after)) if after else None,
+        change=change,
+        p_value=change.p_value,
+        equivalence_p_value=change.equivalence_p_value,
+        noise_ratio=None,
+        verdict=Change.UNDECIDED,
+        reason=None,
+    )
+
+
+def _decide(rows: Sequence[Row], rules: Rules, least: int) -> tuple[Row, ...]:
+    differences = correct_holm([row.change.p_value for row in rows], rules.alpha_ratio)
+    sames = correct_holm([row.change.equivalence_p_value for row in rows], rules.alpha_ratio)
+    return tuple(
+        _judge(replace(row, p_value=p_value, equivalence_p_value=same), rules, least)
+        for row, p_value, same in zip(
+            rows, differences.adjusted_p_values, sames.adjusted_p_values, strict=True
+        )
+    )
+
+
+def _judge(row: Row, rules: Rules, least: int) -> Row:
+    if row.change.undecided is not None or row.change.ratio is None:
+        return replace(row, reason=str(row.change.undecided or Undecided.INCONCLUSIVE))
+    if row.equivalence_p_value is not None and row.equivalence_p_value <= rules.alpha_ratio:
+        return replace(row, verdict=Change.EQUIVALENT)
+    if row.p_value is None or row.p_value > rules.alpha_ratio:
+        few = min(row.change.first_n, row.change.second_n) < least
+        reason = "too few trials" if few else str(Undecided.INCONCLUSIVE)
+        return replace(row, reason=reason)
+    factor = max(row.change.ratio, 1 / row.change.ratio)
+    if row.noise_ratio is not None and factor <= row.noise_ratio:
+        return replace(row, reason="within the noise floor")
+    better = (row.change.ratio > 1) == row.metric.higher_is_better
+    return replace(row, verdict=Change.BETTER if better else Change.WORSE)

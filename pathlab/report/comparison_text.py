@@ -1,0 +1,180 @@
+"""A comparison of results as a table for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pathlab.report.comparison_results import Change, Condition, Metric, ResultsComparison, Row
+from pathlab.units import format_bytes, format_rate, format_ratio, format_time
+
+JSON_VERSION = 1
+
+
+def describe_comparison(found: ResultsComparison) -> dict[str, Any]:
+    """The comparison as JSON; ``version`` rises when a key changes its meaning."""
+    return {
+        "type": "pathlab-comparison",
+        "version": JSON_VERSION,
+        "results": list(found.labels),
+        "baseline": found.labels[0],
+        "margin_ratio": found.rules.margin_ratio,
+        "alpha_ratio": found.rules.alpha_ratio,
+        "correction": "holm",
+        "verdicts": {str(change): found.count(change) for change in Change},
+        "rows": [_describe_row(row) for row in found.rows],
+        "alone": [{"results": label, **condition.describe()} for label, condition in found.alone],
+        "left_out_trials": dict(found.left_out),
+        "ignored_settings": list(found.ignored_settings),
+        "least_trials": found.least_trials,
+    }
+
+
+def _describe_row(row: Row) -> dict[str, Any]:
+    interval = row.change.interval_ratio
+    return {
+        **row.condition.describe(),
+        "results": row.label,
+        "metric": row.metric.name,
+        "unit": row.metric.unit,
+        "before_n": row.change.first_n,
+        "after_n": row.change.second_n,
+        "before_median": row.before_median,
+        "after_median": row.after_median,
+        "ratio": row.change.ratio,
+        "ratio_low": interval.low,
+        "ratio_high": interval.high,
+        "p_value": row.p_value,
+        "equivalence_p_value": row.equivalence_p_value,
+        "noise_ratio": row.noise_ratio,
+        "verdict": str(row.verdict),
+        "reason": row.reason,
+    }
+
+
+def render_comparison(found: ResultsComparison, console: Console) -> None:
+    """Print one table per compared results, and below it what it means and what was not compared."""
+    common = _Common(
+        path=len({(row.condition.source, row.condition.destination) for row in found.rows}) == 1,
+        congestion=len({row.condition.congestion for row in found.rows}) == 1,
+        trials=len({_count_trials(row) for row in found.rows}) == 1,
+    )
+    confidence = format_ratio(1 - found.rules.alpha_ratio)
+    for label in found.labels[1:]:
+        title = [f"{label} against {found.labels[0]}", *common.spell(found.rows[0].condition)]
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            title=escape(", ".join(title)),
+            title_justify="left",
+            pad_edge=False,
+            show_edge=False,
+            padding=(0, 1, 0, 0),
+        )
+        table.add_column("Condition")
+        table.add_column("Metric", no_wrap=True)
+        for heading in ("Before", "After", "Ratio", confidence, *common.trial_headings()):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("Verdict", min_width=len(Change.EQUIVALENT))
+        for row in found.rows:
+            if row.label == label:
+                table.add_row(*(escape(cell) for cell in _spell_row(row, common)))
+        console.print(table)
+        console.print()
+    for line in _list_notes(found):
+        console.print(escape(line))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Common:
+    """What all rows share, so that it stands in the title alone."""
+
+    path: bool
+    congestion: bool
+    trials: bool
+
+    def trial_headings(self) -> tuple[str, ...]:
+        """The column of the numbers of trials, where they differ."""
+        return () if self.trials else ("n",)
+
+    def spell(self, condition: Condition) -> list[str]:
+        """The shared parts that are known."""
+        parts = [spell_path(condition) if self.path else "", condition.congestion if self.congestion else ""]
+        return [part for part in parts if part]
+
+
+def _spell_row(row: Row, common: _Common) -> tuple[str, ...]:
+    interval, ratio = row.change.interval_ratio, row.change.ratio
+    known = interval.low is not None and interval.high is not None
+    return (
+        spell_condition(row.condition, with_path=not common.path, with_congestion=not common.congestion),
+        row.metric.name,
+        spell_value(row.before_median, row.metric),
+        spell_value(row.after_median, row.metric),
+        "–" if ratio is None else f"{ratio:.3f}",
+        f"{interval.low:.3f}–{interval.high:.3f}" if known else "–",
+        *(() if common.trials else (_count_trials(row),)),
+        f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),
+    )
+
+
+def _count_trials(row: Row) -> str:
+    return f"{row.change.first_n}/{row.change.second_n}"
+
+
+def spell_path(condition: Condition) -> str:
+    """Who sent to whom; nothing where hosts' names were left aside."""
+    ends = condition.source, condition.destination
+    return f"{ends[0]} → {ends[1]}" if any(ends) else ""
+
+
+def spell_condition(condition: Condition, *, with_path: bool = True, with_congestion: bool = True) -> str:
+    """The condition on one line."""
+    window = "auto" if condition.window_bytes < 0 else format_bytes(condition.window_bytes)
+    path = spell_path(condition) if with_path else ""
+    parts = [f"{path}:"] if path else []
+    parts.append(f"{condition.streams} × {window}")
+    if condition.congestion and with_congestion:
+        parts.append(condition.congestion)
+    parts += [f"{name}={value}" for name, value in condition.settings if value != "None"]
+    return " ".join(parts)
+
+
+def spell_value(value: float | None, metric: Metric) -> str:
+    """A metric's value in its unit."""
+    if metric.unit == "bit/s":
+        return format_rate(value)
+    if metric.unit == "ns":
+        return format_time(value)
+    return "–" if value is None else f"{value:.3g} {metric.unit}"
+
+
+def _list_notes(found: ResultsComparison) -> Iterator[str]:
+    margin = format_ratio(found.rules.margin_ratio)
+    yield (
+        f"Ratio: after over before, Hodges-Lehmann over all pairs of trials. Verdicts: rank-sum tests, "
+        f"Holm-corrected over {len(found.rows)} rows; equivalent: within ±{margin}. Fewer than "
+        f"{found.least_trials} trials on each side cannot decide so many."
+    )
+    floors = dict.fromkeys((row.metric.name, row.noise_ratio) for row in found.rows)
+    told = ", ".join(f"{name} ±{format_ratio(ratio - 1)}" for name, ratio in floors if ratio is not None)
+    yield f"Noise floor, by which results without any change differ: {told or 'too few trials'}."
+    counts = ", ".join(f"{found.count(change)} {change}" for change in Change if found.count(change))
+    numbers = {(row.change.first_n, row.change.second_n) for row in found.rows}
+    if len(numbers) == 1:
+        ((before, after),) = numbers
+        yield f"Every row: {before} trials before, {after} after."
+    yield f"In all: {counts}."
+    for label, condition in found.alone:
+        yield f"Only in {label}: {spell_condition(condition)}"
+    for label, count in found.left_out.items():
+        if count:
+            why = "not complete, lab-limited, or imported beside native ones"
+            yield f"Left out of {label}: {count} trials ({why})"
+    if found.ignored_settings:
+        yield f"Not told by all, so not compared: {', '.join(found.ignored_settings)}"

@@ -1,0 +1,341 @@
+"""Results as files among others: what a folder holds, whether it is whole, and what may go."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from pathlab.errors import PathlabError, StoreError, UsageError
+from pathlab.store.database import DATABASE_NAME, locate_database, open_engine, read_meta
+from pathlab.store.faults import translate_faults
+from pathlab.store.fresh import create_whole
+from pathlab.store.migrate import check_format
+from pathlab.store.records import PlanRecord, TrialRecord
+from pathlab.store.results import Results
+from pathlab.store.schema import CAMPAIGN, FORMAT_VERSION, ORIGIN, PLAN, SERIES, TRIAL, from_row, to_row
+from pathlab.store.series import decode_series
+
+#: Folders below the one that is listed in which results are looked for.
+DEPTH = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """One results file at a glance; ``problem`` says why the rest is not known."""
+
+    path: Path  # its folder, or the file where it is not named results.db
+    size_bytes: int
+    name: str | None = None
+    title: str | None = None
+    created_utc: str | None = None
+    format_version: int | None = None
+    planned: int | None = None
+    complete: int | None = None  # plan rows with a complete trial
+    failed: int | None = None  # trials that failed or were interrupted
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What a check looked at, and each fault as one line."""
+
+    path: Path
+    trials: int
+    series: int
+    faults: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """What was, or would be, taken out."""
+
+    trials: int
+    series: int
+    size_before_bytes: int
+    size_after_bytes: int | None  # None: nothing was taken out
+
+
+def list_results(folder: Path) -> list[Listing]:
+    """Every results file in a folder and two levels below, oldest first; unreadable ones with their reason.
+
+    Nothing is upgraded or written. Raises StoreError when there is no such folder.
+    """
+    if not folder.is_dir():
+        raise StoreError(f"there is no folder '{folder}'", hint="Give the folder that holds results folders.")
+    listings = [_list_one(database) for database in _find_databases(folder)]
+    return sorted(listings, key=lambda listing: (listing.created_utc or "", str(listing.path)))
+
+
+def check_results(path: Path) -> Check:
+    """Hold a results file against itself: SQLite, keys, counts, digests, series, types; nothing is changed.
+
+    Raises StoreError when it cannot be opened at all.
+    """
+    database = locate_database(path)
+    with translate_faults(database):
+        faults = [*_check_sqlite(database)]
+    if faults:
+        return Check(path=database, trials=0, series=0, faults=tuple(faults))
+    engine = open_engine(database, write=False)
+    meta = read_meta(engine, database)
+    older = check_format(int(meta["format_version"]), meta.get("program_version", "unknown"))
+    if older:
+        raise StoreError(
+            f"'{database}' has the older format {meta['format_version']}; format {FORMAT_VERSION} is checked",
+            hint=f"pathlab results show {path} upgrades it and keeps a copy.",
+        )
+    with translate_faults(database), engine.connect() as connection:
+        faults += _check_rows(connection)
+        trials = int(connection.execute(sa.select(sa.func.count()).select_from(TRIAL)).scalar_one())
+        series = 0
+        for fault in _check_series(connection):
+            series += 1
+            if fault:
+                faults.append(fault)
+    return Check(path=database, trials=trials, series=series, faults=tuple(faults))
+
+
+def prune_results(
+    results: Results, *, failed: bool, series_before: datetime.datetime | None, dry_run: bool
+) -> Pruned:
+    """Take out failed and interrupted trials, and the series of trials begun before a time, for good.
+
+    A trial's figures stay when only its series go. Raises UsageError when nothing is asked for.
+    """
+    if not failed and series_before is None:
+        raise UsageError("nothing is named to be pruned", hint="Give --failed or --series-older-than.")
+    bad = sa.select(TRIAL.c.trial_id).where(TRIAL.c.status != "complete") if failed else None
+    begun = _list_begun(results)
+    old = [n for n, started in begun.items() if series_before is not None and started < series_before]
+    before_bytes = results.path.stat().st_size
+    with results.writing("what is left") as connection:
+        failed_ids = set(connection.execute(bad).scalars()) if bad is not None else set()
+        series_ids = failed_ids | set(old)
+        series = _count_series(connection, series_ids)
+        if not dry_run:
+            for number in sorted(series_ids):
+                connection.execute(sa.delete(SERIES).where(SERIES.c.trial_id == number))
+            for number in sorted(failed_ids):
+                for table in (ORIGIN, TRIAL):
+                    connection.execute(sa.delete(table).where(table.c.trial_id == number))
+    after = None
+    if not dry_run:
+        _shrink(results.path)
+        after = results.path.stat().st_size
+    return Pruned(
+        trials=len(failed_ids), series=series, size_before_bytes=before_bytes, size_after_bytes=after
+    )
+
+
+def merge_results(sources: list[Path], out: Path) -> Path:
+    """Make a results folder of the trials of several, in that order, cycles counted on; return its path.
+
+    Results of one campaign keep its name and text, of several the title names all; neither can be resumed.
+    Raises StoreError or UsageError; then nothing is left behind.
+    """
+    if len(sources) < 2:
+        raise UsageError("one results folder cannot be merged", hint="Give two or more.")
+    with contextlib.ExitStack() as stack:
+        return _merge([stack.enter_context(Results.open(path)) for path in sources], out)
+
+
+def _merge(opened: list[Results], out: Path) -> Path:
+    first = opened[0].campaign
+    digests = [results.campaign.digest for results in opened]
+    # Another digest than any campaign's: a run that went on here would meet rows that it never planned.
+    campaign = dataclasses.replace(first, digest=hashlib.sha256(" ".join(digests).encode()).hexdigest())
+    if len(set(digests)) > 1:
+        names = list(dict.fromkeys(results.campaign.name for results in opened))
+        campaign = dataclasses.replace(
+            campaign,
+            title=f"Merged: {', '.join(names)}",
+            model={"merged": [results.campaign.model for results in opened]},
+            text="",
+        )
+    _refuse_same_imports(opened)
+    plans = _renumber([results.plan() for results in opened])
+    rows = [row for plan in plans for row in plan.values()]
+    with create_whole(out, campaign, rows) as merged:
+        for results, plan in zip(opened, plans, strict=True):
+            _copy(results, merged, plan)
+    return out
+
+
+def _refuse_same_imports(opened: list[Results]) -> None:
+    """One measurement must not count twice."""
+    seen: dict[tuple[str, str], Path] = {}
+    for number, results in enumerate(opened):
+        if any(other.path.samefile(results.path) for other in opened[:number]):
+            raise UsageError(f"'{results.folder}' is named twice", hint="Name every folder once.")
+        for origin in results.origins().values():
+            first = seen.setdefault((origin.file_sha256, origin.part), results.folder)
+            if first != results.folder:
+                raise UsageError(
+                    f"'{origin.file_name}' ({origin.part}) was imported into both '{first}' and "
+                    f"'{results.folder}'",
+                    hint="Import it into one of them alone, and merge then.",
+                )
+
+
+def _renumber(plans: list[list[PlanRecord]]) -> list[dict[int, PlanRecord]]:
+    """Each plan's rows by their old number, numbered on and with cycles counted on."""
+    renumbered, next_row, next_cycle = [], 0, 0
+    for plan in plans:
+        moved = {}
+        for row in plan:
+            moved[row.row] = dataclasses.replace(row, row=next_row, cycle=row.cycle + next_cycle)
+            next_row += 1
+        next_cycle = max((row.cycle + 1 for row in moved.values()), default=next_cycle)
+        renumbered.append(moved)
+    return renumbered
+
+
+def _copy(results: Results, merged: Results, plan: dict[int, PlanRecord]) -> None:
+    for host in results.hosts():
+        merged.add_host(host)
+    for entry in results.journal():
+        meant = plan.get(entry.plan_row) if entry.plan_row is not None else None
+        merged.add_journal(dataclasses.replace(entry, plan_row=meant.row if meant else None))
+    origins = results.origins()
+    for number, kinds, record in _list_trials(results):
+        row = plan[record.plan_row]
+        moved = dataclasses.replace(record, plan_row=row.row, cycle=row.cycle)
+        series = {kind: results.series_table(number, kind) for kind in kinds}
+        merged.add_trial(moved, series, origin=origins.get(number))
+
+
+def _list_trials(results: Results) -> Iterator[tuple[int, tuple[str, ...], TrialRecord]]:
+    kinds = results.all_series_kinds()
+    numbers = [int(number) for number in results.trials()["trial_id"]]
+    for number, record in zip(numbers, results.records(), strict=True):
+        yield number, kinds.get(number, ()), record
+
+
+def _find_databases(folder: Path) -> list[Path]:
+    patterns = ["/".join(["*"] * depth + [DATABASE_NAME]) for depth in range(DEPTH + 1)]
+    return [path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file()]
+
+
+def _list_one(database: Path) -> Listing:
+    size_bytes = database.stat().st_size
+    try:
+        locate_database(database)
+        engine = open_engine(database, write=False)
+        meta = read_meta(engine, database)
+        version = int(meta["format_version"])
+        check_format(version, meta.get("program_version", "unknown"))
+        with translate_faults(database), engine.connect() as connection:
+            campaign = connection.execute(
+                sa.select(CAMPAIGN.c.name, CAMPAIGN.c.title, CAMPAIGN.c.created_utc)
+            ).one()
+            done = sa.select(sa.func.count(sa.distinct(TRIAL.c.plan_row))).where(TRIAL.c.status == "complete")
+            bad = sa.select(sa.func.count()).where(TRIAL.c.status != "complete")
+            counts = [
+                int(connection.execute(query).scalar_one())
+                for query in (sa.select(sa.func.count()).select_from(PLAN), done, bad)
+            ]
+    except PathlabError as error:
+        return Listing(path=database.parent, size_bytes=size_bytes, problem=str(error))
+    except sa.exc.NoResultFound:
+        return Listing(path=database.parent, size_bytes=size_bytes, problem="it holds no campaign")
+    return Listing(
+        path=database.parent,
+        size_bytes=size_bytes,
+        name=campaign.name,
+        title=campaign.title,
+        created_utc=campaign.created_utc,
+        format_version=version,
+        planned=counts[0],
+        complete=counts[1],
+        failed=counts[2],
+    )
+
+
+def _check_sqlite(database: Path) -> Iterator[str]:
+    with contextlib.closing(
+        sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)
+    ) as connection:
+        for (said,) in connection.execute("PRAGMA quick_check"):
+            if said != "ok":
+                yield f"SQLite: {' '.join(str(said).split())}"
+        for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+            yield f"row {row} of table '{table}' belongs to a row of '{parent}' that is not there"
+
+
+def _check_rows(connection: sa.Connection) -> Iterator[str]:
+    """Trials against their plan and their own types."""
+    plan = {
+        int(row["row"]): from_row(PlanRecord, row) for row in connection.execute(sa.select(PLAN)).mappings()
+    }
+    if sorted(plan) != list(range(len(plan))):
+        yield f"the plan has {len(plan)} rows, and they are not numbered 0 to {len(plan) - 1}"
+    done: dict[int, int] = {}
+    for row in connection.execute(sa.select(TRIAL)).mappings():
+        number, record = int(row["trial_id"]), from_row(TrialRecord, row)
+        try:
+            to_row(record)
+        except PathlabError as error:
+            yield f"trial {number}: {error}"
+            continue
+        planned = plan.get(record.plan_row)
+        if planned is None:
+            yield f"trial {number} measured plan row {record.plan_row}, which is not there"
+        elif planned.cycle != record.cycle:
+            yield f"trial {number} belongs to another cycle than its plan row {record.plan_row}"
+        if record.status == "complete" and done.setdefault(record.plan_row, number) != number:
+            both = f"{done[record.plan_row]} and {number}"
+            yield f"plan row {record.plan_row} is complete twice, by trials {both}"
+
+
+def _check_series(connection: sa.Connection) -> Iterator[str | None]:
+    """One answer per series: None, or what is wrong with it."""
+    keys = connection.execute(sa.select(SERIES.c.trial_id, SERIES.c.kind)).all()
+    for trial_id, kind in keys:
+        found = connection.execute(
+            sa.select(SERIES.c.rows, SERIES.c.sha256, SERIES.c.blob).where(
+                SERIES.c.trial_id == trial_id, SERIES.c.kind == kind
+            )
+        ).one()
+        yield _check_blob(f"series '{kind}' of trial {trial_id}", kind, found)
+
+
+def _check_blob(subject: str, kind: str, found: Any) -> str | None:
+    if hashlib.sha256(found.blob).hexdigest() != found.sha256:
+        return f"{subject} does not have the digest that was stored with it"
+    try:
+        table = decode_series(kind, found.blob)
+    except PathlabError as error:
+        return f"{subject}: {error}"
+    if table.num_rows != found.rows:
+        return f"{subject} has {table.num_rows} rows where {found.rows} were stored"
+    return None
+
+
+def _list_begun(results: Results) -> dict[int, datetime.datetime]:
+    frame = results.trials()
+    begun = {}
+    for number, text in zip(frame["trial_id"], frame["started_utc"], strict=True):
+        stamp = datetime.datetime.fromisoformat(str(text))
+        begun[int(number)] = stamp if stamp.tzinfo else stamp.replace(tzinfo=datetime.UTC)
+    return begun
+
+
+def _count_series(connection: sa.Connection, numbers: set[int]) -> int:
+    found = connection.execute(sa.select(SERIES.c.trial_id)).scalars()
+    return sum(number in numbers for number in found)
+
+
+def _shrink(database: Path) -> None:
+    """Give the room back to the disk; the caller holds the folder's lock."""
+    with translate_faults(database), contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

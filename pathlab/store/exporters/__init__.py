@@ -1,0 +1,1 @@
+"""Results in the formats of others: whole files or nothing."""

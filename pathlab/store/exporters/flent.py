@@ -1,0 +1,163 @@
+"""Trials as data files of Flent (format 4), one each, so that its plots and tables can be used.
+
+Each trial becomes a ``tcp_nup``: one series per stream with the rate counted by the receiver, and the probes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pathlab._version import VERSION
+from pathlab.store.exporters.destination import open_folder
+from pathlab.store.exporters.selection import ChosenTrial, Selection
+
+FORMAT_VERSION = 4
+TEST_NAME = "tcp_nup"
+PING = "Ping (ms) ICMP"
+TOTAL, MEAN = "TCP upload sum", "TCP upload avg"
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+Point = tuple[float, float | None]  # seconds since the trial's start, value
+
+
+def export_flent(selection: Selection, out: Path) -> None:
+    """Fill the folder ``out`` with ``trial-N.flent.gz``, one per trial that kept intervals or probes."""
+    with open_folder(out) as folder:
+        for trial in selection.trials:
+            node = build_file(selection, trial)
+            if node is None:
+                continue
+            text = json.dumps(node, allow_nan=False)
+            path = folder / node["metadata"]["DATA_FILENAME"]
+            path.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
+
+
+def build_file(selection: Selection, trial: ChosenTrial) -> dict[str, Any] | None:
+    """The data file of one trial, or None when it kept nothing that Flent could show.
+
+    ``results`` holds values at common times, null where nothing was measured nearby; ``raw_values`` what was.
+    """
+    rates = _read_rates(selection, trial)
+    probes = _read_probes(selection, trial)
+    if not rates and not probes:
+        return None
+    step_s = trial.record.interval_ns / 1e9
+    last_s = max((points[-1][0] for points in (*rates.values(), probes) if points), default=0.0)
+    times = [round(step_s * n, 9) for n in range(int(last_s / step_s) + 2)]
+    results: dict[str, list[float | None]] = {name: _place(points, times) for name, points in rates.items()}
+    streams = list(results.values())
+    if streams:
+        results[TOTAL] = [_add(column) for column in zip(*streams, strict=True)]
+        results[MEAN] = [None if v is None else v / len(streams) for v in results[TOTAL]]
+    if probes:
+        results[PING] = _place(probes, times)
+    begin_s = trial.started.timestamp()
+    raw = {
+        name: [{"t": begin_s + t, "val": value, "dur": step_s} for t, value in points if value is not None]
+        for name, points in rates.items()
+    }
+    if probes:
+        raw[PING] = [
+            {"t": begin_s + t, "val": value, "seq": n}
+            for n, (t, value) in enumerate(probes)
+            if value is not None
+        ]
+    return {
+        "version": FORMAT_VERSION,
+        "metadata": _build_metadata(selection, trial, results),
+        "x_values": times,
+        "results": results,
+        "raw_values": raw,
+    }
+
+
+def _build_metadata(
+    selection: Selection, trial: ChosenTrial, results: Mapping[str, list[float | None]]
+) -> dict[str, Any]:
+    record, started = trial.record, trial.started
+    window = "auto" if record.window_asked_bytes is None else f"{record.window_asked_bytes} bytes"
+    length_s = (record.warmup_ns + record.duration_ns) / 1e9
+    return {
+        "NAME": TEST_NAME,
+        "TITLE": f"trial {trial.trial_id}: {record.streams} x {window}",
+        "TIME": started.strftime(_TIME),
+        "T0": started.strftime(_TIME),
+        "HOST": record.destination_address or record.path_destination,
+        "HOSTS": [record.destination_address or record.path_destination],
+        "LOCAL_HOST": record.path_source,
+        "LENGTH": length_s,
+        "TOTAL_LENGTH": length_s,
+        "STEP_SIZE": record.interval_ns / 1e9,
+        "TEST_PARAMETERS": {"upload_streams": str(record.streams)},
+        "FLENT_VERSION": None,
+        "IP_VERSION": None,
+        "DATA_FILENAME": f"trial-{trial.trial_id}.flent.gz",
+        "NOTE": f"exported by PathLab {VERSION} from '{selection.results.campaign.title}'",
+        "SERIES_META": {
+            name: {
+                "UNITS": "ms" if name == PING else "Mbits/s",
+                "RUNNER": "pathlab",
+                "MEAN_VALUE": _mean(values),
+            }
+            for name, values in results.items()
+        },
+    }
+
+
+def _read_rates(selection: Selection, trial: ChosenTrial) -> dict[str, list[Point]]:
+    """Mbit/s per stream at the end of each interval, as the receiver counted it."""
+    kind = "receiver_intervals"
+    if kind not in trial.kinds:
+        return {}
+    rates: dict[str, list[Point]] = {}
+    for row in selection.results.series_table(trial.trial_id, kind).to_pylist():
+        length_s = (row["end_ns"] - row["start_ns"]) / 1e9
+        if length_s > 0:
+            name = f"TCP upload::{row['stream'] + 1}"
+            rates.setdefault(name, []).append((row["end_ns"] / 1e9, row["bytes"] * 8 / length_s / 1e6))
+    return rates
+
+
+def _read_probes(selection: Selection, trial: ChosenTrial) -> list[Point]:
+    """RTT in ms of every probe, loaded and unloaded, by the time of sending; None: lost."""
+    points: list[Point] = []
+    for kind in ("loaded_probes", "unloaded_probes"):
+        if kind in trial.kinds:
+            rows = selection.results.series_table(trial.trial_id, kind).to_pylist()
+            points += [
+                (row["sent_ns"] / 1e9, None if row["rtt_ns"] is None else row["rtt_ns"] / 1e6) for row in rows
+            ]
+    return sorted((point for point in points if point[0] >= 0), key=lambda point: point[0])
+
+
+def _place(points: list[Point], times: list[float]) -> list[float | None]:
+    """Values at ``times`` by linear interpolation between neighbours no further apart than five steps."""
+    known = [(t, v) for t, v in points if v is not None]
+    if not known or len(times) < 2:
+        return [None] * len(times)
+    at = np.array([t for t, _ in known])
+    values = np.interp(times, at, np.array([v for _, v in known]))
+    reach_s = 5 * (times[1] - times[0])
+    after = np.clip(np.searchsorted(at, times), 0, at.size - 1)
+    before = np.clip(after - 1, 0, at.size - 1)
+    placed: list[float | None] = []
+    for number, t in enumerate(times):
+        inside = at[0] <= t <= at[-1] and at[after[number]] - at[before[number]] <= reach_s
+        placed.append(float(values[number]) if inside else None)
+    return placed
+
+
+def _add(column: tuple[float | None, ...]) -> float | None:
+    known = [value for value in column if value is not None]
+    return sum(known) if len(known) == len(column) else None
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

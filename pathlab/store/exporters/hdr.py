@@ -1,0 +1,65 @@
+"""RTTs of all probes as one HdrHistogram log, an interval per trial and kind of probe, tagged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogWriter
+
+from pathlab.errors import UsageError
+from pathlab.store.exporters.destination import open_file
+from pathlab.store.exporters.selection import ChosenTrial, Selection
+
+LOWEST_NS = 1
+HIGHEST_NS = 3_600_000_000_000
+DIGITS = 3
+MAX_UNIT_NS = 1_000_000  # the log states each interval's largest value in ms
+_KINDS = {"loaded_probes": "loaded", "unloaded_probes": "unloaded"}
+
+
+def export_hdr(selection: Selection, out: Path) -> None:
+    """Write the file ``out``: RTTs in ns, tags ``trial-N-loaded`` and ``trial-N-unloaded``, absolute times.
+
+    Lost probes have no RTT and so are in no histogram; the trial's columns count them. Raises UsageError when
+    no trial kept an answered probe.
+    """
+    lines = 0
+    with open_file(out) as fresh, fresh.open("w", encoding="ascii", newline="\n") as file:
+        log = HistogramLogWriter(file)
+        log.output_comment("[RTT in ns, one interval per trial; lost probes are not in it]")
+        log.output_log_format_version()
+        log.output_legend()
+        for trial in sorted(selection.trials, key=lambda chosen: chosen.started):
+            for kind, word in _KINDS.items():
+                if kind in trial.kinds:
+                    lines += _write_interval(selection, trial, kind, _Place(file, log, word))
+        if not lines:
+            raise UsageError(
+                "no trial kept an answered probe", hint="Without probes there is no RTT to export as hdr."
+            )
+
+
+class _Place:
+    """Where an interval goes and under which word."""
+
+    def __init__(self, file: TextIO, log: HistogramLogWriter, word: str) -> None:
+        self.file, self.log, self.word = file, log, word
+
+
+def _write_interval(selection: Selection, trial: ChosenTrial, kind: str, place: _Place) -> int:
+    table = selection.results.series_table(trial.trial_id, kind).select(["sent_ns", "rtt_ns"])
+    answered = [(row["sent_ns"], row["rtt_ns"]) for row in table.to_pylist() if row["rtt_ns"] is not None]
+    if not answered:
+        return 0
+    histogram = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
+    for _, rtt_ns in answered:
+        histogram.record_value(min(max(int(rtt_ns), LOWEST_NS), HIGHEST_NS))
+    begin_s = trial.started.timestamp()
+    sent = [sent_ns for sent_ns, _ in answered]
+    place.file.write(f"Tag=trial-{trial.trial_id}-{place.word},")
+    place.log.output_interval_histogram(
+        histogram, begin_s + min(sent) / 1e9, begin_s + max(sent) / 1e9, MAX_UNIT_NS
+    )
+    return 1

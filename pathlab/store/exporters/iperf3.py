@@ -1,0 +1,205 @@
+"""Trials in the shape of ``iperf3 --json``, one file each, for the many programs that read it.
+
+What was not measured is null where iperf3 has a number; readers that do arithmetic on it must look.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pathlab._version import VERSION
+from pathlab.store.exporters.destination import open_folder
+from pathlab.store.exporters.selection import ChosenTrial, Selection
+from pathlab.store.records import TrialRecord
+
+Node = dict[str, Any]
+Interval = list[Mapping[str, Any]]  # rows of one interval, one per stream
+
+
+def export_iperf3(selection: Selection, out: Path) -> None:
+    """Fill the folder ``out`` with ``trial-N.json``, one per trial."""
+    with open_folder(out) as folder:
+        for trial in selection.trials:
+            node = build_output(selection, trial)
+            text = json.dumps(node, indent="\t", ensure_ascii=False, allow_nan=False)
+            (folder / f"trial-{trial.trial_id}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def build_output(selection: Selection, trial: ChosenTrial) -> Node:
+    """One trial as the client of iperf3 would have printed it; warm-up intervals are ``omitted``."""
+    record = trial.record
+    sent = list(_list_intervals(selection, trial, "sender_intervals"))
+    received = list(_list_intervals(selection, trial, "receiver_intervals"))
+    client_sends = trial.settings.get("direction") != "reverse"
+    seen = [rows for rows in (sent if client_sends else received) if rows[0]["phase"] != "drain"]
+    output: Node = {
+        "start": _build_start(trial, client_sends=client_sends),
+        "intervals": [_build_interval(rows, client_sends=client_sends) for rows in seen],
+        "end": _build_end(record, _steady(sent), _steady(received), client_sends=client_sends),
+        "pathlab": {
+            "version": VERSION,
+            "trial_id": trial.trial_id,
+            "flags": list(record.flags),
+            "settings": dict(trial.settings),
+        },
+    }
+    if record.status != "complete":
+        output["error"] = record.failure or record.status
+    return output
+
+
+def _build_start(trial: ChosenTrial, *, client_sends: bool) -> Node:
+    record, started = trial.record, trial.started
+    return {
+        "connected": [
+            {
+                "socket": stream,
+                "local_host": record.source_address or record.path_source,
+                "local_port": None,
+                "remote_host": record.destination_address or record.path_destination,
+                "remote_port": None,
+            }
+            for stream in range(record.streams)
+        ],
+        "version": f"pathlab {VERSION}",
+        "system_info": f"{record.path_source} to {record.path_destination}",
+        "timestamp": {
+            "time": started.strftime("%a, %d %b %Y %H:%M:%S GMT"),
+            "timesecs": int(started.timestamp()),
+            "timemillisecs": int(started.timestamp() * 1000),
+        },
+        "connecting_to": {"host": record.destination_address or record.path_destination, "port": None},
+        "cookie": None,
+        "tcp_mss_default": record.mss_bytes,
+        "sock_bufsize": record.window_asked_bytes or 0,
+        "sndbuf_actual": record.window_granted_sender_bytes if client_sends else None,
+        "rcvbuf_actual": None if client_sends else record.window_granted_receiver_bytes,
+        "test_start": {
+            "protocol": "TCP",
+            "num_streams": record.streams,
+            "blksize": None,
+            "omit": record.warmup_ns / 1e9,
+            "duration": record.duration_ns / 1e9,
+            "bytes": 0,
+            "blocks": 0,
+            "reverse": int(not client_sends),
+            "bidir": 0,
+            "tos": None,
+            "target_bitrate": None,
+            "interval": record.interval_ns / 1e9,
+        },
+    }
+
+
+def _list_intervals(selection: Selection, trial: ChosenTrial, kind: str) -> Iterator[Interval]:
+    if kind not in trial.kinds:
+        return
+    rows = selection.results.series_table(trial.trial_id, kind).to_pylist()
+    current: Interval = []
+    for row in rows:
+        if current and row["index"] != current[0]["index"]:
+            yield current
+            current = []
+        current.append(row)
+    if current:
+        yield current
+
+
+def _steady(intervals: list[Interval]) -> list[Interval]:
+    return [rows for rows in intervals if rows[0]["phase"] == "steady"]
+
+
+def _build_interval(rows: Interval, *, client_sends: bool) -> Node:
+    streams = [{**_build_stream(row), "sender": client_sends} for row in rows]
+    return {"streams": streams, "sum": _sum_streams(streams)}
+
+
+def _build_stream(row: Mapping[str, Any]) -> Node:
+    start, end = row["start_ns"] / 1e9, row["end_ns"] / 1e9
+    cwnd, mss = row.get("snd_cwnd_segments"), row.get("snd_mss_bytes")
+    return {
+        "socket": row["stream"],
+        "start": start,
+        "end": end,
+        "seconds": end - start,
+        "bytes": row["bytes"],
+        "bits_per_second": row["bytes"] * 8 / (end - start) if end > start else None,
+        "snd_cwnd": cwnd * mss if cwnd is not None and mss is not None else row.get("snd_cwnd_bytes"),
+        "snd_wnd": row.get("snd_wnd_bytes"),
+        "rtt": row.get("rtt_us"),
+        "rttvar": row.get("rttvar_us"),
+        "pmtu": row.get("pmtu_bytes"),
+        "omitted": row["phase"] == "warmup",
+    }
+
+
+def _sum_streams(streams: list[Node]) -> Node:
+    first = streams[0]
+    total = sum(stream["bytes"] for stream in streams)
+    seconds = first["seconds"]
+    return {
+        **{key: first[key] for key in ("start", "end", "seconds", "omitted", "sender")},
+        "bytes": total,
+        "bits_per_second": total * 8 / seconds if seconds else None,
+    }
+
+
+def _build_end(
+    record: TrialRecord, sent: list[Interval], received: list[Interval], *, client_sends: bool
+) -> Node:
+    """Totals of the steady window; the receiver's are what it counted, never what was sent."""
+    length = record.steady_ns / 1e9 if record.steady_ns else None
+    streams = []
+    for stream in range(record.streams):
+        ours, theirs = _stream_rows(sent, stream), _stream_rows(received, stream)
+        side = {"socket": stream, "sender": client_sends}
+        streams.append(
+            {
+                "sender": {**side, **_total(_sum_bytes(ours), _length(sent)), **_rtts(ours)},
+                "receiver": {**side, **_total(_sum_bytes(theirs), length)},
+            }
+        )
+    all_sent = _sum_bytes([row for rows in sent for row in rows])
+    return {
+        "streams": streams,
+        "sum_sent": {
+            **_total(all_sent, _length(sent)),
+            "retransmits": record.retransmitted_segments,
+            "sender": client_sends,
+        },
+        "sum_received": {**_total(record.received_steady_bytes, length), "sender": client_sends},
+        "cpu_utilization_percent": {
+            f"{side}_{part}": None for side in ("host", "remote") for part in ("total", "user", "system")
+        },
+        "sender_tcp_congestion": record.congestion_sender,
+        "receiver_tcp_congestion": record.congestion_receiver,
+    }
+
+
+def _stream_rows(intervals: list[Interval], stream: int) -> Interval:
+    return [row for rows in intervals for row in rows if row["stream"] == stream]
+
+
+def _sum_bytes(rows: Interval) -> int | None:
+    return sum(row["bytes"] for row in rows) if rows else None
+
+
+def _length(intervals: list[Interval]) -> float | None:
+    return (intervals[-1][0]["end_ns"] - intervals[0][0]["start_ns"]) / 1e9 if intervals else None
+
+
+def _total(count_bytes: int | None, seconds: float | None) -> Node:
+    rate = count_bytes * 8 / seconds if count_bytes is not None and seconds else None
+    return {"start": 0, "end": seconds, "seconds": seconds, "bytes": count_bytes, "bits_per_second": rate}
+
+
+def _rtts(rows: Interval) -> Node:
+    seen = [row["rtt_us"] for row in rows if row.get("rtt_us") is not None]
+    return {
+        "max_rtt": max(seen, default=None),
+        "min_rtt": min(seen, default=None),
+        "mean_rtt": sum(seen) / len(seen) if seen else None,
+    }

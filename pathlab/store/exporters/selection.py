@@ -1,0 +1,75 @@
+"""Which trials are exported, each with its record, its plan's settings and its origin."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pathlab.errors import UsageError
+from pathlab.store.records import OriginRecord, TrialRecord
+from pathlab.store.results import Results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenTrial:
+    """A trial to be exported."""
+
+    trial_id: int
+    record: TrialRecord
+    settings: Mapping[str, Any]  # factor levels of its plan row
+    origin: OriginRecord | None
+    kinds: tuple[str, ...]  # series that it kept
+
+    @property
+    def started(self) -> datetime.datetime:
+        """When it was begun, UTC."""
+        stamp = datetime.datetime.fromisoformat(self.record.started_utc)
+        return stamp if stamp.tzinfo else stamp.replace(tzinfo=datetime.UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What to export of which results; ``with_series`` as far as the format can leave them out."""
+
+    results: Results
+    trials: tuple[ChosenTrial, ...]
+    with_series: bool = True
+
+    def complete(self) -> Iterator[ChosenTrial]:
+        """The trials that measured what they were planned to."""
+        return (trial for trial in self.trials if trial.record.status == "complete")
+
+
+def select_trials(results: Results, trial_ids: Sequence[int] = (), *, with_series: bool = True) -> Selection:
+    """Choose trials by id, or all. Raises UsageError for an id that is not there, or when there is none."""
+    stored = {int(number): None for number in results.trials()["trial_id"]}
+    for number in trial_ids:
+        if number not in stored:
+            raise UsageError(
+                f"there is no trial {number} in '{results.path}'",
+                hint=f"pathlab results show {results.folder} lists them.",
+            )
+    if not stored:
+        raise UsageError(
+            f"'{results.path}' holds no trial yet", hint="Run the campaign first: there is nothing to export."
+        )
+    settings = {row.row: row.settings for row in results.plan()}
+    origins, kinds = results.origins(), results.all_series_kinds()
+    chosen = set(trial_ids) or stored.keys()
+    return Selection(
+        results=results,
+        with_series=with_series,
+        trials=tuple(
+            ChosenTrial(
+                trial_id=number,
+                record=record,
+                settings=settings.get(record.plan_row, {}),
+                origin=origins.get(number),
+                kinds=kinds.get(number, ()),
+            )
+            for number, record in zip(stored, results.records(), strict=True)
+            if number in chosen
+        ),
+    )

@@ -1,0 +1,218 @@
+"""Tables for other programs: Parquet and tidy CSV, one file per table and kind of series."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from pathlab.errors import StoreError
+from pathlab.store.columns import SERIES_COLUMNS, TABLE_COLUMNS, kind_of, unit_of
+from pathlab.store.exporters.destination import open_folder
+from pathlab.store.exporters.selection import Selection
+from pathlab.store.records import (
+    SERIES_KINDS,
+    HostRecord,
+    JournalRecord,
+    OriginRecord,
+    PlanRecord,
+    TrialRecord,
+)
+from pathlab.store.schema import column_types
+from pathlab.store.series import decode_schema, decode_series, spell_bytes
+
+PLANNED = "planned_"
+_ARROW: dict[type, pa.DataType] = {
+    int: pa.int64(),
+    float: pa.float64(),
+    str: pa.string(),
+    dict: pa.string(),
+    tuple: pa.list_(pa.string()),
+}
+_PLANNED_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+#: Rows of one kind that are gathered before they are written.
+_BATCH_ROWS = 250_000
+
+
+def export_parquet(selection: Selection, out: Path) -> None:
+    """Fill the folder ``out`` with ``trials.parquet`` and others; units and meanings are in the schemas."""
+    with open_folder(out) as folder:
+        for name, table in _build_tables(selection):
+            pa.parquet.write_table(table, folder / f"{name}.parquet", compression="zstd")
+        for kind in _kinds(selection):
+            schema = _series_schema(selection, kind)
+            with pa.parquet.ParquetWriter(
+                folder / f"series_{kind}.parquet", schema, compression="zstd"
+            ) as writer:
+                for table in _series_batches(selection, kind, schema):
+                    writer.write_table(table)
+
+
+def export_csv(selection: Selection, out: Path) -> None:
+    """Fill the folder ``out`` with ``trials.csv`` and others: a row per observation, empty: not measured."""
+    with open_folder(out) as folder:
+        for name, table in _build_tables(selection):
+            pa.csv.write_csv(_flatten(table), folder / f"{name}.csv")
+        for kind in _kinds(selection):
+            schema = _series_schema(selection, kind)
+            with pa.csv.CSVWriter(folder / f"series_{kind}.csv", _flat_schema(schema)) as writer:
+                for table in _series_batches(selection, kind, schema):
+                    writer.write_table(_flatten(table))
+
+
+def _build_tables(selection: Selection) -> Iterator[tuple[str, pa.Table]]:
+    rows = []
+    for trial in selection.trials:
+        planned = {f"{PLANNED}{name}": value for name, value in trial.settings.items()}
+        rows.append({"trial_id": trial.trial_id, **asdict(trial.record), **planned})
+    fields = [_field("trial_id", pa.int64(), "trial"), *_record_fields("trial", TrialRecord)]
+    yield "trials", _build_table(rows, fields, selection)
+    plan = [asdict(row) for row in selection.results.plan()]
+    journal = [asdict(entry) for entry in selection.results.journal()]
+    yield "journal", _build_table(journal, _record_fields("journal", JournalRecord))
+    yield "plan", _build_table(plan, _record_fields("plan", PlanRecord))
+    hosts = [asdict(host) for host in selection.results.hosts()]
+    yield "hosts", _build_table(hosts, _record_fields("host", HostRecord))
+    origins = [asdict(trial.origin) for trial in selection.trials if trial.origin is not None]
+    if origins:
+        yield "origins", _build_table(origins, _record_fields("origin", OriginRecord))
+
+
+def _build_table(
+    rows: Sequence[dict[str, Any]], fields: list[pa.Field], selection: Selection | None = None
+) -> pa.Table:
+    if selection is not None:
+        fields = [*fields, *_planned_fields(selection)]
+    columns = []
+    for field in fields:
+        values = [row.get(field.name) for row in rows]
+        if pa.types.is_string(field.type):
+            values = [v if v is None or isinstance(v, str) else _spell_json(v) for v in values]
+        columns.append(pa.array(values, field.type))
+    return pa.table(columns, schema=pa.schema(fields))
+
+
+def _planned_fields(selection: Selection) -> list[pa.Field]:
+    """One column per factor; whole numbers, numbers or truths where all its levels are that, else text."""
+    levels: dict[str, list[Any]] = {}
+    for trial in selection.trials:
+        for name, value in trial.settings.items():
+            levels.setdefault(name, []).append(value)
+    fields = []
+    for name, values in sorted(levels.items()):
+        kinds: set[type] = {type(value) for value in values} - {type(None)}
+        chosen = pa.string()
+        if len(kinds) == 1:
+            chosen = _PLANNED_TYPES.get(next(iter(kinds)), chosen)
+        elif kinds == {int, float}:
+            chosen = pa.float64()
+        fields.append(_field(f"{PLANNED}{name}", chosen, None, f"level of the factor {name}"))
+    return fields
+
+
+def _record_fields(table: str, record: type) -> list[pa.Field]:
+    return [_field(name, _ARROW[held.base], table) for name, held in column_types(record).items()]
+
+
+def _field(name: str, kind: pa.DataType, table: str | None, meaning: str | None = None) -> pa.Field:
+    known = meaning or TABLE_COLUMNS.get(table or "", {}).get(name)
+    return pa.field(name, kind, metadata=_metadata(name, known))
+
+
+def _metadata(name: str, meaning: str | None) -> dict[str, str]:
+    unit = unit_of(name)
+    return {key: text for key, text in (("unit", unit), ("description", meaning)) if text}
+
+
+def _kinds(selection: Selection) -> list[str]:
+    if not selection.with_series:
+        return []
+    kept = {kind for trial in selection.trials for kind in trial.kinds}
+    return [kind for kind in SERIES_KINDS if kind in kept]
+
+
+def _series_schema(selection: Selection, kind: str) -> pa.Schema:
+    """Every column that any trial kept of this kind; dictionaries as plain text."""
+    schemas: list[pa.Schema] = []
+    for _, blob in _chosen_blobs(selection, kind):
+        schema = decode_schema(kind, blob)
+        if not any(schema.equals(known) for known in schemas):
+            schemas.append(schema)
+    plain = [pa.schema([(field.name, _plain(field.type)) for field in schema]) for schema in schemas]
+    try:
+        merged = pa.unify_schemas(plain, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise StoreError(
+            f"series '{kind}' has a column of one type in one trial and of another in the next",
+            hint="Export the trials apart, with --trial, or as jsonl.",
+        ) from error
+    known = SERIES_COLUMNS.get(kind_of(kind), SERIES_COLUMNS.get(kind, {}))
+    number = pa.field("trial_id", pa.int64(), metadata=_metadata("trial_id", "trial that kept the row"))
+    fields = [
+        pa.field(field.name, field.type, metadata=_metadata(field.name, known.get(field.name)))
+        for field in merged
+    ]
+    return pa.schema([number, *fields])
+
+
+def _chosen_blobs(selection: Selection, kind: str) -> Iterator[tuple[int, bytes]]:
+    chosen = {trial.trial_id for trial in selection.trials}
+    return ((number, blob) for number, blob in selection.results.stream_series(kind) if number in chosen)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _series_batches(selection: Selection, kind: str, schema: pa.Schema) -> Iterator[pa.Table]:
+    """The rows of every trial in turn, several trials at a time."""
+    gathered: list[pa.Table] = []
+    rows = 0
+    for trial_id, blob in _chosen_blobs(selection, kind):
+        table = decode_series(kind, blob)
+        number = pa.array(np.full(table.num_rows, trial_id), pa.int64())
+        columns = [
+            table[field.name].cast(field.type)
+            if field.name in table.column_names
+            else pa.nulls(table.num_rows, field.type)
+            for field in list(schema)[1:]
+        ]
+        gathered.append(pa.table([number, *columns], schema=schema))
+        rows += table.num_rows
+        if rows >= _BATCH_ROWS:
+            yield pa.concat_tables(gathered).combine_chunks()
+            gathered, rows = [], 0
+    if gathered:
+        yield pa.concat_tables(gathered).combine_chunks()
+
+
+def _flat_schema(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([(field.name, _flat_type(field.type)) for field in schema])
+
+
+def _flat_type(kind: pa.DataType) -> pa.DataType:
+    return pa.string() if pa.types.is_list(kind) or pa.types.is_binary(kind) else kind
+
+
+def _flatten(table: pa.Table) -> pa.Table:
+    """The table as CSV can hold it: lists joined by ``;``, bytes as base64."""
+    columns = []
+    for field in table.schema:
+        values: Any = table[field.name]
+        if pa.types.is_list(field.type):
+            values = pa.array([None if v is None else ";".join(v) for v in values.to_pylist()], pa.string())
+        elif pa.types.is_binary(field.type):
+            values = pa.array([spell_bytes(v) for v in values.to_pylist()], pa.string())
+        columns.append(values)
+    return pa.table(columns, schema=_flat_schema(table.schema))
+
+
+def _spell_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)

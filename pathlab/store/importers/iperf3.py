@@ -1,0 +1,362 @@
+"""iperf3's JSON, 3.1 and later: ``--json`` and ``--json-stream``, of a client or a server, any direction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pathlab.errors import StoreError
+from pathlab.store.importers.document import Fields, parse_json
+from pathlab.store.importers.measured import (
+    SENDER_COUNTED,
+    Ends,
+    ImportedTrial,
+    build_record,
+    build_settings,
+    build_table,
+    measure_fairness,
+    spell_utc,
+    to_ns,
+)
+
+PROGRAM = "iperf3"
+#: Places of a log at which an output may begin; a text made to be slow has more of them than any log.
+MAXIMUM_TRIES = 1000
+_KEPT = ("title", "extra_data", "warning")
+_START_KEPT = ("protocol", "blksize", "tos", "target_bitrate", "fqrate", "gso", "gro", "bytes", "blocks")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """One output: the whole, its ``start`` and ``end``, and what follows from the options."""
+
+    whole: Fields
+    client: bool
+    reverse: bool
+    bidir: bool
+
+    @property
+    def start(self) -> Fields:
+        return self.whole.sub("start")
+
+    @property
+    def end(self) -> Fields:
+        return self.whole.sub("end")
+
+    @property
+    def test(self) -> Fields:
+        return self.start.sub("test_start")
+
+    @property
+    def error(self) -> str | None:
+        return self.whole.text("error")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Totals:
+    """What the end states of one direction, None where it does not."""
+
+    received: list[int | None] = field(default_factory=list)
+    sent: list[int | None] = field(default_factory=list)
+    received_bytes: int | None = None
+    sent_bytes: int | None = None
+    seconds: float | None = None
+    retransmits: int | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def is_output(value: Any) -> bool:
+    """Whether a JSON value has the shape of iperf3's output."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("start"), dict)
+        and ("intervals" in value or "end" in value)
+        and "connected" in value["start"]
+    ) or (
+        isinstance(value, dict) and set(value) <= {"start", "intervals", "end", "error"} and "error" in value
+    )
+
+
+def join_stream(text: str, name: str) -> dict[str, Any] | None:
+    """The lines of ``--json-stream`` as one output, or None when the text is something else.
+
+    A last line that was cut off is left out, as is everything behind it: there the program was ended.
+    """
+    whole: dict[str, Any] = {"intervals": []}
+    lines = [line for line in text.splitlines() if line.strip()]
+    for number, line in enumerate(lines):
+        try:
+            event, _ = parse_json(line, name)
+        except StoreError:
+            if number and number == len(lines) - 1:
+                break
+            return None
+        if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+            return None
+        if event["event"] == "interval":
+            whole["intervals"].append(event.get("data"))
+        else:
+            whole[event["event"]] = event.get("data")
+    return whole if "start" in whole or "error" in whole else None
+
+
+def import_iperf3(value: Any, name: str, *, repeated: int = 0) -> list[ImportedTrial]:
+    """The trials of one output: one, or two of a bidirectional test. Raises StoreError."""
+    whole = Fields(value, name)
+    run = _read_run(whole)
+    if "test_start" not in run.start or "timestamp" not in run.start:
+        said = f": {run.error}" if run.error else ""
+        whole.refuse(f"iperf3 measured nothing{said}")
+    parts = ("forward", "reverse") if run.bidir else ("reverse" if run.reverse else "forward",)
+    return [_build_trial(run, part, repeated) for part in parts]
+
+
+def _read_run(whole: Fields) -> _Run:
+    start = whole.sub("start")
+    test = start.sub("test_start")
+    return _Run(
+        whole=whole,
+        client="accepted_connection" not in start,
+        reverse=bool(test.flag("reverse")),
+        bidir=bool(test.flag("bidir")) or _has_both_ways(whole),
+    )
+
+
+def _has_both_ways(whole: Fields) -> bool:
+    """3.7 to 3.12 do not name ``bidir`` at the start."""
+    return any("sum_bidir_reverse" in row for row in whole.items("intervals")[:1])
+
+
+def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
+    local_sends = run.client == (part == "forward")
+    test, start = run.test, run.start
+    totals = _read_totals(run, part, local_sends=local_sends)
+    rows = list(_list_rows(run, local_sends=local_sends))
+    local_steady_bytes = sum(row["bytes"] for row in rows if row["phase"] == "steady") if rows else None
+    if totals.received_bytes is None and not local_sends and not run.error:
+        totals.received_bytes = local_steady_bytes
+    protocol = (test.text("protocol") or "TCP").lower()
+    version = (start.text("version") or "").removeprefix("iperf").strip() or None
+    status, stage, failure = _read_status(run)
+    counted, flags = _read_throughput(totals, run)
+    ends = _read_ends(run, local_sends=local_sends)
+    warmup_s, duration_s = test.number("omit") or 0.0, test.number("duration") or 0.0
+    record = build_record(
+        ends,
+        started_utc=_read_started(start),
+        program=f"{PROGRAM} {version}" if version else PROGRAM,
+        status=status,
+        failed_stage=stage,
+        failure=failure,
+        flags=flags,
+        source_address=ends.source,
+        destination_address=ends.destination,
+        streams=test.count("num_streams") or len({row["stream"] for row in rows}) or 1,
+        **_read_windows(run, local_sends=local_sends),
+        congestion_sender=run.end.text("sender_tcp_congestion"),
+        congestion_receiver=run.end.text("receiver_tcp_congestion"),
+        mss_bytes=start.count("tcp_mss") or start.count("tcp_mss_default") or None,
+        interval_ns=_read_interval_ns(test, rows, duration_s),
+        warmup_ns=to_ns(warmup_s),
+        duration_ns=to_ns(duration_s),
+        steady_ns=to_ns(totals.seconds) if totals.seconds else None,
+        received_steady_bytes=totals.received_bytes,
+        throughput_bits_per_s=counted,
+        retransmitted_segments=totals.retransmits,
+        fairness_jain=measure_fairness(totals.received),
+    )
+    table, kind = build_table(rows, "intervals"), "sender_intervals" if local_sends else "receiver_intervals"
+    return ImportedTrial(
+        program=PROGRAM,
+        program_version=version,
+        part=part,
+        record=record,
+        settings=build_settings(
+            record,
+            transport=None if protocol == "tcp" else protocol,
+            direction="both" if run.bidir else None,
+        ),
+        series={} if table is None else {kind: table},
+        details=_list_details(run, totals, repeated),
+    )
+
+
+def _read_windows(run: _Run, *, local_sends: bool) -> dict[str, int | None]:
+    """The socket buffer asked for, and what the end that wrote the file was granted; None: autotuning."""
+    start = run.start
+    asked = run.test.count("sock_bufsize") or start.count("sock_bufsize") or None
+    return {
+        "window_asked_bytes": asked,
+        "window_granted_sender_bytes": start.count("sndbuf_actual") if asked and local_sends else None,
+        "window_granted_receiver_bytes": start.count("rcvbuf_actual") if asked and not local_sends else None,
+    }
+
+
+def _read_status(run: _Run) -> tuple[str, str | None, str | None]:
+    if run.error:
+        return "failed", "engine", f"iperf3: {run.error}"
+    if not run.end.items("streams"):
+        return "interrupted", "controller", "the file ends before iperf3 told its end"
+    return "complete", None, None
+
+
+def _read_ends(run: _Run, *, local_sends: bool) -> Ends:
+    connected = run.start.items("connected")
+    first = connected[0] if connected else Fields({}, run.whole.name)
+    local = first.text("local_host") or "unknown"
+    remote = first.text("remote_host") or run.start.sub("connecting_to").text("host") or "unknown"
+    return Ends(source=local, destination=remote) if local_sends else Ends(source=remote, destination=local)
+
+
+def _read_started(start: Fields) -> str:
+    stamp = start.sub("timestamp")
+    millis, seconds = stamp.number("timemillisecs"), stamp.number("timesecs")
+    if millis is None and seconds is None:
+        start.refuse("start.timestamp does not say when the test began")
+    return spell_utc(millis / 1e3 if millis is not None else float(seconds or 0), start.name)
+
+
+def _read_interval_ns(test: Fields, rows: Sequence[dict[str, Any]], duration_s: float) -> int:
+    stated = test.number("interval")
+    if stated:
+        return to_ns(stated)
+    return int(rows[0]["end_ns"] - rows[0]["start_ns"]) if rows else to_ns(duration_s)
+
+
+def _read_throughput(totals: _Totals, run: _Run) -> tuple[float | None, tuple[str, ...]]:
+    if run.error or not totals.seconds:
+        return None, ()
+    if totals.received_bytes is not None:
+        return totals.received_bytes * 8 / totals.seconds, ()
+    if totals.sent_bytes is not None:
+        return totals.sent_bytes * 8 / totals.seconds, (SENDER_COUNTED,)
+    return None, ()
+
+
+def _read_totals(run: _Run, part: str, *, local_sends: bool) -> _Totals:
+    """Sums of the end, of this direction; what the far end did not tell stays None."""
+    way = "_bidir_reverse" if run.bidir and part == "reverse" else ""
+    end, totals = run.end, _Totals()
+    for entry in end.items("streams"):
+        both = entry.sub("sender"), entry.sub("receiver")
+        role = both[0].flag("sender")
+        if run.bidir and role is not None and role != local_sends:
+            continue
+        totals.sent.append(both[0].count("bytes"))
+        totals.received.append(both[1].count("bytes"))
+    sent, received, single = (end.sub(f"{key}{way}") for key in ("sum_sent", "sum_received", "sum"))
+    totals.received_bytes, totals.sent_bytes = received.count("bytes"), sent.count("bytes")
+    totals.seconds = received.number("seconds") or sent.number("seconds") or single.number("seconds")
+    totals.retransmits = sent.count("retransmits")
+    if totals.sent_bytes is None and local_sends:
+        totals.sent_bytes = single.count("bytes")
+    far_told_nothing = run.error is not None or not run.client
+    if far_told_nothing and local_sends:
+        totals.received_bytes, totals.received = totals.received_bytes or None, []
+    if far_told_nothing and not local_sends:
+        totals.sent_bytes, totals.retransmits = totals.sent_bytes or None, totals.retransmits or None
+    datagrams = received if "lost_packets" in received else single
+    totals.details = {
+        key: datagrams.number(key) for key in ("jitter_ms", "lost_packets", "packets") if key in datagrams
+    }
+    return totals
+
+
+def _list_rows(run: _Run, *, local_sends: bool) -> Iterator[dict[str, Any]]:
+    """Rows of the series: times that go on over the end of ``omit``, where iperf3 begins anew."""
+    order: dict[int, int] = {}
+    repeats: dict[int, int] = {}
+    base_s = before_s = 0.0
+    for index, interval in enumerate(run.whole.items("intervals")):
+        streams = [s for s in interval.items("streams") if not run.bidir or s.flag("sender") == local_sends]
+        starts = [s.number("start") or 0.0 for s in streams]
+        stops = [s.number("end") or 0.0 for s in streams]
+        if not streams:
+            continue
+        if _began_before_reset(streams[0]):
+            # It began before iperf3 set its clock back, which then tells how long before, without a sign.
+            base_s = before_s + min(starts)
+            starts = [-start_s for start_s in starts]
+        elif base_s + min(starts) < before_s - (max(stops) - min(starts)) / 2:
+            base_s = before_s - min(starts)
+        before_s = base_s + max(stops)
+        for stream, start_s, end_s in zip(streams, starts, stops, strict=True):
+            socket = stream.whole("socket") or 0
+            number = order.setdefault(socket, len(order))
+            again = stream.count("retransmits")
+            if again is not None:
+                repeats[number] = repeats.get(number, 0) + again
+            yield {
+                "index": index,
+                "phase": "warmup" if stream.flag("omitted") else "steady",
+                "start_ns": max(0, to_ns(base_s + start_s)),
+                "end_ns": to_ns(base_s + end_s),
+                "stream": number,
+                "bytes": stream.count("bytes") or 0,
+                **_read_tcp_info(stream),
+                "total_retrans_segments": repeats.get(number),
+            }
+
+
+def _began_before_reset(stream: Fields) -> bool:
+    """Whether an interval's length is the sum of its two times, not their difference."""
+    start, end, length = (stream.number(key) or 0.0 for key in ("start", "end", "seconds"))
+    return start > 0 and length > 0 and abs(length - end - start) < abs(length - end + start)
+
+
+def _read_tcp_info(stream: Fields) -> dict[str, int | None]:
+    jitter_ms = stream.number("jitter_ms")
+    return {
+        "snd_cwnd_bytes": stream.count("snd_cwnd"),
+        "snd_wnd_bytes": stream.count("snd_wnd"),
+        "rtt_us": stream.count("rtt"),
+        "rttvar_us": stream.count("rttvar"),
+        "pmtu_bytes": stream.count("pmtu"),
+        "reordering_segments": stream.count("reorder"),
+        "packets": stream.count("packets"),
+        "lost_packets": stream.count("lost_packets"),
+        "jitter_ns": None if jitter_ms is None or jitter_ms < 0 else round(jitter_ms * 1e6),
+    }
+
+
+def _list_details(run: _Run, totals: _Totals, repeated: int) -> dict[str, Any]:
+    """What no column holds: CPU shares, smoothed RTTs of the kernel, datagrams, options."""
+    details: dict[str, Any] = {key: run.whole.value[key] for key in _KEPT if key in run.whole}
+    details["options"] = {key: run.test.value[key] for key in _START_KEPT if key in run.test}
+    details["role"] = "client" if run.client else "server"
+    if "cpu_utilization_percent" in run.end:
+        details["cpu_utilization_percent"] = run.end.sub("cpu_utilization_percent").value
+    if totals.details:
+        details["datagrams"] = totals.details
+    smoothed = [
+        {key: entry.sub("sender").number(key) for key in ("min_rtt", "mean_rtt", "max_rtt")}
+        for entry in run.end.items("streams")
+        if "mean_rtt" in entry.sub("sender")
+    ]
+    if smoothed:
+        details["kernel_rtt_us"] = smoothed
+    if repeated:
+        details["repeated_keys"] = repeated
+    return details
+
+
+def find_outputs(text: str) -> list[dict[str, Any]]:
+    """Every output of iperf3 that stands somewhere in a text, such as a log; what is cut off is skipped."""
+    decoder = json.JSONDecoder(parse_constant=lambda _: None)
+    found: list[dict[str, Any]] = []
+    at = text.find("{")
+    for _ in range(MAXIMUM_TRIES):
+        if at < 0:
+            break
+        try:
+            value, at_end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at = text.find("\n{", at)
+            at = at + 1 if at >= 0 else -1
+            continue
+        if is_output(value):
+            found.append(value)
+        at = text.find("{", at_end)
+    return found

@@ -1,0 +1,118 @@
+"""irtt's JSON: every round trip, over a path that irtt itself leaves idle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pathlab.store.importers.document import Fields
+from pathlab.store.importers.measured import (
+    Ends,
+    ImportedTrial,
+    build_record,
+    build_settings,
+    build_table,
+    measure_probes,
+    parse_utc,
+)
+
+PROGRAM = "irtt"
+_LOST = {"true", "true_up", "true_down"}
+_CLOCKS = ("monotonic", "wall")
+
+
+def is_output(value: Any) -> bool:
+    """Whether a JSON value has the shape of irtt's output."""
+    return isinstance(value, dict) and "round_trips" in value and "stats" in value
+
+
+def import_irtt(value: Any, name: str) -> list[ImportedTrial]:
+    """The one trial of a file. Raises StoreError."""
+    whole = Fields(value, name)
+    config, stats = whole.sub("config"), whole.sub("stats")
+    params = config.sub("params")
+    started, interval_ns = stats.text("start_time"), params.count("interval")
+    duration_ns = params.count("duration")
+    if started is None or interval_ns is None or duration_ns is None:
+        whole.refuse("stats.start_time and config.params do not say when and how long irtt measured")
+    rows = list(_list_probes(whole))
+    if not rows:
+        whole.refuse("irtt measured nothing: round_trips is empty")
+    version = whole.sub("version").text("irtt")
+    ends = Ends(
+        source=_strip_port(config.text("local_address")),
+        destination=_strip_port(config.text("remote_address")),
+    )
+    record = build_record(
+        ends,
+        started_utc=parse_utc(_cut_fraction(started), name),
+        program=f"{PROGRAM} {version}" if version else PROGRAM,
+        source_address=ends.source,
+        destination_address=ends.destination,
+        streams=0,
+        interval_ns=interval_ns,
+        warmup_ns=0,
+        duration_ns=duration_ns,
+        probe_method="udp",
+        probe_stamps="user",
+        **measure_probes(rows, "unloaded"),
+    )
+    table = build_table(rows, "probes")
+    return [
+        ImportedTrial(
+            program=PROGRAM,
+            program_version=version,
+            part="probes",
+            record=record,
+            settings=build_settings(record, transport="udp"),
+            series={} if table is None else {"unloaded_probes": table},
+            details={"stats": stats.value, "params": params.value},
+        )
+    ]
+
+
+def _list_probes(whole: Fields) -> Iterator[dict[str, Any]]:
+    """Probes by their sending, on one clock; those that irtt did not stamp are left out."""
+    trips = whole.items("round_trips")
+    sends = [trip.sub("timestamps").sub("client").sub("send") for trip in trips]
+    clock = next((clock for clock in _CLOCKS if any(clock in send for send in sends)), None)
+    base_ns: int | None = None
+    for number, (trip, send) in enumerate(zip(trips, sends, strict=True)):
+        sent_ns = send.whole(clock) if clock else None
+        if sent_ns is None:
+            continue
+        base_ns = sent_ns if base_ns is None else base_ns
+        delay = trip.sub("delay")
+        rtt_ns = None if _is_lost(trip) else delay.whole("rtt")
+        sequence = trip.count("seqno")
+        yield {
+            "sequence": number if sequence is None else sequence,
+            "intended_ns": None,
+            "sent_ns": sent_ns - base_ns,
+            "rtt_ns": rtt_ns if rtt_ns is None or rtt_ns > 0 else None,
+            "stamps": None if rtt_ns is None else "user",
+            "send_delay_ns": delay.whole("send"),
+            "receive_delay_ns": delay.whole("receive"),
+        }
+
+
+def _is_lost(trip: Fields) -> bool:
+    """``lost`` is a text in most versions and a truth in others."""
+    value = trip.value.get("lost")
+    return value is True or (isinstance(value, str) and value in _LOST)
+
+
+def _strip_port(address: str | None) -> str:
+    if not address:
+        return "unknown"
+    host, colon, port = address.rpartition(":")
+    return host.strip("[]") if colon and port.isdecimal() else address
+
+
+def _cut_fraction(stamp: str) -> str:
+    """Go writes nanoseconds, which Python's calendar does not read."""
+    head, point, tail = stamp.partition(".")
+    if not point:
+        return stamp
+    digits = len(tail) - len(tail.lstrip("0123456789"))
+    return f"{head}.{tail[: min(digits, 6)]}{tail[digits:]}"

@@ -1,0 +1,169 @@
+"""``pathlab import``, ``export``, ``results``, ``compare`` as a user runs them: words and exit statuses."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from pathlab.cli.main import main
+from pathlab.store.results import Results
+from tests.unit.import_samples import BEGIN_S, TEXTS, change, make_iperf3, write_sample
+
+
+def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str], list[str]]:
+    """Exit status, lines of stdout, lines of stderr."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    out, err = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, out.splitlines(), err.splitlines()
+
+
+def test_from_foreign_files_to_foreign_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [str(write_sample(tmp_path, name)) for name in TEXTS]
+    status, out, err = run(["import", *files], capsys)
+    assert (status, err) == (0, [])
+    folder = out[-1]
+    assert folder.startswith("results/imported-")
+    assert len(out) == 1 + len(TEXTS) + 2  # Flent's and crusader's hold two trials each
+    assert any("16 kbit/s" in line for line in out)
+    status, out, _ = run(["results", "list", "--json"], capsys)
+    (listed,) = json.loads("\n".join(out))
+    assert (listed["path"], listed["complete"], listed["failed"]) == (folder, 9, 0)
+    status, out, _ = run(["results", "show", folder, "--json"], capsys)
+    assert {origin["program"] for origin in json.loads("\n".join(out))["origins"]} == {
+        "iperf3",
+        "irtt",
+        "flent",
+        "pscheduler",
+        "crusader",
+    }
+    status, out, _ = run(["results", "show", folder], capsys)
+    assert status == 0
+    status, out, _ = run(["export", folder, "--format", "csv"], capsys)
+    assert (status, out) == (0, [f"{folder}-csv"])
+    assert Path(f"{folder}-csv", "trials.csv").is_file()
+    status, out, _ = run(["results", "check", folder], capsys)
+    assert (status, out) == (0, [f"{folder}: sound (9 trials, 16 series)"])
+    status, out, _ = run(["results", "prune", folder, "--series-older-than", "30d"], capsys)
+    assert (status, out[0]) == (0, "0 trials and 11 series are gone")  # crusader's are as old as their file
+    status, out, err = run(["report", folder, "--quiet"], capsys)
+    assert (status, err) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["import", "bad.json"], 5, "pathlab: 'bad.json' ends in the middle (line 1)"),
+        (["import", "good.json", "bad.json", "--into", "new"], 5, "ends in the middle"),
+        (["import", "good.json", "--into", "good.json"], 2, "'good.json' is a file, not a results folder"),
+        (["import", "none.json"], 5, "'none.json' cannot be read: no such file or directory"),
+        (["import"], 2, "Missing argument"),
+        (["export", "none", "--format", "csv"], 5, "'none' does not exist"),
+        (["export", "good.json", "--format", "csv"], 5, "is not a PathLab results file"),
+        (["export", "stored", "--format", "xls"], 2, "xls"),
+        (["export", "stored", "--format", "csv", "--trial", "7"], 2, "there is no trial 7"),
+        (["export", "stored", "--format", "csv", "--no-timestamps"], 2, "--no-timestamps is for"),
+        (["export", "stored", "--format", "csv", "--out", "good.json"], 2, "'good.json' is there already"),
+        (["results", "list", "none"], 5, "there is no folder 'none'"),
+        (["results", "show", "."], 5, "there is no results.db in folder '.'"),
+        (["results", "prune", "stored"], 2, "nothing is named to be pruned"),
+        (["results", "prune", "stored", "--series-older-than", "soon"], 2, "'soon' is not a time"),
+        (["results", "merge", "stored", "--out", "x"], 2, "one results folder cannot be merged"),
+        (["compare", "stored"], 2, "one results folder cannot be compared"),
+        (["compare", "stored", "none"], 5, "'none' does not exist"),
+        (["compare", "stored", "newer"], 5, "has format 99, written by PathLab"),
+        (["compare", "stored", "stored", "--metric", "speed"], 2, "speed"),
+        (["results", "check", "newer"], 5, "has format 99, written by PathLab"),
+        (["results", "check", "stored", "torn"], 5, "1 of 2 results files are damaged"),
+    ],
+)
+def test_refusals(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.json").write_text(TEXTS["iperf3"])
+    Path("bad.json").write_text(TEXTS["iperf3"][:500])
+    for folder in {"stored", "newer", "torn"} & set(arguments):
+        run(["import", "good.json", "--into", folder], capsys)
+    for folder, statement in {
+        "newer": "UPDATE meta SET value = '99' WHERE name = 'format_version'",
+        "torn": "UPDATE series SET blob = x'00'",
+    }.items():
+        if folder in arguments:
+            connection = sqlite3.connect(Path(folder, "results.db"))
+            connection.execute(statement)
+            connection.commit()
+            connection.close()
+    before = sorted(path.name for path in tmp_path.iterdir())
+    ended, _, err = run(arguments, capsys)
+    assert ended == status
+    assert said in err[0]
+    assert err[1].startswith("  next: ")
+    assert len(err) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_keep_going_names_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = write_sample(tmp_path, "iperf3"), tmp_path / "bad.json"
+    bad.write_text("{")
+    into = str(tmp_path / "into")
+    status, out, err = run(["import", "--keep-going", str(bad), str(good), "--into", into], capsys)
+    assert (status, out[-1]) == (0, into)
+    assert err == ["pathlab: left out: 'bad.json' ends in the middle (line 1)"]
+    status, _, err = run(["import", "--keep-going", str(bad), "--into", str(tmp_path / "none")], capsys)
+    assert (status, err[-2]) == (5, "pathlab: no file could be imported")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_locked_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = write_sample(tmp_path, "iperf3"), write_sample(tmp_path, "irtt")
+    into = tmp_path / "into"
+    run(["import", str(first), "--into", str(into)], capsys)
+    with Results.open(into, write=True):
+        for arguments in (
+            ["import", str(second), "--into", str(into)],
+            ["results", "prune", str(into), "--failed"],
+        ):
+            status, _, err = run(arguments, capsys)
+            assert status == 5
+            assert "is being written by process" in err[0]
+        assert run(["results", "check", str(into)], capsys)[0] == 0
+        assert run(["export", str(into), "--format", "jsonl"], capsys)[0] == 0
+
+
+def test_compare_ends_with_the_status_that_ci_asks_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Six files before and six after, a tenth slower: worse; the same against itself: not."""
+    folders = []
+    for name, received in (("before", 4_000_000), ("after", 3_600_000)):
+        files = []
+        for number in range(6):
+            node = change(make_iperf3(), "start.timestamp.timesecs", BEGIN_S + number)
+            node = change(node, "end.sum_received.bytes", received + 1000 * number)
+            files.append(tmp_path / f"{name}-{number}.json")
+            files[-1].write_text(json.dumps(node))
+        folders.append(str(tmp_path / name))
+        run(["import", *map(str, files), "--into", folders[-1]], capsys)
+    status, out, err = run(["compare", *folders, "--fail-on", "worse", "--json"], capsys)
+    assert (status, err) == (6, [])
+    (row,) = json.loads("\n".join(out))["rows"]
+    assert (row["verdict"], row["before_n"], row["after_n"]) == ("worse", 6, 6)
+    assert row["ratio"] == pytest.approx(0.9, rel=0.001)
+    status, out, _ = run(["compare", *folders], capsys)
+    assert status == 0
+    assert "In all: 1 worse." in out
+    turned = run(["compare", *reversed(folders), "--fail-on", "worse"], capsys)
+    assert turned[0] == 0
