@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from pathlab.campaign.lab_model import LabLink
-from pathlab.campaign.model import Campaign, Trial
+from pathlab.campaign.model import Campaign, MeasuredPath
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.units import SECOND_NS
 
 # Starting engines, connecting, and gathering results; seen on a small machine, an estimate and no bound.
 OVERHEAD_NS = 400_000_000
+SURVEY_NS, SURVEY_MAX_NS = 12 * SECOND_NS, 60 * SECOND_NS  # one way of a path (pathlab/runner/survey.py)
 CONNECT_ROUND_TRIPS = 3  # TCP, the hello and its answer, the end of file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathEstimate:
+    """What a plan will take of one path. None: not known beforehand."""
+
+    source: str
+    destination: str
+    trials: int
+    bytes_max: int | None  # payload, both ways together
+    rate_bits_per_s: int | None  # of the narrowest link
+    share_ratio: float | None  # of what that link carries in the campaign's expected time, at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,18 +34,28 @@ class CampaignEstimate:
     """What a plan will take. ``bytes_max`` is None when no bound is known for at least one trial."""
 
     trials: int
-    time_ns: int  # expected
+    time_ns: int  # expected, one trial after the other, without waiting for hours of the day
     time_max_ns: int  # every wait at its cap, every trial once
     bytes_max: int | None  # payload over all trials
+    paths: tuple[PathEstimate, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathTruth:
-    """What the lab's links say about a path: None where there is no lab or no limit."""
+    """What is known about a path beforehand, from the lab's links or from the file: None where it is not."""
 
     rtt_ns: int | None = None
     rate_bits_per_s: int | None = None
     queue_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialEstimate:
+    """What one trial will take."""
+
+    time_ns: int  # expected
+    time_max_ns: int  # every wait at its cap
+    bytes_max: int | None
 
 
 def find_path_truth(campaign: Campaign, source: str, destination: str) -> PathTruth:
@@ -56,58 +79,157 @@ def find_path_truth(campaign: Campaign, source: str, destination: str) -> PathTr
     )
 
 
+def know_path(campaign: Campaign, path: MeasuredPath) -> PathTruth:
+    """Return what is known about a path: what the file says of it, else what the lab's links say."""
+    truth = find_path_truth(campaign, path.source, path.destination)
+    return replace(
+        truth,
+        rtt_ns=truth.rtt_ns if path.rtt_ns is None else path.rtt_ns,
+        rate_bits_per_s=truth.rate_bits_per_s
+        if path.capacity_bits_per_s is None
+        else path.capacity_bits_per_s,
+    )
+
+
+class Estimator:
+    """Estimates of one campaign's rows; alike rows are worked out once."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self._truths: dict[int, tuple[MeasuredPath, PathTruth]] = {}  # a path is not cheap to hash
+        self._known: dict[
+            PathTruth, PathTruth
+        ] = {}  # so that paths of which the same is known share estimates
+        self._trials: dict[tuple[object, ...], TrialEstimate] = {}
+
+    def know(self, path: MeasuredPath) -> PathTruth:
+        """What is known about a path."""
+        if id(path) not in self._truths:
+            truth = know_path(self._campaign, path)
+            self._truths[id(path)] = (path, self._known.setdefault(truth, truth))
+        return self._truths[id(path)][1]
+
+    def trial(self, row: PlanRow) -> TrialEstimate:
+        """What one row will take."""
+        cell = row.cell
+        key = (
+            id(self.know(row.path)),
+            cell.streams,
+            cell.window_bytes,
+            cell.duration_ns,
+            cell.warmup_ns,
+            cell.pacing_bits_per_s,
+            cell.direction,
+        )
+        estimate = self._trials.get(key)
+        if estimate is None:
+            estimate = self._trials[key] = self._estimate(row)
+        return estimate
+
+    def _estimate(self, row: PlanRow) -> TrialEstimate:
+        campaign, truth = self._campaign, self.know(row.path)
+        rtt_ns, drain_ns = truth.rtt_ns or 0, campaign.trial.drain_ns
+        rest = campaign.rest
+        probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
+        traffic_ns = row.cell.warmup_ns + row.cell.duration_ns
+        fixed_ns = OVERHEAD_NS + CONNECT_ROUND_TRIPS * rtt_ns + traffic_ns + probes_ns + rest.quiet_ns
+        return TrialEstimate(
+            time_ns=fixed_ns
+            + (rtt_ns if campaign.probes.unloaded else 0)
+            + min(_queue_drain_ns(truth), drain_ns),
+            time_max_ns=fixed_ns
+            + drain_ns
+            + campaign.probes.timeout_ns
+            + (rest.cap_ns if rest.drained else 0),
+            bytes_max=self._bound_bytes(row, truth, traffic_ns),
+        )
+
+    def _bound_bytes(self, row: PlanRow, truth: PathTruth, traffic_ns: int) -> int | None:
+        """The line carries no more than rate x time; windows no more than streams x window each round trip.
+
+        What the sockets still hold when the sender stops is sent too: at most twice the window asked, as
+        Linux doubles it.
+        """
+        cell, window_bytes = row.cell, row.cell.window_bytes
+        held = None if window_bytes is None else 2 * cell.streams * window_bytes
+        rates = (truth.rate_bits_per_s, cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s)
+        known = [rate for rate in rates if rate is not None]
+        bounds = []
+        if known:
+            drained = _line_bytes(min(known), self._campaign.trial.drain_ns)
+            bounds.append(
+                _line_bytes(min(known), traffic_ns) + (drained if held is None else min(held, drained))
+            )
+        if truth.rtt_ns and window_bytes is not None and held is not None:
+            round_trips = -(-traffic_ns // truth.rtt_ns)
+            bounds.append(cell.streams * window_bytes * round_trips + held)
+        if not bounds:
+            return None
+        return min(bounds) * (2 if cell.direction == "both" else 1)
+
+
 def estimate_trial_ns(campaign: Campaign, row: PlanRow) -> int:
     """Return the time one trial is expected to take, in ns: an estimate, not a bound."""
-    truth = find_path_truth(campaign, row.path_source, row.path_destination)
-    rtt_ns = truth.rtt_ns or 0
-    return _fixed_ns(campaign, rtt_ns) + min(_queue_drain_ns(truth), campaign.trial.drain_ns)
+    return Estimator(campaign).trial(row).time_ns
 
 
 def estimate_trial_bytes(campaign: Campaign, row: PlanRow) -> int | None:
-    """Return an upper bound of the payload of one trial, or None when neither rate nor round trip is known.
+    """Return an upper bound of the payload of one trial, or None when no rate and no RTT is known."""
+    return Estimator(campaign).trial(row).bytes_max
 
-    The line carries no more than rate x time; windows carry no more than streams x window each round trip.
-    What the sockets still hold when the sender stops is sent too: at most twice the window asked, as Linux
-    doubles it.
+
+def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None) -> CampaignEstimate:
+    """Return what the whole plan will take, if every trial succeeds at the first attempt.
+
+    ``rows`` is the plan, where the caller has it already.
     """
-    truth = find_path_truth(campaign, row.path_source, row.path_destination)
-    trial = campaign.trial
-    traffic_ns = trial.warmup_ns + trial.duration_ns
-    windows_bytes = None if row.window_bytes is None else 2 * row.streams * row.window_bytes
-    bounds = []
-    if truth.rate_bits_per_s is not None:
-        drained = _line_bytes(truth.rate_bits_per_s, trial.drain_ns)
-        held = drained if windows_bytes is None else min(windows_bytes, drained)
-        bounds.append(_line_bytes(truth.rate_bits_per_s, traffic_ns) + held)
-    if truth.rtt_ns and row.window_bytes is not None and windows_bytes is not None:
-        round_trips = -(-traffic_ns // truth.rtt_ns)
-        bounds.append(row.streams * row.window_bytes * round_trips + windows_bytes)
-    return min(bounds, default=None)
-
-
-def estimate_campaign(campaign: Campaign) -> CampaignEstimate:
-    """Return what the whole plan will take, if every trial succeeds at the first attempt."""
-    rows = plan_rows(campaign)
-    bounds = [estimate_trial_bytes(campaign, row) for row in rows]
-    known = [bound for bound in bounds if bound is not None]
-    longest_ns = _fixed_ns(campaign, 0) + campaign.trial.drain_ns + campaign.probes.timeout_ns
-    round_trips_ns = [
-        find_path_truth(campaign, row.path_source, row.path_destination).rtt_ns or 0 for row in rows
-    ]
+    estimator = Estimator(campaign)
+    rows = plan_rows(campaign) if rows is None else rows
+    surveys = _count_surveys(campaign)
+    time_ns, time_max_ns = surveys * SURVEY_NS, surveys * SURVEY_MAX_NS
+    trials = dict.fromkeys(map(id, campaign.paths), 0)
+    sizes: dict[int, int | None] = dict.fromkeys(map(id, campaign.paths), 0)
+    for row in rows:
+        estimate, path = estimator.trial(row), id(row.path)
+        time_ns += estimate.time_ns
+        time_max_ns += estimate.time_max_ns
+        trials[path] += 1
+        size = sizes[path]
+        sizes[path] = None if size is None or estimate.bytes_max is None else size + estimate.bytes_max
+    paths = tuple(
+        _estimate_path(path, estimator.know(path), trials[id(path)], sizes[id(path)], time_ns)
+        for path in campaign.paths
+    )
+    known = [path.bytes_max for path in paths if path.bytes_max is not None]
     return CampaignEstimate(
         trials=len(rows),
-        time_ns=sum(estimate_trial_ns(campaign, row) for row in rows),
-        time_max_ns=len(rows) * longest_ns + CONNECT_ROUND_TRIPS * sum(round_trips_ns),
-        bytes_max=sum(known) if len(known) == len(bounds) else None,
+        time_ns=time_ns,
+        time_max_ns=time_max_ns,
+        bytes_max=sum(known) if len(known) == len(paths) else None,
+        paths=paths,
     )
 
 
-def _fixed_ns(campaign: Campaign, rtt_ns: int) -> int:
-    trial: Trial = campaign.trial
-    probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns + (
-        rtt_ns if campaign.probes.unloaded else 0
+def _count_surveys(campaign: Campaign) -> int:
+    """Each way of each path once, or twice."""
+    ends = [(path.source, path.destination) for path in campaign.paths]
+    ways = {*ends, *((destination, source) for source, destination in ends)}
+    return {"none": 0, "before": 1, "before and after": 2}[campaign.survey] * len(ways)
+
+
+def _estimate_path(
+    path: MeasuredPath, truth: PathTruth, trials: int, bytes_max: int | None, time_ns: int
+) -> PathEstimate:
+    rate = truth.rate_bits_per_s
+    share = None if rate is None or bytes_max is None else bytes_max * 8 * SECOND_NS / (rate * time_ns)
+    return PathEstimate(
+        source=path.source,
+        destination=path.destination,
+        trials=trials,
+        bytes_max=bytes_max,
+        rate_bits_per_s=rate,
+        share_ratio=share if time_ns else None,
     )
-    return OVERHEAD_NS + CONNECT_ROUND_TRIPS * rtt_ns + trial.warmup_ns + trial.duration_ns + probes_ns
 
 
 def _add_delays(best: int, link: LabLink) -> int:

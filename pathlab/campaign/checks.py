@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pathlab.campaign.design_checks import check_design
 from pathlab.campaign.lab_checks import check_lab
+from pathlab.campaign.levels import list_levels
 from pathlab.campaign.written import Finding as Finding
 from pathlab.campaign.written import Key as Key
 from pathlab.campaign.written import (
@@ -20,7 +22,8 @@ from pathlab.campaign.written import (
     read_table,
     suggest_name,
 )
-from pathlab.units import parse_bytes, parse_time_ns
+from pathlab.errors import UsageError
+from pathlab.units import parse_time_ns
 
 LOCAL = "local"
 PLAN_ROWS_MAX = 1_000_000
@@ -29,7 +32,7 @@ PLAN_ROWS_MAX = 1_000_000
 def find_contradictions(data: Mapping[str, Any]) -> list[Finding]:
     """Return every contradiction as (key, what is wrong; expected …), in the order of the file's tables."""
     findings: list[Finding] = []
-    for check in (_check_hosts, _check_paths, _check_factors, _check_trial, check_lab, _check_plan_size):
+    for check in (_check_hosts, _check_paths, check_design, _check_trial, check_lab, _check_plan_size):
         findings += check(data)
     return findings
 
@@ -116,38 +119,49 @@ def _reachable(start: str, data: Mapping[str, Any]) -> set[str]:
     return reached
 
 
-def _check_factors(data: Mapping[str, Any]) -> Iterator[Finding]:
-    for name, levels in read_table(data, "factors").items():
-        if not isinstance(levels, list):
-            continue
-        seen: dict[Any, Any] = {}
-        for index, level in enumerate(levels):
-            parsed = read_quantity(parse_bytes, level) if name == "window" else None
-            value = str(level) if parsed is None else parsed
-            if value in seen:
-                as_well = f" ('{seen[value]}' is the same)" if seen[value] != level else ""
-                yield (
-                    ("factors", name, index),
-                    f"level '{level}' stands twice{as_well}; expected each level once",
-                )
-            seen.setdefault(value, level)
-
-
 def _check_trial(data: Mapping[str, Any]) -> Iterator[Finding]:
-    trial = read_table(data, "trial")
-    interval_ns = read_quantity(parse_time_ns, trial.get("interval", "100ms"))
-    duration_ns = read_quantity(parse_time_ns, trial.get("duration", "10s"))
-    if interval_ns is not None and duration_ns is not None and interval_ns > duration_ns:
-        interval, duration = trial.get("interval", "100ms"), trial.get("duration", "10s")
-        what = f"'{interval}' is longer than the duration '{duration}'"
-        yield ("trial", "interval"), f"{what}; expected an interval that fits into it"
+    trial, factors = read_table(data, "trial"), read_table(data, "factors")
+    interval = trial.get("interval", "100ms")
+    interval_ns = read_quantity(parse_time_ns, interval)
+    try:
+        durations = list_levels("duration", factors.get("duration", trial.get("duration", "10s")))
+    except UsageError:
+        return  # malformed: the model says so
+    for duration in durations:
+        duration_ns = read_quantity(parse_time_ns, duration)
+        if interval_ns is not None and duration_ns is not None and interval_ns > duration_ns:
+            what = f"'{interval}' is longer than the duration '{duration}'"
+            yield ("trial", "interval"), f"{what}; expected an interval that fits into it"
+            return
 
 
 def _check_plan_size(data: Mapping[str, Any]) -> Iterator[Finding]:
-    cycles = data.get("cycles", 1)
+    """Counts what can be counted before constraints; the rest is checked when the plan is made."""
+    combinations = _count_combinations(data)
+    if data.get("where") or data.get("design") == "fraction":
+        if combinations > PLAN_ROWS_MAX:
+            what = f"there are {combinations} combinations to choose from"
+            yield ("factors",), f"{what}; expected at most {PLAN_ROWS_MAX}"
+        return
+    key = "cycles_max" if "until" in data else "cycles"
+    cycles = data.get(key, 1)
     rows = cycles if isinstance(cycles, int) else 1
-    rows *= max(1, len(list(read_rows(data, "paths"))))
-    for levels in read_table(data, "factors").values():
-        rows *= max(1, len(levels)) if isinstance(levels, list) else 1
+    rows *= max(1, len(list(read_rows(data, "paths")))) * combinations
     if rows > PLAN_ROWS_MAX:
-        yield ("cycles",), f"the plan would have {rows} trials; expected at most {PLAN_ROWS_MAX}"
+        yield (key,), f"the plan would have {rows} trials; expected at most {PLAN_ROWS_MAX}"
+
+
+def _count_combinations(data: Mapping[str, Any]) -> int:
+    """How many combinations a design takes them from; 1 where that is not known."""
+    design, points = data.get("design", "full"), data.get("points")
+    if design == "explicit":
+        return max(1, len(list(read_rows(data, "rows"))))
+    if design == "lhs":
+        return points if isinstance(points, int) else 1
+    combinations = 1
+    for key, levels in read_table(data, "factors").items():
+        try:
+            combinations *= max(1, len(list_levels(key, levels)))
+        except UsageError:
+            return 1  # malformed: the model says so
+    return combinations

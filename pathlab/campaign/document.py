@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pathlab.campaign import lab_model, model
+from pathlab.campaign import conduct_model, factor_model, lab_model, model
 from pathlab.campaign.quantities import Quantity
 
 MARKDOWN_NAME = "SCHEMA.md"
@@ -23,10 +23,16 @@ Node = dict[str, Any]
 _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
     ("Top level", model.Campaign),
     ("`[[paths]]`", model.MeasuredPath),
+    ("`[paths.addresses.NAME]`", model.AddressPair),
     ("`[hosts.NAME]`", model.Host),
-    ("`[factors]`", model.Factors),
+    ("`[factors]`", factor_model.Factors),
     ("`[trial]`", model.Trial),
     ("`[probes]`", model.Probes),
+    ("`[[rows]]`", factor_model.Combination),
+    ("`[control]`", factor_model.Control),
+    ("`[rest]`", conduct_model.Rest),
+    ("`[budget]`", conduct_model.Budget),
+    ("`[harm]`", conduct_model.Harm),
     ("`[lab]`", lab_model.Lab),
     ("`[[lab.links]]`", lab_model.LabLink),
     ("`[lab.links.reverse]`", lab_model.LabDirection),
@@ -35,7 +41,9 @@ _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
 _NAMES_IN_WORDS = {
     model.HOST_NAME_PATTERN: "a name of letters, digits, '.', '_' and '-'",
     model.CAMPAIGN_NAME_PATTERN: "a name of small letters, digits and '-'",
-    model.CONGESTION_PATTERN: 'a name such as "cubic" or "bbr", or "default"',
+    model.PROFILE_NAME_PATTERN: "a name of small letters, digits, '_' and '-'",
+    factor_model.PAIR_NAME_PATTERN: "a name of small letters, digits, '_' and '-'",
+    factor_model.CONGESTION_PATTERN: 'a name such as "cubic" or "bbr", or "default"',
 }
 _HEAD = """# Campaign files
 
@@ -43,6 +51,14 @@ A campaign file is TOML in UTF-8. It says which paths are measured, what is vari
 see [quickstart.toml](quickstart.toml) for one with comments. Every mistake in a file is reported at once. A
 key that is not in these tables is a mistake. Editors check a file against
 [campaign.schema.json](campaign.schema.json).
+
+A factor is one level or a list of levels; numbers may be a range in quotes as well, `"1..64 step x2"` or
+`"0..10 step 2"`. Constraints (`where`) compare factors with `== != < <= > >=`, `+ - *`, `and or not`,
+brackets and numbers with units, such as `streams * window == 2MiB`; a level left to the system (`auto`) has
+no size, so that no comparison by size holds for it.
+
+A profile, `[profiles.NAME]`, holds other values of any keys; `--profile NAME` applies it. Single keys given
+on the command line (`--set KEY=VALUE`) count for more than a profile, a profile for more than the file.
 
 Sizes: `64KiB` and `256K` are powers of 1024, `250kB` of 1000. Rates are decimal bits: `40Mbit/s`. Times need
 a unit: `100ms`. The host `local` is this machine and always known.
@@ -57,9 +73,16 @@ def build_json_schema() -> Node:
     for _, table in _TABLES:
         node = schema if table is model.Campaign else schema["$defs"][table.__name__]
         node["title"] = table.__name__
+        for child in node["properties"].values() if issubclass(table, factor_model.Combination) else ():
+            child.pop("default", None)  # what is left out is as in the factors
         for key, default in _spelled_defaults(table):
             node["properties"][key]["default"] = default
     del schema["$defs"]["Lab"]["required"]  # a ready-made topology may give them
+    needed = schema["$defs"]["Factors"].pop("required")  # of an explicit design the rows may give them
+    schema |= {
+        "if": {"properties": {"design": {"const": "explicit"}}, "required": ["design"]},
+        "else": {"properties": {"factors": {"required": needed}}},
+    }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
@@ -81,8 +104,10 @@ def describe_value(node: Node) -> str:
     if "anyOf" in node:
         return f"{describe_value(node['anyOf'][0])}; one or a list of them"
     if "pattern" in node:
-        return _NAMES_IN_WORDS[node["pattern"]]
+        return _NAMES_IN_WORDS.get(node["pattern"], "a text in quotes")
     kind = node.get("type")
+    if kind == "boolean":
+        return "true or false"
     if kind == "integer":
         return f"a whole number from {node['minimum']} to {node['maximum']}"
     if kind == "array":
@@ -98,8 +123,10 @@ def describe_campaign_file() -> str:
     for heading, table in _TABLES:
         node = schema if table is model.Campaign else schema["$defs"][table.__name__]
         lines += [f"## {heading}", "", str(node["description"]), ""]
-        lines += ["| key | meaning | value | default |", "|---|---|---|---|"]
-        for key, child in node["properties"].items():
+        own = _own_keys(table, node["properties"])
+        if own:
+            lines += ["| key | meaning | value | default |", "|---|---|---|---|"]
+        for key, child in own.items():
             required = key in node.get("required", ())
             default = (
                 "required" if required else f"`{json.dumps(child['default'])}`" if "default" in child else ""
@@ -107,7 +134,8 @@ def describe_campaign_file() -> str:
             whole = _resolve(schema, child)
             value = describe_value(whole).replace("|", r"\|")
             lines.append(f"| `{key}` | {whole['description']} | {value} | {default} |")
-        lines.append("")
+        if own:
+            lines.append("")
     return "\n".join(lines)
 
 
@@ -115,6 +143,14 @@ def write_documents(folder: Path) -> None:
     """Write both files into a folder."""
     (folder / MARKDOWN_NAME).write_text(describe_campaign_file(), encoding="utf-8")
     (folder / JSON_NAME).write_text(json.dumps(build_json_schema(), indent=2) + "\n", encoding="utf-8")
+
+
+def _own_keys(table: type[BaseModel], properties: Node) -> Node:
+    """The keys of a table without those that it has from ``[factors]``."""
+    if not issubclass(table, factor_model.Combination):
+        return properties
+    factors = {field.alias or name for name, field in factor_model.Factors.model_fields.items()}
+    return {key: child for key, child in properties.items() if key not in factors}
 
 
 def _children(schema: Node, node: Node, step: str | int) -> Iterator[Node]:
@@ -146,7 +182,9 @@ def _tidy(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     branches = [branch for branch in value.get("anyOf", ()) if branch != {"type": "null"}]
-    if "anyOf" in value and len(branches) == 1:
+    if len(branches) > 1:
+        value = {**value, "anyOf": branches}
+    elif branches:
         value = {**branches[0], **{key: item for key, item in value.items() if key != "anyOf"}}
     python_only = isinstance(value.get("title"), str) and "properties" not in value
     return {
@@ -158,6 +196,8 @@ def _tidy(value: Any) -> Any:
 
 
 def _spelled_defaults(table: type[BaseModel]) -> Iterator[tuple[str, Any]]:
+    if issubclass(table, factor_model.Combination):
+        return
     for name, field in table.model_fields.items():
         key, default = field.alias or name, field.default
         quantity = next((item for item in field.metadata if isinstance(item, Quantity)), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import json
 import re
@@ -17,13 +16,18 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from pathlab.campaign.checks import find_contradictions
+from pathlab.campaign.completion import complete_design, fill_lab, is_filled_in
 from pathlab.campaign.document import Node, build_json_schema, describe_value, find_node
+from pathlab.campaign.host_file import find_host_file, put_hosts, read_host_file
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.lab_model import Lab
-from pathlab.campaign.model import HOST_NAME_PATTERN, Campaign
+from pathlab.campaign.model import HOST_NAME_PATTERN, PROFILE_NAME_PATTERN, Campaign
+from pathlab.campaign.overrides import list_keys, put_override, put_paths, put_profile, take_profiles
+from pathlab.campaign.plan_checks import find_plan_faults
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
+from pathlab.campaign.unsupported import find_unsupported
 from pathlab.campaign.written import Finding, Key, list_names, read_table, suggest_name
-from pathlab.errors import CampaignError
+from pathlab.errors import CampaignError, UsageError
 
 SHIPPED_PACKAGE = "pathlab.campaigns"
 TEXT_MAX_BYTES = 4 * 1024**2
@@ -76,78 +80,132 @@ def read_campaign(source: str | Path) -> CampaignText:
         raise _refusal(name, [mistake]) from error
 
 
-def load_campaign(source: str | Path, overrides: Sequence[str] = ()) -> Campaign:
-    """Return the campaign of a file, or of a shipped name, with ``key=value`` overrides put in.
+def load_campaign(
+    source: str | Path,
+    overrides: Sequence[str] = (),
+    *,
+    profile: str | None = None,
+    paths: Sequence[str] = (),
+    hosts: Path | None = None,
+) -> Campaign:
+    """Return the campaign of a file, or of a shipped name, with a profile, paths and overrides put in.
 
     An override names a key by its dotted path (``trial.duration=5s``, ``lab.links.0.rate=10Mbit/s``); its
-    value is TOML, or a text when it is no TOML. Raises CampaignError with every mistake.
+    value is TOML, or a text when it is no TOML. Paths are ``SOURCE:DESTINATION`` and replace the file's.
+    Overrides count for more than the profile, the profile for more than the file. ``hosts`` is a file of
+    hosts that the paths may name, by default the ``hosts.toml`` beside the campaign. Raises CampaignError
+    with every mistake.
     """
-    return parse_campaign(read_campaign(source), overrides)
+    return parse_campaign(read_campaign(source), overrides, profile=profile, paths=paths, hosts=hosts)
 
 
-def parse_campaign(given: CampaignText, overrides: Sequence[str] = ()) -> Campaign:
-    """Return the campaign that a text describes, with overrides put in. Raises CampaignError."""
+def parse_campaign(
+    given: CampaignText,
+    overrides: Sequence[str] = (),
+    *,
+    profile: str | None = None,
+    paths: Sequence[str] = (),
+    hosts: Path | None = None,
+) -> Campaign:
+    """Return the campaign that a text describes, as ``load_campaign`` does. Raises CampaignError."""
     data = _parse_toml(given)
-    mistakes: list[str] = []
-    overridden: dict[str, str] = {}
+    profiles = take_profiles(data)
+    host_file = find_host_file(given.label, hosts)
+    host_tables = {} if host_file is None else read_host_file(host_file)
+    mistakes = _check_profiles(given.label, data, profiles, host_tables)
+    chosen = profile or data.pop("profile", None)
+    origins: dict[str, str] = {}
+    try:
+        if chosen is not None:
+            data = put_profile(data, profiles, str(chosen))
+            origins |= _profile_origins(given.label, str(chosen), profiles)
+        if paths:
+            put_paths(data, paths)
+            origins["paths"] = "--paths"
+    except UsageError as error:
+        mistakes.append(": ".join(filter(None, (given.label, error.message, error.hint))))
     for override in overrides:
-        problem = _put_override(data, override)
-        key = override.partition("=")[0].strip()
+        problem = put_override(data, override)
         if problem:
             mistakes.append(f"override '{override}': {problem}")
         else:
-            overridden[key] = override
-    return build_campaign(data, label=given.label, overridden=overridden, mistakes=mistakes)
+            origins[override.partition("=")[0].strip()] = f"override '{override}'"
+    put_hosts(data, host_tables)
+    return build_campaign(data, label=given.label, origins=origins, mistakes=mistakes)
 
 
 def build_campaign(
     data: Mapping[str, Any],
     *,
     label: str,
-    overridden: Mapping[str, str] | None = None,
+    origins: Mapping[str, str] | None = None,
     mistakes: Sequence[str] = (),
 ) -> Campaign:
     """Return the campaign that a table describes (keys and spelling of the file). Raises CampaignError.
 
-    ``label`` names the table in messages; ``overridden`` maps dotted keys to the override that set them;
-    ``mistakes`` were found before and are reported together with what is found here.
+    ``label`` names the table in messages; ``origins`` maps dotted keys to what set them instead of it (ending
+    with a dot: followed by the key), the last one counting most; ``mistakes`` were found before and are
+    reported together with what is found here.
     """
-    findings: list[Finding] = []
-    data = _fill_lab(data, findings)
-    campaign = None
-    try:
-        campaign = Campaign.model_validate(data)
-    except ValidationError as error:
-        for details in error.errors(include_url=False):
-            finding = _translate(details, data)
-            if finding is not None:
-                findings.append(finding)
-    findings += find_contradictions(data)
+    campaign, findings = _examine(data)
+    if campaign is not None and not findings:
+        findings = find_plan_faults(campaign)
     lines = list(mistakes)
     for key, what in findings:
-        dotted = ".".join(map(str, key)) or "top level"
-        setter = next(
-            (text for name, text in (overridden or {}).items() if f"{dotted}.".startswith(f"{name}.")), None
-        )
-        origin = f"override '{setter}'" if setter else f"{label}:{dotted}"
-        lines.append(f"{origin}: {what}")
+        lines.append(f"{_name_origin(key, label, origins or {})}: {what}")
     if campaign is None or lines:
         raise _refusal(label, list(dict.fromkeys(lines)))
     return campaign
 
 
-def _fill_lab(data: Mapping[str, Any], findings: list[Finding]) -> Mapping[str, Any]:
-    """What a ready-made lab gives and the file does not."""
-    lab = read_table(data, "lab")
-    name = lab.get("topology")
-    if not isinstance(name, str):
-        return data
-    if name not in list_ready_labs():
-        known = list_ready_labs()
-        what = f"there is no ready-made lab '{name}'{suggest_name(name, known)}"
-        findings.append((("lab", "topology"), f"{what}; expected one of {list_names(known)}"))
-        return data
-    return {**data, "lab": {**read_ready_lab(name), **lab}}
+def _examine(data: Mapping[str, Any]) -> tuple[Campaign | None, list[Finding]]:
+    """The campaign, if the tables are one at all, and what is wrong with them."""
+    findings: list[Finding] = []
+    data = fill_lab(data, findings)
+    whole = complete_design(data)
+    campaign = None
+    try:
+        campaign = Campaign.model_validate(whole)
+    except ValidationError as error:
+        translated = [_translate(details, whole) for details in error.errors(include_url=False)]
+        findings += [found for found in translated if found and not is_filled_in(found[0], data, whole)]
+    return campaign, [*findings, *find_contradictions(data), *find_unsupported(data)]
+
+
+def _name_origin(key: Key, label: str, origins: Mapping[str, str]) -> str:
+    dotted = ".".join(map(str, key)) or "top level"
+    setters = [text for name, text in origins.items() if f"{dotted}.".startswith(f"{name}.")]
+    if not setters:
+        return f"{label}:{dotted}"
+    return setters[-1] + dotted if setters[-1].endswith(".") else setters[-1]
+
+
+def _profile_origins(label: str, name: str, profiles: Mapping[str, Any]) -> dict[str, str]:
+    return dict.fromkeys(list_keys(profiles[name]), f"{label}:profiles.{name}.")
+
+
+def _check_profiles(
+    label: str,
+    data: Mapping[str, Any],
+    profiles: Mapping[str, Any],
+    host_tables: Mapping[str, dict[str, Any]],
+) -> list[str]:
+    """What is wrong with the keys of each profile, whether it is used or not."""
+    lines = []
+    for name, values in profiles.items():
+        if not isinstance(values, Mapping) or not re.fullmatch(PROFILE_NAME_PATTERN, name):
+            lines.append(
+                f"{label}:profiles.{name}: does not fit; expected a table with a name such as 'quick'"
+            )
+            continue
+        origins = _profile_origins(label, name, profiles)
+        whole = put_profile(data, profiles, name)
+        put_hosts(whole, host_tables)
+        for key, what in _examine(whole)[1]:
+            origin = _name_origin(key, label, origins)
+            if origin.startswith(f"{label}:profiles."):
+                lines.append(f"{origin}: {what}")
+    return lines
 
 
 def load_lab(source: str) -> Lab:
@@ -165,7 +223,7 @@ def load_lab(source: str) -> Lab:
     if not read_table(data, "lab"):
         raise _refusal(given.label, [f"{given.label}: has no table [lab]; expected hosts and links in one"])
     findings: list[Finding] = []
-    whole = _fill_lab({"lab": data["lab"]}, findings)
+    whole = fill_lab({"lab": data["lab"]}, findings)
     lab = None
     try:
         lab = Lab.model_validate(whole["lab"])
@@ -201,35 +259,6 @@ def _syntax_mistake(message: str, text: str) -> str:
     line = found.group(2) or str(text.count("\n") + 1)
     column = f", column {found.group(3)}" if found.group(3) else ""
     return f"line {line}{column}: {found.group(1)[:1].lower()}{found.group(1)[1:]}; expected TOML"
-
-
-def _put_override(data: dict[str, Any], override: str) -> str | None:
-    """Put one override into the tables; return what is wrong with it, or None."""
-    key, equals, written = override.partition("=")
-    steps = key.strip().split(".")
-    if not equals or not all(steps):
-        return 'expected key=value such as "trial.duration=5s"'
-    try:
-        value = tomllib.loads(f"value = {written}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
-        value = written.strip()
-    place: Any = data
-    for position, step in enumerate(steps):
-        last = position == len(steps) - 1
-        if isinstance(place, list):
-            if not step.isdecimal() or int(step) >= len(place):
-                here = ".".join(steps[:position])
-                return f"'{step}' is no entry of {here}; expected a number from 0 to {len(place) - 1}"
-            index: Any = int(step)
-        elif isinstance(place, dict):
-            index = step
-        else:
-            return f"{'.'.join(steps[:position])} is not a table; expected the key of one value"
-        if last:
-            place[index] = copy.deepcopy(value)
-        else:
-            place = place.setdefault(index, {}) if isinstance(place, dict) else place[index]
-    return None
 
 
 @functools.cache

@@ -13,47 +13,30 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationInfo
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from pathlab.campaign.checks import LOCAL as LOCAL
+from pathlab.campaign.conduct_model import (
+    CYCLES_MIN_DEFAULT,
+    UNTIL_EXPECTED,
+    Budget,
+    Harm,
+    Rest,
+    Until,
+)
+from pathlab.campaign.factor_model import HOUR_NS, Combination, Control, Factors, PairName
+from pathlab.campaign.host_model import Host as Host
 from pathlab.campaign.lab_model import Lab
+from pathlab.campaign.levels import AllowLevels
 from pathlab.campaign.part import HOST_NAME_PATTERN as HOST_NAME_PATTERN
-from pathlab.campaign.part import MIB, HostName, Part, Seed
+from pathlab.campaign.part import Added, HostName, Part, Seed
 from pathlab.campaign.quantities import STORED, Quantity
 from pathlab.units import SECOND_NS
 
 FORMAT = 1
 CAMPAIGN_NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
-CONGESTION_PATTERN = r"^[a-z0-9_-]{1,15}$"
-STREAMS_MAX = 4096
-HOUR_NS = 3600 * SECOND_NS
-
-Streams = Annotated[int, Field(strict=True, ge=1, le=STREAMS_MAX)]
-Window = Annotated[int | None, Quantity.bytes(1024, 1024 * MIB, word="auto")]
-
-
-class AllowLevels:
-    """A factor is a list of levels; a single level may stand without brackets."""
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        levels = handler(schema)
-        return {"anyOf": [levels["items"], levels]}
-
-
-def _wrap_level(value: Any) -> Any:
-    return value if isinstance(value, (list, tuple)) else (value,)
-
-
-def _read_congestion(value: Any, info: ValidationInfo) -> Any:
-    if value is None and info.context == STORED:
-        return None
-    if not isinstance(value, str):
-        raise PydanticCustomError("name", "{text}", {"text": f"'{value}' is not a name in quotes"})
-    return None if value == "default" else value
+PROFILE_NAME_PATTERN = r"^[a-z][a-z0-9_-]{0,30}$"
 
 
 def _read_address(value: Any) -> str:
@@ -64,15 +47,22 @@ def _read_address(value: Any) -> str:
         raise PydanticCustomError("address", "{text}", {"text": text}) from error
 
 
-def _refuse_ssh(value: Any) -> Any:
-    if value == "ssh":
-        text = "'ssh' is not supported yet by this version; expected \"local\" (this machine)"
-        raise PydanticCustomError("transport", "{text}", {"text": text})
-    return value
+def _wrap_text(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
 
 
-Congestion = Annotated[str | None, Field(pattern=CONGESTION_PATTERN), BeforeValidator(_read_congestion)]
 Address = Annotated[str, BeforeValidator(_read_address)]
+ProfileName = Annotated[str, Field(pattern=PROFILE_NAME_PATTERN)]
+_UNTIL_SCHEMA = WithJsonSchema(
+    {"type": "string", "$comment": UNTIL_EXPECTED.removeprefix("expected ")}, mode="validation"
+)
+
+
+class AddressPair(Part):
+    """Addresses of both ends of a path."""
+
+    source: Address = Field(description="Address to send from.")
+    destination: Address = Field(description="Address to send to.")
 
 
 class MeasuredPath(Part):
@@ -82,32 +72,22 @@ class MeasuredPath(Part):
     destination: HostName = Field(description="The host that receives.")
     source_address: Address | None = Field(None, description="Address to send from; else the system chooses.")
     destination_address: Address | None = Field(None, description="Address to send to; else the host's own.")
-
-
-class Host(Part):
-    """A host that takes part, besides `local` (this machine, always known) and the hosts of the lab."""
-
-    transport: Annotated[Literal["local"], BeforeValidator(_refuse_ssh)] = Field(
-        description="How PathLab reaches the host; `local` is this machine. SSH comes in a later version."
+    connect_from: Annotated[Literal["sender", "receiver"], Added()] = Field(
+        "sender",
+        description="The end that opens the data connections: `receiver` where the sender alone can be "
+        "reached, as from behind a NAT or a firewall.",
     )
-
-
-class Factors(Part):
-    """What is varied: every combination of the levels is one cell, measured once per cycle and path."""
-
-    streams: Annotated[
-        tuple[Streams, ...], Field(min_length=1), AllowLevels(), BeforeValidator(_wrap_level)
-    ] = Field(description="Number of parallel TCP connections.")
-    window_bytes: Annotated[
-        tuple[Window, ...], Field(min_length=1), AllowLevels(), BeforeValidator(_wrap_level)
-    ] = Field(
-        (None,),
-        alias="window",
-        description="Socket buffer asked for, per stream, at both ends; `auto` leaves it to the kernel.",
+    addresses: Annotated[dict[PairName, AddressPair], Added()] = Field(
+        default_factory=dict, description="Pairs of addresses by name, for the factor `addresses`."
     )
-    congestion: Annotated[
-        tuple[Congestion, ...], Field(min_length=1), AllowLevels(), BeforeValidator(_wrap_level)
-    ] = Field((None,), description="Congestion control, set per socket; `default` is the kernel's choice.")
+    capacity_bits_per_s: Annotated[int | None, Quantity.rate(1000, 10**12), Added()] = Field(
+        None,
+        alias="capacity",
+        description="Rate of the path as far as known: for estimates of the plan only.",
+    )
+    rtt_ns: Annotated[int | None, Quantity.time(1000, 60 * SECOND_NS), Added()] = Field(
+        None, alias="rtt", description="Idle round-trip time as far as known: for estimates of the plan only."
+    )
 
 
 class Trial(Part):
@@ -155,11 +135,77 @@ class Campaign(Part):
     description: str = Field("", description="What the campaign is for, in a few sentences.")
     seed: Seed = Field(description="Seed of the random order; the same seed gives the same order.")
     cycles: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(
-        1, description="Passes over all combinations."
+        1, description="Passes over all combinations; with `until` see `cycles_max`."
+    )
+    cycles_min: Annotated[int | None, Field(strict=True, ge=2, le=100_000), Added()] = Field(
+        None, description="With `until`: cycles before any cell may be done (6 if left out)."
+    )
+    cycles_max: Annotated[int | None, Field(strict=True, ge=2, le=100_000), Added()] = Field(
+        None, description="With `until`, and then instead of `cycles`: where the campaign ends in any case."
+    )
+    until: Annotated[Until | None, _UNTIL_SCHEMA, Added()] = Field(
+        None, description="Stop rule: a cell is done when the interval of its median is within this."
     )
     order: Literal["random", "given"] = Field(
         "random",
         description="Order within a cycle: drawn afresh for each cycle, or as the factors are given.",
+    )
+    block: Annotated[Literal["cycle", "cycle+hour"], Added()] = Field(
+        "cycle",
+        description="What the random order is balanced over: cycles, or hours within them as well.",
+    )
+    design: Annotated[Literal["full", "lhs", "fraction", "explicit"], Added()] = Field(
+        "full",
+        description="Which combinations: all, a Latin hypercube, a random part, or those of `[[rows]]`.",
+    )
+    points: Annotated[int | None, Field(strict=True, ge=1, le=1_000_000), Added()] = Field(
+        None, description="Combinations of a Latin hypercube, or of a random part."
+    )
+    fraction: Annotated[float | None, Quantity.ratio(), Added()] = Field(
+        None, description="Share of all combinations in a random part (instead of `points`)."
+    )
+    where: Annotated[tuple[str, ...], BeforeValidator(_wrap_text), AllowLevels(), Added()] = Field(
+        (), description="Constraints that every combination meets, such as `streams * window <= 16MiB`."
+    )
+    rows: Annotated[tuple[Combination, ...], Added()] = Field(
+        (), description="The combinations of an explicit design, in their order."
+    )
+    control: Annotated[Control | None, Added()] = Field(
+        None, description="A combination repeated at fixed places, which shows drift."
+    )
+    retries: Annotated[int, Field(strict=True, ge=0, le=100), Added()] = Field(
+        1, description="How often a failed trial is tried again, at the end of its cycle."
+    )
+    rest: Annotated[Rest, Added()] = Field(
+        default_factory=lambda: Rest.model_validate({}), description="The pause between two trials."
+    )
+    budget: Annotated[Budget, Added()] = Field(
+        default_factory=lambda: Budget.model_validate({}), description="What the campaign may use."
+    )
+    harm: Annotated[Harm, Added()] = Field(
+        default_factory=lambda: Harm.model_validate({}), description="What it must not do to others."
+    )
+    every_ns: Annotated[int | None, Quantity.time(60 * SECOND_NS, 366 * 24 * HOUR_NS), Added()] = Field(
+        None, alias="every", description="A cycle begins this often; left out: one after the other."
+    )
+    every_jitter_ns: Annotated[int, Quantity.time(0, 24 * HOUR_NS), Added()] = Field(
+        0, alias="every_jitter", description="Up to so much later each time, drawn from the seed."
+    )
+    on_change: Annotated[Literal["mark", "refuse"], Added()] = Field(
+        "mark", description="When a host has changed since an unfinished run began: mark it, or refuse."
+    )
+    concurrency: Annotated[int, Field(strict=True, ge=1, le=1000), Added()] = Field(
+        1, description="Trials at once, on paths that have no host in common."
+    )
+    survey: Annotated[Literal["none", "before", "before and after"], Added()] = Field(
+        "none",
+        description="When to find out MTU and capacity of every hop, besides the route of each trial.",
+    )
+    profile: Annotated[ProfileName | None, Added()] = Field(
+        None, description="The profile that applies; `--profile` sets it."
+    )
+    profiles: Annotated[dict[ProfileName, dict[str, Any]], Added()] = Field(
+        default_factory=dict, description="Other values of any keys, by name; `quick` is for trying it out."
     )
     paths: tuple[MeasuredPath, ...] = Field(
         min_length=1, description="What is measured, each from source to destination."
@@ -188,6 +234,18 @@ class Campaign(Part):
         """SHA-256 of the canonical JSON of the model; decides whether a results file may be resumed."""
         canonical = json.dumps(self.to_stored(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+    @property
+    def cycles_planned(self) -> int:
+        """Cycles that are planned; with a stop rule as many as it may take."""
+        return self.cycles if self.until is None or self.cycles_max is None else self.cycles_max
+
+    @property
+    def cycles_least(self) -> int:
+        """Cycles that run in any case; all of them without a stop rule."""
+        if self.until is None:
+            return self.cycles
+        return min(self.cycles_min or CYCLES_MIN_DEFAULT, self.cycles_planned)
 
     @property
     def host_names(self) -> tuple[str, ...]:

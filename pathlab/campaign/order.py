@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pathlab.campaign.factors import Cell, expand_cells
+from pathlab.campaign.design import list_cells
+from pathlab.campaign.factor_model import Control
+from pathlab.campaign.factors import ALWAYS_GIVEN, Cell, Level, build_combination
 from pathlab.campaign.model import Campaign, MeasuredPath
+from pathlab.units import SECOND_NS
+
+HOUR_NS = 3600 * SECOND_NS
+_IDENTITY = json.JSONEncoder(ensure_ascii=True, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,61 +23,164 @@ class PlanRow:
 
     row: int
     cycle: int
-    path_source: str
-    path_destination: str
-    source_address: str | None = None
-    destination_address: str | None = None
-    streams: int
-    window_bytes: int | None
-    congestion: str | None
+    path: MeasuredPath
+    cell: Cell
+    control: bool = False  # repeated at fixed places to show drift; no cell of the design
 
     @property
-    def settings(self) -> Mapping[str, int | str | None]:
-        """The factor levels, and the addresses where the path names them, as the store keeps them."""
-        levels: dict[str, int | str | None] = {
-            "streams": self.streams,
-            "window_bytes": self.window_bytes,
-            "congestion": self.congestion,
-        }
+    def path_source(self) -> str:
+        """The host at which the path starts."""
+        return self.path.source
+
+    @property
+    def path_destination(self) -> str:
+        """The host to which the path leads."""
+        return self.path.destination
+
+    @property
+    def source_address(self) -> str | None:
+        """Address of the source, where the campaign names one."""
+        pair = self._address_pair
+        return self.path.source_address if pair is None else pair[0]
+
+    @property
+    def destination_address(self) -> str | None:
+        """Address of the destination, where the campaign names one."""
+        pair = self._address_pair
+        return self.path.destination_address if pair is None else pair[1]
+
+    @property
+    def streams(self) -> int:
+        """Number of parallel connections."""
+        return self.cell.streams
+
+    @property
+    def window_bytes(self) -> int | None:
+        """Socket buffer asked for per stream, the smaller one where the two ends' differ."""
+        return self.cell.window_bytes
+
+    @property
+    def congestion(self) -> str | None:
+        """Congestion control asked for."""
+        return self.cell.congestion
+
+    @property
+    def settings(self) -> Mapping[str, Level]:
+        """The levels of the factors given, and the addresses where named, as the store keeps them."""
         addresses = {
             "source_address": self.source_address,
             "destination_address": self.destination_address,
         }
-        return levels | {key: address for key, address in addresses.items() if address is not None}
+        settings = self.cell.levels | {key: value for key, value in addresses.items() if value is not None}
+        return settings | {"control": True} if self.control else settings
+
+    @property
+    def _address_pair(self) -> tuple[str, str] | None:
+        pair = self.path.addresses.get(self.cell.addresses) if self.cell.addresses is not None else None
+        return None if pair is None else (pair.source, pair.destination)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A cell on a path, with what its random rank is drawn from."""
+
+    path: MeasuredPath
+    cell: Cell
+    identity: str  # the end of the JSON text
+    group: int = 0  # hours of work before it, in the base order
 
 
 def plan_rows(campaign: Campaign) -> tuple[PlanRow, ...]:
     """Return all trials in the order in which they run: in each cycle, every cell of every path once.
 
     With ``order = "random"`` each cycle's order is drawn afresh: cells are sorted by a SHA-256 of seed, cycle
-    and cell, which is a uniformly random order that no library's version can change.
+    and cell, which is a uniformly random order that no library's version can change. With
+    ``block = "cycle+hour"`` the cells are dealt into groups of an hour's work, and the groups change places
+    from cycle to cycle, so that each cell meets every hour. Control rows come at the start, then after each
+    ``every`` - 1 others, on one path after the other, and at the end.
     """
-    cells = [(path, cell) for path in campaign.paths for cell in expand_cells(campaign.factors)]
-    rows: list[PlanRow] = []
-    for cycle in range(campaign.cycles):
-        drawn = list(cells)
-        if campaign.order == "random":
-            drawn.sort(key=lambda item: _rank(campaign.seed, cycle, *item))
-        for path, cell in drawn:
-            rows.append(_row(len(rows), cycle, path, cell))
-    return tuple(rows)
-
-
-def _row(row: int, cycle: int, path: MeasuredPath, cell: Cell) -> PlanRow:
-    return PlanRow(
-        row=row,
-        cycle=cycle,
-        path_source=path.source,
-        path_destination=path.destination,
-        source_address=path.source_address,
-        destination_address=path.destination_address,
-        streams=cell.streams,
-        window_bytes=cell.window_bytes,
-        congestion=cell.congestion,
+    cells = list_cells(campaign)
+    names = [_name_cell(cell) for cell in cells] if campaign.order == "random" else [""] * len(cells)
+    places = [
+        _Place(path=path, cell=cell, identity=f"{start}, {name}")
+        for path, start in ((path, _name_path(path)) for path in campaign.paths)
+        for cell, name in zip(cells, names, strict=True)
+    ]
+    if campaign.order == "random" and campaign.block == "cycle+hour":
+        places = _deal_groups(campaign, places)
+    ordered = (
+        (cycle, place.path, place.cell)
+        for cycle in range(campaign.cycles_planned)
+        for place in _draw(campaign, places, cycle)
     )
+    if campaign.control is None:
+        return tuple(
+            PlanRow(row=row, cycle=cycle, path=path, cell=cell)
+            for row, (cycle, path, cell) in enumerate(ordered)
+        )
+    return tuple(_insert_controls(campaign, campaign.control, ordered))
 
 
-def _rank(seed: int, cycle: int, path: MeasuredPath, cell: Cell) -> bytes:
+def _insert_controls(
+    campaign: Campaign, control: Control, ordered: Iterable[tuple[int, MeasuredPath, Cell]]
+) -> Iterator[PlanRow]:
+    cell = build_combination(control, campaign)
+    row = controls = cycle = 0
+    for cycle, path, drawn in ordered:
+        if row % control.every_rows == 0:
+            turn = campaign.paths[controls % len(campaign.paths)]
+            yield PlanRow(row=row, cycle=cycle, path=turn, cell=cell, control=True)
+            row, controls = row + 1, controls + 1
+        yield PlanRow(row=row, cycle=cycle, path=path, cell=drawn)
+        row += 1
+    if row:
+        turn = campaign.paths[controls % len(campaign.paths)]
+        yield PlanRow(row=row, cycle=cycle, path=turn, cell=cell, control=True)
+
+
+def _name_path(path: MeasuredPath) -> str:
+    """The path's part of an identity: JSON without its end."""
     ends = [path.source, path.destination, path.source_address, path.destination_address]
-    identity = ["order-1", seed, cycle, *ends, cell.streams, cell.window_bytes, cell.congestion]
-    return hashlib.sha256(json.dumps(identity, ensure_ascii=True).encode("ascii")).digest()
+    return json.dumps(ends, ensure_ascii=True).removeprefix("[").removesuffix("]")
+
+
+def _name_cell(cell: Cell) -> str:
+    """The cell's part: JSON without its start. Factors that the campaign does not have are no part of it."""
+    identity: list[object] = [cell.streams, cell.window_bytes, cell.congestion]
+    if len(cell.given) > len(ALWAYS_GIVEN):
+        levels = cell.levels
+        identity.append({name: levels[name] for name in cell.given if name not in ALWAYS_GIVEN})
+    return _IDENTITY.encode(identity).removeprefix("[")
+
+
+def _draw(campaign: Campaign, places: Sequence[_Place], cycle: int) -> Sequence[_Place]:
+    if campaign.order == "given":
+        return places
+    start = json.dumps(["order-1", campaign.seed, cycle]).removesuffix("]") + ", "
+    drawn = sorted(places, key=lambda place: _digest(start + place.identity))
+    if campaign.block == "cycle":
+        return drawn
+    groups = max((place.group for place in places), default=0) + 1
+    return sorted(drawn, key=lambda place: (place.group + cycle) % groups)
+
+
+def _deal_groups(campaign: Campaign, places: Sequence[_Place]) -> list[_Place]:
+    """Put the places into groups of at most an hour of what the file asks for, in a random base order.
+
+    Only times that stand in the file count, so that a better estimate of the rest cannot change a plan.
+    """
+    start = json.dumps(["hours-1", campaign.seed]).removesuffix("]") + ", "
+    probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
+    dealt: list[_Place] = []
+    group = spent_ns = 0
+    for place in sorted(places, key=lambda place: _digest(start + place.identity)):
+        asked_ns = place.cell.warmup_ns + place.cell.duration_ns + probes_ns
+        if spent_ns and spent_ns + asked_ns > HOUR_NS:
+            group, spent_ns = group + 1, 0
+        spent_ns += asked_ns
+        dealt.append(_Place(path=place.path, cell=place.cell, identity=place.identity, group=group))
+    return dealt
+
+
+def _digest(identity: str) -> bytes:
+    return hashlib.sha256(identity.encode("ascii")).digest()

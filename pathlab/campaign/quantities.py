@@ -55,14 +55,15 @@ class Quantity:
         )
 
     @classmethod
-    def rate(cls, least_bits_per_s: int, most_bits_per_s: int) -> Quantity:
+    def rate(cls, least_bits_per_s: int, most_bits_per_s: int, *, word: str | None = None) -> Quantity:
         return cls(
             parse=units.parse_rate_bits_per_s,
             spell=units.spell_rate,
-            expected=units.RATE_EXPECTED,
+            expected=units.RATE_EXPECTED + (f', or "{word}"' if word else ""),
             least=least_bits_per_s,
             most=most_bits_per_s,
             bounds=f"from {units.spell_rate(least_bits_per_s)} to {units.spell_rate(most_bits_per_s)}",
+            word=word,
         )
 
     @classmethod

@@ -3,75 +3,161 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from pathlab.campaign.budget import estimate_campaign, estimate_trial_bytes, estimate_trial_ns
-from pathlab.campaign.load import load_campaign
+from pathlab.campaign.budget import CampaignEstimate, Estimator, PathEstimate, estimate_campaign
+from pathlab.campaign.factors import format_level, name_levels
+from pathlab.campaign.levels import FILE_KEYS
 from pathlab.campaign.model import Campaign
-from pathlab.campaign.order import plan_rows
-from pathlab.units import format_bytes, format_time
+from pathlab.campaign.order import PlanRow, plan_rows
+from pathlab.cli.choices import Choices, campaign_choices
+from pathlab.units import format_bytes, format_rate, format_ratio, format_time
+
+#: Rows printed unless more are asked for; a table of all would scroll the sums away.
+ROWS_SHOWN = 50
+#: Factors besides streams and window that have a column of their own; more of them share one.
+COLUMNS_MAX = 3
 
 
 @click.command(name="plan")
 @click.argument("campaign")
+@campaign_choices
 @click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key of the campaign file."
+    "--rows",
+    "shown",
+    type=click.IntRange(0),
+    default=ROWS_SHOWN,
+    show_default=True,
+    help="Rows to print; 0: none.",
 )
+@click.option("--all", "show_all", is_flag=True, help="Print every row.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON lines.")
-def command(campaign: str, overrides: tuple[str, ...], as_json: bool) -> None:
-    """Show the plan of CAMPAIGN: its trials in their order, the time and the bytes they will take."""
-    model = load_campaign(campaign, overrides)
+def command(
+    campaign: str,
+    choices: Choices,
+    shown: int,
+    show_all: bool,
+    as_json: bool,
+) -> None:
+    """Show the plan of CAMPAIGN: its trials in their order, the time and the bytes they will take.
+
+    CAMPAIGN is a TOML file or the name of a shipped campaign (`pathlab campaigns list`).
+    """
+    model = choices.load(campaign)
+    rows = plan_rows(model)
     if as_json:
-        _print_json(model)
-    else:
-        _print_table(model, Console(highlight=False))
+        _print_json(model, rows)
+        return
+    console = Console(highlight=False)
+    _print_rows(model, rows, len(rows) if show_all else shown, console)
+    _print_sums(model, estimate_campaign(model, rows), console)
 
 
-def _print_json(model: Campaign) -> None:
-    for row in plan_rows(model):
+def _print_json(model: Campaign, rows: Sequence[PlanRow]) -> None:
+    estimator = Estimator(model)
+    for row in rows:
+        estimate = estimator.trial(row)
         line = {
             "row": row.row,
             "cycle": row.cycle,
             "source": row.path_source,
             "destination": row.path_destination,
             **row.settings,
-            "estimate_ns": estimate_trial_ns(model, row),
-            "bytes_max": estimate_trial_bytes(model, row),
+            "estimate_ns": estimate.time_ns,
+            "bytes_max": estimate.bytes_max,
         }
         click.echo(json.dumps(line))
+
+
+def _print_rows(model: Campaign, rows: Sequence[PlanRow], shown: int, console: Console) -> None:
+    profile = f", profile '{model.profile}'" if model.profile else ""
+    title = f"{model.title}: plan of '{model.name}', seed {model.seed}{profile}"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    columns, others, constant = _arrange_factors(model, rows)
+    headings = ["order", "cycle", "path", *name_levels(dict.fromkeys(columns))]
+    for heading in (*headings, *(["other factors"] if others else []), "time", "bytes at most"):
+        right = heading not in ("path", "congestion", "other factors")
+        whole = heading in ("order", "time", "bytes at most")
+        table.add_column(heading, justify="right" if right else "left", no_wrap=whole)
+    estimator = Estimator(model)
+    for row in rows[:shown]:
+        estimate, levels = estimator.trial(row), row.cell.levels
+        table.add_row(
+            f"{row.row + 1}{' control' if row.control else ''}",
+            str(row.cycle + 1),
+            f"{row.path_source} to {row.path_destination}",
+            *(format_level(FILE_KEYS.get(name, name), levels[name]) for name in columns),
+            *([_spell_levels(row, others)] if others else []),
+            format_time(estimate.time_ns),
+            _bytes_text(estimate.bytes_max),
+        )
+    if shown:
+        console.print(table)
+        if constant:
+            console.print(f"In all trials: {_spell_levels(rows[0], constant)}.")
+    if len(rows) > shown:
+        console.print(f"{'And ' if shown else ''}{len(rows) - shown} rows not shown (--all shows every row).")
+
+
+def _arrange_factors(model: Campaign, rows: Sequence[PlanRow]) -> tuple[list[str], list[str], list[str]]:
+    """The factors that have a column, those that share one, and those that are the same in all rows."""
+    given = model.factors.given
+    ends = {"window_sender_bytes", "window_receiver_bytes"} & set(given)
+    always = ["streams"] if ends else ["streams", "window_bytes"]
+    cells = {id(row.cell): row.cell for row in rows}.values()
+    extra = [name for name in given if name not in ("streams", "window_bytes")]
+    varying = [name for name in extra if len({getattr(cell, name) for cell in cells}) > 1]
+    constant = [name for name in extra if name not in varying]
+    if len(varying) <= COLUMNS_MAX:
+        return [*always, *varying], [], constant
+    return always, varying, constant
+
+
+def _spell_levels(row: PlanRow, names: Sequence[str]) -> str:
+    levels = name_levels({name: row.cell.levels[name] for name in names})
+    return ", ".join(f"{key} {format_level(key, level)}" for key, level in levels.items())
 
 
 def _bytes_text(size_bytes: int | None) -> str:
     return "unknown" if size_bytes is None else format_bytes(size_bytes)
 
 
-def _print_table(model: Campaign, console: Console) -> None:
-    table = Table(title=f"{model.title}: plan of '{model.name}', seed {model.seed}", title_justify="left")
-    for heading in ("order", "cycle", "path", "streams", "window", "congestion", "time", "bytes at most"):
-        table.add_column(heading, justify="left" if heading in ("path", "congestion") else "right")
-    for row in plan_rows(model):
-        table.add_row(
-            str(row.row + 1),
-            str(row.cycle + 1),
-            f"{row.path_source} to {row.path_destination}",
-            str(row.streams),
-            "auto" if row.window_bytes is None else format_bytes(row.window_bytes),
-            row.congestion or "default",
-            format_time(estimate_trial_ns(model, row)),
-            _bytes_text(estimate_trial_bytes(model, row)),
-        )
-    estimate = estimate_campaign(model)
-    console.print(table)
+def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -> None:
+    at_cap = format_time(estimate.time_max_ns)
+    until = "" if model.until is None else f", fewer where {model.until.spell()} is reached before"
     console.print(
-        f"{estimate.trials} trials, about {format_time(estimate.time_ns)} (every wait at its cap: "
-        f"{format_time(estimate.time_max_ns)})."
+        f"{estimate.trials} trials{until}, about {format_time(estimate.time_ns)} (every wait at its cap: "
+        f"{at_cap})."
     )
+    if model.every_ns is not None:
+        console.print(
+            f"A cycle begins every {format_time(model.every_ns)}: "
+            f"the last one after about {format_time((model.cycles_planned - 1) * model.every_ns)}."
+        )
+    if model.budget.only:
+        console.print(f"Trials run only within {', '.join(model.budget.only)} (local time).")
     if estimate.bytes_max is None:
         console.print(
-            "Bytes sent: unknown, as neither a link rate nor a round-trip time is known beforehand."
+            "Bytes sent: unknown, as neither a rate nor a round-trip time is known beforehand "
+            "(paths take `capacity` and `rtt`; [budget] takes `rate`)."
         )
     else:
         console.print(f"Bytes sent: at most {format_bytes(estimate.bytes_max)}.")
+    for path in estimate.paths:
+        console.print(_path_text(path), soft_wrap=True)
+
+
+def _path_text(path: PathEstimate) -> str:
+    told = f"  {path.source} to {path.destination}: {path.trials} trials, bytes {_at_most(path.bytes_max)}"
+    if path.share_ratio is not None:
+        share = format_ratio(min(1.0, path.share_ratio))
+        told += f"; on average at most {share} of {format_rate(path.rate_bits_per_s)}"
+    return told
+
+
+def _at_most(size_bytes: int | None) -> str:
+    return "unknown" if size_bytes is None else f"at most {format_bytes(size_bytes)}"

@@ -168,11 +168,6 @@ def test_a_single_level_needs_no_brackets() -> None:
             "paths.0.source_address: the lab gives its hosts their addresses; expected no address here",
         ),
         (
-            lambda d: d.update(hosts={"far": {"transport": "ssh"}}),
-            "hosts.far.transport: 'ssh' is not supported yet by this version; "
-            'expected "local" (this machine)',
-        ),
-        (
             lambda d: d.update(hosts={"far off": {"transport": "local"}}),
             "hosts.far off: is no name of a host; expected a name of letters, digits, '.', '_' and '-'",
         ),

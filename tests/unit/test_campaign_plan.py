@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pathlab.campaign.budget import (
+    SURVEY_MAX_NS,
+    SURVEY_NS,
     estimate_campaign,
     estimate_trial_bytes,
     estimate_trial_ns,
     find_path_truth,
 )
-from pathlab.campaign.factors import expand_cells
+from pathlab.campaign.design import list_cells
 from pathlab.campaign.load import build_campaign, load_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
@@ -47,7 +49,7 @@ def cell_of(row: PlanRow) -> tuple[object, ...]:
 
 
 def test_cells_are_every_combination() -> None:
-    cells = expand_cells(make_campaign().factors)
+    cells = list_cells(make_campaign())
     assert len(cells) == len(set(cells)) == 3 * 2 * 2
     assert (cells[0].streams, cells[0].window_bytes, cells[0].congestion) == (1, 65_536, "cubic")
     assert (cells[-1].streams, cells[-1].window_bytes, cells[-1].congestion) == (3, None, "reno")
@@ -162,3 +164,22 @@ def test_more_time_never_bounds_fewer_bytes(streams: int) -> None:
         )
         sizes.append(estimate_trial_bytes(campaign, plan_rows(campaign)[0]) or 0)
     assert 0 < sizes[0] < sizes[1] < sizes[2]
+
+
+def test_surveys_take_time_of_the_plan_both_ways() -> None:
+    written: dict[str, Any] = {
+        "format": 1,
+        "name": "surveyed",
+        "title": "Surveyed",
+        "seed": 1,
+        "paths": [{"source": "a", "destination": "b"}, {"source": "b", "destination": "a"}],
+        "hosts": {"a": {"transport": "local"}, "b": {"transport": "local"}},
+        "factors": {"streams": 1},
+    }
+    none, before, twice = (
+        estimate_campaign(build_campaign({**written, "survey": survey}, label="test"))
+        for survey in ("none", "before", "before and after")
+    )
+    assert before.time_ns - none.time_ns == 2 * SURVEY_NS
+    assert twice.time_ns - none.time_ns == 4 * SURVEY_NS
+    assert twice.time_max_ns - none.time_max_ns == 4 * SURVEY_MAX_NS

@@ -1,0 +1,192 @@
+"""Contradictions between factors, design, constraints, and the keys of a long campaign."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pathlab.campaign.constraints import parse_constraint
+from pathlab.campaign.levels import try_levels
+from pathlab.campaign.written import Finding, Key, list_names, read_quantity, read_rows, read_table
+from pathlab.errors import UsageError
+from pathlab.units import parse_bytes, parse_rate_bits_per_s, parse_time_ns
+
+#: How levels that may be written in several ways are compared.
+LEVEL_PARSERS: Mapping[str, Callable[[Any], int]] = {
+    "window": parse_bytes,
+    "window_sender": parse_bytes,
+    "window_receiver": parse_bytes,
+    "message": parse_bytes,
+    "mss": parse_bytes,
+    "duration": parse_time_ns,
+    "warmup": parse_time_ns,
+    "pacing": parse_rate_bits_per_s,
+}
+#: Factors that every combination has, whether the file gives them or not.
+ALWAYS = ("streams", "window", "congestion")
+
+
+def check_design(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield every contradiction of these keys."""
+    for check in (_check_levels, _check_windows, _check_kind, _check_rows, _check_where, _check_pairs):
+        yield from check(data)
+    for check in (_check_families, _check_until, _check_period, _check_block):
+        yield from check(data)
+
+
+def _check_levels(data: Mapping[str, Any]) -> Iterator[Finding]:
+    for name, levels in read_table(data, "factors").items():
+        if not isinstance(levels, list):
+            continue
+        seen: dict[Any, Any] = {}
+        for index, level in enumerate(levels):
+            parse = LEVEL_PARSERS.get(name)
+            parsed = read_quantity(parse, level) if parse is not None else None
+            value = str(level) if parsed is None else parsed
+            if value in seen:
+                as_well = f" ('{seen[value]}' is the same)" if seen[value] != level else ""
+                yield (
+                    ("factors", name, index),
+                    f"level '{level}' stands twice{as_well}; expected each level once",
+                )
+            seen.setdefault(value, level)
+
+
+def _check_windows(data: Mapping[str, Any]) -> Iterator[Finding]:
+    tables = [(("factors",), read_table(data, "factors"))]
+    tables += [(("control",), read_table(data, "control"))]
+    for place, table in tables:
+        for key in ("window_sender", "window_receiver"):
+            if key in table and "window" in table:
+                yield (*place, key), "window is for both ends; expected either it or a window for each end"
+
+
+def _check_kind(data: Mapping[str, Any]) -> Iterator[Finding]:
+    design = data.get("design", "full")
+    if design == "explicit" and not data.get("rows"):
+        yield ("rows",), "an explicit design is empty; expected its combinations as [[rows]]"
+    if design != "explicit" and data.get("rows"):
+        yield ("rows",), 'combinations are listed; expected design = "explicit" as well'
+    if design == "explicit" and data.get("where"):
+        yield ("where",), "an explicit design lists what it wants; expected no constraints"
+    if design == "lhs" and "points" not in data:
+        yield ("points",), "is missing; expected the number of combinations of the Latin hypercube"
+    if design == "lhs" and "fraction" in data:
+        yield ("fraction",), 'says nothing to a Latin hypercube; expected points, or design = "fraction"'
+    if design == "fraction" and ("points" in data) == ("fraction" in data):
+        yield ("fraction",), "how large a part is wanted? expected either fraction or points"
+    if design == "fraction" and data.get("fraction") in (0, 0.0, "0%"):
+        yield ("fraction",), "a part of nothing is empty; expected more than 0 %"
+    for key in ("points", "fraction"):
+        if key in data and design not in ("lhs", "fraction"):
+            yield (key,), 'says nothing to this design; expected design = "lhs" or "fraction"'
+
+
+def _check_rows(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Each row says every factor, itself or by a single level in the factors."""
+    if data.get("design") != "explicit":
+        return
+    rows = list(read_rows(data, "rows"))
+    factors = read_table(data, "factors")
+    single = {key for key, value in factors.items() if len(try_levels(key, value)) == 1}
+    named = dict.fromkeys([*factors, *(key for _, row in rows for key in row)])
+    for index, row in rows:
+        for key in named:
+            if key not in row and key not in single:
+                yield (
+                    ("rows", index, key),
+                    f"the row says no {key}; expected it here, or one level in [factors]",
+                )
+
+
+def _check_where(data: Mapping[str, Any]) -> Iterator[Finding]:
+    where = data.get("where", ())
+    given = [*ALWAYS, *read_table(data, "factors")]
+    texts = where if isinstance(where, (list, tuple)) else (where,)
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            continue
+        key = ("where",) if isinstance(where, str) else ("where", index)
+        try:
+            unused = sorted(parse_constraint(text).factors.difference(given))
+        except UsageError as error:
+            yield key, f"{error.message}; {error.hint}"
+            continue
+        if unused:
+            known = list_names(dict.fromkeys(given))
+            yield key, f"'{unused[0]}' is no factor of this campaign; expected one of {known}"
+
+
+def _check_pairs(data: Mapping[str, Any]) -> Iterator[Finding]:
+    names = try_levels("addresses", read_table(data, "factors").get("addresses", []))
+    if not names:
+        return
+    for index, path in read_rows(data, "paths"):
+        pairs = read_table(path, "addresses")
+        for name in names:
+            if isinstance(name, str) and name not in pairs:
+                known = f"expected one of {list_names(pairs)}" if pairs else "expected addresses there"
+                yield (("paths", index, "addresses"), f"the path has no pair '{name}'; {known}")
+        for key in ("source_address", "destination_address"):
+            if path.get(key) is not None:
+                yield ("paths", index, key), "the factor addresses gives it; expected no address here"
+
+
+def _check_families(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Addresses of a path are of one family, and of every family that the factor asks for."""
+    wanted = try_levels("family", read_table(data, "factors").get("family", []))
+    for index, path in read_rows(data, "paths"):
+        ends = {"source": path.get("source_address"), "destination": path.get("destination_address")}
+        pairs: list[tuple[Key, Mapping[str, Any]]] = [(("paths", index), ends)]
+        for name, pair in read_table(path, "addresses").items():
+            pairs.append((("paths", index, "addresses", name), pair if isinstance(pair, Mapping) else {}))
+        for key, pair in pairs:
+            versions = {_read_version(pair.get(end)) for end in ends} - {None}
+            if len(versions) > 1:
+                yield key, "the ends have addresses of different families; expected IPv4 or IPv6 for both"
+                continue
+            for family in wanted:
+                version = {"ipv4": 4, "ipv6": 6}.get(str(family))
+                if version and versions and version not in versions:
+                    yield (
+                        key,
+                        f"the addresses are not {family}, as a level of family asks; expected such ones",
+                    )
+
+
+def _read_version(address: Any) -> int | None:
+    try:
+        return ipaddress.ip_address(address).version if isinstance(address, str) else None
+    except ValueError:
+        return None  # malformed: the model says so
+
+
+def _check_until(data: Mapping[str, Any]) -> Iterator[Finding]:
+    if "until" not in data:
+        for key in ("cycles_min", "cycles_max"):
+            if key in data:
+                yield (key,), "says nothing without a stop rule; expected until as well"
+        return
+    if "cycles_max" not in data:
+        yield ("cycles_max",), "is missing; expected the cycle after which the campaign ends in any case"
+    least, most = data.get("cycles_min"), data.get("cycles_max")
+    if isinstance(least, int) and isinstance(most, int) and least > most:
+        yield ("cycles_min",), f"{least} is more than cycles_max, {most}; expected no more than it"
+
+
+def _check_period(data: Mapping[str, Any]) -> Iterator[Finding]:
+    if "every_jitter" not in data:
+        return
+    if "every" not in data:
+        yield ("every_jitter",), "says nothing without a period; expected every as well"
+        return
+    period_ns = read_quantity(parse_time_ns, data["every"])
+    jitter_ns = read_quantity(parse_time_ns, data["every_jitter"])
+    if period_ns is not None and jitter_ns is not None and jitter_ns >= period_ns:
+        yield ("every_jitter",), f"'{data['every_jitter']}' is no shorter than every; expected less than it"
+
+
+def _check_block(data: Mapping[str, Any]) -> Iterator[Finding]:
+    if data.get("block", "cycle") != "cycle" and data.get("order", "random") != "random":
+        yield ("block",), 'only a random order is balanced; expected order = "random"'

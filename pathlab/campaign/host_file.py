@@ -1,0 +1,84 @@
+"""``hosts.toml``: tables of hosts that campaigns share; a host of that name in the campaign itself wins."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pathlab.campaign.host_model import Host, HostFile
+from pathlab.campaign.written import list_names, read_rows, read_table, suggest_name
+from pathlab.errors import CampaignError
+
+DEFAULT_NAME = "hosts.toml"
+HINT = "Mend the file and look at it again with: pathlab hosts check --hosts FILE"
+
+
+def find_host_file(campaign_label: str, named: Path | None) -> Path | None:
+    """The file named, else the ``hosts.toml`` beside the campaign if there is one."""
+    if named is not None:
+        return named
+    beside = Path(campaign_label).parent / DEFAULT_NAME
+    return beside if beside.is_file() else None
+
+
+def read_host_file(path: Path) -> dict[str, dict[str, Any]]:
+    """Every host's table, as written, all of them sound. CampaignError with every mistake."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CampaignError(
+            f"hosts file '{path}' cannot be read: {reason}", hint="Give a TOML file."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CampaignError(f"hosts file '{path}' is no TOML: {error}", hint=HINT) from error
+    try:
+        HostFile.model_validate(data)
+    except ValidationError as error:
+        mistakes = tuple(
+            f"{path}:{'.'.join(str(step) for step in details['loc'] if step != '[key]')}: "
+            f"{_tell(details['type'], details['msg'], details['loc'])}"
+            for details in error.errors(include_url=False)
+        )
+        told = f"1 mistake: {mistakes[0]}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
+        raise CampaignError(f"hosts file '{path}' has {told}", mistakes=mistakes, hint=HINT) from error
+    tables: dict[str, dict[str, Any]] = data["hosts"]
+    return tables
+
+
+def _tell(kind: str, message: str, location: tuple[int | str, ...]) -> str:
+    if kind == "extra_forbidden":
+        known = list(Host.model_fields) if len(location) > 2 else ["hosts"]
+        suggestion = suggest_name(str(location[-1]), known)
+        return f"is not a known key{suggestion}; expected one of {list_names(known)}"
+    if kind == "missing":
+        expected = 'an address, or transport = "ssh" or "local"' if location[-1] == "transport" else "a table"
+        return f"is missing; expected {expected}"
+    return f"{message[:1].lower()}{message[1:]}"
+
+
+def put_hosts(data: dict[str, Any], tables: Mapping[str, dict[str, Any]]) -> None:
+    """Give a campaign's table the hosts that its paths name, and those they jump through.
+
+    Only these: what a shared file says of other hosts is no part of the campaign.
+    """
+    inline = read_table(data, "hosts")
+    wanted = [path.get(end) for _, path in read_rows(data, "paths") for end in ("source", "destination")]
+    added: dict[str, Any] = {}
+    while wanted:
+        name = wanted.pop()
+        if not isinstance(name, str) or name in added or (name in inline and name not in tables):
+            continue
+        table = inline.get(name, tables.get(name))
+        if table is None:
+            continue
+        if name not in inline:
+            added[name] = table
+        if isinstance(table, dict) and isinstance(table.get("jump"), str):
+            wanted += [step.strip() for step in table["jump"].split(",") if step.strip() not in inline]
+    if added:
+        data["hosts"] = {**{name: added[name] for name in sorted(added)}, **inline}

@@ -1,0 +1,123 @@
+"""What is wrong with the plan of a campaign whose keys are all right by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pathlab.campaign.budget import Estimator
+from pathlab.campaign.checks import PLAN_ROWS_MAX
+from pathlab.campaign.design import count_cells, list_cells
+from pathlab.campaign.factors import Cell
+from pathlab.campaign.model import Campaign
+from pathlab.campaign.order import PlanRow
+from pathlab.campaign.written import Finding
+from pathlab.units import SECOND_NS, format_bytes, format_time
+
+IPERF3_STREAMS_MAX = 128
+
+
+def find_plan_faults(campaign: Campaign) -> list[Finding]:
+    """Return what makes a plan impossible: no combination, too many rows, a budget that cannot be met."""
+    findings = list(_check_rate(campaign))
+    if campaign.where or campaign.design == "fraction":  # else the size was counted before
+        count = count_cells(campaign)
+        if not count:
+            told = "no combination of the factors meets all constraints"
+            return [*findings, (("where",), f"{told}; expected constraints that leave at least one")]
+        trials = count * len(campaign.paths) * campaign.cycles_planned
+        if trials > PLAN_ROWS_MAX:
+            key = ("cycles",) if campaign.until is None else ("cycles_max",)
+            told = f"the plan would have {trials} trials; expected at most {PLAN_ROWS_MAX}"
+            return [*findings, (key, told)]
+    if "iperf3" in (campaign.factors.engine or ()):
+        findings += _check_iperf3(list_cells(campaign))
+    budget = campaign.budget
+    if any((budget.bytes_per_campaign, budget.bytes_per_day, budget.only, campaign.every_ns)):
+        findings += _check_cells(campaign, list_cells(campaign))
+    return findings
+
+
+def _check_iperf3(cells: tuple[Cell, ...]) -> Iterator[Finding]:
+    """What the combinations ask of iperf3 that it does not have, each once."""
+    asked: dict[str, str] = {}
+    for cell in cells:
+        if cell.engine == "iperf3":
+            cannot = {
+                "direction 'both'": (cell.direction == "both", "direction != 'both'"),
+                "transport 'mptcp'": (cell.transport != "tcp", "transport == 'tcp'"),
+                "a window for each end": (cell.window_sender_bytes != cell.window_receiver_bytes, ""),
+                "a number of workers": (cell.worker_threads is not None, "workers == 'auto'"),
+                "cpus": (cell.cpus is not None, "cpus == 'any'"),
+                f"more than {IPERF3_STREAMS_MAX} streams": (
+                    cell.streams > IPERF3_STREAMS_MAX,
+                    f"streams <= {IPERF3_STREAMS_MAX}",
+                ),
+            }
+            asked |= {what: where for what, (wanted, where) in cannot.items() if wanted}
+    for what, where in asked.items():
+        way = f"where = \"engine != 'iperf3' or {where}\"" if where else "one window for both ends"
+        yield ("factors", "engine"), f"iperf3 cannot be asked for {what}; expected {way}"
+
+
+def _check_cells(campaign: Campaign, cells: tuple[Cell, ...]) -> list[Finding]:
+    """What limits a plan, against what its cells take."""
+    rows = [PlanRow(row=0, cycle=0, path=path, cell=cell) for path in campaign.paths for cell in cells]
+    estimator = Estimator(campaign)
+    sizes = [estimator.trial(row).bytes_max for row in rows]
+    times_ns = [estimator.trial(row).time_ns for row in rows]
+    return [
+        *_check_bytes(campaign, sizes),
+        *_check_hours(campaign, max(times_ns)),
+        *_check_period(campaign, sum(times_ns)),
+    ]
+
+
+def _check_bytes(campaign: Campaign, sizes: list[int | None]) -> Iterator[Finding]:
+    """A plan of unknown size may run: the budget ends it."""
+    known = [size for size in sizes if size is not None]
+    budget = campaign.budget
+    if len(known) < len(sizes):
+        return
+    planned = sum(known) * campaign.cycles_least
+    if budget.bytes_per_campaign is not None and planned > budget.bytes_per_campaign:
+        yield (
+            ("budget", "bytes_per_campaign"),
+            f"the plan may send {format_bytes(planned)}, "
+            f"more than {format_bytes(budget.bytes_per_campaign)}; "
+            "expected fewer or shorter trials, a rate, or a larger budget",
+        )
+    if budget.bytes_per_day is not None and max(known) > budget.bytes_per_day:
+        yield (
+            ("budget", "bytes_per_day"),
+            f"one trial may send {format_bytes(max(known))}, more than {format_bytes(budget.bytes_per_day)} "
+            "a day; expected shorter trials, a rate, or a larger budget",
+        )
+
+
+def _check_hours(campaign: Campaign, longest_ns: int) -> Iterator[Finding]:
+    hours = campaign.budget.hours
+    open_ns = max((part.length_minutes for part in hours), default=0) * 60 * SECOND_NS
+    if hours and longest_ns > open_ns:
+        yield (
+            ("budget", "only"),
+            f"one trial takes {format_time(longest_ns)}, longer than any of these hours; "
+            "expected longer hours or shorter trials",
+        )
+
+
+def _check_period(campaign: Campaign, cycle_ns: int) -> Iterator[Finding]:
+    if campaign.every_ns is not None and cycle_ns > campaign.every_ns:
+        yield (
+            ("every",),
+            f"one cycle takes about {format_time(cycle_ns)}, "
+            f"longer than {format_time(campaign.every_ns)}; expected a longer period or fewer trials",
+        )
+
+
+def _check_rate(campaign: Campaign) -> Iterator[Finding]:
+    cap, levels = campaign.budget.rate_bits_per_s, campaign.factors.pacing_bits_per_s or ()
+    if cap is not None and any(level is not None and level > cap for level in levels):
+        yield (
+            ("factors", "pacing"),
+            "a level is above the rate that the budget allows; expected levels up to budget.rate",
+        )

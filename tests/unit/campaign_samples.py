@@ -1,0 +1,35 @@
+"""A small valid campaign, and the mistakes that a changed one has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pathlab.campaign.load import build_campaign
+from pathlab.campaign.model import Campaign
+from pathlab.errors import CampaignError
+
+
+def make_tables(**changes: Any) -> dict[str, Any]:
+    """The tables of a campaign as a TOML reader gives them; ``factors`` are as given, or one stream."""
+    data: dict[str, Any] = {
+        "format": 1,
+        "name": "small",
+        "title": "Small",
+        "seed": 1,
+        "paths": [{"source": "local", "destination": "local"}],
+        "factors": {"streams": 1},
+    }
+    return data | changes
+
+
+def make_sample(**changes: Any) -> Campaign:
+    return build_campaign(make_tables(**changes), label="f.toml")
+
+
+def list_mistakes(**changes: Any) -> tuple[str, ...]:
+    """The mistakes without the name of the file."""
+    with pytest.raises(CampaignError) as caught:
+        make_sample(**changes)
+    return tuple(mistake.removeprefix("f.toml:") for mistake in caught.value.mistakes)

@@ -1,0 +1,176 @@
+"""``pathlab plan`` and ``pathlab campaigns``: what they print, and the file that the interview writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pathlab.campaign import unsupported
+from pathlab.campaign.load import list_shipped, load_campaign, read_campaign
+from pathlab.campaign.order import plan_rows
+from pathlab.cli.campaigns import command as campaigns
+from pathlab.cli.plan import command as plan
+from pathlab.errors import CampaignError, UsageError
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is planned does not depend on what the runner carries out already."""
+    monkeypatch.setattr(unsupported, "NOT_YET", ())
+
+
+def ask(*words: str, given: str = "") -> Result:
+    return CliRunner(env={"COLUMNS": "200"}).invoke(campaigns, words, input=given)
+
+
+def show_plan(*words: str) -> str:
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(plan, words)
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+def test_the_plan_says_rows_time_bytes_and_share() -> None:
+    text = show_plan("quickstart")
+    assert "16 trials, about 68 s (every wait at its cap: 4 min 2 s)." in text
+    assert "Bytes sent: at most 229 MB." in text
+    assert "a to b: 16 trials, bytes at most 229 MB; on average at most 67.4 % of 40 Mbit/s" in text
+    assert "rows not shown" not in text
+
+
+def test_a_long_plan_is_cut_and_can_be_had_whole() -> None:
+    text = show_plan("streams-sweep")
+    assert "And 538 rows not shown (--all shows every row)." in text
+    assert "rows not shown" not in show_plan("streams-sweep", "--all")
+    assert "And 586 rows not shown" in show_plan("streams-sweep", "--rows", "2")
+    assert show_plan("streams-sweep", "--rows", "0").startswith("588 rows not shown")
+
+
+def test_the_plan_shows_the_factors_that_there_are() -> None:
+    text = show_plan("duration", "--profile", "quick", "--set", "factors.pacing=['10Mbit/s','none']")
+    assert "profile 'quick'" in text
+    for word in ("duration", "pacing", "10 Mbit/s", "none", "4 s"):
+        assert word in text
+    apart = show_plan("lan", "--set", "factors={streams=1,window_sender='64KiB',no_delay=true}")
+    assert "window_sender" in apart
+    assert " window " not in apart
+
+
+def test_a_path_of_which_nothing_is_known_has_no_bound() -> None:
+    text = show_plan("lan", "--paths", "local:local")
+    assert "Bytes sent: unknown" in text
+    assert "local to local: 72 trials, bytes unknown" in text
+    known = show_plan("lan", "--paths", "local:local", "--set", "paths.0.capacity=1Gbit/s")
+    assert "of 1 Gbit/s" in known
+
+
+def test_a_stop_rule_a_period_and_hours_are_told() -> None:
+    choices = ["until='5% of the median'", "cycles_max=30", "every='12h'", "budget.only='22:00-06:00'"]
+    text = show_plan("lan", "--paths=local:local", *(f"--set={choice}" for choice in choices if choice))
+    assert "fewer where 5% of the median is reached before" in text
+    assert "A cycle begins every 12 h: the last one after about 348 h." in text
+    assert "Trials run only within 22:00-06:00 (local time)." in text
+
+
+def test_json_rows_are_the_plan() -> None:
+    result = CliRunner().invoke(plan, ["duration", "--json"])
+    lines = [json.loads(line) for line in result.output.splitlines()]
+    rows = plan_rows(load_campaign("duration"))
+    assert len(lines) == len(rows) == 36
+    assert [line["duration_ns"] for line in lines[:6]] == [s * 10**9 for s in (10, 320, 40, 80, 160, 20)]
+    assert all(line["estimate_ns"] > line["duration_ns"] and line["bytes_max"] > 0 for line in lines)
+
+
+def test_the_list_has_every_campaign_that_ships() -> None:
+    result = ask("list")
+    assert result.exit_code == 0
+    for name in list_shipped():
+        assert f"\n{name} " in f"\n{result.output}"
+
+
+def test_a_campaign_is_shown_as_it_is() -> None:
+    assert ask("show", "wan").output == read_campaign("wan").text
+    assert isinstance(ask("show", "wann").exception, CampaignError)
+
+
+def test_the_schema_is_printed() -> None:
+    assert ask("schema").output.startswith("# Campaign files")
+    assert json.loads(ask("schema", "--json").output)["$schema"].startswith("https://json-schema.org/")
+
+
+IN_LAB = [
+    "mine-2",
+    'A "title"',
+    "lab",
+    "lan",
+    "yes",
+    "1..8 step x2",
+    "64KiB, auto",
+    "reno",
+    "",
+    "5s",
+    "3",
+    "17",
+]
+BETWEEN = ["far-away", "", "hosts", "local", "far.example", "192.0.2.7", "no", "4", "", "", "", "", "", ""]
+
+
+def test_the_interview_writes_a_campaign(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    result = ask("new", str(file), given="\n".join(IN_LAB) + "\n")
+    assert result.exit_code == 0, result.output
+    campaign = load_campaign(file)
+    assert (campaign.name, campaign.title, campaign.seed, campaign.cycles) == ("mine-2", 'A "title"', 17, 3)
+    assert campaign.factors.streams == (1, 2, 4, 8)
+    assert campaign.factors.window_bytes == (65_536, None)
+    assert campaign.factors.congestion == ("reno",)
+    assert (campaign.trial.warmup_ns, campaign.trial.duration_ns) == (10**9, 5 * 10**9)
+    assert [(path.source, path.destination) for path in campaign.paths] == [("a", "b"), ("b", "a")]
+    assert campaign.lab is not None
+    assert load_campaign(file, profile="quick").cycles == 1
+    assert f"pathlab plan {file}" in result.output
+
+
+def test_the_interview_takes_hosts(tmp_path: Path) -> None:
+    file = tmp_path / "far.toml"
+    assert ask("new", str(file), given="\n".join(BETWEEN) + "\n").exit_code == 0
+    campaign = load_campaign(file)
+    assert [(path.source, path.destination) for path in campaign.paths] == [("local", "far.example")]
+    assert campaign.hosts["far.example"].address == "192.0.2.7"
+    assert (campaign.factors.streams, campaign.cycles) == ((4,), 6)
+
+
+def test_a_wrong_answer_is_asked_for_again(tmp_path: Path) -> None:
+    answers = ["My X", *IN_LAB[:3], "wlan", *IN_LAB[3:5], "0", *IN_LAB[5:]]
+    file = tmp_path / "mine.toml"
+    result = ask("new", str(file), given="\n".join(answers) + "\n")
+    assert result.exit_code == 0
+    assert result.output.count("Error: ") == 3
+    assert "expected a name of small letters" in result.output
+    assert load_campaign(file).factors.streams == (1, 2, 4, 8)
+
+
+def test_an_existing_file_is_not_touched(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("precious")
+    result = ask("new", str(file), given="\n".join(IN_LAB))
+    assert isinstance(result.exception, UsageError)
+    assert "is already there" in result.exception.message
+    assert file.read_text() == "precious"
+
+
+def test_an_input_that_ends_names_the_question_and_writes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    result = ask("new", str(file), given="\n".join(IN_LAB[:4]))
+    assert isinstance(result.exception, UsageError)
+    assert "the input ended before the question 'Measure the way back" in result.exception.message
+    assert not file.exists()
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "none" / "mine.toml"
+    result = ask("new", str(file), given="\n".join(IN_LAB) + "\n")
+    assert isinstance(result.exception, UsageError)
+    assert result.exception.message == f"'{file}' cannot be written: no such file or directory"
