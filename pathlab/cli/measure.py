@@ -10,10 +10,13 @@ from typing import Any
 import click
 from rich.console import Console
 
+from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import LOCAL, Campaign
+from pathlab.cli.host_options import accept_option, hosts_option, name_host, read_tables
 from pathlab.cli.live import LiveView
-from pathlab.errors import CampaignError, HostError, PartialCampaign, TrialError, UsageError
+from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
+from pathlab.remote.hosts import build_access
 from pathlab.report.text import render_trial
 from pathlab.runner.campaign import CampaignSource, run_campaign
 from pathlab.runner.folders import choose_folder
@@ -51,20 +54,30 @@ OPTIONS = {
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Keep the results, with all series, in this folder."
 )
-def command(hosts: tuple[str, ...], as_json: bool, out: Path | None, **settings: Any) -> None:
+@hosts_option
+@accept_option
+def command(
+    hosts: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    hosts_file: Path | None,
+    accept_new_host_keys: bool,
+    **settings: Any,
+) -> None:
     """Measure once from the first HOST to the second (from this machine when one is named).
 
-    A HOST is `local`, this machine.
+    A HOST is `local`, this machine, a host of hosts.toml, or [user@]host[:port] as for ssh.
     """
     if len(hosts) > 2:
         raise click.UsageError(f"two hosts at most, {len(hosts)} given")
     source, destination = hosts if len(hosts) == 2 else (LOCAL, hosts[0])
-    campaign = _campaign(source, destination, settings)
+    campaign = _campaign((source, destination), settings, hosts_file)
+    access = build_access(accept_new_host_keys=accept_new_host_keys)
     console = Console(stderr=as_json, highlight=False)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "measure", new=True)
         with LiveView(console, quiet=as_json, bar_only=True) as view:
-            outcome = run_campaign(CampaignSource(campaign=campaign, text=""), folder, view)
+            outcome = run_campaign(CampaignSource(campaign=campaign, text="", access=access), folder, view)
         record = _show(folder, as_json, console)
     if outcome.interrupted:
         raise PartialCampaign("the trial was ended by a signal", hint="what it measured until then is above")
@@ -74,18 +87,18 @@ def command(hosts: tuple[str, ...], as_json: bool, out: Path | None, **settings:
         )
 
 
-def _campaign(source: str, destination: str, settings: dict[str, Any]) -> Campaign:
-    for host in (source, destination):
-        if host != LOCAL:
-            raise HostError(
-                "unknown host", host=host, stage="connect", hint=f"known here: {LOCAL} (this machine)"
-            )
+def _campaign(ends: tuple[str, str], settings: dict[str, Any], hosts_file: Path | None) -> Campaign:
+    tables = read_tables(hosts_file)
+    named = [name_host(end, tables) for end in ends]
+    (source, _), (destination, _) = named
     duration = settings["duration"]
     data: dict[str, Any] = {
         "format": 1,
         "name": "measure",
         "title": f"{source} to {destination}",
         "seed": 0,
+        "retries": 0,
+        "hosts": {name: table for name, table in named if table is not None},
         "paths": [{"source": source, "destination": destination}],
         "factors": {
             "streams": settings["streams"],
@@ -99,6 +112,7 @@ def _campaign(source: str, destination: str, settings: dict[str, Any]) -> Campai
         },
         "probes": {"interval": settings["probe_interval"], "unloaded": settings["unloaded"]},
     }
+    put_hosts(data, tables)  # those to be jumped through
     try:
         return build_campaign(data, label=LABEL)
     except CampaignError as error:

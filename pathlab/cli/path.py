@@ -9,15 +9,17 @@ from typing import Any
 import click
 from rich.console import Console
 
-from pathlab.campaign.model import LOCAL
+from pathlab.campaign.model import LOCAL, Host
+from pathlab.cli.host_options import accept_option, hosts_option, name_host, read_tables
 from pathlab.discover.capacity import CapacityOptions
 from pathlab.discover.names import look_up_names
 from pathlab.discover.path import PathOptions, PathReport, discover_path
 from pathlab.discover.probes import METHODS
 from pathlab.discover.route import RouteOptions
 from pathlab.discover.text import render_path
-from pathlab.errors import HostError, UsageError
+from pathlab.errors import UsageError
 from pathlab.remote.deploy import ensure_agent
+from pathlab.remote.hosts import RemoteHosts, build_access
 from pathlab.remote.local import agent_command, start_process
 from pathlab.remote.process import ProcessChannel
 from pathlab.remote.session import Session
@@ -72,32 +74,57 @@ class AgentAlone(Transport):
 @click.option("--names", is_flag=True, help="Look up the names of the addresses.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--figure", type=click.Path(path_type=Path), help="Draw the path into FILE (.svg, .png, .pdf).")
-def command(hosts: tuple[str, ...], names: bool, as_json: bool, figure: Path | None, **settings: Any) -> None:
+@hosts_option
+@accept_option
+def command(
+    hosts: tuple[str, ...],
+    names: bool,
+    as_json: bool,
+    figure: Path | None,
+    hosts_file: Path | None,
+    accept_new_host_keys: bool,
+    **settings: Any,
+) -> None:
     """Find the route to the second HOST from the first (from this machine when one is named).
 
-    The first HOST is `local`, this machine; the other is any name or address. Hops answer probes that end at
-    them: nothing needs to run there.
+    The first HOST is `local`, this machine, a host of hosts.toml, or [user@]host[:port] as for ssh; the other
+    is any name or address. Hops answer probes that end at them: nothing needs to run there.
     """
     if len(hosts) > 2:
         raise click.UsageError(f"two hosts at most, {len(hosts)} given")
     source, target = hosts if len(hosts) == 2 else (LOCAL, hosts[0])
-    if source != LOCAL:
-        raise HostError(
-            "unknown host", host=source, stage="connect", hint=f"known here: {LOCAL} (this machine)"
-        )
+    tables = read_tables(hosts_file)
+    source, table = name_host(source, tables)
     if figure is not None:
         from pathlab.report.path_figure import check_figure_file  # drawing takes a second to load
 
         check_figure_file(figure)
     options = _read_options(settings)
-    address = "127.0.0.1" if target == LOCAL else target
-    with Session(AgentAlone(), host=source, require=("discovery",)) as session:
-        report = discover_path(session, address, options)
+    address = "127.0.0.1" if target == LOCAL else _address_of(target, tables)
+    known = {name: Host.model_validate(entry) for name, entry in tables.items()}
+    if table is not None:
+        known[source] = Host.model_validate(table)
+    remote = RemoteHosts(
+        {name: host for name, host in known.items() if host.transport == "ssh"},
+        build_access(accept_new_host_keys=accept_new_host_keys),
+    )
+    transport = remote.transport(source, with_engine=False) if source in remote else AgentAlone()
+    try:
+        with Session(transport, host=source, require=("discovery",)) as session:
+            report = discover_path(session, address, options)
+    finally:
+        remote.close()
     _show(report, names=names, as_json=as_json)
     if figure is not None:
         from pathlab.report.path_figure import save_path_figure
 
         save_path_figure(report, figure)
+
+
+def _address_of(target: str, tables: dict[str, dict[str, Any]]) -> str:
+    """What a host's table says that traffic uses, else the target as it is given."""
+    table = tables.get(target, {})
+    return str((table.get("measure_addresses") or [table.get("address", target)])[0])
 
 
 def _read_options(settings: dict[str, Any]) -> PathOptions:

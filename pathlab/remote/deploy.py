@@ -5,7 +5,6 @@ Entries are stored, not deflated, because deflated bytes depend on the zlib at h
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import io
@@ -13,10 +12,11 @@ import os
 import stat
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pathlab import _version, agents
+from pathlab.agents import deployment
 from pathlab.errors import HostError
 
 _PACKAGE_INIT = '"""PathLab as an agent sees it: only what runs on a host."""\n'
@@ -56,15 +56,16 @@ def ensure_agent(*, host: str = "local", environment: Mapping[str, str] = os.env
 
 def store_content(data: bytes, stem: str, suffix: str, *, host: str, environment: Mapping[str, str]) -> Path:
     """A private file with exactly ``data``, named by its hash, in the first cache folder that takes it."""
-    name = f"{stem}-{content_hash(data)[:32]}{suffix}"
+    digest = content_hash(data)
+    name = f"{stem}-{digest[:32]}{suffix}"
     refusals: list[str] = []
-    for folder in _cache_folders(environment):
+    for folder in deployment.list_cache_folders(environment, tempfile.gettempdir()):
         try:
-            _prepare_folder(folder)
-            path = folder / name
-            if not _holds(path, data):
-                _write_atomically(path, data)
-                if not _holds(path, data):
+            deployment.prepare_folder(folder)
+            path = Path(folder, name)
+            if not deployment.holds_content(str(path), digest):
+                deployment.write_atomically(str(path), data)
+                if not deployment.holds_content(str(path), digest):
                     raise OSError(errno.EIO, "what was written reads back differently")
         except OSError as error:
             refusals.append(f"{folder}: {error.strerror or error}")
@@ -76,50 +77,3 @@ def store_content(data: bytes, stem: str, suffix: str, *, host: str, environment
         stage="deploy",
         hint="free some space, or set XDG_CACHE_HOME to a folder that this user can write to",
     )
-
-
-def _cache_folders(environment: Mapping[str, str]) -> Iterator[Path]:
-    # XDG Base Directory Specification: a relative path is to be ignored.
-    for base in (environment.get("XDG_CACHE_HOME", ""), str(Path(environment.get("HOME", ""), ".cache"))):
-        if Path(base).is_absolute():
-            yield Path(base, "pathlab")
-            break
-    yield Path(tempfile.gettempdir(), f"pathlab-{os.getuid()}")
-
-
-def _prepare_folder(folder: Path) -> None:
-    """Make sure of a real folder that is ours alone; in a shared place a stranger may have made it first."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    state = folder.lstat()
-    if not stat.S_ISDIR(state.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, "is not a folder")
-    if state.st_uid != os.getuid():
-        raise PermissionError(errno.EPERM, "belongs to another user")
-    if stat.S_IMODE(state.st_mode) & 0o022:
-        raise PermissionError(errno.EPERM, "others may write to it")
-
-
-def _holds(path: Path, data: bytes) -> bool:
-    try:
-        return not path.is_symlink() and path.read_bytes() == data
-    except FileNotFoundError:
-        return False
-
-
-def _write_atomically(path: Path, data: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=path.name, suffix=".new", dir=path.parent)
-    try:
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(descriptor, left) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise

@@ -1,9 +1,13 @@
-"""Where the native engine of this machine is, and which version it is."""
+"""Where the native engine is, for this machine and for others, and which version it is."""
 
 from __future__ import annotations
 
+import io
 import os
+import platform
+import stat
 import subprocess
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -37,6 +41,50 @@ def find_engine(*, environment: Mapping[str, str] = os.environ, package: Path | 
         if _is_program(candidate):
             return candidate
     raise HostError("the native engine is not built", host="local", stage="engine", hint=_HINT)
+
+
+MACHINES = {"amd64": "x86_64", "arm64": "aarch64", "armv8b": "aarch64", "armv8l": "aarch64"}
+
+
+def find_engine_of_machine(machine: str, *, package: Path | None = None) -> Path | None:
+    """The engine for hosts whose ``uname -m`` is ``machine``; None where none was built for them.
+
+    HostError as of :func:`find_engine` for machines like this one.
+    """
+    machine = MACHINES.get(machine, machine)
+    own = MACHINES.get(platform.machine(), platform.machine())
+    root = package or Path(pathlab.__file__).resolve().parent
+    prebuilt = root / "_native" / f"pathlab-engine-{machine}"
+    if machine == own:
+        try:
+            return find_engine(package=package)
+        except HostError:
+            if _is_program(prebuilt):
+                return prebuilt
+            raise
+    return prebuilt if prebuilt.is_file() else None
+
+
+def build_source_zip(host: str, *, package: Path | None = None) -> bytes:
+    """The engine's sources below ``src/``, the same bytes every time. HostError when they are not at hand."""
+    root = package or Path(pathlab.__file__).resolve().parent
+    places = (root / "_native" / "src", root.parent / "native" / "src")
+    folder = next((place for place in places if place.is_dir()), None)
+    if folder is None:
+        raise HostError(
+            "no engine for that machine comes with this PathLab, and its sources are not here either",
+            host=host,
+            stage="engine",
+            hint="run PathLab from a checkout, which has the sources",
+        )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for path in sorted(folder.glob("*.[ch]")):
+            entry = zipfile.ZipInfo(f"src/{path.name}", (1980, 1, 1, 0, 0, 0))
+            entry.create_system = 3
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, path.read_bytes())
+    return buffer.getvalue()
 
 
 def engine_version(engine: Path, *, timeout_s: float = 10.0) -> str:

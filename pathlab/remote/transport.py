@@ -5,6 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 
+class LostError(OSError):
+    """The medium itself is gone, not only what ran at its other end."""
+
+
 class Channel(ABC):
     """A byte stream to and from one running agent.
 
@@ -23,6 +27,10 @@ class Channel(ABC):
     def close(self) -> None:
         """End the agent's input, wait for the agent for a bounded time, then take it down. Idempotent."""
 
+    def abandon(self) -> None:
+        """Give up a channel whose other end is silent, without waiting for it."""
+        self.close()
+
     @abstractmethod
     def stderr_tail(self) -> str:
         """The end of what the agent's side said on stderr; for messages about its death."""
@@ -33,7 +41,13 @@ class Channel(ABC):
 
 
 class Transport(ABC):
-    """A way to start an agent on a host."""
+    """A way to start an agent on a host.
+
+    Where ``heartbeat_s`` is set, the session says something that often, and takes an agent that says nothing
+    for a few seconds for lost: a medium that packets can vanish in tells nobody when it is cut.
+    """
+
+    heartbeat_s: float | None = None
 
     @abstractmethod
     def open(self) -> Channel:

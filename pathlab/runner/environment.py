@@ -6,10 +6,11 @@ in the results, in the report and as a notice.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import socket
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,9 +20,18 @@ from pathlab.errors import HostError, PathlabError
 from pathlab.lab.lab import Lab
 from pathlab.lab.verdict import LabSnapshot, LabVerdict, judge_lab, take_snapshot
 from pathlab.remote.engine import find_engine
+from pathlab.remote.hosts import (
+    LOOPBACK,
+    RemoteAccess,
+    RemoteHosts,
+    build_access,
+    own_boot_id,
+    pair_addresses,
+)
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.namespace import NamespaceTransport
 from pathlab.remote.session import Session
+from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.calibration import Calibration, calibrate
 from pathlab.runner.events import Emit, Notice
@@ -29,10 +39,11 @@ from pathlab.runner.lab import build_topology
 from pathlab.runner.trial import TrialPath
 from pathlab.store.records import HostRecord
 
-LOOPBACK = "127.0.0.1"
 LAB_FLAG = "lab"
 FALLBACK_FLAG = "loopback-fallback"
 PROBE_CHECK_TIMEOUT_S = 10.0
+#: Sessions opened, and machines calibrated, at a time.
+PARALLEL_MAX = 64
 
 
 def may_set_congestion(name: str) -> bool:
@@ -46,14 +57,21 @@ def may_set_congestion(name: str) -> bool:
 
 
 class Environment:
-    """Sessions and lab of one run. Use as a context manager; everything ends with it."""
+    """Sessions and lab of one run. Use as a context manager; everything ends with it.
 
-    def __init__(self, campaign: Campaign, emit: Emit) -> None:
+    ``access`` is how hosts are reached over SSH; by default as this user would with ``ssh``.
+    """
+
+    def __init__(self, campaign: Campaign, emit: Emit, *, access: RemoteAccess | None = None) -> None:
         self._campaign = campaign
+        remote = {name: host for name, host in campaign.hosts.items() if host.transport == "ssh"}
+        self._remote = RemoteHosts(remote, access or build_access())
         self._emit = emit
         self._topology = build_topology(campaign.lab) if campaign.lab is not None else None
         self._lab: Lab | None = None
         self._sessions: dict[str, Session] = {}
+        self._transports: dict[str, Transport] = {}
+        self._locks: dict[str, threading.Lock] = {}
         self._probe_methods: dict[TrialPath, str] = {}
         self._refused_congestion: set[str] = set()
         self._calibrations: dict[str, Calibration] = {}
@@ -62,9 +80,7 @@ class Environment:
     def __enter__(self) -> Self:
         try:
             self._start_lab()
-            for path in self._campaign.paths:
-                for host in (path.source, path.destination):
-                    self.session(host)
+            self._open_sessions()
         except BaseException:
             self.close()
             raise
@@ -120,23 +136,45 @@ class Environment:
             return None, None
         return self._topology.bottleneck(path.source, path.destination)
 
+    def _open_sessions(self) -> None:
+        """All at once; every host that fails is named."""
+        ends = [host for path in self._campaign.paths for host in (path.source, path.destination)]
+        hosts = list(dict.fromkeys(ends))
+        failures: list[PathlabError] = []
+        with ThreadPoolExecutor(min(len(hosts), PARALLEL_MAX), thread_name_prefix="pathlab-open") as pool:
+            for opened in [pool.submit(self.session, host) for host in hosts]:
+                try:
+                    opened.result()
+                except PathlabError as error:
+                    failures.append(error)
+        for failure in failures[1:]:
+            self._emit(Notice(text=str(failure)))
+        if failures:
+            raise failures[0]
+
     def session(self, host: str) -> Session:
         """The open session with a host; a lost one is opened anew. Raises HostError, ProtocolError."""
-        session = self._sessions.get(host)
-        if session is not None and session.death() is None:
-            return session
-        if session is not None:
-            session.close()
-        fresh = Session(self._transport(host), host=host)
-        fresh.open()
-        self._sessions[host] = fresh
-        return fresh
+        with self._locks.setdefault(host, threading.Lock()):
+            session = self._sessions.get(host)
+            if session is not None and session.death() is None:
+                return session
+            if session is not None:
+                session.close()
+            transport = self._transport(host)
+            fresh = Session(transport, host=host)
+            fresh.open()
+            self._sessions[host] = fresh
+            self._transports[host] = transport
+            return fresh
 
     def _transport(self, host: str) -> Transport:
         if self._lab is not None and host in self._lab.topology.hosts:
             return NamespaceTransport(self._lab.namespaces, host)
+        if host in self._remote:
+            return self._remote.transport(host)
         if host == LOCAL or host in self._campaign.host_names:
-            return LocalTransport()
+            declared = self._campaign.hosts.get(host)
+            return LocalTransport(host=host, arguments=declared.agent_arguments if declared else ())
         raise HostError(
             "unknown host", host=host, stage="connect", hint=f"known: {', '.join(self._campaign.host_names)}"
         )
@@ -151,12 +189,39 @@ class Environment:
         ):
             source = source or self._topology.address(row.path_source, row.path_destination)
             destination = destination or self._topology.address(row.path_destination, row.path_source)
+        elif source is None or destination is None:
+            ends = (row.path_source, row.path_destination)
+            known = (self._host_addresses(ends[0]), self._host_addresses(ends[1]))
+            chosen = pair_addresses(*ends, known)
+            source, destination = source or chosen[0], destination or chosen[1]
         return TrialPath(
             source=row.path_source,
             destination=row.path_destination,
             source_address=source or LOOPBACK,
             destination_address=destination or LOOPBACK,
+            connect_from=self._connect_from(row),
+            source_ports=self._ports(row.path_source),
+            destination_ports=self._ports(row.path_destination),
         )
+
+    def _connect_from(self, row: PlanRow) -> str:
+        ends = (row.path_source, row.path_destination)
+        for path in self._campaign.paths:
+            if (path.source, path.destination) == ends:
+                return path.connect_from
+        return "sender"
+
+    def _ports(self, host: str) -> str:
+        """What the host may listen on, as the engine's ``--port`` takes it."""
+        declared = self._campaign.hosts.get(host)
+        return declared.port_range or "0" if declared is not None else "0"
+
+    def _host_addresses(self, host: str) -> tuple[str, ...]:
+        """Addresses that a host names or is reached by; none where it is this machine and names none."""
+        if host in self._remote:
+            return self._remote.addresses(host)
+        table = self._campaign.hosts.get(host)
+        return table.measure_addresses if table is not None else ()
 
     def probe_method(self, path: TrialPath) -> str:
         """``icmp``, or ``udp`` where ICMP is not permitted or not answered; tried once a path."""
@@ -188,19 +253,33 @@ class Environment:
             job.kill()
 
     def calibrate(self) -> None:
-        """Measure what each host can do by itself; hosts on this machine share one measurement.
+        """Measure what each machine can do by itself, all at once; hosts on one machine share it.
 
         A host that cannot is named in a notice, and its trials have no ceiling to be compared with.
         """
-        asked = self._campaign.factors.congestion[0]
-        shared: Calibration | None = None
-        for name, session in sorted(self._sessions.items()):
-            try:
-                shared = shared or calibrate(session, self.usable_congestion(asked))
-            except HostError as error:
-                self._emit(Notice(text=f"{name} could not be calibrated: {error.reason}"))
-                return
-            self._calibrations[name] = shared
+        machines: dict[str, list[str]] = {}
+        for name in sorted(self._sessions):
+            machines.setdefault(self._machine(name), []).append(name)
+        if not machines:
+            return
+        congestion = self.usable_congestion(self._campaign.factors.congestion[0])
+        with ThreadPoolExecutor(min(len(machines), PARALLEL_MAX)) as pool:
+            running = [
+                (names, pool.submit(calibrate, self._sessions[names[0]], congestion))
+                for names in machines.values()
+            ]
+            for names, measured in running:
+                try:
+                    self._calibrations.update(dict.fromkeys(names, measured.result()))
+                except HostError as error:
+                    self._emit(Notice(text=f"{names[0]} could not be calibrated: {error.reason}"))
+
+    def _machine(self, host: str) -> str:
+        """What is the same for hosts on one machine; the host's own name where that is not known."""
+        transport = self._transports[host]
+        if isinstance(transport, SshTransport):
+            return str(transport.identity.get("boot_id") or host)
+        return own_boot_id() or LOCAL
 
     def host_ceiling(self, path: TrialPath, streams: int) -> float | None:
         """The lower of both hosts' own loopback rates at about so many streams, bit/s; None where unknown."""
@@ -234,10 +313,12 @@ class Environment:
 
     def close(self) -> None:
         """End sessions, agents, engines and the lab; safe to call twice."""
-        for session in self._sessions.values():
-            with contextlib.suppress(PathlabError):
-                session.close()
+        sessions = list(self._sessions.values())
         self._sessions.clear()
+        if sessions:
+            with ThreadPoolExecutor(min(len(sessions), PARALLEL_MAX)) as pool:
+                list(pool.map(Session.close, sessions))
+        self._remote.close()
         if self._lab is not None:
             self._lab.close()
             self._lab = None

@@ -18,7 +18,7 @@ from pathlab.remote.transport import Channel, Transport
 Message = dict[str, Any]
 HELLO: Message = {
     "type": "hello",
-    "protocol": 1,
+    "protocol": 2,
     "program": "0.1.0",
     "python": "3.8.18",
     "pid": 7,
@@ -165,7 +165,7 @@ def test_another_version_names_both() -> None:
 
 
 def test_a_refusal_is_quoted() -> None:
-    refusal = {"type": "refusal", "protocol": 1, "program": "0.1.0", "text": "no feature 'engine'"}
+    refusal = {"type": "refusal", "protocol": 2, "program": "0.1.0", "text": "no feature 'engine'"}
     with pytest.raises(ProtocolError, match=r"alpha.*no feature 'engine'"):
         open_session(lambda _request: [refusal])
 

@@ -1,0 +1,67 @@
+"""The options and arguments of every command that reaches hosts over SSH."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from pathlab.campaign.host_file import DEFAULT_NAME, read_host_file
+from pathlab.campaign.model import HOST_NAME_PATTERN, LOCAL
+from pathlab.errors import UsageError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_DESTINATION = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@\s:\[\]]+|\[[^\]]+\])(?::(?P<port>\d{1,5}))?")
+
+
+def hosts_option(command: Command) -> Command:
+    """Add ``--hosts``, given as ``hosts_file``."""
+    return click.option(
+        "--hosts",
+        "hosts_file",
+        type=click.Path(path_type=Path),
+        help=f"File with tables of hosts. [default: {DEFAULT_NAME} beside the campaign, if it is there]",
+    )(command)
+
+
+def accept_option(command: Command) -> Command:
+    """Add ``--accept-new-host-keys``."""
+    return click.option(
+        "--accept-new-host-keys",
+        is_flag=True,
+        help="Add keys of unknown SSH servers to known_hosts; a changed key is refused all the same.",
+    )(command)
+
+
+def read_tables(hosts_file: Path | None) -> dict[str, dict[str, Any]]:
+    """The hosts of the file named, else of ``hosts.toml`` here, else none. Raises CampaignError."""
+    if hosts_file is None and not Path(DEFAULT_NAME).is_file():
+        return {}
+    return read_host_file(hosts_file or Path(DEFAULT_NAME))
+
+
+def name_host(given: str, tables: dict[str, dict[str, Any]]) -> tuple[str, dict[str, Any] | None]:
+    """Name and table of a host as an argument gives it: a host of ``tables``, or what ``ssh`` would take.
+
+    The table is None for ``local``. UsageError when it is neither.
+    """
+    if given == LOCAL:
+        return LOCAL, None
+    if given in tables:
+        return given, tables[given]
+    found = _DESTINATION.fullmatch(given)
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", found["host"].strip("[]")).strip("-.") if found else ""
+    if found is None or not re.fullmatch(HOST_NAME_PATTERN, name) or name == LOCAL:
+        raise UsageError(
+            f"'{given}' is no host",
+            hint=f"give {LOCAL}, a host of {DEFAULT_NAME}, or [user@]host[:port] as for ssh",
+        )
+    table: dict[str, Any] = {"transport": "ssh", "address": found["host"].strip("[]")}
+    if found["user"]:
+        table["user"] = found["user"]
+    if found["port"]:
+        table["port"] = int(found["port"])
+    return name, table

@@ -1,0 +1,124 @@
+"""``pathlab hosts``: look at hosts before measuring with them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from pathlab.campaign.host_model import Host
+from pathlab.campaign.load import load_campaign
+from pathlab.cli.host_options import accept_option, hosts_option, name_host, read_tables
+from pathlab.errors import UsageError
+from pathlab.remote.hosts import build_access
+from pathlab.report.host_text import render_checks
+from pathlab.runner.host_check import HostInspection, list_pairs
+from pathlab.runner.host_facts_check import HostCheck
+
+HOSTS_MAX_FOR_PAIRS = 8
+
+
+@click.group(name="hosts")
+def command() -> None:
+    """Look at hosts before measuring with them."""
+
+
+@command.command(name="check")
+@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@hosts_option
+@click.option("--campaign", help="Check the hosts and paths of this campaign.")
+@click.option("--no-pairs", is_flag=True, help="Look at each host by itself only.")
+@accept_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per check.")
+def check(
+    hosts: tuple[str, ...],
+    hosts_file: Path | None,
+    campaign: str | None,
+    no_pairs: bool,
+    accept_new_host_keys: bool,
+    as_json: bool,
+) -> int:
+    """Try what hosts, and each pair of them in both directions, can do, and say how to mend what they cannot.
+
+    A HOST is `local`, a host of hosts.toml, or [user@]host[:port] as for ssh; without any, all of the file or
+    of the campaign are checked. Exit status 3 when something that measuring needs fails.
+    """
+    chosen = _choose_of_campaign(campaign, hosts, hosts_file) if campaign else _choose(hosts, hosts_file)
+    console = Console(highlight=False)
+    failed = False
+    with HostInspection(chosen.tables, build_access(accept_new_host_keys=accept_new_host_keys)) as inspection:
+        pairs = [] if no_pairs else chosen.pairs
+        ends_too = dict.fromkeys([*chosen.names, *(end for pair in pairs for end in pair)])
+        for name, checks in inspection.check_hosts(list(ends_too)):
+            failed |= _show(name, {"host": name}, checks, console, as_json=as_json)
+        for pair in inspection.check_pairs(pairs):
+            ends = {"source": pair.source, "destination": pair.destination}
+            title = f"{pair.source} to {pair.destination}"
+            failed |= _show(title, ends, pair.items, console, as_json=as_json)
+    if not as_json:
+        console.print("\nSomething that measuring needs fails." if failed else "\nThese hosts can measure.")
+        if not no_pairs and not chosen.pairs and len(chosen.names) > 1:
+            console.print(
+                f"Pairs of more than {HOSTS_MAX_FOR_PAIRS} hosts are tried only when they are named."
+            )
+    return 3 if failed else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What to check: hosts by name in order, and ordered pairs; ``tables`` also has those jumped through."""
+
+    tables: dict[str, Host]
+    names: list[str]
+    pairs: list[tuple[str, str]]
+
+
+def _choose(hosts: tuple[str, ...], hosts_file: Path | None) -> Chosen:
+    written = read_tables(hosts_file)
+    named = dict(name_host(host, written) for host in hosts)
+    names = list(named or written)
+    if not names:
+        raise UsageError(
+            "no host to check", hint="name hosts, a file of hosts with --hosts, or a campaign with --campaign"
+        )
+    tables = {name: table for name, table in {**written, **named}.items() if table is not None}
+    few = bool(hosts) or len(names) <= HOSTS_MAX_FOR_PAIRS
+    return Chosen(
+        tables={name: Host.model_validate(table) for name, table in tables.items()},
+        names=names,
+        pairs=list_pairs(names) if few else [],
+    )
+
+
+def _choose_of_campaign(campaign: str, hosts: tuple[str, ...], hosts_file: Path | None) -> Chosen:
+    if hosts:
+        raise UsageError("give hosts or --campaign, not both", hint="pathlab hosts check --help")
+    model = load_campaign(campaign, hosts=hosts_file)
+    emulated = model.lab.hosts if model.lab is not None else ()
+    paths = [(path.source, path.destination) for path in model.paths if path.source not in emulated]
+    if not paths:
+        raise UsageError(
+            f"all hosts of '{campaign}' are emulated: there is nothing to check",
+            hint="see `pathlab doctor` for what labs need",
+        )
+    both_ways = [pair for path in paths for pair in (path, path[::-1]) if pair[0] != pair[1]]
+    return Chosen(
+        tables=dict(model.hosts),
+        names=list(dict.fromkeys(end for path in paths for end in path)),
+        pairs=list(dict.fromkeys((source, destination) for source, destination in both_ways)),
+    )
+
+
+def _show(
+    title: str, ends: dict[str, str], checks: tuple[HostCheck, ...], console: Console, *, as_json: bool
+) -> bool:
+    """Print one block; whether something in it fails."""
+    if as_json:
+        for item in checks:
+            click.echo(json.dumps({**ends, **asdict(item)}))
+    else:
+        render_checks(title, [(item.state, item.item, item.found, item.advice) for item in checks], console)
+    return any(item.state == "missing" for item in checks)

@@ -1,0 +1,125 @@
+"""What is sent to a host first: a few lines of shell that find Python, the deployment, then agent and engine.
+
+The command of the SSH channel is one fixed line without anything that sh, bash, csh or fish read differently;
+everything else follows on stdin, counted, so that no shell parses it and none reads ahead.
+"""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pathlab.agents import deployment
+from pathlab.remote.deploy import build_agent_zip, content_hash
+from pathlab.remote.engine import build_source_zip, find_engine_of_machine
+
+NO_INTERPRETER_STATUS = 97
+#: An agent whose controller says nothing for so long ends, and its engines with it.
+AGENT_SILENCE_S = 4.0
+INTERPRETERS = (
+    "python3",
+    *(f"python3.{minor}" for minor in range(14, 7, -1)),
+    "/usr/libexec/platform-python",
+)
+# dd with bs=1 is the one POSIX program that never reads more than it was told to.
+COMMAND = """exec /bin/sh -c 'eval "$(dd bs=1 count={size} 2>/dev/null)"'"""
+_SCRIPT = """\
+PATH="$PATH:/usr/local/bin:/usr/bin:/bin"
+export PATH
+for p in {interpreters}; do
+  if "$p" -I -c 'import sys; sys.exit(sys.version_info < (3, 8))' </dev/null >/dev/null 2>&1; then
+    exec "$p" -I -c {loader}
+  fi
+done
+echo {complaint} >&2
+exit {status}
+"""
+_LOADER = """\
+import os
+text = b""
+while len(text) < {size}:
+    part = os.read(0, {size} - len(text))
+    if not part:
+        raise SystemExit(0)
+    text += part
+exec(compile(text, "deployment", "exec"), {{"__name__": "__main__"}})
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What one host gets: its own interpreter, if named, and what the agent is started with."""
+
+    python: str | None = None
+    cores: tuple[int, ...] = ()
+    numa_node: int | None = None
+    arguments: tuple[str, ...] = ()
+    with_engine: bool = True
+    engine: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The request to the deployment, and the bytes that it may want, by name."""
+
+    request: dict[str, Any]
+    contents: dict[str, bytes] = field(repr=False)
+
+
+def build_bootstrap(python: str | None) -> tuple[str, bytes]:
+    """The command line for the host's shell, and what its stdin gets first."""
+    text = Path(deployment.__file__).read_bytes()
+    names = (python,) if python else INTERPRETERS
+    complaint = (
+        f"{python}, which the host's table names, is not there or no Python 3.8 or newer"
+        if python
+        else "no Python 3.8 or newer among python3, python3.8 to python3.14, /usr/libexec/platform-python"
+    )
+    script = _SCRIPT.format(
+        interpreters=" ".join(shlex.quote(name) for name in names),
+        loader=shlex.quote(_LOADER.format(size=len(text))),
+        complaint=shlex.quote(complaint),
+        status=NO_INTERPRETER_STATUS,
+    ).encode()
+    return COMMAND.format(size=len(script)), script + text
+
+
+def build_delivery(delivery: Delivery, machine: str, host: str) -> Parts:
+    """Agent, and the engine for ``machine`` (as uname -m says it), or its sources where there is none.
+
+    HostError (stage engine) when there are neither.
+    """
+    contents = {"agent": _read_agent()}
+    names = {"agent": f"agent-{content_hash(contents['agent'])[:32]}.zip"}
+    if delivery.with_engine:
+        engine = delivery.engine or find_engine_of_machine(machine)
+        if engine is not None:
+            contents["engine"] = _read_engine(engine, engine.stat().st_mtime_ns)
+            names["engine"] = f"pathlab-engine-{content_hash(contents['engine'])[:32]}"
+        else:
+            contents["sources"] = build_source_zip(host)
+            names["sources"] = f"sources-{content_hash(contents['sources'])[:32]}.zip"
+    parts = {
+        name: {"name": names[name], "sha256": content_hash(data), "bytes": len(data)}
+        for name, data in contents.items()
+    }
+    request = {
+        "parts": parts,
+        "cores": list(delivery.cores),
+        "numa_node": delivery.numa_node,
+        "arguments": ["--silence-s", f"{AGENT_SILENCE_S:g}", *delivery.arguments],
+    }
+    return Parts(request=request, contents=contents)
+
+
+@functools.cache
+def _read_agent() -> bytes:
+    return build_agent_zip()
+
+
+@functools.lru_cache(maxsize=8)
+def _read_engine(path: Path, _changed_ns: int) -> bytes:
+    return path.read_bytes()

@@ -1,0 +1,181 @@
+"""The hosts of a run that are reached over SSH: one connection each, their transports and their addresses."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import getpass
+import ipaddress
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pathlab.errors import HostError
+from pathlab.remote.bootstrap import Delivery
+from pathlab.remote.ssh import SshTransport
+from pathlab.remote.ssh_auth import Secrets
+from pathlab.remote.ssh_config import HostAccess, SshFiles, SshSettings, is_numeric, read_settings
+from pathlab.remote.ssh_connection import SshConnection, SshConnections, SshOptions
+
+LOOPBACK = "127.0.0.1"
+MEASURE_HINT = "name the address that traffic shall use with `measure_addresses`"
+
+
+class RemoteHost(HostAccess, Protocol):
+    """What a campaign's table of a host says besides how to get in."""
+
+    @property
+    def measure_addresses(self) -> tuple[str, ...]:
+        """Addresses that traffic uses, best first."""
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """Processors that carry the traffic."""
+
+    @property
+    def numa_node(self) -> int | None:
+        """NUMA node whose processors carry the traffic."""
+
+    @property
+    def agent_arguments(self) -> tuple[str, ...]:
+        """What its agent is started with: the host's caps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteAccess:
+    """How this user gets to hosts: OpenSSH's files, secrets, and whether new host keys are accepted."""
+
+    files: SshFiles = field(default_factory=SshFiles.of_user)
+    options: SshOptions = field(default_factory=SshOptions)
+
+
+def ask_on_terminal() -> Secrets:
+    """Secrets that are asked for on the terminal, where there is one."""
+    return Secrets(getpass.getpass if sys.stdin is not None and sys.stdin.isatty() else None)
+
+
+def build_access(*, accept_new_host_keys: bool = False) -> RemoteAccess:
+    """The access of whoever runs this program."""
+    return RemoteAccess(
+        options=SshOptions(secrets=ask_on_terminal(), accept_new_host_keys=accept_new_host_keys)
+    )
+
+
+class RemoteHosts:
+    """Hosts by name. Methods may be called from any thread; connections are opened on first use."""
+
+    def __init__(self, hosts: Mapping[str, RemoteHost], access: RemoteAccess) -> None:
+        self._hosts = dict(hosts)
+        self._access = access
+        self._connections = SshConnections(access.options)
+        self._settings: dict[str, SshSettings] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._hosts
+
+    def settings(self, name: str) -> SshSettings:
+        """How a host is reached. HostError (stage connect) when that cannot be made out."""
+        if name not in self._settings:
+            known: dict[str, HostAccess] = dict(self._hosts)
+            self._settings[name] = read_settings(name, self._hosts[name], self._access.files, known)
+        return self._settings[name]
+
+    def connection(self, name: str) -> SshConnection:
+        """The one connection to a host."""
+        return self._connections.get(self.settings(name))
+
+    def transport(self, name: str, *, with_engine: bool = True) -> SshTransport:
+        """A transport over a host's one connection. Without an engine the agent can only probe paths."""
+        host = self._hosts[name]
+        delivery = Delivery(
+            python=host.python,
+            cores=host.cpus,
+            numa_node=host.numa_node,
+            arguments=host.agent_arguments,
+            with_engine=with_engine,
+        )
+        return SshTransport(self.connection(name), delivery=delivery)
+
+    def addresses(self, name: str) -> tuple[str, ...]:
+        """Numeric addresses of a host for traffic, best first: those it names, else that SSH connects to.
+
+        HostError (stage connect) when none can be made out from here.
+        """
+        host = self._hosts[name]
+        if host.measure_addresses:
+            return host.measure_addresses
+        settings = self.settings(name)
+        peer = self.connection(name).peer_address
+        if peer is not None:
+            return (peer,)
+        if is_numeric(settings.address):
+            return (settings.address,)
+        return self._resolve(name, settings.address)
+
+    def _resolve(self, name: str, address: str) -> tuple[str, ...]:
+        try:
+            found = socket.getaddrinfo(address, None, type=socket.SOCK_STREAM)
+        except OSError as error:
+            text = f"the address of '{address}' is not known here, since it is reached through another host"
+            raise HostError(text, host=name, stage="connect", hint=MEASURE_HINT) from error
+        return tuple(dict.fromkeys(str(item[4][0]) for item in found))
+
+    def close(self) -> None:
+        """Close every connection. Idempotent."""
+        self._connections.close()
+
+
+def choose_addresses(sources: tuple[str, ...], destinations: tuple[str, ...]) -> tuple[str, str] | None:
+    """The first address of each that are of one family; None where there is no such pair."""
+    for destination in destinations:
+        for source in sources:
+            if _family(source) == _family(destination):
+                return source, destination
+    return None
+
+
+def pair_addresses(
+    source: str, destination: str, known: tuple[tuple[str, ...], tuple[str, ...]]
+) -> tuple[str, str]:
+    """Addresses of both ends for traffic between them, of one family.
+
+    ``known`` are the addresses of each, none for this machine: then those that face the other end, and
+    loopback where both are this machine. HostError (stage connect) when no two go together.
+    """
+    ends = list(known)
+    if not any(ends):
+        return LOOPBACK, LOOPBACK
+    for end, other in ((0, 1), (1, 0)):
+        ends[end] = ends[end] or find_own_addresses(ends[other])
+    chosen = choose_addresses(ends[0], ends[1])
+    if chosen is None:
+        text = f"{destination} has no address of a kind that {source} has one of"
+        raise HostError(text, host=source, stage="connect", hint=MEASURE_HINT)
+    return chosen
+
+
+def find_own_addresses(peers: tuple[str, ...]) -> tuple[str, ...]:
+    """The addresses of this machine from which packets to ``peers`` would leave, in their order."""
+    found = []
+    for peer in peers:
+        family = socket.AF_INET6 if _family(peer) == 6 else socket.AF_INET
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((peer, 9))  # sends nothing: the kernel only chooses a route
+            found.append(str(probe.getsockname()[0]))
+    return tuple(dict.fromkeys(found))
+
+
+@functools.cache
+def own_boot_id() -> str | None:
+    """The number of this machine's boot: what distinguishes machines, containers on one being alike."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:  # noqa: PTH123
+            return file.read().strip() or None
+    except OSError:
+        return None
+
+
+def _family(address: str) -> int:
+    return ipaddress.ip_address(address.partition("%")[0]).version

@@ -1,0 +1,236 @@
+"""An agent on a host reached over SSH: deployed if need be, spoken to over the channel that started it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any
+
+import paramiko
+
+from pathlab.agents.protocol import MAX_NOISE_BYTES, FrameDecoder, FrameError, encode_frame
+from pathlab.errors import HostError
+from pathlab.remote.bootstrap import (
+    NO_INTERPRETER_STATUS,
+    Delivery,
+    build_bootstrap,
+    build_delivery,
+)
+from pathlab.remote.ssh_connection import SshConnection
+from pathlab.remote.transport import Channel, LostError, Transport
+
+WRITE_TIMEOUT_S = 10.0
+END_TIMEOUT_S = 3.0
+BOOTSTRAP_TIMEOUT_S = 30.0
+DELIVERY_TIMEOUT_S = 240.0  # with a compilation on a slow host
+STDERR_TAIL_BYTES = 16 * 1024
+READ_BYTES = 64 * 1024
+
+
+class SshChannel(Channel):
+    """The stdin and stdout of one command on the host."""
+
+    def __init__(self, channel: paramiko.Channel) -> None:
+        self._channel = channel
+        self._channel.settimeout(WRITE_TIMEOUT_S)
+        self._tail = bytearray()
+        self._tail_lock = threading.Lock()
+        self._closed = False
+
+    def write(self, data: bytes) -> None:
+        """Write all of it. LostError when the connection is gone."""
+        try:
+            self._channel.sendall(data)
+        except TimeoutError:
+            raise TimeoutError(f"it took no input for {WRITE_TIMEOUT_S:g} s") from None
+        except (OSError, paramiko.SSHException, EOFError) as error:
+            self._check_connection()
+            raise BrokenPipeError("the channel is closed") from error
+
+    def read(self, max_bytes: int) -> bytes:
+        """Bytes, or ``b""`` at the end. LostError when the connection is gone."""
+        while True:
+            self._keep_stderr()
+            try:
+                data: bytes = self._channel.recv(max_bytes)
+            except TimeoutError:
+                continue
+            except (OSError, paramiko.SSHException, EOFError) as error:
+                self._check_connection()
+                raise OSError(str(error) or type(error).__name__) from error
+            if not data and not self._closed:
+                self._check_connection()
+            return data
+
+    def close(self) -> None:
+        """End its input, wait for its end for a bounded time, and close the channel."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(OSError, paramiko.SSHException, EOFError):
+            if self._is_connected():
+                self._channel.shutdown_write()
+                self._channel.status_event.wait(END_TIMEOUT_S)
+        self._keep_stderr()
+        with contextlib.suppress(OSError, paramiko.SSHException, EOFError):
+            self._channel.close()
+
+    def abandon(self) -> None:
+        """Give the whole connection up as lost; the next use makes it anew."""
+        self._closed = True
+        self._channel.get_transport().close()
+
+    def stderr_tail(self) -> str:
+        """The end of what the host said on stderr."""
+        self._keep_stderr()
+        with self._tail_lock:
+            return self._tail.decode("utf-8", "replace")
+
+    def alive(self) -> bool:
+        """Whether the command still runs, as far as is known."""
+        return not self._channel.exit_status_ready() and self._is_connected()
+
+    def exit_status(self, timeout_s: float) -> int | None:
+        """The command's exit status, None when it did not come in time or a signal ended it."""
+        self._channel.status_event.wait(timeout_s)
+        status: int = self._channel.exit_status
+        return status if status >= 0 else None
+
+    @property
+    def lost(self) -> bool:
+        """Whether the connection below is gone."""
+        return not self._is_connected()
+
+    def _is_connected(self) -> bool:
+        """Whether the connection that carries this channel stands; there may be a newer one by now."""
+        return bool(self._channel.get_transport().is_active())
+
+    def _check_connection(self) -> None:
+        if not self._is_connected() and not self._closed:
+            raise LostError("the SSH connection was lost")
+
+    def _keep_stderr(self) -> None:
+        with contextlib.suppress(OSError, paramiko.SSHException, EOFError):
+            while self._channel.recv_stderr_ready():
+                data = self._channel.recv_stderr(READ_BYTES)
+                if not data:
+                    return
+                with self._tail_lock:
+                    self._tail += data
+                    del self._tail[:-STDERR_TAIL_BYTES]
+
+
+class SshTransport(Transport):
+    """An agent on the host of ``connection``, which belongs to whoever made it."""
+
+    heartbeat_s = 1.0
+
+    def __init__(self, connection: SshConnection, *, delivery: Delivery) -> None:
+        self._connection, self._delivery = connection, delivery
+        self.identity: dict[str, Any] = {}
+
+    def open(self) -> SshChannel:
+        """Deploy what is missing and start the agent. HostError names the stage."""
+        raw = self._connection.open_channel()
+        channel = SshChannel(raw)
+        try:
+            self._deploy(raw, channel)
+        except BaseException:
+            channel.close()
+            raise
+        return channel
+
+    def close(self) -> None:
+        """Nothing is held between channels."""
+
+    def describe(self) -> str:
+        """A few words for messages."""
+        return f"SSH to {self._connection.settings.login}"
+
+    @property
+    def connection(self) -> SshConnection:
+        """The SSH connection that carries it."""
+        return self._connection
+
+    def _deploy(self, raw: paramiko.Channel, channel: SshChannel) -> None:
+        command, first_input = build_bootstrap(self._delivery.python)
+        decoder = FrameDecoder(noise_bytes=MAX_NOISE_BYTES)
+        try:
+            raw.exec_command(command)
+            channel.write(first_input)
+            hello = self._take(raw, channel, decoder, "deployment", BOOTSTRAP_TIMEOUT_S)
+            self.identity = hello
+            parts = build_delivery(self._delivery, str(hello["machine"]), self._host)
+            channel.write(encode_frame(parts.request))
+            answer = self._take(raw, channel, decoder, "", BOOTSTRAP_TIMEOUT_S)
+            while answer["type"] == "want":
+                for name in answer["names"]:
+                    channel.write(parts.contents[name])
+                answer = self._take(raw, channel, decoder, "", DELIVERY_TIMEOUT_S)
+            if answer["type"] != "ready":
+                raise self._refusal("deploy", f"a '{answer['type']}' message in place of 'ready'")
+            self.identity = {**hello, **answer}
+        except TimeoutError as error:
+            raise self._refusal(
+                "deploy", f"{error}{_said(channel)}", "see whether the host is busy"
+            ) from error
+        except (OSError, paramiko.SSHException, EOFError) as error:
+            stage = "connect" if isinstance(error, LostError) else "deploy"
+            raise self._refusal(stage, f"{str(error) or type(error).__name__}{_said(channel)}") from error
+        except (FrameError, KeyError, TypeError) as error:
+            noise = decoder.noise.decode("utf-8", "replace").strip().splitlines()
+            said = f"; it said: {noise[-1][:200]}" if noise else ""
+            raise self._refusal("deploy", f"what the host says is not understood: {error}{said}") from error
+
+    @property
+    def _host(self) -> str:
+        return self._connection.settings.host
+
+    def _take(
+        self, raw: paramiko.Channel, channel: SshChannel, decoder: FrameDecoder, kind: str, timeout_s: float
+    ) -> dict[str, Any]:
+        """The next frame. TimeoutError, or HostError when the host refuses or ends before it."""
+        raw.settimeout(timeout_s)
+        try:
+            while (message := decoder.take()) is None:
+                try:
+                    data = raw.recv(READ_BYTES)
+                except TimeoutError:
+                    raise TimeoutError(f"no answer within {timeout_s:g} s") from None
+                if not data:
+                    raise self._early_end(channel, decoder)
+                decoder.feed(data)
+        finally:
+            raw.settimeout(WRITE_TIMEOUT_S)
+        if message.get("type") == "failure":
+            raise self._refusal(str(message["stage"]), str(message["text"]), str(message["hint"]))
+        if kind and message.get("type") != kind:
+            raise KeyError(f"a '{message.get('type')}' message in place of '{kind}'")
+        return message
+
+    def _early_end(self, channel: SshChannel, decoder: FrameDecoder) -> HostError:
+        if channel.lost:
+            return self._refusal("connect", "the SSH connection was lost", "see whether the host is up")
+        status = channel.exit_status(END_TIMEOUT_S)
+        if status == NO_INTERPRETER_STATUS:
+            lines = channel.stderr_tail().strip().splitlines()
+            return self._refusal(
+                "interpreter",
+                lines[-1] if lines else "no Python 3.8 or newer was found",
+                "install python3 on the host, or name an interpreter with `python`",
+            )
+        said = _said(channel, decoder.noise)
+        return self._refusal(
+            "deploy",
+            f"the login shell ended with status {status} before the agent could start{said}",
+            "see whether the account may run commands: ssh HOST true",
+        )
+
+    def _refusal(self, stage: str, text: str, hint: str | None = None) -> HostError:
+        return HostError(text, host=self._host, stage=stage, hint=hint or "try it with `ssh` by hand")
+
+
+def _said(channel: SshChannel, noise: bytes = b"") -> str:
+    text = channel.stderr_tail().strip() or noise.decode("utf-8", "replace").strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"; it said last: {lines[-1][:300]}" if lines else ""

@@ -1,0 +1,171 @@
+"""What a host's facts mean for measurements: its limits, and how to raise them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pathlab.units import format_bytes, format_rate
+
+#: A window of this size fills 1 Gbit/s at 128 ms; smaller limits are worth raising on long paths.
+USEFUL_WINDOW_BYTES = 16 << 20
+STEADY_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase"})
+USEFUL_OFFLOADS = ("tso", "gso", "gro", "rx_checksum", "tx_checksum")
+IDLE_INTERFACES = frozenset({"down", "lowerlayerdown", "notpresent"})
+BUSY_LOAD_RATIO = 0.5
+ETHERNET_MTU_BYTES = 1500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostCheck:
+    """One thing looked at. ``state``: ``ok``, ``limited`` (works with less), ``missing`` (needed)."""
+
+    item: str
+    state: str
+    found: str
+    advice: str | None = None
+
+
+def check_facts(facts: Mapping[str, Any], *, nic: str | None) -> list[HostCheck]:
+    """Every check that a host's facts allow; one whose fact could not be read says so.
+
+    ``nic`` is the interface that the traffic shall use, None for all that are up.
+    """
+    checks: list[HostCheck] = []
+    readers: tuple[tuple[str, str, Callable[[Mapping[str, Any]], Iterator[HostCheck]]], ...] = (
+        ("windows", "buffers", _check_windows),
+        ("congestion control", "tcp", _check_congestion),
+        ("clock", "clock", _check_clock),
+        ("CPU frequency", "frequency", _check_frequency),
+    )
+    for item, fact, read in readers:
+        if facts.get(fact) is None:
+            reasons = "; ".join(facts.get("unread", {}).get(fact, [])) or "not told"
+            checks.append(HostCheck(item=item, state="limited", found=f"cannot be read ({reasons})"))
+        else:
+            checks += read(facts[fact])
+    checks += _check_processors(facts)
+    checks += _check_nics(facts.get("nics") or {}, nic)
+    return checks
+
+
+def _check_windows(buffers: Mapping[str, Any]) -> Iterator[HostCheck]:
+    limits = {"rmem": buffers.get("rmem_max_bytes"), "wmem": buffers.get("wmem_max_bytes")}
+    tuned = {"rmem": buffers.get("tcp_rmem"), "wmem": buffers.get("tcp_wmem")}
+    known = [size for size in limits.values() if size is not None]
+    if len(known) < 2:
+        yield HostCheck(item="windows", state="limited", found="the limits cannot be read")
+        return
+    most = {name: (table or {}).get("max_bytes") for name, table in tuned.items()}
+    found = (
+        f"at most {format_bytes(min(known))} may be asked for; "
+        f"autotuning goes to {format_bytes(most['rmem'])} received, {format_bytes(most['wmem'])} sent"
+    )
+    lines = [
+        f"net.core.{name}_max={USEFUL_WINDOW_BYTES}"
+        for name, size in limits.items()
+        if size is not None and size < USEFUL_WINDOW_BYTES
+    ]
+    for name, table in tuned.items():
+        if table and table.get("max_bytes", 0) < USEFUL_WINDOW_BYTES:
+            least, usual = table["min_bytes"], table["default_bytes"]
+            lines.append(f'net.ipv4.tcp_{name}="{least} {usual} {USEFUL_WINDOW_BYTES}"')
+    advice = f"for long paths, as root: sysctl -w {' '.join(lines)}" if lines else None
+    yield HostCheck(item="windows", state="limited" if lines else "ok", found=found, advice=advice)
+
+
+def _check_congestion(tcp: Mapping[str, Any]) -> Iterator[HostCheck]:
+    available = tcp.get("congestion_available") or []
+    allowed = tcp.get("congestion_allowed") or []
+    found = f"default {tcp.get('congestion_default')}; may be set: {', '.join(allowed) or 'unknown'}"
+    barred = [name for name in available if name not in allowed]
+    advice = None
+    if barred:
+        found += f"; kept from ordinary users: {', '.join(barred)}"
+        advice = f'as root: sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
+    yield HostCheck(
+        item="congestion control", state="limited" if barred else "ok", found=found, advice=advice
+    )
+    if tcp.get("tcp_window_scaling") == 0:
+        yield HostCheck(
+            item="window scaling",
+            state="limited",
+            found="is off: no window above 64 KiB",
+            advice="as root: sysctl -w net.ipv4.tcp_window_scaling=1",
+        )
+
+
+def _check_clock(clock: Mapping[str, Any]) -> Iterator[HostCheck]:
+    current = clock.get("current")
+    if current in STEADY_CLOCKS:
+        yield HostCheck(item="clock", state="ok", found=str(current))
+        return
+    better = [name for name in clock.get("available") or [] if name in STEADY_CLOCKS]
+    advice = None
+    if better:
+        folder = "/sys/devices/system/clocksource/clocksource0"
+        advice = f"as root: echo {better[0]} > {folder}/current_clocksource"
+    found = f"{current}: reading it is slow, which costs CPU and blurs time stamps"
+    yield HostCheck(item="clock", state="limited", found=found, advice=advice)
+
+
+def _check_frequency(frequency: Mapping[str, Any]) -> Iterator[HostCheck]:
+    if not frequency.get("scaling"):
+        yield HostCheck(item="CPU frequency", state="ok", found="not scaled by this system")
+        return
+    governors = frequency.get("governors") or []
+    names = sorted(governors)
+    steady = set(names) == {"performance"}
+    yield HostCheck(
+        item="CPU frequency",
+        state="ok" if steady else "limited",
+        found=f"governor {', '.join(names) or 'unknown'}",
+        advice=None if steady else "as root: cpupower frequency-set -g performance, for steady rates",
+    )
+
+
+def _check_processors(facts: Mapping[str, Any]) -> Iterator[HostCheck]:
+    cpu, load = facts.get("cpu") or {}, facts.get("load") or {}
+    usable, minute = cpu.get("usable"), load.get("minute_1")
+    if usable is None or minute is None:
+        return
+    busy = minute > BUSY_LOAD_RATIO * usable
+    yield HostCheck(
+        item="processors",
+        state="limited" if busy else "ok",
+        found=f"{usable} usable, load {minute:.1f}",
+        advice="end what keeps them busy: a busy host is measured, not the path" if busy else None,
+    )
+
+
+def _check_nics(nics: Mapping[str, Any], wanted: str | None) -> Iterator[HostCheck]:
+    if wanted is not None and wanted not in nics:
+        found = f"there is no interface {wanted}; there are {', '.join(sorted(nics)) or 'none'}"
+        yield HostCheck(item=f"NIC {wanted}", state="missing", found=found, advice="correct `nic`")
+        return
+    for name, nic in sorted(nics.items()):
+        up = nic.get("state") not in IDLE_INTERFACES
+        if (name == wanted) if wanted is not None else (name != "lo" and up):
+            yield _check_nic(name, nic, up=up)
+
+
+def _check_nic(name: str, nic: Mapping[str, Any], *, up: bool) -> HostCheck:
+    offloads = nic.get("offloads") or {}
+    off = [offload for offload in USEFUL_OFFLOADS if offloads.get(offload) is False]
+    speed, mtu_bytes = nic.get("speed_bits_per_s"), nic.get("mtu_bytes")
+    told = f"speed {format_rate(speed)}" if speed is not None else "speed not told"
+    found = f"{told}, MTU {mtu_bytes}"
+    found += f", without {', '.join(off)}" if off else ", offloads on"
+    advice = None
+    if not up:
+        found, advice = f"{found}, down", f"as root: ip link set {name} up"
+    elif off:
+        advice = f"as root: ethtool -K {name} {' '.join(f'{_ethtool_name(offload)} on' for offload in off)}"
+    elif mtu_bytes is not None and mtu_bytes < ETHERNET_MTU_BYTES:
+        advice = "an MTU below 1500 costs rate and CPU; look for the tunnel or setting behind it"
+    return HostCheck(item=f"NIC {name}", state="limited" if advice else "ok", found=found, advice=advice)
+
+
+def _ethtool_name(offload: str) -> str:
+    return {"rx_checksum": "rx", "tx_checksum": "tx"}.get(offload, offload)

@@ -1,0 +1,1 @@
+"""Hosts over SSH: real OpenSSH servers inside a lab of namespaces."""

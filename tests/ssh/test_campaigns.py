@@ -1,0 +1,168 @@
+"""Whole commands and campaigns with hosts over SSH."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pathlab.campaign.load import build_campaign
+from pathlab.campaign.model import Campaign
+from pathlab.remote.namespace import NamespaceTransport
+from pathlab.remote.transport import Transport
+from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
+from pathlab.runner.environment import Environment
+from pathlab.runner.events import Event, TrialEnded
+from pathlab.store.results import Results
+from tests.integration.processes import parent_of
+from tests.ssh.lab import BASE, PORT, SshLab
+from tests.ssh.reach import Reach
+
+pytestmark = pytest.mark.netns
+
+
+def campaign_of(lab: SshLab, *, cycles: int) -> Campaign:
+    """a to b, a short trial a cycle."""
+    tables = {
+        name: {"address": lab.address(name), "user": "sh", "port": PORT, "key": str(lab.key)}
+        for name in ("a", "b")
+    }
+    data = {
+        "format": 1,
+        "name": "over-ssh",
+        "title": "Over SSH",
+        "seed": 1,
+        "cycles": cycles,
+        "hosts": tables,
+        "paths": [{"source": "a", "destination": "b"}],
+        "factors": {"streams": 2, "window": "128KiB", "congestion": "reno"},
+        "trial": {"warmup": "300ms", "duration": "1s"},
+        "probes": {"unloaded": 3},
+    }
+    return build_campaign(data, label="test")
+
+
+def run_in(reach: Reach, campaign: Campaign, folder: Path, emit: Callable[[Event], None]) -> RunOutcome:
+    return run_campaign(CampaignSource(campaign=campaign, text="", access=reach.access()), folder, emit)
+
+
+def goodputs(folder: Path) -> list[float]:
+    """Steady goodput of every complete trial, bit/s."""
+    with Results.open(folder) as results:
+        frame = results.trials()
+    return [float(value) for value in frame["throughput_bits_per_s"]]
+
+
+@pytest.fixture
+def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the hosts do by themselves is not asked here, and takes seconds."""
+    monkeypatch.setattr(Environment, "calibrate", lambda _self: None)
+
+
+def test_a_campaign_over_ssh_has_the_results_of_local_agents(
+    reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uncalibrated: None
+) -> None:
+    lab, campaign = reach.lab, campaign_of(reach.lab, cycles=1)
+    queue = ["rate", "20mbit", "burst", "15kb", "latency", "50ms"]
+    lab.run(None, *["tc", "qdisc", "add", "dev", "p2", "root", "tbf", *queue])
+    try:
+        outcome = run_in(reach, campaign, tmp_path / "ssh", lambda _event: None)
+        assert outcome.complete == outcome.rows == 1
+
+        def inside(environment: Environment, host: str) -> Transport:
+            return NamespaceTransport(lab.namespaces, host)
+
+        monkeypatch.setattr(Environment, "_transport", inside)
+        monkeypatch.setattr(Environment, "_host_addresses", lambda _self, host: (lab.address(host),))
+        outcome = run_in(reach, campaign, tmp_path / "agents", lambda _event: None)
+        assert outcome.complete == outcome.rows == 1
+    finally:
+        lab.run(None, *["tc", "qdisc", "del", "dev", "p2", "root"])
+    (over_ssh,), (beside,) = goodputs(tmp_path / "ssh"), goodputs(tmp_path / "agents")
+    assert over_ssh == pytest.approx(beside, rel=0.05)
+    assert over_ssh == pytest.approx(20e6, rel=0.1)
+
+
+def test_a_lost_connection_is_made_anew_in_mid_campaign(
+    reach: Reach, tmp_path: Path, uncalibrated: None
+) -> None:
+    lab, campaign = reach.lab, campaign_of(reach.lab, cycles=2)
+    killed: list[int] = []
+
+    def cut_once(event: Event) -> None:
+        if isinstance(event, TrialEnded) and not killed:
+            killed.extend(parent_of(agent) for agent in lab.processes("--engine"))
+            for number in killed:
+                os.kill(number, signal.SIGKILL)
+
+    outcome = run_in(reach, campaign, tmp_path / "results", cut_once)
+    assert len(killed) == 2
+    assert outcome.complete == outcome.rows == 2
+
+
+def user_home(lab: SshLab, *, more: str = "") -> list[str]:
+    """Settings for a command in the controller's node whose user has a configuration of SSH."""
+    home = lab.folder / "controller-home"
+    (home / ".ssh").mkdir(parents=True, exist_ok=True)
+    (home / ".ssh" / "known_hosts").write_text(lab.known_hosts())
+    (home / ".ssh" / "config").write_text(
+        f"Host {lab.address('a')} {lab.address('b')} far\n  Port {PORT}\n  User bash\n"
+        f"  IdentityFile {BASE / lab.key.name}\n{more}"
+    )
+    engine = Path(os.environ["PATHLAB_ENGINE"]).absolute()
+    return [f"HOME={BASE}/controller-home", f"PATHLAB_ENGINE={engine}", "COLUMNS=200"]
+
+
+def test_hosts_check_tells_what_works_and_which_port_is_shut(reach: Reach) -> None:
+    """Also that ~/.ssh/config of the command's user counts: b is reached through a ProxyCommand."""
+    lab = reach.lab
+    hidden = "203.0.113.9"  # an address of b that no route leads to
+    lab.run("b", "ip", "address", "add", f"{hidden}/32", "dev", "lo")
+    (lab.folder / "relay.py").write_text(RELAY)
+    more = f"Host far\n  HostName {lab.address('b')}\n  ProxyCommand python3 {BASE}/relay.py %h %p\n"
+    (lab.folder / "hosts.toml").write_text(
+        f'[hosts.a]\naddress = "{lab.address("a")}"\n[hosts.b]\naddress = "far"\n'
+        f'measure_addresses = ["{hidden}"]\nport_range = "5301-5302"\n'
+    )
+    words = ["-m", "pathlab", "hosts", "check", "--hosts", str(BASE / "hosts.toml"), "--json"]
+    with lab.spawn_program(*words, more=user_home(lab, more=more)) as program:
+        text = program.read_rest()
+        assert program.process.wait(20) == 3, text
+    assert (lab.folder / "relayed").read_text() == f"{lab.address('b')} {PORT}"
+    lines = [json.loads(line) for line in text.splitlines()]
+    for host in ("a", "b"):
+        found = {line["item"]: line for line in lines if line.get("host") == host}
+        assert {"reached", "interpreter", "engine", "windows", "congestion control", "clock"} <= set(found)
+        assert found["reached"]["state"] == "ok"
+    pairs = {(line["source"], line["destination"]): line for line in lines if line.get("item") == "data port"}
+    shut = pairs[("a", "b")]
+    assert shut["state"] == "missing"
+    assert "port 5301 of b cannot be reached" in shut["found"]
+    assert "5301-5302" in shut["advice"]
+
+
+@pytest.mark.long
+def test_measure_takes_hosts_as_ssh_does(reach: Reach) -> None:
+    lab = reach.lab
+    words = ["-m", "pathlab", "measure", f"bash@{lab.address('a')}", f"fish@{lab.address('b')}", "--json"]
+    settings = ["--time", "300ms", "--warmup", "100ms", "--unloaded", "2"]
+    with lab.spawn_program(*words, *settings, more=user_home(lab)) as program:
+        text = program.read_rest()
+        assert program.process.wait(20) == 0, text
+
+
+RELAY = f"""
+import os, select, socket, sys
+open("{BASE}/relayed", "w").write(" ".join(sys.argv[1:]))
+far = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+while True:
+    for ready in select.select([0, far], [], [])[0]:
+        data = os.read(0, 65536) if ready == 0 else far.recv(65536)
+        if not data:
+            sys.exit(0)
+        far.sendall(data) if ready == 0 else os.write(1, data)
+"""

@@ -1,0 +1,307 @@
+"""Getting in: what works, and one line with host and stage for everything that does not."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.errors import HostError
+from pathlab.remote.jobs import EngineJob
+from pathlab.remote.ssh_auth import Secrets
+from pathlab.remote.ssh_config import read_settings
+from pathlab.remote.ssh_connection import SshConnection, SshConnections, SshOptions
+from tests.require import require
+from tests.ssh.lab import PASSWORD, PORT, SHELLS
+from tests.ssh.reach import Reach
+
+pytestmark = pytest.mark.netns
+
+
+def refused(reach: Reach, stage: str, connection: SshConnection | None = None) -> HostError:
+    """The error of opening a session; its stage and its form are checked here."""
+    with pytest.raises(HostError) as caught:
+        reach.session(connection)
+    assert caught.value.stage == stage
+    assert caught.value.host == "a"
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint
+    return caught.value
+
+
+def test_a_session_over_ssh_measures(reach: Reach) -> None:
+    session = reach.session()
+    assert session.facts()["kernel"]["release"] == os.uname().release
+    job = session.start_engine("calibrate", {"streams": "1", "duration-ns": 50_000_000}, seconds=20)
+    rates = [record["bits_per_s"] for record in _until_result(job) if record["type"] == "loopback"]
+    assert rates
+    assert min(rates) > 0
+
+
+def _until_result(job: EngineJob) -> list[dict[str, Any]]:
+    job.wait_for("result", 20)
+    return job.records
+
+
+@pytest.mark.parametrize("shell", ["bash", "csh", "fish"])
+def test_any_login_shell_will_do(reach: Reach, shell: str) -> None:
+    require(Path(SHELLS[shell]).exists(), f"the shell {SHELLS[shell]} (Debian: apt-get install tcsh fish)")
+    assert reach.session(reach.connection(reach.settings(user=shell))).facts()["kernel"]
+
+
+def test_noise_of_a_login_is_passed_over(reach: Reach) -> None:
+    (reach.lab.home("bash") / ".bashrc").write_text("echo Welcome to this host; echo PLF; echo noise >&2\n")
+    try:
+        assert reach.session(reach.connection(reach.settings(user="bash"))).facts()["kernel"]
+    finally:
+        (reach.lab.home("bash") / ".bashrc").unlink()
+
+
+def test_a_closed_port_is_named(reach: Reach) -> None:
+    error = refused(reach, "connect", reach.connection(reach.settings(port=1)))
+    assert "port 1: Connection refused" in str(error)
+
+
+def test_an_unknown_name_is_named(reach: Reach) -> None:
+    connection = SshConnection(reach.settings(address="no-such-host.invalid"), SshOptions())
+    assert "no-such-host.invalid" in str(refused(reach, "connect", connection))
+
+
+def test_a_server_that_speaks_no_ssh_is_named(reach: Reach) -> None:
+    lab = reach.lab
+    program = (
+        "import socket; s = socket.create_server(('0.0.0.0', 2299)); print('up', flush=True)\n"
+        "c, _ = s.accept(); c.sendall(b'220 mail\\r\\n' * 200); c.close()"
+    )
+    read, write = os.pipe()
+    with open(os.devnull, "rb") as null:  # noqa: PTH123
+        lab.namespaces.spawn("a", ["python3", "-c", program], (null.fileno(), write, write))
+    os.close(write)
+    with open(read, "rb") as ready:  # noqa: PTH123
+        assert ready.readline() == b"up\n"
+    error = refused(reach, "connect", reach.connection(reach.settings(port=2299)))
+    assert "speaks no SSH" in str(error)
+
+
+def test_an_unknown_host_is_refused_and_accepted_only_when_asked(reach: Reach) -> None:
+    files = reach.files(known_hosts="# nothing yet")
+    error = refused(reach, "host key", reach.connection(reach.settings(files=files)))
+    assert "SHA256:" in str(error)
+    assert "--accept-new-host-keys" in str(error.hint)
+    reach.session(reach.connection(reach.settings(files=files), accept=True)).close()
+    lines = (files.user_folder / "known_hosts").read_text().splitlines()
+    assert lines[0] == "# nothing yet"
+    assert lines[1].startswith(f"[{reach.lab.address('a')}]:{PORT} ssh-ed25519 ")
+    assert len(lines) == 2
+    reach.session(reach.connection(reach.settings(files=files)))  # known from now on
+
+
+def test_a_changed_host_key_is_always_refused_with_its_line(reach: Reach) -> None:
+    other = reach.lab.known_hosts().replace(reach.lab.address("a"), "192.0.2.1")
+    own = other.splitlines()[1].replace(reach.lab.address("b"), reach.lab.address("a"))
+    files = reach.files(known_hosts=f"{other}{own}\n")
+    error = refused(reach, "host key", reach.connection(reach.settings(files=files), accept=True))
+    assert f"{files.user_folder}/known_hosts:3" in str(error)
+    assert "changed" in str(error)
+
+
+def test_a_revoked_host_key_is_refused(reach: Reach) -> None:
+    files = reach.files(known_hosts=reach.lab.known_hosts() + "@revoked * " + _public_host_key(reach) + "\n")
+    error = refused(reach, "host key", reach.connection(reach.settings(files=files)))
+    assert "revoked" in str(error)
+    assert "known_hosts:3" in str(error)
+
+
+def _public_host_key(reach: Reach) -> str:
+    return " ".join((reach.lab.folder / "a_key.pub").read_text().split()[:2])
+
+
+def test_a_hashed_known_hosts_is_understood(reach: Reach) -> None:
+    files = reach.files()
+    known = files.user_folder / "known_hosts"
+    subprocess.run(["ssh-keygen", "-q", "-H", "-f", str(known)], check=True, capture_output=True)
+    assert reach.lab.address("a") not in known.read_text()
+    reach.session(reach.connection(reach.settings(files=files)))
+
+
+def test_a_refused_key_is_named(reach: Reach, tmp_path: Path) -> None:
+    key = tmp_path / "other"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    error = refused(reach, "authentication", reach.connection(reach.settings(key=str(key))))
+    assert str(key) in str(error)
+
+
+def test_a_missing_key_is_named(reach: Reach, tmp_path: Path) -> None:
+    settings = reach.settings(key=str(tmp_path / "gone"))
+    assert "no such file" in str(refused(reach, "authentication", reach.connection(settings)))
+
+
+def test_a_password_that_is_wrong_or_not_set_is_never_shown(
+    reach: Reach, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    reach.lab.start_server("a", "PasswordAuthentication yes\nPubkeyAuthentication no", port=2230)
+    files = reach.files(known_hosts=f"[{reach.lab.address('a')}]:2230 {_public_host_key(reach)}\n")
+    settings = reach.settings(port=2230, password_env="LAB_PASSWORD", files=files)
+    monkeypatch.delenv("LAB_PASSWORD", raising=False)
+    assert "LAB_PASSWORD is not set" in str(refused(reach, "authentication", reach.connection(settings)))
+    monkeypatch.setenv("LAB_PASSWORD", "guessed badly")
+    error = refused(reach, "authentication", reach.connection(settings))
+    assert "password in $LAB_PASSWORD" in str(error)
+    assert "guessed" not in f"{error} {error.hint}"
+    monkeypatch.setenv("LAB_PASSWORD", PASSWORD)
+    reach.session(reach.connection(settings)).close()
+    asked: list[str] = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        return PASSWORD
+
+    connection = reach.connection(replace(settings, password_env=None), ask=ask)
+    reach.session(connection).close()
+    connection.abandon()
+    reach.session(connection)  # made anew, and nobody is asked again
+    assert asked == [f"Password of {settings.login}: "]
+
+
+def test_keys_of_an_ssh_agent_are_used(reach: Reach, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = reach.lab.folder / "agent.socket"  # tmp_path may be too long for a socket
+    words = ["ssh-agent", "-D", "-a", str(place)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as agent:
+        try:
+            assert agent.stdout is not None
+            assert agent.stdout.readline()  # it listens
+            monkeypatch.setenv("SSH_AUTH_SOCK", str(place))
+            settings = replace(reach.settings(key=None), identity_files=())
+            assert "nothing that this side could offer" in str(
+                refused(reach, "authentication", reach.connection(settings))
+            )
+            subprocess.run(["ssh-add", "-q", str(reach.lab.key)], check=True)
+            reach.session(reach.connection(settings)).close()
+        finally:
+            agent.kill()
+            place.unlink()
+
+
+def test_a_passphrase_is_asked_once_a_run(reach: Reach, tmp_path: Path) -> None:
+    key = tmp_path / "locked"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "very secret", "-f", str(key)], check=True)
+    with (reach.lab.folder / "authorized_keys").open("a") as file:
+        file.write((tmp_path / "locked.pub").read_text())
+    asked: list[str] = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        return "wrong" if len(asked) == 1 else "very secret"
+
+    connections = SshConnections(SshOptions(secrets=Secrets(ask), dial=reach.lab.dial))
+    try:
+        for name in ("a", "b"):
+            reach.session(connections.get(reach.settings(name, key=str(key)))).close()
+    finally:
+        connections.close()
+    assert len(asked) == 2  # a wrong one, then the right one, which serves both hosts
+    assert str(key) in asked[0]
+    error = refused(reach, "authentication", reach.connection(reach.settings(key=str(key))))
+    assert "passphrase" in str(error)
+    assert "very secret" not in str(error)
+
+
+def test_a_jump_and_the_users_configuration_are_followed(reach: Reach, tmp_path: Path) -> None:
+    """Include, HostName, User, Port, IdentityFile and ProxyJump, to a host beyond another."""
+    lab = reach.lab
+    included = tmp_path / "more.conf"
+    included.write_text(f"Host gate*\n  HostName {lab.address('a')}\n  User bash\n")
+    config = (
+        f"Include {included}\n"
+        f"Host far\n  HostName {lab.address('b')}\n  ProxyJump gate\n  User fish\n"
+        f"Host gate far\n  Port {PORT}\n  IdentityFile {lab.key}\n"
+    )
+    files = reach.files(config)
+    settings = read_settings("far", None, files)
+    assert [(step.host, step.login) for step in settings.jumps] == [
+        ("gate", f"bash@{lab.address('a')}:{PORT}")
+    ]
+    assert settings.login == f"fish@{lab.address('b')}:{PORT}"
+    session = reach.session(reach.connection(settings))
+    assert session.facts()["kernel"]
+    # The far server was reached from the jump host, not from here.
+    assert f"from {lab.address('a')} port" in (lab.folder / f"b-{PORT}.log").read_text()
+
+
+def test_hosts_behind_one_jump_share_its_connection(reach: Reach) -> None:
+    lab = reach.lab
+    log = lab.folder / f"a-{PORT}.log"
+    before = log.read_text().count("Accepted publickey for csh ")
+    gate = reach.host("a", user="csh")
+    tables = {
+        f"far{number}": reach.host("b", user=user, jump="gate") for number, user in enumerate(("sh", "bash"))
+    }
+    hosts = reach.hosts({"gate": gate, **tables})
+    for name in tables:
+        reach.session(hosts.connection(name))
+        assert hosts.connection(name).peer_address is None
+        assert hosts.addresses(name) == (lab.address("b"),)
+    assert log.read_text().count("Accepted publickey for csh ") == before + 1
+
+
+def test_what_a_jump_cannot_reach_is_named(reach: Reach) -> None:
+    settings = reach.settings("a", jump="x", port=1)
+    near = reach.settings("b", user="sh")
+    connection = reach.connection(replace(settings, jumps=(replace(near, host="gate"),)))
+    error = refused(reach, "connect", connection)
+    assert "port 1 through gate" in str(error)
+
+
+def test_a_lost_connection_is_tried_again_and_no_other(reach: Reach, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pathlab.remote.ssh_connection.BACK_OFF_S", (0.001, 0.001, 0.001))
+    refusals: list[int] = []
+    left = [0]
+
+    def dial(address: str, port: int, timeout_s: float) -> socket.socket:
+        if left[0]:
+            left[0] -= 1
+            refusals.append(port)
+            raise ConnectionRefusedError(111, "Connection refused")
+        return reach.lab.dial(address, port, timeout_s)
+
+    connection = SshConnection(reach.settings(), SshOptions(dial=dial))
+    try:
+        left[0] = 9
+        with pytest.raises(HostError):  # never reached yet: a mistake rather than a loss
+            connection.open_channel()
+        assert len(refusals) == 1
+        left[0] = 0
+        connection.open_channel().close()
+        connection.abandon()
+        left[0] = 3
+        connection.open_channel().close()
+        connection.abandon()
+        left[0] = 9
+        with pytest.raises(HostError, match="Connection refused"):
+            connection.open_channel()
+        assert left[0] == 9 - 4
+    finally:
+        connection.close()
+
+
+def test_a_locked_out_shell_is_one_line(reach: Reach) -> None:
+    lab = reach.lab
+    lines = (lab.folder / "passwd").read_text()
+    broken = lines.replace(f"{lab_home('odd')}:/bin/sh", f"{lab_home('odd')}:/bin/false")
+    assert broken != lines
+    (lab.folder / "passwd").write_text(broken)
+    try:
+        error = refused(reach, "deploy", reach.connection(reach.settings(user="odd")))
+        assert "login shell ended with status 1" in str(error)
+    finally:
+        (lab.folder / "passwd").write_text(lines)
+
+
+def lab_home(account: str) -> str:
+    """The account's home as the lab's passwd has it."""
+    return f"/run/lab/homes/{account}"

@@ -1,0 +1,66 @@
+"""Between which addresses traffic goes, and what is said where it cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pathlab.errors import HostError, PathlabError
+from pathlab.remote.hosts import choose_addresses, find_own_addresses, own_boot_id, pair_addresses
+from pathlab.remote.jobs import EngineJob
+
+
+def test_the_first_addresses_of_one_family_are_used() -> None:
+    sources, destinations = ("2001:db8::1", "192.0.2.1"), ("192.0.2.2", "2001:db8::2")
+    assert choose_addresses(sources, destinations) == ("192.0.2.1", "192.0.2.2")
+    assert choose_addresses(("fe80::1%eth0",), ("192.0.2.2", "fe80::2%eth1")) == (
+        "fe80::1%eth0",
+        "fe80::2%eth1",
+    )
+    assert choose_addresses(("2001:db8::1",), ("192.0.2.2",)) is None
+
+
+def test_this_machine_takes_the_address_that_faces_the_other_end() -> None:
+    assert find_own_addresses(("127.0.0.9",)) == ("127.0.0.1",)
+    assert pair_addresses("local", "b", ((), ("127.0.0.9",))) == ("127.0.0.1", "127.0.0.9")
+    assert pair_addresses("a", "local", (("127.0.0.9",), ())) == ("127.0.0.9", "127.0.0.1")
+    assert pair_addresses("local", "local", ((), ())) == ("127.0.0.1", "127.0.0.1")
+
+
+def test_ends_without_a_common_family_are_refused_by_name() -> None:
+    with pytest.raises(HostError, match="b has no address of a kind that a has one of") as caught:
+        pair_addresses("a", "b", (("2001:db8::1",), ("192.0.2.2",)))
+    assert "measure_addresses" in str(caught.value.hint)
+
+
+def test_the_boot_is_the_kernels() -> None:
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:  # noqa: PTH123
+        assert own_boot_id() == file.read().strip()
+
+
+class Nobody:
+    """A session that is never asked anything."""
+
+    host = "a"
+
+    def request(self, operation: str, **fields: Any) -> dict[str, Any]:
+        raise AssertionError((operation, fields))
+
+    def death(self) -> PathlabError | None:
+        return None
+
+    def in_callback(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("stage", "errno_name", "hinted"),
+    [("connect", "ETIMEDOUT", True), ("connect", "EADDRNOTAVAIL", False), ("output", "EACCES", False)],
+)
+def test_a_port_that_seems_shut_comes_with_what_to_do(stage: str, errno_name: str, hinted: bool) -> None:
+    job = EngineJob(Nobody(), 1, subcommand="send", answer={"pid": 1, "limits": {}}, on_record=None)
+    job.add_record({"type": "error", "stage": stage, "errno_name": errno_name, "text": "cannot connect"})
+    with pytest.raises(HostError) as caught:
+        job.wait_for("ready", 1.0)
+    assert ("pathlab hosts check" in str(caught.value.hint)) == hinted

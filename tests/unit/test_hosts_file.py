@@ -1,0 +1,115 @@
+"""Tables of hosts: their keys, the file that campaigns share, and what of them counts for a campaign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pathlab.campaign.host_file import read_host_file
+from pathlab.campaign.load import load_campaign
+from pathlab.campaign.model import Campaign, Host
+from pathlab.errors import CampaignError
+
+CAMPAIGN = """
+format = 1
+name = "shared"
+title = "Shared"
+seed = 1
+[[paths]]
+source = "alpha"
+destination = "beta"
+[factors]
+streams = [1]
+"""
+HOSTS = """
+[hosts.alpha]
+address = "192.0.2.1"
+user = "me"
+key = "~/.ssh/special"
+jump = "gate"
+[hosts.beta]
+address = "192.0.2.2"
+port_range = "5201-5300"
+[hosts.gate]
+address = "192.0.2.3"
+[hosts.unused]
+address = "192.0.2.4"
+"""
+
+
+def write(tmp_path: Path, hosts: str = HOSTS, campaign: str = CAMPAIGN) -> Path:
+    (tmp_path / "hosts.toml").write_text(hosts)
+    (tmp_path / "campaign.toml").write_text(campaign)
+    return tmp_path / "campaign.toml"
+
+
+def test_the_file_beside_the_campaign_gives_the_hosts_that_are_named(tmp_path: Path) -> None:
+    campaign = load_campaign(write(tmp_path))
+    assert sorted(campaign.hosts) == ["alpha", "beta", "gate"]
+    assert campaign.hosts["alpha"].user == "me"
+    assert campaign.hosts["beta"].ports == (5201, 5300)
+
+
+def test_a_host_in_the_campaign_wins_and_another_file_may_be_named(tmp_path: Path) -> None:
+    inline = CAMPAIGN + '[hosts.alpha]\naddress = "192.0.2.9"\n'
+    path = write(tmp_path, campaign=inline)
+    assert load_campaign(path).hosts["alpha"].address == "192.0.2.9"
+    other = tmp_path / "other.toml"
+    other.write_text(HOSTS.replace("192.0.2.2", "192.0.2.22"))
+    assert load_campaign(path, hosts=other).hosts["beta"].address == "192.0.2.22"
+
+
+def test_a_host_that_nobody_knows_is_refused_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path, hosts='[hosts.alpha]\naddress = "192.0.2.1"\n')
+    with pytest.raises(CampaignError, match="host 'beta' is not known"):
+        load_campaign(path)
+
+
+def test_how_one_gets_in_is_not_kept_and_does_not_make_another_campaign(tmp_path: Path) -> None:
+    first = load_campaign(write(tmp_path))
+    stored = first.to_stored()
+    assert "special" not in str(stored)
+    again = Campaign.from_stored(stored)
+    assert again.digest == first.digest
+    moved = HOSTS.replace('"me"', '"you"').replace("special", "other")
+    assert load_campaign(write(tmp_path, hosts=moved)).digest == first.digest
+    elsewhere = HOSTS.replace("192.0.2.2", "192.0.2.8")
+    assert load_campaign(write(tmp_path, hosts=elsewhere)).digest != first.digest
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ('port_rang = "1"', "hosts.alpha.port_rang: is not a known key; did you mean 'port_range'"),
+        ('password = "x"', "hosts.alpha.password: is not a known key"),
+        ("port = 0", "hosts.alpha.port"),
+        ('port_range = "5300-5201"', "hosts.alpha.port_range"),
+        ('measure_addresses = ["name"]', "hosts.alpha.measure_addresses.0: 'name' is not a numeric address"),
+        ('address = "-oProxyCommand=x"', "hosts.alpha.address"),
+        ("cpus = [1, 1]", "names a processor twice"),
+    ],
+)
+def test_mistakes_in_the_file_are_named_by_file_and_key(tmp_path: Path, line: str, named: str) -> None:
+    path = tmp_path / "hosts.toml"
+    address = "" if line.startswith("address") else 'address = "a"\n'
+    path.write_text(f"[hosts.alpha]\n{address}{line}\n")
+    with pytest.raises(CampaignError) as caught:
+        read_host_file(path)
+    assert any(named in mistake for mistake in caught.value.mistakes), caught.value.mistakes
+    assert all(str(path) in mistake for mistake in caught.value.mistakes)
+
+
+@pytest.mark.parametrize("text", ["[hosts", "x = 1"])
+def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "hosts.toml").write_text(text)
+    with pytest.raises(CampaignError, match=r"hosts\.toml"):
+        read_host_file(tmp_path / "hosts.toml")
+
+
+@pytest.mark.parametrize("table", [{}, {"transport": "local", "user": "me"}, {"transport": "telnet"}])
+def test_a_host_is_reached_somehow_and_one_way_only(table: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Host.model_validate(table)
