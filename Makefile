@@ -50,10 +50,16 @@ test-packages:
 	@sh tests/packages.sh
 
 native-test: engine
-	@$(MAKE) -s -C native test sanitize tsan dynamic faults fuzz-replay
+	@$(MAKE) -s -j2 -C native test sanitize tsan dynamic faults fuzz-replay
 
+# Many tests wait more than they compute, so several run at once; those that compare numbers run alone.
 test: dev test-packages native-test
+ifdef PYTEST_ARGS
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+else
+	@$(BIN)/python -m pytest -n 3 -m 'not quiet'
+	@$(BIN)/python -m pytest -m quiet
+endif
 
 check: dev test-packages
 	$(BIN)/ruff format --check .
@@ -61,7 +67,7 @@ check: dev test-packages
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
-	@$(MAKE) -s -C native clang-check format-check lint tidy
+	@$(MAKE) -s -j2 -C native clang-check format-check lint tidy
 
 format: dev
 	$(BIN)/ruff format .

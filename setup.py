@@ -7,9 +7,11 @@ to tools that read the checkout as it is.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -17,7 +19,8 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 LINKED = {"pathlab.agents": "agents", "pathlab.analysis": "analysis", "pathlab.campaigns": "campaigns"}
-ENGINE = Path("pathlab", "_native", "pathlab-engine")
+NATIVE = Path("pathlab", "_native")
+MACHINES_VARIABLE = "PATHLAB_WHEEL_MACHINES"  # engines of other machines to pack, such as "aarch64 riscv64"
 
 
 def mapped_packages() -> list[str]:
@@ -55,20 +58,52 @@ def build_engine() -> Path:
     return ROOT / "native" / "build" / "pathlab-engine"
 
 
+def build_engines_of(machines: list[str]) -> list[Path]:
+    """Cross-build static engines for other machines; one clear line when they cannot be."""
+    folder = ROOT / "native" / "build" / "cross"
+    engines = [folder / f"pathlab-engine-{machine}" for machine in machines]
+    targets = [str(engine.relative_to(ROOT / "native")) for engine in engines]
+    if not targets:
+        return []
+    zig = f"ZIG={sys.executable} -m ziglang"
+    command = ["make", "-s", "-C", str(ROOT / "native"), zig, *targets]
+    if subprocess.run(command, check=False).returncode:
+        raise SystemExit(
+            f"The engines that {MACHINES_VARIABLE} names did not build; the reason stands above. "
+            "Next: pip install ziglang, or unset it."
+        )
+    return engines
+
+
 class BuildWithEngine(build_py):
-    """build_py that also builds and packs the engine; an editable install uses the one in native/build."""
+    """build_py that also builds and packs the engine; an editable install uses the one in native/build.
+
+    A wheel also carries the engine's sources, for hosts that build their own, and the engines of the machines
+    that PATHLAB_WHEEL_MACHINES names.
+    """
 
     def run(self) -> None:
         super().run()
         engine = build_engine()
-        if not self.editable_mode:
-            target = Path(self.build_lib) / ENGINE
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(engine, target)
+        if self.editable_mode:
+            return
+        others = build_engines_of(os.environ.get(MACHINES_VARIABLE, "").split())
+        for source, target in zip([engine, *others, *self._sources()], self._packed(), strict=True):
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+
+    def _sources(self) -> list[Path]:
+        return sorted((ROOT / "native" / "src").glob("*.[ch]"))
+
+    def _packed(self) -> list[str]:
+        folder = Path(self.build_lib) / NATIVE
+        machines = os.environ.get(MACHINES_VARIABLE, "").split()
+        engines = ["pathlab-engine", *(f"pathlab-engine-{machine}" for machine in machines)]
+        names = [*engines, *(f"src/{path.name}" for path in self._sources())]
+        return [str(folder / name) for name in names]
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
-        own = [] if self.editable_mode else [str(Path(self.build_lib) / ENGINE)]
-        return [*super().get_outputs(include_bytecode), *own]
+        return [*super().get_outputs(include_bytecode), *([] if self.editable_mode else self._packed())]
 
 
 setup(
@@ -90,12 +125,14 @@ setup(
     },
     install_requires=[
         "click>=8.2",
+        "hdrhistogram>=0.10.3",
         "iperf3>=0.1.11",
         "jinja2>=3.1",
         "matplotlib>=3.9",
         "numpy>=2",
         "pandas>=2.2",
         "paramiko>=3.5",
+        "prometheus_client>=0.21",
         "pyarrow>=17",
         "pydantic>=2.11",
         "rich>=13.9",
@@ -114,9 +151,12 @@ setup(
             "pre-commit>=4",
             "pytest>=8",
             "pytest-cov>=5",
+            "pytest-xdist>=3.6",
             "ruff>=0.9",
             "setuptools>=77",
+            "vermin>=1.6",
             "wheel",
+            "ziglang==0.17.1",
         ],
     },
     entry_points={"console_scripts": ["pathlab=pathlab.cli.main:main"]},

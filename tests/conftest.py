@@ -1,8 +1,33 @@
-"""``--long`` runs what is marked so: simulations at full length, which take many minutes."""
+"""``--long`` runs what is marked so: simulations at full length, which take many minutes.
+
+Every run of the tests has a runtime folder of its own: its locks and sockets are not those of the user,
+nor of another run beside it.
+"""
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+
+from pathlib import Path
+
 import pytest
+
+TESTS = Path(__file__).parent
+QUIET_FOLDERS = ("lab", "guest")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _runtime_folder() -> Iterator[None]:
+    before = os.environ.get("XDG_RUNTIME_DIR")
+    with tempfile.TemporaryDirectory(prefix="pathlab-run-") as folder:  # a socket's path must be short
+        os.environ["XDG_RUNTIME_DIR"] = folder
+        yield
+    if before is None:
+        del os.environ["XDG_RUNTIME_DIR"]
+    else:
+        os.environ["XDG_RUNTIME_DIR"] = before
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -10,6 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.relative_to(TESTS).parts[0] in QUIET_FOLDERS:
+            item.add_marker(pytest.mark.quiet)
     if config.getoption("--long"):
         return
     long = [item for item in items if item.get_closest_marker("long")]

@@ -10,6 +10,10 @@ make:make
 iproute2:ip
 util-linux:unshare
 iputils-ping:ping
+openssh-server:sshd
+openssh-client:ssh-keygen
+tcsh:csh
+fish:fish
 clang-14:clang-14
 clang-format-14:clang-format-14
 clang-tidy-14:clang-tidy-14
@@ -17,7 +21,10 @@ valgrind:valgrind
 cppcheck:cppcheck
 git:git
 iperf3:iperf3
+irtt:irtt
+flent:flent
 qemu-system-x86:qemu-system-x86_64
+qemu-user-static:qemu-aarch64-static
 busybox-static:busybox
 cpio:cpio
 kmod:depmod

@@ -18,7 +18,7 @@ from pathlab.store.results import Results
 from tests.integration.running import ROOT, running
 from tests.require import require, require_namespaces
 
-pytestmark = [pytest.mark.slow, pytest.mark.engine, pytest.mark.netns]
+pytestmark = [pytest.mark.slow, pytest.mark.engine, pytest.mark.netns, pytest.mark.quiet]
 
 RATE_BITS_PER_S = 40e6 * 1448 / 1500
 BASE_RTT_NS = 40e6
