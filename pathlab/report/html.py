@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from pathlab.analysis.limits import BUSY_CORE_RATIO
 from pathlab.errors import StoreError
 from pathlab.report import captions, figures
+from pathlab.report.analyses_tables import tabulate_analyses
 from pathlab.report.findings import Finding, Weight, findings, short_name
 from pathlab.report.limits import RISE_RATIO, WINDOW_HIGH_RATIO, WINDOW_LOW_RATIO
 from pathlab.report.source import ResultsSource, StoredTrial, format_utc, read_trials
@@ -28,6 +29,7 @@ from pathlab.report.tables import (
     tabulate_cells,
     tabulate_failures,
     tabulate_hosts,
+    tabulate_journal,
     tabulate_plan,
 )
 from pathlab.store.records import TrialRecord
@@ -139,6 +141,8 @@ def render_report(results: ResultsSource) -> str:
         plan=tabulate_plan(plan, trials),
         failures=tabulate_failures(summary) if summary.failures else None,
         hosts=tabulate_hosts(hosts) if hosts else None,
+        journal=tabulate_journal(results.journal()),
+        analyses=tabulate_analyses(results) if summary.complete else (),
         flags=_count_flags(summary),
         rules={
             "rise": format_ratio(RISE_RATIO),

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord, TrialRecord
+from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 
 LINUX_WINDOW_FACTOR = 2  # Linux reports twice what it granted, for its own bookkeeping
 
@@ -22,6 +22,8 @@ class ResultsSource(Protocol):
     def plan(self) -> Sequence[PlanRecord]: ...
 
     def hosts(self) -> Sequence[HostRecord]: ...
+
+    def journal(self) -> Sequence[JournalRecord]: ...
 
     def trials(self) -> pd.DataFrame: ...
 

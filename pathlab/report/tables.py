@@ -10,10 +10,10 @@ from typing import Any
 from pathlab.analysis.loss import Loss
 from pathlab.report.findings import short_name
 from pathlab.report.limits import judge_limit
-from pathlab.report.source import StoredTrial
+from pathlab.report.source import StoredTrial, format_utc
 from pathlab.report.summary import Cell, PathSummary, Spread, Summary
 from pathlab.report.text import format_asked, format_granted, format_range, list_marks
-from pathlab.store.records import HostRecord, PlanRecord
+from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
 
 
@@ -199,6 +199,21 @@ def tabulate_hosts(hosts: Sequence[HostRecord]) -> TextTable:
     rows = [(key, *(latest[name].get(key, NOT_MEASURED) for name in names)) for key in keys]
     headings = [Heading(label="Fact"), *(Heading(label=name) for name in names)]
     return _table(headings, rows, words={"Fact", *names})
+
+
+def tabulate_journal(journal: Sequence[JournalRecord]) -> TextTable:
+    """What happened to the run besides its trials, in order of time."""
+    rows = [
+        (
+            format_utc(entry.recorded_utc),
+            entry.kind.replace("-", " "),
+            NOT_MEASURED if entry.plan_row is None else str(entry.plan_row + 1),
+            entry.text,
+        )
+        for entry in journal
+    ]
+    headings = ("Time", "What", "Row", "In words")
+    return _table([Heading(label=label) for label in headings], rows, words={"Time", "What", "In words"})
 
 
 def flatten_facts(facts: Any, prefix: str = "") -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord, TrialRecord
+from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 
 RATE_BITS_PER_S = 40_000_000
 DELAY_NS = 20_000_000
@@ -47,18 +47,23 @@ class SyntheticResults:
         trials: Sequence[TrialRecord],
         series: dict[int, dict[str, pd.DataFrame]],
         hosts: Sequence[HostRecord] = (),
+        journal: Sequence[JournalRecord] = (),
     ) -> None:
         self.campaign = campaign
         self.records = list(trials)
         self._plan = list(plan)
         self._series = series
         self._hosts = list(hosts)
+        self._journal = list(journal)
 
     def plan(self) -> list[PlanRecord]:
         return self._plan
 
     def hosts(self) -> list[HostRecord]:
         return self._hosts
+
+    def journal(self) -> list[JournalRecord]:
+        return self._journal
 
     def trials(self) -> pd.DataFrame:
         columns = ["trial_id", *TrialRecord.__dataclass_fields__]

@@ -13,7 +13,8 @@ import pytest
 from pathlab.errors import StoreError
 from pathlab.report.html import choose_trial, render_report, tie_units, write_report
 from pathlab.report.summary import summarise
-from pathlab.report.tables import flatten_facts, format_setting, tabulate_hosts
+from pathlab.report.tables import flatten_facts, format_setting, tabulate_hosts, tabulate_journal
+from pathlab.store.records import JournalRecord
 from tests.unit.synthetic_results import (
     SyntheticResults,
     make_campaign,
@@ -93,6 +94,7 @@ def test_page_begins_with_the_answer_and_goes_on_in_order(page: str) -> None:
         "What was found",
         "How it was measured",
         "Results: west → east",
+        "What the analyses say",
         "Trials that failed",
         "Hosts",
     ]
@@ -219,3 +221,29 @@ def test_series_of_the_model_agree_with_its_record() -> None:
     received = make_series(record)["receiver_intervals"]
     steady = received[received["phase"] == "steady"]["bytes"].sum()
     assert record.received_steady_bytes == pytest.approx(int(steady), rel=1e-4)
+
+
+def test_the_journal_is_told_in_its_order_and_left_out_where_there_is_none() -> None:
+    entries = [
+        JournalRecord(
+            recorded_utc="2026-01-02T03:04:05.678+00:00",
+            kind=kind,
+            plan_row=row,
+            text=f"text of <{kind}>",
+            facts={},
+        )
+        for kind, row in (("started", None), ("clock-jump", 4))
+    ]
+    quiet = SyntheticResults(make_campaign(), [], [make_failed(make_trial(1, 64 * KIB, cycle=0, row=0))], {})
+    told = SyntheticResults(
+        make_campaign(), [], [make_failed(make_trial(1, 64 * KIB, cycle=0, row=0))], {}, journal=entries
+    )
+    assert "What happened to the run" not in render_report(quiet)
+    page = render_report(told)
+    assert page.index("text of &lt;started&gt;") < page.index("text of &lt;clock-jump&gt;")
+    assert tabulate_journal(entries).rows[1] == (
+        "2026-01-02 03:04:05 UTC",
+        "clock jump",
+        "5",
+        "text of <clock-jump>",
+    )
