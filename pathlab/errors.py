@@ -42,7 +42,7 @@ class CampaignError(PathlabError):
 class HostError(PathlabError):
     """A host that cannot do what a trial needs. Exit status 3. Names the host and the stage.
 
-    Stages: connect, host key, auth, interpreter, deploy, agent, engine, network, lab.
+    Stages: connect, host key, authentication, interpreter, deploy, agent, engine, network, lab.
     """
 
     exit_status = 3

@@ -1,19 +1,42 @@
-"""The live view of a run: a progress bar with the time left and the rate now; plain lines elsewhere."""
+"""The live view of a run: progress, the trial under way, a table of the cells; plain lines elsewhere."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
+from rich.table import Table
 from rich.text import Text
 
-from pathlab.runner.events import CampaignStarted, Event, Notice, RateNow, TrialEnded, TrialStarted
+from pathlab.analysis.quantiles import median_interval, quartiles
+from pathlab.campaign.factors import ALWAYS_GIVEN, format_level, name_levels
+from pathlab.runner.events import (
+    CampaignEnded,
+    CampaignStarted,
+    Event,
+    Notice,
+    RateNow,
+    RttNow,
+    TrialEnded,
+    TrialStarted,
+    Waiting,
+)
 from pathlab.store.records import TrialRecord
 from pathlab.units import format_bytes, format_rate, format_time
+
+REFRESHES_PER_S = 4
+CELLS_SHOWN = 10
+NOTES_SHOWN = 3
+SPARKS = "▁▂▃▄▅▆▇█"
+SPARK_POINTS = 40
+ADDRESSES = ("source_address", "destination_address", "control")
 
 
 def describe_cell(streams: int, window_bytes: int | None) -> str:
@@ -21,10 +44,21 @@ def describe_cell(streams: int, window_bytes: int | None) -> str:
     return f"{streams} x {format_bytes(window_bytes) if window_bytes is not None else 'auto'}"
 
 
-def describe_trial(record: TrialRecord) -> str:
+def describe_levels(settings: Mapping[str, Any]) -> str:
+    """The other factors of a row, such as ``congestion=bbr dscp=8``, but for those left to the system."""
+    others = {
+        name: level
+        for name, level in settings.items()
+        if name not in (*ALWAYS_GIVEN[:2], *ADDRESSES) and level is not None
+    }
+    return " ".join(f"{name}={format_level(name, level)}" for name, level in name_levels(others).items())
+
+
+def describe_trial(record: TrialRecord, settings: Mapping[str, Any]) -> str:
     """One line on a finished trial."""
-    what = f"{record.path_source} to {record.path_destination}  "
-    what += f"{describe_cell(record.streams, record.window_asked_bytes):>12}"
+    cell = describe_cell(record.streams, record.window_asked_bytes)
+    others = describe_levels(settings) if len(settings) > len(ALWAYS_GIVEN) else ""
+    what = f"{record.path_source} to {record.path_destination}  {cell:>12}{'  ' if others else ''}{others}"
     if record.status != "complete":
         return f"{what}  {record.status}: {record.failure}"
     rise = ""
@@ -33,6 +67,14 @@ def describe_trial(record: TrialRecord) -> str:
         rise = f"  RTT {'+' if change_ns >= 0 else ''}{format_time(change_ns)}"
     marks = [flag for flag in record.flags if flag != "lab"]
     return f"{what}  {format_rate(record.throughput_bits_per_s):>12}{rise}  {', '.join(marks)}".rstrip()
+
+
+def draw_sparks(values: deque[float]) -> str:
+    """Bars from zero to the largest of the latest values."""
+    top = max(values, default=0.0)
+    return "".join(
+        SPARKS[min(len(SPARKS) - 1, int(value / top * len(SPARKS)))] if top else " " for value in values
+    )
 
 
 class TimeLeft(ProgressColumn):
@@ -49,15 +91,60 @@ class TimeLeft(ProgressColumn):
         return Text(f"{text} left", style="cyan")
 
 
-class LiveView:
-    """Shows events of one run. Call it with each event; use it as a context manager.
+class RunningTable:
+    """Rate and RTT rise per cell so far: median, its 95 % interval, number of trials."""
 
-    ``bar_only`` leaves out the lines on the plan and on each trial.
+    def __init__(self) -> None:
+        self._cells: dict[str, list[TrialRecord]] = {}
+
+    def add(self, record: TrialRecord, settings: Mapping[str, Any]) -> None:
+        """Take a complete trial; its cell moves to the end."""
+        cell = f"{record.path_source} to {record.path_destination}  "
+        cell += describe_cell(record.streams, record.window_asked_bytes)
+        others = describe_levels(settings)
+        key = f"{cell}  {others}".rstrip()
+        self._cells[key] = [*self._cells.pop(key, []), record]
+
+    def build(self) -> Table | None:
+        """The cells measured last; None before the first."""
+        if not self._cells:
+            return None
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for heading in ("cell", "n", "median", "95 % interval", "RTT rise"):
+            table.add_column(heading, justify="left" if heading == "cell" else "right", no_wrap=True)
+        for key, records in list(self._cells.items())[-CELLS_SHOWN:]:
+            rates = [r.throughput_bits_per_s for r in records if r.throughput_bits_per_s is not None]
+            interval = median_interval(rates)
+            bounds = "undecided"
+            if interval.low is not None and interval.high is not None:
+                bounds = f"{format_rate(interval.low)} to {format_rate(interval.high)}"
+            rises = [
+                r.loaded_rtt_median_ns - r.unloaded_rtt_median_ns
+                for r in records
+                if r.loaded_rtt_median_ns is not None and r.unloaded_rtt_median_ns is not None
+            ]
+            rise = quartiles(rises).median
+            median = quartiles(rates).median
+            table.add_row(
+                escape(key),
+                str(len(rates)),
+                "–" if median is None else format_rate(median),
+                bounds,
+                "–" if rise is None else format_time(rise),
+            )
+        return table
+
+
+class LiveView:
+    """Shows events of one run. Call it with each event, from any thread; use it as a context manager.
+
+    ``bar_only`` leaves out the table and the lines on the plan and on each trial.
     """
 
     def __init__(self, console: Console, *, quiet: bool = False, bar_only: bool = False) -> None:
         self._quiet = quiet
         self._bar_only = bar_only
+        self._console = console
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=30),
@@ -65,38 +152,67 @@ class LiveView:
             TextColumn("{task.fields[rate]:>13}"),
             TimeLeft(),
             console=console,
-            transient=True,
-            disable=quiet or not console.is_terminal,
+            auto_refresh=False,
         )
+        self._live = Live(self, console=console, refresh_per_second=REFRESHES_PER_S, transient=True)
+        self._shows = not quiet and console.is_terminal
         self._task: TaskID | None = None
-        self._rows = 0
-        self._number = 0
-        self._done_ns = 0
-        self._row_ns = 0
+        self._table = RunningTable()
+        self._notes: deque[str] = deque(maxlen=NOTES_SHOWN)
+        self._rates: deque[float] = deque(maxlen=SPARK_POINTS)
+        self._rtts: deque[float] = deque(maxlen=SPARK_POINTS)
+        self._rows = self._number = 0
+        self._done_ns = self._row_ns = self._total_ns = 0
         self._row_began = 0.0
-        self._total_ns = 0
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        if self._shows:
+            self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        if self._shows:
+            self._live.stop()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """What stands below the lines printed so far."""
+        parts: list[Any] = []
+        table = None if self._bar_only else self._table.build()
+        if table is not None:
+            parts += ["", table]
+        if self._rates or self._rtts:
+            lost = "" if not self._rtts or self._rtts[-1] else " lost"
+            rtt = f"  RTT [magenta]{draw_sparks(self._rtts)}[/]{lost}" if self._rtts else ""
+            parts.append(Text.from_markup(f"rate [green]{draw_sparks(self._rates)}[/]{rtt}"))
+        if not self._bar_only:
+            parts += [Text(note, style="yellow", no_wrap=True, overflow="ellipsis") for note in self._notes]
+        if self._task is not None:
+            parts.append(self._bar)
+        yield Group(*parts)
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
         if isinstance(event, Notice):
+            self._notes.append(event.text)
             self._say_always(f"[yellow]note[/]  {escape(event.text)}")
         elif isinstance(event, CampaignStarted):
             self._start(event)
+        elif isinstance(event, Waiting):
+            self._update(place=f"waiting until {event.until_utc}", rate="")
+            self._say(f"[dim]waiting until {event.until_utc}: {escape(event.reason)}[/]")
         elif isinstance(event, TrialStarted):
             self._start_trial(event)
         elif isinstance(event, RateNow):
+            self._rates.append(event.bits_per_s)
             self._update(rate=format_rate(event.bits_per_s))
-        else:
+        elif isinstance(event, RttNow):
+            self._rtts.append(float(event.rtt_ns or 0))
+        elif isinstance(event, TrialEnded):
             self._end_trial(event)
+        elif isinstance(event, CampaignEnded) and event.reason is not None:
+            self._say(f"[yellow]ended[/]  {escape(event.reason)}")
 
     def _say(self, text: str) -> None:
         if not self._bar_only:
@@ -104,7 +220,7 @@ class LiveView:
 
     def _say_always(self, text: str) -> None:
         if not self._quiet:
-            self._bar.console.print(text, highlight=False, soft_wrap=True)
+            self._console.print(text, highlight=False, soft_wrap=True)
 
     def _start(self, event: CampaignStarted) -> None:
         self._rows, self._number, self._total_ns = event.rows, event.done, event.estimate_ns
@@ -119,8 +235,10 @@ class LiveView:
         )
 
     def _start_trial(self, event: TrialStarted) -> None:
-        self._number += 1
+        self._number += event.attempt == 1 or self._number == 0
         self._row_ns, self._row_began = event.estimate_ns, time.monotonic()
+        self._rates.clear()
+        self._rtts.clear()
         cell = describe_cell(event.streams, event.window_bytes)
         self._update(place=f"trial {self._number}/{self._rows}  {cell}", rate="")
 
@@ -136,5 +254,9 @@ class LiveView:
         self._done_ns += self._row_ns
         self._row_ns = 0
         self._update(rate="")
-        style = "" if event.record.status == "complete" else "[red]"
-        self._say(f"[dim]{self._number:>3}/{self._rows}[/]  {style}{escape(describe_trial(event.record))}")
+        record = event.record
+        if record.status == "complete":
+            self._table.add(record, event.settings)
+        style = "" if record.status == "complete" else "[red]"
+        line = escape(describe_trial(record, event.settings))
+        self._say(f"[dim]{self._number:>3}/{self._rows}[/]  {style}{line}")

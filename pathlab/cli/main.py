@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import os
 import sys
 import traceback
@@ -16,11 +17,21 @@ from pathlab.runner.interruption import Interrupted
 #: Subcommand to its line in the help. Its module, ``pathlab.cli.NAME``, is imported only when it is used.
 SUBCOMMANDS = {
     "run": "Carry out a campaign, show its results, write its report.",
+    "stop": "End a run after the trial that is under way.",
     "measure": "Measure once between two hosts.",
     "path": "Find the route to a host, and latency and capacity of its hops.",
     "plan": "Show a campaign's trials in their order, its time and bytes.",
+    "campaigns": "List, show and write campaign files.",
+    "hosts": "Look at hosts before measuring with them.",
     "lab": "Make WANs on this machine, and work in them.",
     "report": "Write the report of stored results.",
+    "analyze": "Analyse stored results: fits, comparisons, limits, costs.",
+    "reference": "Show published series, to lay beside own results.",
+    "export": "Write stored results in another format.",
+    "import": "Take in files of iperf3, Flent, pScheduler, irtt and crusader.",
+    "results": "List, show, merge, thin out and check stored results.",
+    "compare": "Compare results with each other, condition by condition.",
+    "validate": "Compare PathLab's engine with iperf3 over a path.",
     "doctor": "Try what this machine can do, and say how to mend the rest.",
     "completion": "Print the completion script of a shell.",
 }
@@ -28,7 +39,8 @@ INTERRUPTED_STATUS = 130
 EPILOG = """\b
 Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign file;
 3 a host cannot do what is needed; 4 the campaign is incomplete (run it again to
-continue); 5 results cannot be read or written; 130 interrupted outside a trial."""
+continue); 5 results cannot be read or written; 6 compare found what --fail-on names;
+130 interrupted outside a trial."""
 
 
 class Subcommands(click.Group):
@@ -42,7 +54,8 @@ class Subcommands(click.Group):
         """The subcommand of that name, or None."""
         if cmd_name not in SUBCOMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"pathlab.cli.{cmd_name}").command
+        module = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        command: click.Command = importlib.import_module(f"pathlab.cli.{module}").command
         return command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import datetime
+import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
-from pathlab.campaign.load import parse_campaign, read_campaign
+from pathlab.campaign.load import read_campaign
+from pathlab.cli.choices import Choices, campaign_choices
+from pathlab.cli.host_options import accept_option
 from pathlab.cli.live import LiveView
 from pathlab.errors import PartialCampaign
+from pathlab.remote.hosts import build_access
 from pathlab.report.findings import findings
 from pathlab.report.html import write_report
 from pathlab.report.summary import summarise
 from pathlab.report.text import render_summary
 from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
+from pathlab.runner.events import EVENT_FORMAT, Event, describe_event
 from pathlab.runner.folders import choose_folder
 from pathlab.store.results import Results
 
@@ -28,39 +35,68 @@ REPORT_NAME = "report.html"
     "--out", type=click.Path(path_type=Path), help="Results folder; continued if it holds this campaign."
 )
 @click.option("--new", is_flag=True, help="Start anew even if an unfinished run of this campaign is there.")
-@click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key of the campaign file."
-)
+@campaign_choices
+@accept_option
 @click.option("--quiet", is_flag=True, help="Print the report's path only.")
-def command(campaign: str, out: Path | None, new: bool, overrides: tuple[str, ...], quiet: bool) -> None:
+@click.option("--json-events", is_flag=True, help="Print what happens as JSON lines (docs/EVENTS.md).")
+def command(
+    campaign: str,
+    out: Path | None,
+    new: bool,
+    choices: Choices,
+    accept_new_host_keys: bool,
+    quiet: bool,
+    json_events: bool,
+) -> None:
     """Run CAMPAIGN, a TOML file or the name of a shipped campaign (such as quickstart).
 
     An unfinished run of the same campaign is continued at its first unfinished trial. The path of the HTML
     report is the last line printed.
     """
-    console = Console(quiet=quiet, highlight=False)
     given = read_campaign(campaign)
-    source = CampaignSource(campaign=parse_campaign(given, overrides), text=given.text)
-    folder = choose_folder(source.campaign, out=out, new=new)
-    with LiveView(console, quiet=quiet) as view:
-        outcome = run_campaign(source, folder, view)
+    model = choices.parse(given)
+    access = build_access(accept_new_host_keys=accept_new_host_keys)
+    source = CampaignSource(campaign=model, text=given.text, access=access)
+    folder = choose_folder(model, out=out, new=new)
+    if json_events:
+        outcome = run_campaign(source, folder, print_event)
+    else:
+        console = Console(quiet=quiet, highlight=False)
+        with LiveView(console, quiet=quiet) as view:
+            outcome = run_campaign(source, folder, view)
     with Results.open(folder) as results:
-        summary = summarise(results)
-        console.print()
-        render_summary(summary, findings(summary), console)
+        if not json_events:
+            summary = summarise(results)
+            console.print()
+            render_summary(summary, findings(summary), console)
         report = write_report(results, folder / REPORT_NAME)
-    console.print("\nReport:")
-    click.echo(str(report))
+    if json_events:
+        _print_line({"format": EVENT_FORMAT, "event": "report", "time_utc": _now(), "path": str(report)})
+    else:
+        console.print("\nReport:")
+        click.echo(str(report))
     words = ["pathlab", "run", campaign, "--out", str(folder)]
-    _refuse_partial(outcome, shlex.join([*words, *(f"--set={override}" for override in overrides)]))
+    refuse_partial(outcome, shlex.join([*words, *choices.spell()]))
 
 
-def _refuse_partial(outcome: RunOutcome, again: str) -> None:
+def print_event(event: Event) -> None:
+    """One event as one line of JSON on stdout; called from several threads."""
+    _print_line(describe_event(event, _now()))
+
+
+def _print_line(line: dict[str, Any]) -> None:
+    click.echo(json.dumps(line, allow_nan=False))
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def refuse_partial(outcome: RunOutcome, again: str) -> None:
     """Exit 4 when rows are missing; what was measured is stored and reported all the same."""
-    missing = outcome.rows - outcome.complete
-    if not missing:
+    if not outcome.missing:
         return
-    reason = "ended by a signal" if outcome.interrupted else f"{outcome.failed} failed"
+    reason = outcome.ended or f"{outcome.failed} failed"
     raise PartialCampaign(
         f"{outcome.complete} of {outcome.rows} trials are complete ({reason}); "
         f"all that was measured is kept in {outcome.folder}",

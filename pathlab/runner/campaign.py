@@ -2,47 +2,74 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pathlab import __version__
-from pathlab.campaign.budget import estimate_trial_ns
-from pathlab.campaign.model import Campaign
+from pathlab.campaign.budget import Estimator
+from pathlab.campaign.model import LOCAL, Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
-from pathlab.errors import HostError, PathlabError
+from pathlab.errors import HostError, UsageError
+from pathlab.lab.keeper import runtime_folder
+from pathlab.remote.engine import find_engine
+from pathlab.remote.hosts import RemoteAccess
+from pathlab.runner.changes import describe_programs, find_changes, read_last_routes
+from pathlab.runner.cycle import CHANGED_FLAG, STOPPED, CycleRunner, Ending, RunParts
 from pathlab.runner.environment import Environment
-from pathlab.runner.events import CampaignStarted, Emit, Notice, RateNow, TrialEnded, TrialStarted
+from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit
+from pathlab.runner.harm import STAGE as HARM_STAGE
+from pathlab.runner.host_lock import HostLock
 from pathlab.runner.interruption import Interrupted, Interruption
-from pathlab.runner.record import Outcome, build_record
+from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED, Journal
+from pathlab.runner.precision import Precision, name_cell
 from pathlab.runner.routes import RouteWatch
-from pathlab.runner.series import build_series
-from pathlab.runner.trial import Allowed, Trial, TrialData, TrialSpec
+from pathlab.runner.row import RowRunner
+from pathlab.runner.slots import Timetable
+from pathlab.runner.spec import TrialPath
+from pathlab.runner.survey import AFTER, BEFORE, PathSurveys
+from pathlab.runner.waiting import StopRequest, Wait
+from pathlab.runner.window_limits import find_short_windows
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
 
-#: This many rows in a row failing for the same reason end the run: the rest would fail alike.
-FAILURES_IN_A_ROW = 3
+BY_SIGNAL = "ended by a signal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What a run left in the results folder."""
+    """What a run left in the results folder.
+
+    ``not_needed`` rows are those that the stop rule left out, ``harmed`` those that a ceiling ended early.
+    ``ended`` says why the run ended before its plan was done, None where it is done or rows failed.
+    """
 
     folder: Path
     rows: int
     complete: int
     failed: int
     interrupted: bool
+    not_needed: int = 0
+    harmed: int = 0
+    ended: str | None = None
+
+    @property
+    def missing(self) -> int:
+        """Rows that another run has still to measure."""
+        return self.rows - self.complete - self.not_needed - self.harmed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignSource:
-    """A validated campaign and the text it was read from."""
+    """A validated campaign, the text it was read from, and how its hosts are reached over SSH."""
 
     campaign: Campaign
     text: str
+    access: RemoteAccess | None = None
 
 
 def plan_records(campaign: Campaign) -> list[PlanRecord]:
@@ -62,25 +89,35 @@ def plan_records(campaign: Campaign) -> list[PlanRecord]:
 def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome:
     """Run every unfinished row of the campaign in ``folder``, which is made if it is not there.
 
-    Raises HostError when no row could be tried, StoreError when results cannot be kept. An interrupted or
-    failed row is stored as such and stays unfinished.
+    Raises HostError when no row could be tried or another campaign has the host, UsageError when a host has
+    changed and the campaign refuses that, StoreError when results cannot be kept. An interrupted or failed
+    row is stored as such and stays unfinished.
     """
-    interruption = Interruption()
+    campaign, interruption = source.campaign, Interruption()
     with (
         interruption.watch(),
-        Environment(source.campaign, emit) as environment,
+        HostLock(_hosts_to_lock(campaign), owner=f"campaign '{campaign.name}'", folder=runtime_folder()),
+        Environment(campaign, emit, access=source.access) as environment,
         _open_results(source, folder, environment.facts) as results,
     ):
         environment.calibrate()
-        for record in environment.host_records():
-            results.add_host(record)
-        run = _Run(source.campaign, environment, results, emit)
-        interrupted = run.all_rows(interruption)
-        rows = len(results.plan())
-        missing = len(results.unfinished())
-        return RunOutcome(
-            folder=folder, rows=rows, complete=rows - missing, failed=run.failed, interrupted=interrupted
-        )
+        run = _Run(campaign, environment, results, emit)
+        try:
+            run.begin()
+            run.all_cycles(interruption)
+        except Interrupted:
+            run.interrupted = True
+        return run.close()
+
+
+def _hosts_to_lock(campaign: Campaign) -> Iterator[str]:
+    """Hosts that other campaigns may want as well: this machine, and those reached over the network."""
+    emulated = campaign.lab.hosts if campaign.lab is not None else ()
+    for path in campaign.paths:
+        for name in (path.source, path.destination):
+            if name not in emulated:
+                host = campaign.hosts.get(name)
+                yield LOCAL if host is None or host.transport == "local" else name
 
 
 def _open_results(source: CampaignSource, folder: Path, facts: dict[str, Any]) -> Results:
@@ -102,7 +139,7 @@ def _open_results(source: CampaignSource, folder: Path, facts: dict[str, Any]) -
 
 
 class _Run:
-    """The loop over rows, with what it must remember from one to the next."""
+    """One run of a campaign: its beginning, its cycles and its end."""
 
     def __init__(self, campaign: Campaign, environment: Environment, results: Results, emit: Emit) -> None:
         self._campaign = campaign
@@ -110,129 +147,156 @@ class _Run:
         self._results = results
         self._emit = emit
         self._rows = {row.row: row for row in plan_rows(campaign)}
-        self._routes = RouteWatch(environment.session, emit)
-        self._same_failures = 0
-        self._last_failure = ""
-        self.failed = 0
+        self._journal = Journal(results, emit)
+        self._stop = StopRequest(results.folder)
+        self._wait = Wait(self._stop)
+        self._precision = Precision(campaign, self._rows)
+        self._routes = RouteWatch(environment.session, emit, read_last_routes(results))
+        self._surveys = PathSurveys(environment.session, self._journal)
+        self._ending: Ending | None = None
+        self._failed = 0
+        self._flags: tuple[str, ...] = ()
+        self.interrupted = False
 
-    def all_rows(self, interruption: Interruption) -> bool:
-        """Run what is unfinished, in the plan's order; True when a signal ended the run."""
-        todo = [record.row for record in self._results.unfinished()]
+    def begin(self) -> None:
+        """Note what this run starts with, and what is not as it was in the run before."""
+        self._stop.clear()
+        before, kind = self._results.hosts(), RESUMED if self._results.journal() else STARTED
+        now = self._environment.host_records()
+        engine: Path | None = None
+        with contextlib.suppress(HostError):  # the trials will say that there is no engine
+            engine = find_engine()
+        programs = describe_programs(engine)
+        changes = find_changes(before, now, self._results.journal(), programs)
+        if changes and self._campaign.on_change == "refuse":
+            raise UsageError(
+                f"the hosts are not as they were when this campaign began: {'; '.join(changes)}",
+                hint='put that right, start anew with --new, or allow it with on_change = "mark"',
+            )
+        self._journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=programs)
+        for record in now:
+            self._results.add_host(record)
+        for line in find_short_windows(self._rows.values(), now):
+            self._journal.add("window-limit", line)
+        for change in changes:
+            self._journal.add("changed", f"since the run before: {change}")
+        marked = any(entry.kind == "changed" for entry in self._results.journal())
+        self._flags = (CHANGED_FLAG,) if marked else ()
+        if self._campaign.survey != "none":
+            self._surveys.take(self._paths(), BEFORE)
+
+    def all_cycles(self, interruption: Interruption) -> None:
+        """Run what is unfinished, in the plan's order, until it is done or something ends it."""
+        records = self._results.records()
+        self._precision.add(records)
+        todo = self._unsettled(records)
+        estimator = Estimator(self._campaign)
         self._emit(
             CampaignStarted(
                 name=self._campaign.name,
                 folder=self._results.folder,
                 rows=len(self._rows),
                 done=len(self._rows) - len(todo),
-                estimate_ns=sum(self._estimate_ns(self._rows[number]) for number in todo),
+                estimate_ns=sum(estimator.trial(row).time_ns for row in todo),
             )
         )
+        runner = RowRunner(self._campaign, self._environment, self._routes, self._emit)
+        parts = RunParts(
+            campaign=self._campaign,
+            results=self._results,
+            journal=self._journal,
+            wait=self._wait,
+            emit=self._emit,
+        )
+        cycles = CycleRunner(parts, runner)
+        cycles.remember(records, self._flags)
         try:
-            for number in todo:
-                self._one_row(self._rows[number], interruption)
-                if self._same_failures >= FAILURES_IN_A_ROW:
-                    self._emit(
-                        Notice(text=f"{FAILURES_IN_A_ROW} rows in a row failed alike; the run ends here")
-                    )
+            for cycle, group in itertools.groupby(todo, lambda row: row.cycle):
+                rows = self._needed(list(group), cycle)
+                if rows and not self._await_slot(cycle):
+                    self._ending = Ending(reason=STOPPED)
+                if rows and self._ending is None:
+                    self._ending = cycles.run(rows, interruption)
+                self._precision.add(cycles.take_complete())
+                if self._ending is not None:
                     break
             self._routes.close()
-        except Interrupted:
+            if self._campaign.survey == "before and after" and todo:
+                self._surveys.take(self._paths(), AFTER)
+        finally:
+            self._failed = cycles.failed
+
+    def _paths(self) -> list[TrialPath]:
+        """Every path of the plan and its reverse once, with the addresses that its traffic uses."""
+        forward = dict.fromkeys(self._environment.trial_path(row) for row in self._rows.values())
+        return list(dict.fromkeys(way for path in forward for way in (path, path.turned())))
+
+    def close(self) -> RunOutcome:
+        """Say how it ended, for the journal and for the caller."""
+        complete = len(self._rows) - len(self._results.unfinished())
+        unsettled = self._unsettled(self._results.records())
+        needed: list[PlanRow] = []
+        for cycle, group in itertools.groupby(unsettled, lambda row: row.cycle):
+            needed += self._needed(list(group), cycle, quiet=True)
+        harmed = len(self._rows) - complete - len(unsettled)
+        ended = BY_SIGNAL if self.interrupted else self._ending.reason if self._ending else None
+        outcome = RunOutcome(
+            folder=self._results.folder,
+            rows=len(self._rows),
+            complete=complete,
+            failed=self._failed,
+            interrupted=self.interrupted,
+            not_needed=len(unsettled) - len(needed),
+            harmed=harmed,
+            ended=ended,
+        )
+        if not needed:
+            self._journal.add(FINISHED, f"{complete} of {outcome.rows} trials are complete")
+        else:
+            self._journal.add(ENDED, ended or f"{self._failed} trials failed", facts={"missing": len(needed)})
+        self._stop.clear()
+        self._emit(CampaignEnded(complete=complete, rows=outcome.rows, reason=ended))
+        return outcome
+
+    def _unsettled(self, records: list[TrialRecord]) -> list[PlanRow]:
+        """Rows without a complete trial; one that a ceiling ended early is not measured again."""
+        settled = {r.plan_row for r in records if r.status == "complete" or r.failed_stage == HARM_STAGE}
+        return [row for number, row in self._rows.items() if number not in settled]
+
+    def _needed(self, rows: list[PlanRow], cycle: int, *, quiet: bool = False) -> list[PlanRow]:
+        """The rows whose cells the stop rule still wants; none, control rows included, when all are done."""
+        decision = self._precision.judge(cycle)
+        if decision is None:
+            return rows
+        if decision.stop:
+            if not quiet:
+                self._journal.add("stop-rule", f"after {cycle} cycles every cell is precise enough")
+            return []
+        done = self._precision.list_done(cycle)
+        return [row for row in rows if row.control or name_cell(row) not in done]
+
+    def _await_slot(self, cycle: int) -> bool:
+        """With ``every``: wait for the time of a cycle that has not begun; False when stopped meanwhile."""
+        if self._campaign.every_ns is None:
             return True
-        return False
-
-    def _estimate_ns(self, row: PlanRow) -> int:
-        return estimate_trial_ns(self._campaign, row)
-
-    def _one_row(self, row: PlanRow, interruption: Interruption) -> None:
-        spec = self._spec(row)
-        self._emit(
-            TrialStarted(
-                row=row.row,
-                source=row.path_source,
-                destination=row.path_destination,
-                streams=row.streams,
-                window_bytes=row.window_bytes,
-                estimate_ns=self._estimate_ns(row),
-            )
+        used = [entry.facts for entry in self._results.journal() if entry.kind == "slot"]
+        if any(facts["cycle"] == cycle for facts in used):
+            return True
+        timetable = Timetable(
+            origin=datetime.datetime.fromisoformat(self._results.campaign.created_utc),
+            every_ns=self._campaign.every_ns,
+            jitter_ns=self._campaign.every_jitter_ns,
+            seed=self._campaign.seed,
         )
-        started = datetime.datetime.now(datetime.UTC)
-        rate_bits_per_s, mtu_bytes = self._environment.line_of(spec.path)
-        status, stage, reason, data = self._measure(spec)
-        outcome = Outcome(
-            status=status,
-            attempt=self._results.attempts().get(row.row, 0) + 1,
-            started=started,
-            stage=stage,
-            reason=reason,
-            lab_rate_bits_per_s=rate_bits_per_s,
-            lab_mtu_bytes=mtu_bytes,
-            host_ceiling_bits_per_s=self._environment.host_ceiling(spec.path, spec.streams),
-            standing_flags=self._environment.standing_flags,
-            lab=self._environment.judge_lab(data.lab, spec.path),
+        last = max((facts["slot"] for facts in used), default=None)
+        slot = timetable.choose(last, self._wait.now())
+        if slot.missed:
+            numbers = ", ".join(str(number) for number in slot.missed[:20])
+            text = f"{len(slot.missed)} slots of {self._campaign.name} were missed: {numbers}"
+            self._journal.add("missed-slots", text, facts={"slots": list(slot.missed[:1000])})
+        if not self._wait.announce(slot.begins, "the next slot (every)", self._emit):
+            return False
+        self._journal.add(
+            "slot", f"cycle {cycle} begins in slot {slot.number}", facts={"cycle": cycle, "slot": slot.number}
         )
-        with interruption.shield():  # a signal now must not cost the trial just measured
-            record = build_record(spec, data, outcome)
-            self._results.add_trial(record, build_series(data, outcome.lab))
-            self._emit(TrialEnded(record=record))
-            self._count(record)
-
-    def _measure(self, spec: TrialSpec) -> tuple[str, str | None, str | None, TrialData]:
-        """Status, stage and reason of the trial and whatever it measured, however it ended."""
-        data = TrialData()
-        try:
-            self._environment.lab_snapshot()
-            source = self._environment.session(spec.path.source)
-            destination = self._environment.session(spec.path.destination)
-            allowed = Allowed(
-                probe_method=self._environment.probe_method(spec.path),
-                congestion=self._environment.usable_congestion(spec.congestion),
-            )
-            trial = Trial(spec, source, destination, allowed=allowed)
-            data = trial.data
-            data.route = self._routes.read(spec.path)
-            trial.run(
-                lambda rate, elapsed_ns: self._emit(
-                    RateNow(row=spec.row, bits_per_s=rate, elapsed_ns=elapsed_ns)
-                ),
-                lambda: self._watch_lab(data),
-            )
-        except HostError as error:
-            return "failed", error.stage, str(error), data
-        except PathlabError as error:
-            return "failed", "controller", str(error), data
-        except Interrupted:
-            return "interrupted", "controller", "ended by a signal to the controller", data
-        return "complete", None, None, data
-
-    def _watch_lab(self, data: TrialData) -> None:
-        snapshot = self._environment.lab_snapshot()
-        if snapshot is not None:
-            data.lab.append(snapshot)
-
-    def _count(self, record: TrialRecord) -> None:
-        if record.status == "complete":
-            self._same_failures = 0
-            return
-        self.failed += 1
-        failure = record.failure or ""
-        self._same_failures = self._same_failures + 1 if failure == self._last_failure else 1
-        self._last_failure = failure
-
-    def _spec(self, row: PlanRow) -> TrialSpec:
-        campaign = self._campaign
-        return TrialSpec(
-            row=row.row,
-            cycle=row.cycle,
-            path=self._environment.trial_path(row),
-            streams=row.streams,
-            window_bytes=row.window_bytes,
-            congestion=row.congestion,
-            warmup_ns=campaign.trial.warmup_ns,
-            duration_ns=campaign.trial.duration_ns,
-            interval_ns=campaign.trial.interval_ns,
-            drain_ns=campaign.trial.drain_ns,
-            probe_interval_ns=campaign.probes.interval_ns,
-            probe_payload_bytes=campaign.probes.payload_bytes,
-            probe_timeout_ns=campaign.probes.timeout_ns,
-            unloaded_count=campaign.probes.unloaded,
-        )
+        return True

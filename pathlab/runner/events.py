@@ -1,22 +1,31 @@
 """What a run tells while it goes on: small frozen records handed to one callback.
 
-The runner prints nothing itself; the command line, and later the web pages, show these.
+The runner prints nothing itself; the command line, and later the web pages, show these. ``describe_event``
+gives the form that ``pathlab run --json-events`` prints, which docs/EVENTS.md describes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pathlab.store.records import TrialRecord
+
+EVENT_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One line the user should see: a fallback taken, a row that failed, a host set aside."""
+    """One line the user should see: a fallback taken, a row that failed, a host set aside.
+
+    ``kind`` is that of the journal's entry, ``notice`` where there is none.
+    """
 
     text: str
+    kind: str = "notice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +40,16 @@ class CampaignStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Nothing runs until ``until_utc`` (ISO 8601), for the reason told."""
+
+    reason: str
+    until_utc: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialStarted:
-    """A row of the plan begins."""
+    """A row of the plan begins; ``settings`` are its factor levels."""
 
     row: int
     source: str
@@ -40,6 +57,8 @@ class TrialStarted:
     streams: int
     window_bytes: int | None
     estimate_ns: int
+    attempt: int = 1
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +71,48 @@ class RateNow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RttNow:
+    """The latest loaded probe; None: lost."""
+
+    row: int
+    rtt_ns: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialEnded:
     """A row has been measured, or has failed, and is stored."""
 
     record: TrialRecord
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-Event = Notice | CampaignStarted | TrialStarted | RateNow | TrialEnded
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignEnded:
+    """The run is over. ``reason`` is None where the plan is done."""
+
+    complete: int
+    rows: int
+    reason: str | None
+
+
+Event = Notice | CampaignStarted | Waiting | TrialStarted | RateNow | RttNow | TrialEnded | CampaignEnded
 Emit = Callable[[Event], None]
+
+_NAMES: Mapping[type, str] = {
+    Notice: "notice",
+    CampaignStarted: "campaign-started",
+    Waiting: "waiting",
+    TrialStarted: "trial-started",
+    RateNow: "rate",
+    RttNow: "rtt",
+    TrialEnded: "trial-ended",
+    CampaignEnded: "campaign-ended",
+}
+
+
+def describe_event(event: Event, time_utc: str) -> dict[str, Any]:
+    """An event as a JSON object: ``format``, ``event``, ``time_utc`` and the fields of the record."""
+    fields = dataclasses.asdict(event)
+    if isinstance(event, CampaignStarted):
+        fields["folder"] = str(event.folder)
+    return {"format": EVENT_FORMAT, "event": _NAMES[type(event)], "time_utc": time_utc, **fields}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pathlab.campaign.model import Campaign
 from pathlab.errors import PathlabError, UsageError
+from pathlab.runner.journal import is_finished
 from pathlab.store.results import Results
 
 DEFAULT_ROOT = Path("results")
@@ -54,8 +55,12 @@ def _unfinished(campaign: Campaign, root: Path) -> Path | None:
             continue
         try:
             with Results.open(folder) as results:
-                if results.campaign.digest == campaign.digest and results.unfinished():
+                if results.campaign.digest == campaign.digest and _has_more(results):
                     return folder
         except PathlabError:
             continue  # a folder of another format or in use is not ours to continue
     return None
+
+
+def _has_more(results: Results) -> bool:
+    return bool(results.unfinished()) and not is_finished(results)

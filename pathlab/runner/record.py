@@ -15,8 +15,10 @@ from pathlab.analysis.limits import is_core_busy, is_host_limited
 from pathlab.analysis.quantiles import quartiles
 from pathlab.analysis.throughput import aggregate_throughput, effective_window
 from pathlab.lab.verdict import LabVerdict
+from pathlab.runner.engine_options import find_refused, list_settings
 from pathlab.runner.series import Record, find_offset_ns, list_intervals, list_probes
-from pathlab.runner.trial import TrialData, TrialSpec, first
+from pathlab.runner.spec import TrialSpec
+from pathlab.runner.trial import TrialData, first
 from pathlab.store.records import TrialRecord
 
 #: Excess over what the lab's link can carry from which a window has counted a backlog (behind a filled hole).
@@ -47,6 +49,7 @@ class Rates:
 
     throughput: float | None
     idle_rtt_ns: float | None
+    engine_core_ratios: tuple[float | None, float | None]  # of sender and receiver
 
 
 def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRecord:
@@ -75,7 +78,12 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         flags.append("route-changed")
     flags += _window_flags(spec, granted_sender, granted_receiver)
     flags += _congestion_flags(spec, data)
-    rates = Rates(throughput=throughput, idle_rtt_ns=unloaded["median_ns"])
+    flags += find_refused(list_settings(spec, sender_ready, first(data.receiver, "ready")))
+    rates = Rates(
+        throughput=throughput,
+        idle_rtt_ns=unloaded["median_ns"],
+        engine_core_ratios=(_engine_core(data.sender), _engine_core(data.receiver)),
+    )
     flags += _limit_flags(spec, rates, busiest, outcome)
     return TrialRecord(
         plan_row=spec.row,
@@ -105,7 +113,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         steady_ns=flow["steady_ns"],
         received_steady_bytes=flow["received_bytes"],
         received_total_bytes=sum(received["total_bytes"]) if received else None,
-        sent_total_bytes=sum(sent["total_bytes"]) if sent else None,
+        sent_total_bytes=_sent_bytes(sent),
         retransmitted_bytes=_total(last_info, "bytes_retrans"),
         retransmitted_segments=_total(last_info, "total_retrans_segments"),
         throughput_bits_per_s=throughput,
@@ -121,7 +129,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         sender_busiest_core_ratio=busiest[0],
         receiver_busiest_core_ratio=busiest[1],
         engine_version=_text(first(data.sender, "hello") or first(data.receiver, "hello"), "version"),
-        rejected_connections=received["rejected"] if received else None,
+        rejected_connections=_rejected(received, sent),
         flags=tuple(flags),
     )
 
@@ -178,6 +186,19 @@ def _least(ready: Record | None, key: str) -> int | None:
     return min(values) if values else None
 
 
+def _rejected(*results: Record | None) -> int | None:
+    """Strangers at the accepting end, which alone states them."""
+    stated = [result["rejected"] for result in results if result and result.get("rejected") is not None]
+    return sum(stated) if stated else None
+
+
+def _sent_bytes(result: Record | None) -> int | None:
+    """What the counted direction sent; an end that also receives states it apart."""
+    if not result:
+        return None
+    return sum(result.get("total_sent_bytes") or result["total_bytes"])
+
+
 def _text(record: Record | None, key: str) -> str | None:
     value = (record or {}).get(key)
     return str(value) if value else None
@@ -227,13 +248,22 @@ def _busiest_core(spec: TrialSpec, samples: Sequence[Record], start: Record | No
     return max((float(np.mean(values)) for values in busy.values()), default=None)
 
 
+def _engine_core(records: Sequence[Record]) -> float | None:
+    """Share of one core that the engine's busiest thread took in the steady window."""
+    steady = [record for record in list_intervals(records) if record["phase"] == "steady"]
+    span_ns = sum(record["end_ns"] - record["start_ns"] for record in steady)
+    taken_ns: dict[int, int] = {}
+    for record in steady:
+        for number, worker in enumerate(record["workers"]):
+            taken_ns[number] = taken_ns.get(number, 0) + worker["user_ns"] + worker["system_ns"]
+    return max(taken_ns.values()) / span_ns if taken_ns and span_ns else None
+
+
 def _window_flags(spec: TrialSpec, sender_bytes: int | None, receiver_bytes: int | None) -> list[str]:
     """``window-short`` where the kernel granted less than was asked; Linux reports twice what it grants."""
-    asked = spec.window_bytes
-    if asked is None:
-        return []
-    granted = [value // 2 for value in (sender_bytes, receiver_bytes) if value is not None]
-    return ["window-short"] if any(value < asked for value in granted) else []
+    ends = zip(spec.windows_bytes, (sender_bytes, receiver_bytes), strict=True)
+    short = [asked for asked, got in ends if asked is not None and got is not None and got // 2 < asked]
+    return ["window-short"] if short else []
 
 
 def _congestion_flags(spec: TrialSpec, data: TrialData) -> list[str]:
@@ -256,7 +286,8 @@ def _limit_flags(
         flags.append("over-line-rate")
     if is_core_busy(busiest):
         flags.append("busy-core")
-    if is_host_limited(rates.throughput, busiest, (line, windows), outcome.host_ceiling_bits_per_s):
+    ceiling, own = outcome.host_ceiling_bits_per_s, rates.engine_core_ratios
+    if is_host_limited(rates.throughput, busiest, (line, windows), ceiling, own):
         flags.append("host-limited")
     return flags
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pathlab.discover.probes import Prober, ProbeTarget
 from pathlab.discover.route import Route, RouteOptions, compare_routes, discover_route
 from pathlab.errors import PathlabError
 from pathlab.remote.session import Session
+from pathlab.runner.changes import is_other_route
 from pathlab.runner.events import Emit, Notice
 from pathlab.runner.trial import RouteReading, TrialPath
 
@@ -29,9 +30,16 @@ class _Last:
 class RouteWatch:
     """Readings of the routes of a run's paths, both directions being paths of their own."""
 
-    def __init__(self, session: Callable[[str], Session], emit: Emit) -> None:
+    def __init__(
+        self,
+        session: Callable[[str], Session],
+        emit: Emit,
+        earlier: Mapping[tuple[str, str], tuple[str | None, ...]] | None = None,
+    ) -> None:
+        """``earlier``: addresses by hop, by source and destination, of the routes of the run before."""
         self._session = session
         self._emit = emit
+        self._earlier = dict(earlier or {})
         self._last: dict[TrialPath, _Last] = {}
         self._without: set[TrialPath] = set()
 
@@ -56,7 +64,10 @@ class RouteWatch:
             self._emit(Notice(text=text))
             return None
         self._last[path] = _Last(route=route, read_s=time.monotonic())
-        changed = last is not None and compare_routes(last.route, route).changed is True
+        if last is not None:
+            changed = compare_routes(last.route, route).changed is True
+        else:
+            changed = is_other_route(self._earlier.get((path.source, path.destination), ()), route)
         if changed:
             self._emit(Notice(text=f"{path.source} to {path.destination}: the route has changed"))
         return RouteReading(route=route, changed=changed)

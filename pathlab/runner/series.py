@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from pathlab.lab.verdict import LabSnapshot, LabVerdict
+from pathlab.runner.engine_options import list_settings
+from pathlab.runner.spec import TrialSpec
 from pathlab.runner.trial import RouteReading, TrialData, first
 
 Record = Mapping[str, Any]
@@ -40,6 +42,7 @@ _LAB = pa.schema(
     ]
 )
 _ROUTE = pa.schema([("hop", pa.int64()), ("address", pa.string()), ("fingerprint", pa.string())])
+_SETTINGS = pa.schema([(name, pa.string()) for name in ("name", "asked", "sender", "receiver")])
 _LAB_LINKS = pa.schema(
     [("link", pa.int64()), ("direction", pa.string()), ("name", pa.string()), ("value", pa.int64())]
 )
@@ -75,8 +78,13 @@ def find_offset_ns(start: Record | None, base: Record | None) -> int | None:
     return int(start["monotonic_ns"] - base["monotonic_ns"])
 
 
-def build_series(data: TrialData, lab: LabVerdict | None = None) -> dict[str, pa.Table]:
-    """The trial's series as Arrow tables by kind, as records.py names them; empty ones are left out."""
+def build_series(
+    data: TrialData, lab: LabVerdict | None = None, spec: TrialSpec | None = None
+) -> dict[str, pa.Table]:
+    """The trial's series as Arrow tables by kind, as records.py names them; empty ones are left out.
+
+    Without ``spec`` there is no series of settings.
+    """
     base = first(data.sender, "start")
     tables: dict[str, pa.Table | None] = {
         "sender_intervals": _interval_table(data.sender),
@@ -88,6 +96,9 @@ def build_series(data: TrialData, lab: LabVerdict | None = None) -> dict[str, pa
         "loaded_probes": _probe_table(data.loaded, base),
         "unloaded_probes": _probe_table(data.unloaded, base),
     }
+    if spec is not None:
+        ready = first(data.sender, "ready"), first(data.receiver, "ready")
+        tables["settings"] = pa.Table.from_pylist(list_settings(spec, *ready), schema=_SETTINGS)
     if data.route is not None:
         tables["route"] = _route_table(data.route)
     if lab is not None:
@@ -140,6 +151,8 @@ def _interval_table(records: Sequence[Record]) -> pa.Table | None:
         "stream": np.concatenate([np.arange(count) for count in counts]),
         "bytes": [value for record in intervals for value in record["bytes"]],
     }
+    if all("sent_bytes" in record for record in intervals):  # an end of both directions
+        columns["sent_bytes"] = [value for record in intervals for value in record["sent_bytes"]]
     for name in intervals[0]["tcp_info"]:
         columns[name] = pa.array([v for record in intervals for v in record["tcp_info"][name]], pa.int64())
     return pa.table(columns)

@@ -7,64 +7,27 @@ failure leaves what was measured up to then, with the stage and the reason.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pathlab.discover.route import Route
-from pathlab.errors import HostError
+from pathlab.errors import HostError, PathlabError
 from pathlab.lab.verdict import LabSnapshot
 from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
+from pathlab.runner.engine_options import Options, engine_direction, flow_options
+from pathlab.runner.harm import HarmStop, HarmWatch
+from pathlab.runner.spec import Allowed as Allowed
+from pathlab.runner.spec import TrialPath as TrialPath
+from pathlab.runner.spec import TrialSpec as TrialSpec
 
 SETUP_TIMEOUT_S = 15.0
 #: Time an engine may take beyond its own deadlines before the controller calls it silent.
 GRACE_S = 10.0
 ECHO_STOP_TIMEOUT_S = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialPath:
-    """An ordered pair of hosts and the addresses used between them."""
-
-    source: str
-    destination: str
-    source_address: str
-    destination_address: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialSpec:
-    """Everything one trial asks for. Times in ns, sizes in bytes; ``window_bytes`` None means autotuning."""
-
-    row: int
-    cycle: int
-    path: TrialPath
-    streams: int
-    window_bytes: int | None
-    congestion: str | None
-    warmup_ns: int
-    duration_ns: int
-    interval_ns: int
-    drain_ns: int
-    probe_interval_ns: int
-    probe_payload_bytes: int
-    probe_timeout_ns: int
-    unloaded_count: int
-
-    @property
-    def traffic_s(self) -> float:
-        """Seconds from go until the slowest permitted end of the drain."""
-        return (self.warmup_ns + self.duration_ns + self.drain_ns) / 1e9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowed:
-    """What the hosts let a trial do of what it asks for."""
-
-    probe_method: str  # icmp, or udp (to an echo at the destination)
-    congestion: str | None  # to set on the sockets; None leaves the kernel's default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,28 +57,50 @@ def first(records: Iterable[Mapping[str, Any]], record_type: str) -> Mapping[str
     return next((record for record in records if record.get("type") == record_type), None)
 
 
-class Trial:
-    """One run of a :class:`TrialSpec` between two sessions; :attr:`data` is valid whenever it ends."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Onlooker:
+    """Who is told while a trial runs, possibly on another thread than the trial's own."""
 
-    def __init__(self, spec: TrialSpec, source: Session, destination: Session, *, allowed: Allowed) -> None:
+    rate: Callable[[float, int], None]  # bit/s over the latest interval, ns since the start
+    rtt: Callable[[int | None], None]  # ns of the latest loaded probe; None: lost
+    traffic: Callable[[], None]  # twice: before the first byte may leave, and when the last has come
+
+
+class Trial:
+    """One run of a :class:`TrialSpec` between two sessions; ``data`` is filled, however it ends.
+
+    ``data.sender`` is the end whose data are counted, which with ``direction = "reverse"`` is the
+    destination. Probes leave from there, so that their times and the flow's are on one clock.
+    """
+
+    def __init__(
+        self,
+        spec: TrialSpec,
+        source: Session,
+        destination: Session,
+        *,
+        allowed: Allowed,
+        data: TrialData,
+    ) -> None:
         self.spec = spec
         self._allowed = allowed
-        self.data = TrialData()
-        self._source = source
-        self._destination = destination
+        self.data = data
+        self._flow_path = spec.flow_path
+        turned = self._flow_path is not spec.path
+        self._sending, self._receiving = (destination, source) if turned else (source, destination)
+        # The end of the path that opens the connections sends, unless either is the other way round.
+        self._sender_connects = turned == (spec.path.connect_from == "receiver")
+        self._harm = HarmWatch(spec.harm, spec.probe_interval_ns)
         self._token = secrets.token_hex(16)
         self._jobs: list[EngineJob] = []
         self._roles: dict[str, EngineJob] = {}  # by the name of the TrialData field that keeps its records
 
-    def run(self, on_rate: Callable[[float, int], None], at_traffic: Callable[[], None]) -> None:
-        """Measure. Raises HostError with the stage that failed; ``on_rate`` gets bit/s and elapsed ns.
-
-        ``at_traffic`` is called twice: before the first byte may leave, and when the last has come.
-        """
+    def run(self, show: Onlooker) -> None:
+        """Measure. Raises HostError with the stage that failed, HarmStop when a ceiling ended the trial."""
         watches: list[tuple[CounterWatch, list[dict[str, Any]]]] = []
         try:
             watches = self._start_counters()
-            self._move_traffic(on_rate, at_traffic)
+            self._move_traffic(show)
             self._probe_unloaded()
         finally:
             for role, job in self._roles.items():
@@ -127,11 +112,11 @@ class Trial:
                 self._end_jobs()
 
     def _start_counters(self) -> list[tuple[CounterWatch, list[dict[str, Any]]]]:
-        watches = [(self._source.start_counters(self.spec.interval_ns), self.data.sender_counters)]
-        if self._destination is self._source:
+        watches = [(self._sending.start_counters(self.spec.interval_ns), self.data.sender_counters)]
+        if self._receiving is self._sending:
             self.data.receiver_counters = self.data.sender_counters
         else:
-            watch = self._destination.start_counters(self.spec.interval_ns)
+            watch = self._receiving.start_counters(self.spec.interval_ns)
             watches.append((watch, self.data.receiver_counters))
         return watches
 
@@ -139,28 +124,58 @@ class Trial:
         self,
         session: Session,
         subcommand: str,
-        options: dict[str, str | int],
+        options: Options,
         seconds: float,
         on_record: Callable[[dict[str, Any]], None] | None = None,
     ) -> EngineJob:
-        job = session.start_engine(subcommand, options, seconds=seconds, on_record=on_record)
+        token = self._token  # of whatever meets a peer: never on a command line
+        job = session.start_engine(subcommand, options, seconds=seconds, token=token, on_record=on_record)
         self._jobs.append(job)
         return job
 
-    def _move_traffic(self, on_rate: Callable[[float, int], None], at_traffic: Callable[[], None]) -> None:
+    def _move_traffic(self, show: Onlooker) -> None:
         spec, roles = self.spec, self._roles
         lifetime_s = spec.traffic_s + SETUP_TIMEOUT_S + GRACE_S
+        probing: list[EngineJob] = []
+        connecting = self._connect_all(lifetime_s, show, probing)
+        sender, receiver = roles["sender"], roles["receiver"]
+        connecting.wait_for("ready", SETUP_TIMEOUT_S)
+        for job in (sender, receiver):
+            job.wait_for("ready", SETUP_TIMEOUT_S)
+
+        def heed_probe(record: dict[str, Any]) -> None:
+            if self._harm.add(record):
+                connecting.command("stop")
+            if record["type"] == "probe":
+                show.rtt(record["rtt_ns"])
+
+        loaded = self._start_probes(count=0, seconds=lifetime_s, on_record=heed_probe)
+        roles["loaded"] = loaded
+        loaded.wait_for("start", SETUP_TIMEOUT_S)
+        probing.append(loaded)
+        show.traffic()
+        connecting.command("go")
+        sent = sender.wait_for("result", spec.traffic_s + GRACE_S)
+        received = receiver.wait_for("result", spec.drain_ns / 1e9 + GRACE_S)
+        show.traffic()
+        loaded.wait_for("result", spec.probe_timeout_ns / 1e9 + GRACE_S)
+        if self._harm.reason is not None:
+            raise HarmStop(f"ended early to do no harm: {self._harm.reason}")
+        for session, end, result in (
+            (self._sending, "sender", sent),
+            (self._receiving, "receiver", received),
+        ):
+            if not result["complete"]:
+                reason = result.get("reason") or "ended early"
+                raise HostError(f"the {end} did not finish: {reason}", host=session.host, stage="engine")
+
+    def _connect_all(self, lifetime_s: float, show: Onlooker, probing: list[EngineJob]) -> EngineJob:
+        """Start both engines and return the one that opens the connections and waits for ``go``."""
 
         def show_rate(record: dict[str, Any]) -> None:
             if record["type"] == "interval" and record["end_ns"] > record["start_ns"]:
                 span_ns = record["end_ns"] - record["start_ns"]
-                on_rate(sum(record["bytes"]) * 8e9 / span_ns, record["end_ns"])
-
-        receiver = self._start(self._destination, "receive", self._receive_options(), lifetime_s, show_rate)
-        roles["receiver"] = receiver
-        port = receiver.wait_for("listening", SETUP_TIMEOUT_S)["port"]
-
-        probing: list[EngineJob] = []
+                show.rate(sum(record["bytes"]) * 8e9 / span_ns, record["end_ns"])
 
         def end_probes(record: dict[str, Any]) -> None:
             # Loaded probes end with the steady window, whatever is still draining.
@@ -168,27 +183,27 @@ class Trial:
                 while probing:
                     probing.pop().command("stop")
 
-        sender = self._start(self._source, "send", self._send_options(port), lifetime_s, end_probes)
-        roles["sender"] = sender
-        sender.wait_for("ready", SETUP_TIMEOUT_S)
-        receiver.wait_for("ready", SETUP_TIMEOUT_S)
-        loaded = self._start_probes(count=0, seconds=lifetime_s)
-        roles["loaded"] = loaded
-        loaded.wait_for("start", SETUP_TIMEOUT_S)
-        probing.append(loaded)
-        at_traffic()
-        sender.command("go")
-        sent = sender.wait_for("result", spec.traffic_s + GRACE_S)
-        received = receiver.wait_for("result", spec.drain_ns / 1e9 + GRACE_S)
-        at_traffic()
-        loaded.wait_for("result", spec.probe_timeout_ns / 1e9 + GRACE_S)
-        for session, end, result in (
-            (self._source, "sender", sent),
-            (self._destination, "receiver", received),
-        ):
-            if not result["complete"]:
-                reason = result.get("reason") or "ended early"
-                raise HostError(f"the {end} did not finish: {reason}", host=session.host, stage="engine")
+        sender, receiver = (self._sending, "sender", end_probes), (self._receiving, "receiver", show_rate)
+        near, far = (sender, receiver) if self._sender_connects else (receiver, sender)
+        path = self.spec.path if self.spec.path.connect_from == "sender" else self.spec.path.turned()
+        session, role, on_record = far
+        listening: Options = {"bind": path.destination_address, "port": path.destination_ports}
+        options = self._options(role) | listening
+        self._roles[role] = self._start(session, "receive", options, lifetime_s, on_record)
+        port = self._roles[role].wait_for("listening", SETUP_TIMEOUT_S)["port"]
+        session, role, on_record = near
+        options = self._options(role) | {
+            "address": path.destination_address,
+            "bind": path.source_address,
+            "port": port,
+        }
+        self._roles[role] = self._start(session, "send", options, lifetime_s, on_record)
+        return self._roles[role]
+
+    def _options(self, role: str) -> Options:
+        options = flow_options(self.spec, self._allowed, sends=role == "sender")
+        direction = engine_direction(self.spec, sender_connects=self._sender_connects)
+        return {**options, "direction": direction}
 
     def _probe_unloaded(self) -> None:
         spec = self.spec
@@ -199,56 +214,40 @@ class Trial:
         self._roles["unloaded"] = job
         job.wait_for("result", seconds)
 
-    def _start_probes(self, *, count: int, seconds: float) -> EngineJob:
+    def _start_probes(
+        self,
+        *,
+        count: int,
+        seconds: float,
+        on_record: Callable[[dict[str, Any]], None] | None = None,
+    ) -> EngineJob:
         spec = self.spec
-        options: dict[str, str | int] = {
-            "address": spec.path.destination_address,
-            "bind": spec.path.source_address,
+        options: Options = {
+            "address": self._flow_path.destination_address,
+            "bind": self._flow_path.source_address,
             "count": count,
             "interval-ns": spec.probe_interval_ns,
             "payload-bytes": spec.probe_payload_bytes,
             "timeout-ns": spec.probe_timeout_ns,
         }
         if self._allowed.probe_method == "udp":
-            options |= {"method": "udp", "port": self._echo_port(seconds), "token": self._token}
-        return self._start(self._source, "ping", options, seconds)
+            options |= {"method": "udp", "port": self._echo_port(seconds)}
+        return self._start(self._sending, "ping", options, seconds, on_record)
 
     def _echo_port(self, seconds: float) -> int:
         """Port of a UDP echo at the destination, for hosts that may not send ICMP."""
-        options: dict[str, str | int] = {
-            "bind": self.spec.path.destination_address,
-            "port": 0,
-            "token": self._token,
+        options: Options = {
+            "bind": self._flow_path.destination_address,
+            "port": self._flow_path.destination_ports,
         }
-        echo = self._start(self._destination, "echo", options, seconds)
+        echo = self._start(self._receiving, "echo", options, seconds)
         return int(echo.wait_for("listening", SETUP_TIMEOUT_S)["port"])
 
-    def _common_options(self) -> dict[str, str | int]:
-        spec = self.spec
-        options: dict[str, str | int] = {
-            "token": self._token,
-            "streams": spec.streams,
-            "window-bytes": spec.window_bytes or 0,
-            "warmup-ns": spec.warmup_ns,
-            "duration-ns": spec.duration_ns,
-            "interval-ns": spec.interval_ns,
-            "drain-timeout-ns": spec.drain_ns,
-            "tcp-info": "raw",
-        }
-        if self._allowed.congestion is not None:
-            options["congestion"] = self._allowed.congestion
-        return options
-
-    def _receive_options(self) -> dict[str, str | int]:
-        return self._common_options() | {"bind": self.spec.path.destination_address, "port": 0}
-
-    def _send_options(self, port: int) -> dict[str, str | int]:
-        path = self.spec.path
-        return self._common_options() | {
-            "address": path.destination_address,
-            "bind": path.source_address,
-            "port": port,
-        }
+    def cancel(self) -> None:
+        """End it from another thread: whoever waits in ``run`` gets a HostError."""
+        for job in list(self._jobs):
+            with contextlib.suppress(PathlabError):
+                job.kill()
 
     def _end_jobs(self) -> None:
         """Nothing that this trial started goes on after it."""

@@ -228,7 +228,7 @@ def test_the_subcommand_prints_a_table_within_eighty_columns(tmp_path: Path) -> 
         (["127.0.0.1", "--timeout", "soon"], 2, "--timeout: 'soon' is not a time"),
         (["127.0.0.1", "--budget", "-1s"], 2, "--budget"),
         (["127.0.0.1", "--figure", "path.txt"], 2, "'path.txt' does not end in .svg"),
-        (["elsewhere", "127.0.0.1"], 3, "host 'elsewhere', connect: unknown host"),
+        (["else.invalid", "127.0.0.1"], 3, "host 'else.invalid', connect: the name else.invalid is not"),
         (["host.invalid"], 3, "cannot resolve 'host.invalid'"),
         (["::1", "--ipv4"], 3, "cannot resolve '::1'"),
     ],

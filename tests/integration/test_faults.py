@@ -76,10 +76,13 @@ def test_kill_9_of_the_controller_leaves_nothing_and_the_next_run_continues(tmp_
     assert [record.plan_row for record in stored(tmp_path / "out")] == [0, 1, 2]
 
 
+NO_RETRY = ["--set", "retries=0"]
+
+
 @pytest.mark.parametrize("victim", ["send", "receive", "ping"])
 def test_kill_9_of_an_engine_fails_that_trial_alone(tmp_path: Path, victim: str) -> None:
     campaign = write_campaign(tmp_path)
-    with running(["run", str(campaign), "--out", "out"], tmp_path) as run:
+    with running(["run", str(campaign), "--out", "out", *NO_RETRY], tmp_path) as run:
         run.read_until(RATE_SHOWN)
         os.kill(run.engine(victim), signal.SIGKILL)
         status, screen = run.read_to_end()
@@ -94,7 +97,7 @@ def test_kill_9_of_an_engine_fails_that_trial_alone(tmp_path: Path, victim: str)
 
 def test_kill_9_of_an_agent_fails_that_trial_and_the_next_one_gets_a_new_agent(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path)
-    with running(["run", str(campaign), "--out", "out"], tmp_path) as run:
+    with running(["run", str(campaign), "--out", "out", *NO_RETRY], tmp_path) as run:
         run.read_until(RATE_SHOWN)
         agents = [
             number for number, words in run.processes().items() if "pathlab-agent" in words or ".zip" in words

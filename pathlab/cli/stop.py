@@ -1,0 +1,36 @@
+"""``pathlab stop RESULTS``: end a run after the trial that is under way."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import click
+
+from pathlab.errors import UsageError
+from pathlab.runner.waiting import StopRequest
+from pathlab.store.lock import find_writer
+
+
+@click.command(name="stop")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--now", is_flag=True, help="End the trial that is under way as well.")
+def command(results: Path, now: bool) -> None:
+    """End the run that writes the folder RESULTS; the same `pathlab run` continues it."""
+    folder = results.parent if results.name == "results.db" else results
+    writer = find_writer(folder)
+    if writer is None:
+        raise UsageError(f"nothing runs in '{folder}'", hint="name the results folder of a run under way")
+    if not now:
+        StopRequest(folder).make()
+        click.echo(f"the run (process {writer}) ends after its trial")
+        return
+    try:
+        os.kill(writer, signal.SIGTERM)
+    except OSError as error:
+        raise UsageError(
+            f"process {writer} cannot be ended: {error.strerror or error}",
+            hint="run this as the user who started it, or leave --now away",
+        ) from error
+    click.echo(f"the run (process {writer}) ends now; what it has measured is kept")

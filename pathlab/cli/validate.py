@@ -1,0 +1,132 @@
+"""``pathlab validate HOST HOST``: our engine and iperf3 in turn over one path, and the ratio of the two."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from pathlab.campaign.host_file import put_hosts
+from pathlab.campaign.load import build_campaign
+from pathlab.cli.host_options import accept_option, hosts_option, name_host, read_tables
+from pathlab.cli.live import LiveView
+from pathlab.cli.run import refuse_partial
+from pathlab.errors import CampaignError, UsageError
+from pathlab.remote.hosts import build_access
+from pathlab.runner.campaign import CampaignSource, run_campaign
+from pathlab.runner.folders import choose_folder
+from pathlab.runner.validation import EngineRatio, ValidationPlan, build_validation, compare_engines
+from pathlab.store.results import Results
+from pathlab.units import format_rate, parse_time_ns
+
+
+@click.command(name="validate")
+@click.argument("source")
+@click.argument("destination")
+@click.option("--streams", default="1,4,16", show_default=True, help="Numbers of streams, with commas.")
+@click.option("--cycles", type=click.IntRange(1, 1000), default=7, show_default=True, help="Pairs of each.")
+@click.option("--time", "duration", default="5s", show_default=True, help="Steady window of each trial.")
+@click.option("--warmup", default="2s", show_default=True, help="Traffic before the steady window.")
+@click.option("--congestion", help="Congestion control of both, such as cubic; else the system's.")
+@click.option("--lab", metavar="NAME", help="Hosts of this ready-made lab (`pathlab lab list`).")
+@hosts_option
+@accept_option
+@click.option("--out", type=click.Path(path_type=Path), help="Keep the results in this folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the ratios as JSON.")
+def command(source: str, destination: str, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Measure from SOURCE to DESTINATION by PathLab's engine and by iperf3, interleaved.
+
+    The ratio of the two throughputs is printed with its 95 % interval for each number of streams. iperf3
+    (3.7 or newer) has to be installed on both hosts. With six cycles or more there is an interval.
+    """
+    hosts: dict[str, Any] = {}
+    tables: dict[str, dict[str, Any]] = {}
+    if options["lab"] is None:
+        tables = read_tables(options["hosts_file"])
+        named = [name_host(given, tables) for given in (source, destination)]
+        hosts = {name: table for name, table in named if table is not None}
+        source, destination = (name for name, _ in named)
+    plan = _read_plan(source, destination, options)
+    access = build_access(accept_new_host_keys=options["accept_new_host_keys"])
+    try:
+        data = {**build_validation(plan), "hosts": hosts}
+        put_hosts(data, tables)  # those to be jumped through
+        campaign = build_campaign(data, label="validate")
+    except CampaignError as error:
+        lines = [mistake.removeprefix("validate:") for mistake in error.mistakes]
+        raise UsageError("; ".join(lines), hint="pathlab validate --help") from error
+    console = Console(stderr=as_json, highlight=False)
+    with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
+        folder = choose_folder(campaign, out=out or Path(scratch) / "validate", new=False)
+        with LiveView(console, quiet=as_json) as view:
+            outcome = run_campaign(CampaignSource(campaign=campaign, text="", access=access), folder, view)
+        with Results.open(folder) as results:
+            records = results.records()
+            planned = {row.row: str(row.settings["engine"]) for row in results.plan()}
+        engines = [planned[record.plan_row] for record in records]
+        ratios = compare_engines(records, engines, cycles=plan.cycles)
+        if as_json:
+            click.echo(json.dumps({"format": 1, "ratios": [_describe(ratio) for ratio in ratios]}))
+        else:
+            _print_ratios(ratios, console)
+        refuse_partial(
+            outcome, "the same command again" if out is None else f"the same command with --out {out}"
+        )
+
+
+def _read_plan(source: str, destination: str, options: dict[str, Any]) -> ValidationPlan:
+    words = str(options["streams"]).split(",")
+    if not all(word.strip().isdecimal() for word in words):
+        raise UsageError(f"--streams: '{options['streams']}' is no list of numbers", hint='such as "1,4,16"')
+    return ValidationPlan(
+        source=source,
+        destination=destination,
+        streams=tuple(int(word) for word in words),
+        cycles=options["cycles"],
+        warmup_ns=parse_time_ns(options["warmup"], bare_unit="s"),
+        duration_ns=parse_time_ns(options["duration"], bare_unit="s"),
+        congestion=options["congestion"],
+        lab=options["lab"],
+    )
+
+
+def _describe(ratio: EngineRatio) -> dict[str, Any]:
+    return {
+        "streams": ratio.streams,
+        "pairs": ratio.pairs,
+        "native_bits_per_s": ratio.native_bits_per_s,
+        "iperf3_bits_per_s": ratio.iperf3_bits_per_s,
+        "ratio": ratio.ratio,
+        "ratio_low": ratio.interval.low,
+        "ratio_high": ratio.interval.high,
+        "method": ratio.interval.method,
+    }
+
+
+def _print_ratios(ratios: tuple[EngineRatio, ...], console: Console) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("streams", "pairs", "native", "iperf3", "native / iperf3", "95 % interval"):
+        table.add_column(heading, justify="right")
+    for ratio in ratios:
+        interval = ratio.interval
+        bounds = "undecided"
+        if interval.low is not None and interval.high is not None:
+            bounds = f"{interval.low:.3f} to {interval.high:.3f}"
+        table.add_row(
+            str(ratio.streams),
+            str(ratio.pairs),
+            "–" if ratio.native_bits_per_s is None else format_rate(ratio.native_bits_per_s),
+            "–" if ratio.iperf3_bits_per_s is None else format_rate(ratio.iperf3_bits_per_s),
+            "–" if ratio.ratio is None else f"{ratio.ratio:.3f}",
+            bounds,
+        )
+    console.print()
+    console.print(table)
+    console.print(
+        "Medians over the cycles in which both measured; what the receiver counted in the steady window."
+    )

@@ -1,0 +1,97 @@
+"""What a campaign may still use: bytes in all, bytes a day, hours of the day."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pathlab.campaign.conduct_model import Budget
+from pathlab.campaign.hours import find_closing, find_opening, is_open
+from pathlab.store.records import TrialRecord
+from pathlab.units import format_bytes, format_time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leave:
+    """Whether a trial may start: now, not before ``wait_until``, or not at all (``spent`` says why).
+
+    ``volume_limit_bytes`` is what it may send at most in all, None without a limit.
+    """
+
+    wait_until: datetime.datetime | None = None
+    spent: str | None = None
+    reason: str | None = None
+    volume_limit_bytes: int | None = None
+
+
+class Allowance:
+    """The budget of a campaign and what its trials have used, over all its runs."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._used_bytes = 0
+        self._used_by_day: dict[datetime.date, int] = {}
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether bytes matter at all."""
+        return self._budget.bytes_per_campaign is not None or self._budget.bytes_per_day is not None
+
+    def count(self, started_utc: str, sent_bytes: int) -> None:
+        """Book what a trial sent to the local day on which it began."""
+        day = datetime.datetime.fromisoformat(started_utc).astimezone().date()
+        self._used_bytes += sent_bytes
+        self._used_by_day[day] = self._used_by_day.get(day, 0) + sent_bytes
+
+    def ask(self, now: datetime.datetime, trial_ns: int, trial_bytes: int | None) -> Leave:
+        """May a trial of about that length and at most so many bytes (None: unknown) start now?"""
+        budget = self._budget
+        left = self._left(budget.bytes_per_campaign, self._used_bytes)
+        if left is not None and left < (trial_bytes or 1):
+            return Leave(spent=_say_spent("bytes_per_campaign", trial_bytes, left))
+        today = self._left(budget.bytes_per_day, self._used_by_day.get(now.date(), 0))
+        if today is not None and today < (trial_bytes or 1):
+            if trial_bytes is not None and trial_bytes > (budget.bytes_per_day or 0):
+                return Leave(spent=_say_spent("bytes_per_day", trial_bytes, budget.bytes_per_day or 0))
+            midnight = (now + datetime.timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+            return Leave(wait_until=midnight, reason="today's bytes are spent (budget.bytes_per_day)")
+        closed = self._find_hours(now, trial_ns)
+        if closed is not None:
+            return closed
+        known = [limit for limit in (left, today) if limit is not None]
+        return Leave(volume_limit_bytes=min(known, default=None))
+
+    def _find_hours(self, now: datetime.datetime, trial_ns: int) -> Leave | None:
+        """A trial starts where the hours are open and will be until its end, or as soon as they open."""
+        hours = self._budget.hours
+        reason = f"outside the hours {', '.join(self._budget.only)} (budget.only)"
+        if not is_open(hours, now):
+            return Leave(wait_until=find_opening(hours, now), reason=reason)
+        closing = find_closing(hours, now) if hours else None
+        if closing is None or now + datetime.timedelta(microseconds=trial_ns / 1000) <= closing:
+            return None
+        longest_ns = max(part.length_minutes for part in hours) * 60 * 10**9
+        if trial_ns > longest_ns:
+            text = f"budget.only: a trial takes about {format_time(trial_ns)}, longer than the hours are open"
+            return Leave(spent=text)
+        return Leave(wait_until=find_opening(hours, closing), reason=reason)
+
+    @staticmethod
+    def _left(limit: int | None, used: int) -> int | None:
+        return None if limit is None else limit - used
+
+
+def count_sent(records: Iterable[TrialRecord]) -> Iterable[tuple[str, int]]:
+    """Start and bytes of trials that moved data; what arrived where the sender's own count is missing."""
+    for record in records:
+        sent = record.sent_total_bytes if record.sent_total_bytes is not None else record.received_total_bytes
+        if sent:
+            yield record.started_utc, sent
+
+
+def _say_spent(key: str, trial_bytes: int | None, left: int) -> str:
+    if trial_bytes is None:
+        return f"budget.{key} is spent"
+    needs, has = format_bytes(trial_bytes), format_bytes(max(left, 0))
+    return f"budget.{key} is spent: the next trial may take {needs}, {has} is left"

@@ -1,0 +1,245 @@
+"""The rows of one cycle: budgets before each, retries at the end, hosts that keep failing set aside."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pathlab.campaign.budget import Estimator
+from pathlab.campaign.model import Campaign
+from pathlab.campaign.order import PlanRow
+from pathlab.runner.allowance import Allowance, count_sent
+from pathlab.runner.events import Emit, TrialEnded, TrialStarted
+from pathlab.runner.failures import Failures
+from pathlab.runner.harm import STAGE as HARM_STAGE
+from pathlab.runner.interruption import Interrupted, Interruption
+from pathlab.runner.journal import Journal
+from pathlab.runner.record import build_record
+from pathlab.runner.row import Measured, RowRunner, RowTask
+from pathlab.runner.schedule import Schedule
+from pathlab.runner.series import build_series
+from pathlab.runner.spec import BOTH
+from pathlab.runner.waiting import Wait
+from pathlab.store.records import TrialRecord
+from pathlab.store.results import Results
+
+CHANGED_FLAG = "changed-since-start"
+STOPPED = "stopped by `pathlab stop`"
+
+Future = concurrent.futures.Future[Measured]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """Why a run ends before its plan is done."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunParts:
+    """What a run works with."""
+
+    campaign: Campaign
+    results: Results
+    journal: Journal
+    wait: Wait
+    emit: Emit
+
+
+class CycleRunner:
+    """Runs cycles one after the other and stores every trial as soon as it has ended."""
+
+    def __init__(self, parts: RunParts, runner: RowRunner) -> None:
+        self._parts = parts
+        self._campaign = parts.campaign
+        self._runner = runner
+        self._estimator = Estimator(parts.campaign)
+        self._failures = Failures(parts.campaign.retries)
+        self._allowance = Allowance(parts.campaign.budget)
+        self._attempts = parts.results.attempts()
+        self._idle_rtt_ns: dict[tuple[str, str], float] = {}
+        self._complete: list[TrialRecord] = []
+        self._flags: tuple[str, ...] = ()
+        self.failed = 0
+
+    def remember(self, records: Iterable[TrialRecord], flags: tuple[str, ...]) -> None:
+        """Take into account the trials of earlier runs; ``flags`` are set on every trial from now on."""
+        self._flags = flags
+        for record in records:
+            self._learn(record)
+
+    def take_complete(self) -> list[TrialRecord]:
+        """The complete trials since the last call."""
+        taken, self._complete = self._complete, []
+        return taken
+
+    def run(self, rows: Iterable[PlanRow], interruption: Interruption) -> Ending | None:
+        """Measure rows of one cycle, failed ones again at its end. None unless something ends the whole run.
+
+        Raises Interrupted when a signal does; what was measured until then is stored.
+        """
+        self._failures.give_another_chance()
+        schedule = Schedule(rows, self._campaign.concurrency)
+        ending: Ending | None = None
+        with self._pool() as pool:
+            running: dict[Future, PlanRow] = {}
+            try:
+                while True:
+                    while ending is None and (row := self._next_row(schedule)) is not None:
+                        leave = self._ask_leave(row, schedule)
+                        if isinstance(leave, RowTask):
+                            running[pool.submit(self._runner.measure, leave)] = row
+                        else:
+                            schedule.restore(row)
+                            ending = leave
+                            break
+                    if not running:
+                        return ending
+                    self._collect(running, schedule, interruption)
+            except Interrupted:
+                self._runner.cancel_all()
+                with interruption.shield(), contextlib.suppress(Interrupted):
+                    while running:
+                        self._collect(running, schedule, interruption)
+                raise
+
+    @contextlib.contextmanager
+    def _pool(self) -> Iterator[concurrent.futures.Executor]:
+        """Threads for rows that run at once; one at a time runs on this thread, where signals arrive."""
+        if self._campaign.concurrency == 1:
+            yield _HereExecutor()
+            return
+        with concurrent.futures.ThreadPoolExecutor(self._campaign.concurrency, "pathlab-row") as pool:
+            yield pool
+
+    def _next_row(self, schedule: Schedule) -> PlanRow | None:
+        """The next row whose hosts are free and not set aside."""
+        schedule.drop(lambda row: self._failures.is_aside(row.path_source, row.path_destination))
+        return schedule.take()
+
+    def _ask_leave(self, row: PlanRow, schedule: Schedule) -> RowTask | Ending | None:
+        """What to measure; why the run ends instead; None when others under way have to end first."""
+        estimate = self._estimator.trial(row)
+        while not self._parts.wait.is_stopped:
+            leave = self._allowance.ask(self._parts.wait.now(), estimate.time_ns, estimate.bytes_max)
+            if leave.spent is not None:
+                return Ending(reason=leave.spent)
+            if leave.wait_until is None:
+                return self._start(row, leave.volume_limit_bytes)
+            if schedule.running > 1:
+                return None
+            self._parts.journal.add("waiting", f"{leave.reason}: until {leave.wait_until.isoformat()}")
+            self._parts.wait.announce(leave.wait_until, str(leave.reason), self._parts.emit)
+        return Ending(reason=STOPPED)
+
+    def _start(self, row: PlanRow, volume_limit_bytes: int | None) -> RowTask:
+        attempt = self._attempts.get(row.row, 0) + 1
+        self._attempts[row.row] = attempt
+        self._parts.emit(
+            TrialStarted(
+                row=row.row,
+                source=row.path_source,
+                destination=row.path_destination,
+                streams=row.streams,
+                window_bytes=row.window_bytes,
+                estimate_ns=self._estimator.trial(row).time_ns,
+                attempt=attempt,
+                settings=dict(row.settings),
+            )
+        )
+        share = None if volume_limit_bytes is None else volume_limit_bytes // self._campaign.concurrency
+        return RowTask(
+            row=row,
+            attempt=attempt,
+            volume_limit_bytes=share,
+            idle_rtt_ns=self._idle_rtt_ns.get((row.path_source, row.path_destination)),
+            flags=self._flags,
+        )
+
+    def _collect(
+        self, running: dict[Future, PlanRow], schedule: Schedule, interruption: Interruption
+    ) -> None:
+        """Store the trials that have ended, once at least one has."""
+        done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+        signalled = False
+        for future in done:
+            row = running.pop(future)
+            schedule.finish(row)
+            if isinstance(future.exception(), Interrupted):
+                signalled = True  # during its rest: nothing was measured
+                continue
+            with interruption.shield():  # a signal now must not cost the trial just measured
+                record = self._store(future.result())
+                self._judge(record, future.result(), schedule)
+        if signalled:
+            raise Interrupted
+
+    def _store(self, measured: Measured) -> TrialRecord:
+        spec, data, outcome = measured.spec, measured.data, measured.outcome
+        record = build_record(spec, data, outcome)
+        self._parts.results.add_trial(record, build_series(data, outcome.lab, spec))
+        self._parts.emit(TrialEnded(record=record, settings=dict(measured.task.row.settings)))
+        if measured.clock_jump_ns:
+            jump_s = measured.clock_jump_ns / 1e9
+            text = f"the wall clock jumped by {jump_s:+.1f} s during a trial; its times are not affected"
+            self._parts.journal.add("clock-jump", text, row=record.plan_row, facts={"jump_s": jump_s})
+        return record
+
+    def _judge(self, record: TrialRecord, measured: Measured, schedule: Schedule) -> None:
+        """What follows from a trial's end: another attempt, a host set aside, bytes booked."""
+        self._learn(record, measured)
+        if record.status == "complete":
+            self._complete.append(record)
+        else:
+            self.failed += 1
+        if record.failed_stage == HARM_STAGE or record.status == "interrupted":
+            return
+        aside = self._failures.add(record, measured.host)
+        if aside is not None:
+            text = f"{' to '.join(aside.place)} failed repeatedly and is set aside until the next cycle"
+            self._parts.journal.add("aside", f"{text}: {aside.text}", row=record.plan_row)
+        elif record.status == "failed" and self._failures.may_retry(record.plan_row):
+            text = f"trial {record.plan_row + 1} failed and is tried again at the end of the cycle"
+            self._parts.journal.add("retry", text, row=record.plan_row)
+            schedule.put_back(measured.task.row)
+
+    def _learn(self, record: TrialRecord, measured: Measured | None = None) -> None:
+        """Bytes used, and the round trip of the idle path, from a trial of this run or of one before."""
+        for started_utc, sent_bytes in count_sent((record,)):
+            self._allowance.count(started_utc, sent_bytes + self._count_back(record, measured))
+        idle_ns = record.unloaded_rtt_median_ns
+        if record.status == "complete" and idle_ns is not None:
+            path = (record.path_source, record.path_destination)
+            self._idle_rtt_ns[path] = min(self._idle_rtt_ns.get(path, idle_ns), idle_ns)
+
+    def _count_back(self, record: TrialRecord, measured: Measured | None) -> int:
+        """What a trial of both directions sent against the path: what the sender's end received."""
+        if not self._allowance.is_counting:
+            return 0
+        if measured is not None:
+            if measured.spec.settings.direction != BOTH:
+                return 0
+            return sum(sum(item["bytes"]) for item in measured.data.sender if item.get("type") == "interval")
+        results = self._parts.results
+        frame = results.trials(plan_row=record.plan_row, attempt=record.attempt)
+        number = int(frame["trial_id"].iloc[0])
+        if "sender_intervals" not in results.series_kinds(number):
+            return 0
+        table = results.series_table(number, "sender_intervals")
+        return sum(table["bytes"].to_pylist()) if "sent_bytes" in table.column_names else 0
+
+
+class _HereExecutor(concurrent.futures.Executor):
+    """Runs a call at once, on the thread that submits it; a signal's exception is kept like any other."""
+
+    def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
+        """A future that is done already."""
+        future: concurrent.futures.Future[object] = concurrent.futures.Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001 -- handed on by result()
+            future.set_exception(error)
+        return future

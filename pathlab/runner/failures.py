@@ -1,0 +1,69 @@
+"""Which rows are tried again, and which hosts are set aside because they keep failing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pathlab.store.records import TrialRecord
+
+#: So many failures one after the other set a host, or a pair of hosts, aside until the next cycle.
+FAILURES_IN_A_ROW = 3
+#: Stages at which a failure is one host's own; at the others it is the pair's.
+HOST_STAGES = frozenset(
+    {"connect", "host key", "auth", "authentication", "interpreter", "deploy", "agent", "lab"}
+)
+Place = tuple[str, ...]  # one host, or source and destination
+LAB: Place = ("lab",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A failed trial's place and words."""
+
+    place: Place
+    text: str
+
+
+class Failures:
+    """Counts failures by place; a success at a place forgives it."""
+
+    def __init__(self, retries: int) -> None:
+        self._retries = retries
+        self._tries: dict[int, int] = {}
+        self._in_a_row: dict[Place, int] = {}
+        self._aside: dict[Place, str] = {}
+
+    def add(self, record: TrialRecord, host: str | None) -> Failure | None:
+        """Count an ended trial; the failure with which its place is set aside, else None.
+
+        ``host`` is the one that the error named, None where it named none.
+        """
+        pair = (record.path_source, record.path_destination)
+        if record.status == "complete":
+            for place in (pair, pair[:1], pair[1:]):
+                self._in_a_row.pop(place, None)
+            return None
+        self._tries[record.plan_row] = self._tries.get(record.plan_row, 0) + 1
+        own = host is not None and record.failed_stage in HOST_STAGES
+        place = (host,) if own and host is not None else pair
+        self._in_a_row[place] = self._in_a_row.get(place, 0) + 1
+        enough = 1 if place == LAB else FAILURES_IN_A_ROW  # a lab does not come back
+        if self._in_a_row[place] < enough or place in self._aside:
+            return None
+        self._aside[place] = record.failure or record.status
+        return Failure(place=place, text=self._aside[place])
+
+    def may_retry(self, row: int) -> bool:
+        """Whether a failed row is tried again in this run."""
+        return self._tries.get(row, 0) <= self._retries
+
+    def is_aside(self, source: str, destination: str) -> bool:
+        """Whether a path's rows are left out for now; ``lab`` aside means all of them."""
+        places: tuple[Place, ...] = ((source, destination), (source,), (destination,), LAB)
+        return any(place in self._aside for place in places)
+
+    def give_another_chance(self) -> None:
+        """A new cycle: each place set aside has one trial to show that it works again."""
+        for place in set(self._aside) - {LAB}:
+            self._in_a_row[place] = FAILURES_IN_A_ROW - 1
+            del self._aside[place]

@@ -1,0 +1,44 @@
+"""What happens to a run besides its trials: stored with the results, and told to who looks on.
+
+Kinds: ``started`` and ``resumed`` (with versions), ``changed`` (of a host since the last run), ``path`` and
+``path-changed`` (surveys of the paths), ``waiting``, ``window-limit`` (windows beyond a host's sysctl),
+``slot`` (a periodic cycle begins), ``missed-slots``, ``clock-jump``, ``aside`` (a host or path that keeps
+failing), ``retry``, ``stop-rule``, ``ended`` (before the plan was done, and why) and ``finished``.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from pathlab.runner.events import Emit, Notice
+from pathlab.store.records import JournalRecord
+from pathlab.store.results import Results
+
+STARTED, RESUMED, FINISHED, ENDED = "started", "resumed", "finished", "ended"
+QUIET = frozenset({STARTED, RESUMED, FINISHED, ENDED, "waiting", "slot"})
+
+
+class Journal:
+    """The journal of one results file, open for writing."""
+
+    def __init__(self, results: Results, emit: Emit) -> None:
+        self._results = results
+        self._emit = emit
+
+    def add(
+        self, kind: str, text: str, *, row: int | None = None, facts: Mapping[str, Any] | None = None
+    ) -> None:
+        """Store an entry, and tell it as a notice unless it is one of course. Raises StoreError."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        entry = JournalRecord(recorded_utc=now, kind=kind, plan_row=row, text=text, facts=dict(facts or {}))
+        self._results.add_journal(entry)
+        if kind not in QUIET:
+            self._emit(Notice(text=text, kind=kind))
+
+
+def is_finished(results: Results) -> bool:
+    """Whether nothing of a plan is left to do, be it that a stop rule found it precise enough."""
+    entries = results.journal()
+    return bool(entries) and entries[-1].kind == FINISHED

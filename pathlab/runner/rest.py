@@ -1,0 +1,80 @@
+"""The rest between two trials: until probes see the round trip of the idle path again, then silence."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pathlab.errors import HostError
+from pathlab.remote.session import Session
+from pathlab.runner.spec import TrialPath
+
+#: An RTT within this of the idle one counts as idle: noise of the path, and of the stamps.
+IDLE_RATIO = 1.25
+IDLE_SLACK_NS = 500_000
+#: So many idle probes one after the other mean that the queue has drained.
+IDLE_PROBES = 3
+PROBE_INTERVAL_NS = 20_000_000
+GRACE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestOptions:
+    """How to see that a path is idle. ``idle_rtt_ns`` None: not known, the first probes tell it."""
+
+    path: TrialPath
+    idle_rtt_ns: float | None
+    cap_ns: int
+    timeout_ns: int
+
+
+class IdleWatch:
+    """Whether the latest probes saw the idle path."""
+
+    def __init__(self, idle_rtt_ns: float) -> None:
+        self._limit_ns = IDLE_RATIO * idle_rtt_ns + IDLE_SLACK_NS
+        self._in_a_row = 0
+
+    def add(self, record: Mapping[str, Any]) -> bool:
+        """Take one record of the prober; True once the path is idle."""
+        if record.get("type") == "probe" and record["sent_ns"] is not None:
+            rtt_ns = record["rtt_ns"]
+            self._in_a_row = self._in_a_row + 1 if rtt_ns is not None and rtt_ns <= self._limit_ns else 0
+        return self._in_a_row >= IDLE_PROBES
+
+
+def wait_until_idle(
+    session: Session, options: RestOptions, pause: Callable[[threading.Event, float], None]
+) -> bool:
+    """Probe until the path is idle or the cap is reached, and say whether it is. Raises HostError.
+
+    ``pause`` waits for an event for so many seconds at most, and may raise what ends the run.
+    """
+    if options.idle_rtt_ns is None or options.cap_ns == 0:
+        return options.idle_rtt_ns is None
+    watch, idle = IdleWatch(options.idle_rtt_ns), threading.Event()
+
+    def heed(record: dict[str, Any]) -> None:
+        if watch.add(record):
+            idle.set()
+
+    asked: dict[str, str | int] = {
+        "address": options.path.destination_address,
+        "bind": options.path.source_address,
+        "count": 0,
+        "interval-ns": PROBE_INTERVAL_NS,
+        "timeout-ns": options.timeout_ns,
+    }
+    cap_s = options.cap_ns / 1e9
+    job = session.start_engine("ping", asked, seconds=cap_s + GRACE_S, on_record=heed)
+    try:
+        pause(idle, cap_s)
+        if not idle.is_set() and job.ended:
+            job.wait_for("result", 0.0)  # raises what ended it
+        return idle.is_set()
+    except HostError:
+        return False
+    finally:
+        job.kill()

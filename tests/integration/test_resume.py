@@ -1,0 +1,90 @@
+"""A campaign that is killed again and again has, once resumed, exactly the rows of an uninterrupted one."""
+
+from __future__ import annotations
+
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pathlab
+from pathlab.campaign.load import parse_campaign, read_campaign
+from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
+from tests.integration.running import ROOT, Run, running
+from tests.require import require
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+KILLS = 5
+CAMPAIGN = """
+format = 1
+name = "sweep"
+title = "Streams sweep, short"
+seed = 11
+cycles = 2
+[[paths]]
+source = "local"
+destination = "local"
+[factors]
+streams = [1, 20, 5, 12, 8]
+window = ["16KiB", "64KiB"]
+[trial]
+warmup = "20ms"
+duration = "80ms"
+interval = "20ms"
+[probes]
+interval = "10ms"
+unloaded = 2
+"""
+
+
+def read_rows(folder: Path) -> list[tuple[Any, ...]]:
+    """What was measured, in the order in which it was: row, cycle and levels of each complete trial."""
+    with pathlab.open(folder) as results:
+        return [
+            (r.plan_row, r.cycle, r.streams, r.window_asked_bytes) for r in results.records(status="complete")
+        ]
+
+
+def wait_for_instant(run: Run, done: int, chance: random.Random) -> None:
+    """A seeded point of one of the next trials: as it begins, under traffic, or as it has ended."""
+    row = done + chance.randint(0, 2)
+    event = chance.choice(("trial-started", "rate", "rtt", "trial-ended"))
+    key = "plan_row" if event == "trial-ended" else "row"
+    run.read_until(rf'"event": "{event}"[^\n]*"{key}": {row},')
+
+
+def run_here(campaign: Path, folder: Path) -> RunOutcome:
+    given = read_campaign(campaign)
+    source = CampaignSource(campaign=parse_campaign(given), text=given.text)
+    return run_campaign(source, folder, lambda _event: None)
+
+
+def test_five_kills_cost_no_row_and_change_no_order(tmp_path: Path) -> None:
+    require((ROOT / "native" / "build" / "pathlab-engine").exists(), "the native engine (make engine)")
+    campaign = tmp_path / "sweep.toml"
+    campaign.write_text(CAMPAIGN)
+    assert run_here(campaign, tmp_path / "whole").missing == 0
+    chance = random.Random(20260105)
+    reached: list[int] = []
+    for _ in range(KILLS):
+        done = reached[-1] if reached else 0
+        with running(["run", str(campaign), "--out", "broken", "--json-events"], tmp_path) as run:
+            wait_for_instant(run, done, chance)
+            run.process.send_signal(signal.SIGKILL)
+            run.process.wait(10)
+        reached.append(len(read_rows(tmp_path / "broken")))
+    assert reached == sorted(reached)
+    assert 0 < reached[-1] < 20, reached
+    outcome = run_here(campaign, tmp_path / "broken")
+    assert (outcome.rows, outcome.complete, outcome.failed) == (20, 20, 0)
+    whole = read_rows(tmp_path / "whole")
+    assert read_rows(tmp_path / "broken") == whole
+    assert [row[0] for row in whole] == list(range(20))
+    with pathlab.open(tmp_path / "broken") as results:
+        kinds = [entry.kind for entry in results.journal()]
+    assert kinds.count("started") == 1
+    assert kinds.count("resumed") == KILLS
+    assert kinds[-1] == "finished"

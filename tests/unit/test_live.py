@@ -1,0 +1,122 @@
+"""The live view: plain lines where there is no terminal, a table and sparks where there is one."""
+
+from __future__ import annotations
+
+import io
+from collections import deque
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from pathlab.cli.live import LiveView, RunningTable, draw_sparks
+from pathlab.runner.events import (
+    CampaignEnded,
+    CampaignStarted,
+    Event,
+    Notice,
+    RateNow,
+    RttNow,
+    TrialEnded,
+    TrialStarted,
+    Waiting,
+    describe_event,
+)
+
+from .trial_records import make_record
+
+LEVELS = {"streams": 2, "window_bytes": 65536, "congestion": None, "dscp": 8}
+DONE = make_record(
+    streams=2,
+    window_asked_bytes=65536,
+    throughput_bits_per_s=4e7,
+    loaded_rtt_median_ns=5e7,
+    unloaded_rtt_median_ns=4e7,
+    flags=("lab", "control"),
+)
+EVENTS: list[Event] = [
+    CampaignStarted(name="sweep", folder=Path("out"), rows=2, done=0, estimate_ns=10**10),
+    Waiting(reason="outside the hours", until_utc="2026-01-05T22:00:00+00:00"),
+    TrialStarted(
+        row=0,
+        source="a",
+        destination="b",
+        streams=2,
+        window_bytes=65536,
+        estimate_ns=5 * 10**9,
+        settings=LEVELS,
+    ),
+    RateNow(row=0, bits_per_s=3e7, elapsed_ns=10**8),
+    RttNow(row=0, rtt_ns=5 * 10**7),
+    Notice(text="the route has [changed]"),
+    TrialEnded(record=DONE, settings=LEVELS),
+    TrialEnded(record=make_record(status="failed", failed_stage="network", failure="refused"), settings={}),
+    CampaignEnded(complete=1, rows=2, reason="stopped"),
+]
+
+
+def show(**options: bool) -> str:
+    screen = io.StringIO()
+    console = Console(
+        file=screen, width=200, force_terminal=options.pop("terminal", False), color_system=None
+    )
+    with LiveView(console, **options) as view:
+        for event in EVENTS:
+            view(event)
+    return screen.getvalue()
+
+
+def test_without_a_terminal_there_are_lines_alone() -> None:
+    text = show()
+    assert text.splitlines() == [
+        "Campaign sweep: 2 trials, about 10 s to go. Results: out",
+        "waiting until 2026-01-05T22:00:00+00:00: outside the hours",
+        "note  the route has [changed]",
+        "  1/2  a to b    2 x 64 KiB  dscp=8     40 Mbit/s  RTT +10 ms  control",
+        "  1/2  a to b      1 x auto  failed: refused",
+        "ended  stopped",
+    ]
+
+
+def test_on_a_terminal_the_cells_and_sparks_stand_below() -> None:
+    text = show(terminal=True)
+    assert "a to b  2 x 64 KiB  dscp=8" in text
+    assert "undecided" in text
+    assert "█" in text
+    assert "RTT rise" in text
+
+
+def test_quiet_says_nothing_and_a_bar_alone_only_notes() -> None:
+    assert show(quiet=True) == ""
+    assert show(bar_only=True) == "note  the route has [changed]\n"
+
+
+def test_the_table_gives_an_interval_from_six_trials_on() -> None:
+    table = RunningTable()
+    assert table.build() is None
+    for number in range(6):
+        table.add(make_record(throughput_bits_per_s=1e6 * (10 + number)), {})
+    console = Console(file=io.StringIO(), width=120)
+    built = table.build()
+    assert built is not None
+    console.print(built)
+    screen = console.file
+    assert isinstance(screen, io.StringIO)
+    assert "12.5 Mbit/s" in screen.getvalue()
+    assert "10 Mbit/s to 15 Mbit/s" in screen.getvalue()
+
+
+def test_sparks_reach_from_nothing_to_the_largest() -> None:
+    assert draw_sparks(deque([0.0, 4.0, 8.0])) == "▁▅█"
+    assert draw_sparks(deque([0.0, 0.0])) == "  "
+    assert draw_sparks(deque()) == ""
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_every_event_has_its_documented_form(event: Event) -> None:
+    described = describe_event(event, "now")
+    assert (described["format"], described["time_utc"]) == (1, "now")
+    text = Path(__file__).parents[2].joinpath("docs", "EVENTS.md").read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if line.startswith(f"| `{described['event']}` |")]
+    for name in set(described) - {"format", "event", "time_utc"}:
+        assert f"`{name}`" in line
