@@ -94,22 +94,43 @@ def count_effective(series: Floats) -> float:
     """Cycles that independent ones would be worth, from the serial correlation of one value per cycle.
 
     Notes
-    ----- n (1 - r) / (1 + r) for a first-order autoregressive series (Bayley and Hammersley, JRSS Suppl. 8,
-    1946), r raised by (1 + 4 r) / n because short series underestimate it (Kendall 1954), and never taken
-    below 0.
+    -----
+    n (1 - r) / (1 + r) for a first-order autoregressive series (Bayley and Hammersley, JRSS Suppl. 8, 1946),
+    r raised by (1 + 4 r) / n because short series underestimate it (Kendall 1954), and never taken below 0.
     """
-    n = series.size
-    if n < CORRELATION_CYCLES:
-        return float(n)
-    estimate = lag_one_correlation(series)
-    correlation = min(0.97, max(0.0, estimate + (1 + 4 * estimate) / n))
-    return n * (1 - correlation) / (1 + correlation)
+    return _discount(series.size, lag_one_correlation(series))
 
 
 def count_effective_cycles(cells: Cells, residuals: Floats) -> float:
-    """``count_effective`` of the cycles' mean residuals, one residual per trial."""
+    """``count_effective`` of all cells together, one residual per trial.
+
+    Notes
+    -----
+    Of two correlations, that of the cycles' mean residuals sees what a cycle's trials share; the one pooled
+    over the cells' own series is known far better, and is right where they share nothing. They are weighted
+    by the share of the means' variance that is shared: 1 less what independent cells would leave of it.
+    """
+    known = cells.counts > 0
+    values = sum_residuals(cells, residuals) / np.where(known, cells.counts, 1.0)
+    centred = np.where(known, values - values.sum(axis=0) / known.sum(axis=0), 0.0)
+    power = float(np.sum(centred**2))
+    if power == 0:
+        return float(cells.cycles)
+    pooled = float(np.sum(centred[1:] * centred[:-1])) / power
     totals = np.bincount(cells.cycle_of, weights=residuals, minlength=cells.cycles)
-    return count_effective(totals / cells.counts.sum(axis=1))
+    means = totals / cells.counts.sum(axis=1)
+    alone = float(np.sum(centred**2 / np.sum(known, axis=1, keepdims=True) ** 2))
+    together = float(np.sum((means - means.mean()) ** 2))
+    weight = max(0.0, 1 - alone / together) if together > 0 else 0.0
+    return _discount(cells.cycles, weight * lag_one_correlation(means) + (1 - weight) * pooled)
+
+
+def _discount(n: int, estimate: float) -> float:
+    """What n cycles are worth at an estimated correlation of neighbours."""
+    if n < CORRELATION_CYCLES:
+        return float(n)
+    correlation = min(0.97, max(0.0, estimate + (1 + 4 * estimate) / n))
+    return n * (1 - correlation) / (1 + correlation)
 
 
 def draw_multipliers(
@@ -118,14 +139,15 @@ def draw_multipliers(
     """Multipliers of the cycles' residuals, shape (resamples, cycles), as wide as Student's t demands.
 
     Notes
-    ----- A sum of residuals over cycles, each times its multiplier, is spread as t with ``effective_cycles``
-    - 1 degrees of freedom and the variance that the cycles show among each other. Effects shared by a cycle
-    stay in it.
+    -----
+    A sum of residuals over cycles, each times its multiplier, is spread as t with one degree of freedom less
+    than ``effective_cycles`` and the variance that the cycles show among each other, enlarged by what their
+    common mean takes from it (one in ``effective_cycles``). Effects shared by a cycle stay in it.
     Source: multiplier bootstrap for clusters, Cameron, Gelbach and Miller, REStat 90, 2008; t(G - 1): Bell
     and McCaffrey, Survey Methodology 28, 2002.
     """
     freedom = max(effective_cycles - 1, 1.0)
-    widen = np.sqrt(cycles / (cycles - 1) * cycles / effective_cycles)
+    widen = np.sqrt(cycles / freedom)
     student = widen / np.sqrt(rng.chisquare(freedom, (resamples, 1)) / freedom)
     multipliers: Floats = rng.standard_normal((resamples, cycles)) * student
     return multipliers

@@ -151,7 +151,8 @@ def fit_cumulative_climb(
     Shares are of all samples. Undecided: fewer than 20 samples, fewer than 3 such ends, no variation.
 
     Notes
-    ----- Least squares over the ends. Assumption: independent samples. The slope is a mean over samples (each
+    -----
+    Least squares over the ends. Assumption: independent samples. The slope is a mean over samples (each
     adds its share to all ends above it), so its interval is Student's of that mean, although the shares at
     neighbouring ends depend on each other; it is the interval of the line through the true shares at these
     ends.

@@ -15,6 +15,9 @@ from pathlab.errors import UsageError
 
 #: Busy share of a core, softirq included, from which it has no time left to speak of.
 BUSY_CORE_RATIO = 0.95
+#: Share of a core's time that the traffic's own work must take for a busy core to be a limit of the traffic:
+#: who wants more of a core than this and shares it with two others gets no more.
+OWN_WORK_RATIO = 0.25
 #: Share of what the windows or a known line would carry from which they explain a rate, busy core or not.
 EXPLAINED_RATIO = 0.9
 #: Share of what a host carries over its own loopback from which a rate may be the host's.
@@ -42,8 +45,11 @@ FLOW_SHARE_RATIO = 0.5
 #: Known of some trials only, or said by another figure as well: without one of them nothing is missing.
 OPTIONAL_EVIDENCE = frozenset(
     {
+        "asked_share_ratio",
         "ceiling_share_ratio",
+        "engine_core_ratio",
         "line_share_ratio",
+        "standing_rise_ns",
         "windows_share_ratio",
         "window_filled_ratio",
         "mathis_share_ratio",
@@ -90,9 +96,12 @@ class StreamReading:
 class FlowReading:
     """What was seen of a trial; ``None`` where it was not measured, or, of a window, where none was asked.
 
-    ``rtt_loaded_ns`` and ``rtt_unloaded_ns`` are probes' medians. ``busiest_core_ratios`` are those of sender
-    and receiver. ``line_bits_per_s`` is what a known line leaves for data, ``ceiling_bits_per_s`` what a host
-    carries over its own loopback. ``rate_spread_ratio`` is that of ``measure_rate_spread``.
+    ``rtt_loaded_ns`` and ``rtt_unloaded_ns`` are probes' medians, ``rtt_standing_ns`` is the least loaded
+    probe less the least unloaded one (0 where it was no longer). ``busiest_core_ratios`` are those of sender
+    and receiver, ``engine_core_ratios`` the shares of one core that the traffic's own busiest thread took
+    there. ``line_bits_per_s`` is what a known line leaves for data, ``ceiling_bits_per_s`` what a host
+    carries over its own loopback, ``asked_bits_per_s`` the rate that the sender was told to keep.
+    ``rate_spread_ratio`` is that of ``measure_rate_spread``.
     """
 
     streams: tuple[StreamReading, ...]
@@ -100,10 +109,13 @@ class FlowReading:
     window_asked_bytes: int | None = None
     rtt_loaded_ns: float | None = None
     rtt_unloaded_ns: float | None = None
+    rtt_standing_ns: float | None = None
     rate_spread_ratio: float | None = None
     busiest_core_ratios: tuple[float | None, ...] = ()
+    engine_core_ratios: tuple[float | None, ...] = ()
     line_bits_per_s: float | None = None
     ceiling_bits_per_s: float | None = None
+    asked_bits_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,30 +154,50 @@ def is_core_busy(busiest_core_ratios: Iterable[float | None]) -> bool:
     return any(ratio is not None and ratio >= BUSY_CORE_RATIO for ratio in busiest_core_ratios)
 
 
+def is_traffic_cpu_bound(
+    busiest_core_ratios: Iterable[float | None], engine_core_ratios: Iterable[float | None] = ()
+) -> bool:
+    """Whether the traffic itself ran out of CPU time at one end: sender and receiver in the same order.
+
+    One of its threads took a whole core, or a core was busy at an end where the traffic's busiest thread took
+    ``OWN_WORK_RATIO`` or more of one (or where that was not measured: the host is then distrusted).
+    """
+    busiest, own = list(busiest_core_ratios), list(engine_core_ratios)
+    if is_core_busy(own):
+        return True
+    own += [None] * (len(busiest) - len(own))
+    return any(
+        is_core_busy((core,)) and (thread is None or thread >= OWN_WORK_RATIO)
+        for core, thread in zip(busiest, own, strict=False)
+    )
+
+
 def is_host_limited(
     throughput_bits_per_s: float | None,
     busiest_core_ratios: Iterable[float | None],
     bounds_bits_per_s: Iterable[float | None],
     ceiling_bits_per_s: float | None = None,
+    engine_core_ratios: Iterable[float | None] = (),
 ) -> bool:
     """Whether a host was at its limit and no known bound (windows over RTT, a lab's line) explains the rate.
 
-    At its limit: a core had no time left, or the rate is near what the host carries over its own loopback
+    At its limit: ``is_traffic_cpu_bound``, or the rate is near what the host carries over its own loopback
     (``ceiling_bits_per_s``, None where that was not measured).
 
     Notes
     -----
-    Evidence and no proof: the core may have been busy with something else, and loopback spares a network
-    card's work (a real path's ceiling is lower) but runs both ends on one host (it may be higher). It errs
-    towards distrust of the host. Minimum: one trial. Source: METHOD section 4 (limit verdict); the thresholds
-    are this project's.
+    Evidence and no proof: a thread that shares a core may have needed no more than it got, and loopback
+    spares a network card's work (a real path's ceiling is lower) but runs both ends on one host (it may be
+    higher). It errs towards distrust of the host. A core that something else keeps busy while the traffic's
+    own threads hardly ran says nothing. Minimum: one trial. Source: METHOD section 4 (limit verdict); the
+    thresholds are this project's.
     """
     if throughput_bits_per_s is None:
         return False
     near_ceiling = (
         ceiling_bits_per_s is not None and throughput_bits_per_s >= CEILING_RATIO * ceiling_bits_per_s
     )
-    if not near_ceiling and not is_core_busy(busiest_core_ratios):
+    if not near_ceiling and not is_traffic_cpu_bound(busiest_core_ratios, engine_core_ratios):
         return False
     return all(
         throughput_bits_per_s < EXPLAINED_RATIO * bound for bound in bounds_bits_per_s if bound is not None
@@ -175,7 +207,8 @@ def is_host_limited(
 def measure_rate_spread(interval_bytes: ArrayLike, interval_ns: ArrayLike) -> float | None:
     """Inter-quartile range over median of a flow's rates per interval; ``None`` below 8 or at median 0.
 
-    Take intervals of about a second: in shorter ones an in-order receiver counts a filled hole's backlog.
+    Take bytes that the sender knows to have arrived, or intervals of about a second: in shorter ones an
+    in-order receiver counts a filled hole's backlog.
     Raises ``UsageError`` for unequal lengths, a negative count or an interval without length.
     """
     counts, spans = as_samples(interval_bytes, "interval bytes"), as_samples(interval_ns, "interval ns")
@@ -200,12 +233,15 @@ def judge_limits(reading: FlowReading) -> FlowVerdict:
 
     Notes
     -----
-    In this order, first match: host CPU (as ``is_host_limited``); sending application (too little to send
-    and the asked window not filled); path capacity (a known line is reached, or the queue builds, the rate is
-    flat and the windows over the unloaded RTT would carry more); receiver window; send buffer (the kernel's
-    clock, or the asked window is filled while the receiver's is measured not to hold: the kernel's clock
-    stays at 0 with small writes although the buffer is the limit); congestion and loss (retransmits without a
-    full path). Else undecided: not measured where a figure is missing, no evidence where all are there.
+    In this order, first match: host CPU (as ``is_host_limited``); sending application (the rate it was told
+    to keep is reached, or too little to send and the asked window not filled); path capacity (a known line is
+    reached, or the queue builds, the rate is flat and the windows over the unloaded RTT would carry more;
+    without losses, or where a window holds the flow, the least RTT must have risen too: else the delays come
+    from elsewhere);
+    receiver window; send buffer (the kernel's clock, or the asked window is filled while the receiver's is
+    measured not to hold: the kernel's clock stays at 0 with small writes although the buffer is the limit);
+    congestion and loss (retransmits without a full path). Else undecided: not measured where a figure is
+    missing, no evidence where all are there.
     The flow's limit is the one under which streams carry more than half of its rate; streams that differ
     make it undecided (conflicting evidence).
     Assumption: steady state; dRTT by probes that pass the same queue. One trial suffices; repeated trials
@@ -219,9 +255,10 @@ def judge_limits(reading: FlowReading) -> FlowVerdict:
 
 
 def _check_reading(reading: FlowReading) -> None:
-    names = [name for name in FlowReading.__slots__ if name not in ("streams", "busiest_core_ratios")]
+    several = ("busiest_core_ratios", "engine_core_ratios")
+    names = [name for name in FlowReading.__slots__ if name not in ("streams", *several)]
     figures = [(name, getattr(reading, name)) for name in names]
-    figures += [("busiest_core_ratios", ratio) for ratio in reading.busiest_core_ratios]
+    figures += [(name, ratio) for name in several for ratio in getattr(reading, name)]
     for stream in reading.streams:
         figures += [(name, getattr(stream, name)) for name in StreamReading.__slots__]
     for name, value in figures:
@@ -237,6 +274,10 @@ def _weigh(name: str, value: float | None, threshold: float, *, most: bool = Fal
     figure = float(value)
     met = figure <= threshold if most else figure >= threshold
     return Evidence(name=name, value=figure, threshold=threshold, met=met)
+
+
+def _most(ratios: Iterable[float | None]) -> float | None:
+    return max((one for one in ratios if one is not None), default=None)
 
 
 def _divide(part: float | None, whole: float | None) -> float | None:
@@ -265,17 +306,23 @@ def _flow_evidence(reading: FlowReading) -> tuple[Evidence, ...]:
     enough = QUEUE_RISE_MOST_NS
     if base is not None:
         enough = min(max(QUEUE_RISE_RATIO * base, QUEUE_RISE_LEAST_NS), QUEUE_RISE_MOST_NS)
-    busiest = max((one for one in reading.busiest_core_ratios if one is not None), default=None)
     limited = is_host_limited(
-        rate, reading.busiest_core_ratios, (reading.line_bits_per_s, windows), reading.ceiling_bits_per_s
+        rate,
+        reading.busiest_core_ratios,
+        (reading.line_bits_per_s, windows, reading.asked_bits_per_s),
+        reading.ceiling_bits_per_s,
+        reading.engine_core_ratios,
     )
     return (
-        _weigh("busiest_core_ratio", busiest, BUSY_CORE_RATIO),
+        _weigh("busiest_core_ratio", _most(reading.busiest_core_ratios), BUSY_CORE_RATIO),
+        _weigh("engine_core_ratio", _most(reading.engine_core_ratios), OWN_WORK_RATIO),
+        _weigh("asked_share_ratio", _divide(rate, reading.asked_bits_per_s), EXPLAINED_RATIO),
         _weigh("ceiling_share_ratio", _divide(rate, reading.ceiling_bits_per_s), CEILING_RATIO),
         _weigh("host_limited", float(limited) if rate is not None else None, 1.0),
         _weigh("line_share_ratio", _divide(rate, reading.line_bits_per_s), EXPLAINED_RATIO),
         _weigh("windows_share_ratio", _divide(rate, windows), EXPLAINED_RATIO),
         _weigh("probe_rtt_rise_ns", rise, enough),
+        _weigh("standing_rise_ns", reading.rtt_standing_ns, enough),
         _weigh("tcp_rtt_rise_ns", float(np.median(rises)) if rises else None, enough),
         _weigh("rate_spread_ratio", reading.rate_spread_ratio, FLAT_RATE_RATIO, most=True),
     )
@@ -314,12 +361,16 @@ def _judge_stream(stream: StreamReading, reading: FlowReading, shared: tuple[Evi
     rises = {met["probe_rtt_rise_ns"], met["tcp_rtt_rise_ns"]} - {None}
     queue = any(rises) if rises else None
     full_path = queue and met["rate_spread_ratio"]
+    held = met["receiver_limited_ratio"] or met["buffer_limited_ratio"]
+    # Only losses let the queue of a full path run empty.
+    if met["standing_rise_ns"] is False and (held or stream.retransmitted_bytes == 0):
+        full_path = False
     lossy = met["retransmit_ratio"] or met["mathis_share_ratio"]
     filled = met["window_filled_ratio"]
     limit = None
     if met["host_limited"]:
         limit = Limit.HOST_CPU
-    elif starved and not filled:
+    elif met["asked_share_ratio"] or (starved and not filled):
         limit = Limit.APPLICATION
     elif met["line_share_ratio"] or (full_path and not met["windows_share_ratio"]):
         limit = Limit.PATH_CAPACITY

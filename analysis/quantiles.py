@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Callable
@@ -74,9 +75,7 @@ def median_interval(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATI
     check_confidence(confidence_ratio)
     samples = np.sort(as_samples(values))
     n = samples.size
-    rank = 0
-    while n and rank < n // 2 and 1 - 2 * stats.binom.cdf(rank, n, 0.5) >= confidence_ratio:
-        rank += 1
+    rank, coverage = _find_rank(n, confidence_ratio)
     if rank == 0:
         reason = Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
         return undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=ORDER_METHOD)
@@ -85,9 +84,19 @@ def median_interval(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATI
         high=float(samples[n - rank]),
         n=n,
         confidence_ratio=confidence_ratio,
-        coverage_ratio=float(1 - 2 * stats.binom.cdf(rank - 1, n, 0.5)),
+        coverage_ratio=coverage,
         method=ORDER_METHOD,
     )
+
+
+@functools.lru_cache(maxsize=4096)
+def _find_rank(n: int, confidence_ratio: float) -> tuple[int, float]:
+    """Rank at which the median's interval of n samples begins, and its coverage; 0: there is none."""
+    if n < 2:
+        return 0, 0.0
+    coverages = 1 - 2 * stats.binom.cdf(np.arange(n // 2), n, 0.5)
+    rank = int(np.count_nonzero(coverages >= confidence_ratio))
+    return rank, float(coverages[rank - 1]) if rank else 0.0
 
 
 def bca_interval(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pathlab.analysis.interval import Undecided
 from pathlab.errors import UsageError
@@ -66,6 +70,15 @@ class TcpTest:
     undecided: Undecided | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferMetrics:
+    """The metrics of many transfers over one path, one value each; NaN where they were not measured."""
+
+    transfer_time_ratio: NDArray[np.float64]
+    efficiency_percent: NDArray[np.float64]
+    buffer_delay_percent: NDArray[np.float64]
+
+
 def measure_capacity(path: PathFigures) -> Capacity:
     """Bandwidth-delay product of the line and the achievable TCP rate, by what each packet carries.
 
@@ -118,6 +131,29 @@ def judge_transfer(path: PathFigures, transfer: TransferFigures) -> TcpTest:
         efficiency_percent=_measure_efficiency(transfer.sent_bytes, transfer.retransmitted_bytes),
         buffer_delay_percent=_measure_buffer_delay(transfer.rtt_mean_ns, path.rtt_ns),
         undecided=None if ideal > 0 else Undecided.ALL_ZERO,
+    )
+
+
+def measure_transfers(path: PathFigures, transfers: Mapping[str, ArrayLike]) -> TransferMetrics:
+    """The metrics of many transfers at once, each as ``judge_transfer`` gives it.
+
+    ``transfers`` has an array for each field of ``TransferFigures``, NaN where it was not measured. A
+    transfer whose figures contradict each other or lie out of range has no metric that needs them.
+    """
+    capacity = measure_capacity(path)
+    figures = {
+        field.name: np.asarray(transfers[field.name], dtype=np.float64) for field in fields(TransferFigures)
+    }
+    carried, span_s = figures["transfer_bytes"], figures["transfer_s"]
+    sent, again, rtt_ns = figures["sent_bytes"], figures["retransmitted_bytes"], figures["rtt_mean_ns"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        time_ratio = span_s * capacity.achievable_bits_per_s / (carried * 8)
+        efficiency = 100 * (sent - again) / sent
+        delay = 100 * (rtt_ns - path.rtt_ns) / path.rtt_ns
+    return TransferMetrics(
+        transfer_time_ratio=np.where((carried > 0) & (span_s > 0), time_ratio, np.nan),
+        efficiency_percent=np.where((again >= 0) & (again <= sent) & (sent > 0), efficiency, np.nan),
+        buffer_delay_percent=np.where(rtt_ns > 0, delay, np.nan),
     )
 
 

@@ -83,7 +83,10 @@ def fit_surface(
     Assumption: a stream carries at most a window per round trip, the path at most C; the knee between the two
     is rounded by a p-norm. The effective RTT is that of the model and holds the queue that the traffic
     builds. Scatter in proportion to the rate, or constant. Intervals: multiplier bootstrap over cycles,
-    minimum 5, with the effective number of cycles for serial correlation from 10 cycles on.
+    minimum 5, with the effective number of cycles for serial correlation from 10 cycles on. In simulation
+    (600 to 1,000 draws; 5 to 21 cycles, normal, skewed, or shared by a cycle) 95 % intervals held the truth
+    in 94 to 97 %; where neighbouring cycles are correlated by 0.5, in 97 to 98 % of 21 cycles and 94 to 96 %
+    of 200 (of 10, most are too correlated to decide).
     Source: METHOD section 4; window limit: Little's law; weighted least squares as in ``saturation``.
     """
     options = options or FitOptions()

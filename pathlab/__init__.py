@@ -1,6 +1,6 @@
 """PathLab, a network path throughput analyzer.
 
-``pathlab.open("results/…")`` gives the results of a campaign as data frames.
+``pathlab.open("results/…")`` gives the results of a campaign as data frames, and every analysis of them.
 """
 
 from __future__ import annotations

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.loss import Loss, probe_loss
 from pathlab.analysis.quantiles import median_interval, quartiles
+from pathlab.campaign.factor_model import Combination, Factors
+from pathlab.campaign.factors import ALWAYS_GIVEN, format_level, name_levels
 from pathlab.report.source import ResultsSource, StoredTrial, read_trials, window_is_short
-from pathlab.store.records import TrialRecord
+from pathlab.store.records import PlanRecord, TrialRecord
 
+TIMES = ("duration_ns", "warmup_ns")  # where they do not vary, they are those of the campaign
 HEADER_BYTES = 52  # IPv4 20, TCP 20, timestamps 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Path:
-    """An ordered pair of hosts."""
+    """An ordered pair of hosts, as PathLab measured it or, in ``origin``, as another program did."""
 
     source: str
     destination: str
+    origin: str = ""  # program and version of imported trials, which never share a cell with native ones
+    setting: str = ""  # levels of the factors besides streams, window and congestion control
 
     def __str__(self) -> str:
-        return f"{self.source} → {self.destination}"
+        ends = f"{self.source} → {self.destination}"
+        return " ".join([ends, *(f"({text})" for text in (self.origin, self.setting) if text)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,18 +150,34 @@ def summarise(results: ResultsSource) -> Summary:
     """Summarise every trial of a results file."""
     campaign, plan, trials = results.campaign, results.plan(), read_trials(results)
     environment = campaign.environment
+    apart = _list_apart(plan)
+    settings = {row.row: _spell_setting(row.settings, apart) for row in plan}
+    orders = {settings[row.row]: _order_setting(row.settings, apart) for row in plan}
     by_path: dict[Path, list[StoredTrial]] = {}
     for trial in trials:
         record = trial.record
-        path = Path(source=record.path_source, destination=record.path_destination)
+        origin = record.engine_version or "imported" if "imported" in record.flags else ""
+        path = Path(
+            source=record.path_source,
+            destination=record.path_destination,
+            origin=origin,
+            setting=settings.get(record.plan_row, ""),
+        )
         by_path.setdefault(path, []).append(trial)
     lab = environment.get("lab")
     fallback = environment.get("fallback")
     return Summary(
         title=campaign.title or campaign.name,
         paths=tuple(
-            PathSummary(path=path, cells=build_cells(path, by_path[path]), truth=link_truth(lab, path))
-            for path in sorted(by_path)
+            PathSummary(
+                path=path,
+                cells=build_cells(path, by_path[path]),
+                truth=None if path.origin else link_truth(lab, path),
+            )
+            for path in sorted(
+                by_path,
+                key=lambda path: (path.source, path.destination, path.origin, orders.get(path.setting, ())),
+            )
         ),
         planned=len(plan),
         done=len({trial.record.plan_row for trial in trials if trial.complete}),
@@ -164,6 +186,34 @@ def summarise(results: ResultsSource) -> Summary:
         failures=tuple(trial for trial in trials if not trial.complete),
         fallback=str(fallback) if fallback else None,
         lab=bool(lab) and not fallback,
+    )
+
+
+def _list_apart(plan: Sequence[PlanRecord]) -> tuple[str, ...]:
+    """Factors, besides the three of a cell, that vary or are not where they stand by themselves."""
+    rows = [row.settings for row in plan if not row.settings.get("control")]
+    levels = {name: {row[name] for row in rows if name in row} for name in Factors.model_fields}
+    return tuple(
+        name
+        for name, found in levels.items()
+        if name not in ALWAYS_GIVEN
+        and (len(found) > 1 or (name not in TIMES and found - {Combination.model_fields[name].default}))
+    )
+
+
+def _spell_setting(settings: Mapping[str, Any], apart: Sequence[str]) -> str:
+    """What sets a plan row apart besides streams, window and congestion control: it never shares a cell."""
+    if settings.get("control"):
+        return "control rows"
+    levels = name_levels({name: settings[name] for name in apart if name in settings})
+    return ", ".join(f"{key} {format_level(key, level)}" for key, level in levels.items())
+
+
+def _order_setting(settings: Mapping[str, Any], apart: Sequence[str]) -> tuple[tuple[bool, float, str], ...]:
+    """Numbers by size; what is left to the system behind them, control rows last."""
+    levels = [bool(settings.get("control")), *(settings.get(name) for name in apart)]
+    return tuple(
+        (level is None, float(level) if isinstance(level, int) else 0.0, str(level)) for level in levels
     )
 
 

@@ -59,7 +59,7 @@ CASES = [
 def test_level_power_and_coverage(
     kind: str, cycles: int, trials: int, request: pytest.FixtureRequest
 ) -> None:
-    runs = 1000 if request.node.get_closest_marker("slow") else 25
+    runs = 1000 if request.node.get_closest_marker("long") else 25
     rng = np.random.default_rng([cycles, trials, runs])
     straight = [simulate(kind, cycles, trials, rng, broken=False) for _ in range(runs)]
     tested = [result for result in straight if result.break_p is not None]

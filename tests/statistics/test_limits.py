@@ -101,6 +101,22 @@ def test_many_windows_that_overfill_the_path_meet_its_capacity() -> None:
     assert flow_limit(few) is Limit.RECEIVER_WINDOW
 
 
+def test_delays_that_come_and_go_are_no_full_path_where_a_window_holds() -> None:
+    # Two windows of 64 KiB over 20 ms on a busy machine: the median rises by 2.4 ms, the least RTT does not
+    held = read(2, 41.6e6, receiver_limited_s=20.0, rtt_ns=24.4e6, rtt_min_ns=20e6)
+    late = replace(held, rtt_loaded_ns=22.4e6, rtt_unloaded_ns=20e6, window_asked_bytes=65536)
+    assert flow_limit(replace(late, rtt_standing_ns=20e3)) is Limit.RECEIVER_WINDOW
+    assert flow_limit(replace(late, rtt_standing_ns=2.3e6)) is Limit.PATH_CAPACITY
+    assert flow_limit(late) is Limit.PATH_CAPACITY  # the least was not measured
+    free = read(2, 41.6e6, rtt_ns=24.4e6, rtt_min_ns=20e6)
+    assert (
+        flow_limit(replace(late, streams=free.streams, rtt_standing_ns=0.0, window_asked_bytes=None)) is None
+    )
+    lossy = read(2, 41.6e6, rtt_ns=24.4e6, rtt_min_ns=20e6, retransmitted_bytes=1e6)
+    # loss lets the queue run empty
+    assert flow_limit(replace(late, streams=lossy.streams, rtt_standing_ns=0.0)) is Limit.PATH_CAPACITY
+
+
 def test_a_known_line_that_is_reached_is_the_path() -> None:
     assert flow_limit(replace(read(1, 95e6), line_bits_per_s=96.5e6)) is Limit.PATH_CAPACITY
     assert flow_limit(replace(read(1, 60e6), line_bits_per_s=96.5e6)) is None
@@ -159,8 +175,28 @@ def test_a_busy_core_is_named_unless_something_else_explains_the_rate() -> None:
     assert found.flow.find("busiest_core_ratio").met is True
     assert flow_limit(replace(busy, window_asked_bytes=1_000_000)) is Limit.RECEIVER_WINDOW
     assert flow_limit(replace(busy, line_bits_per_s=51e6)) is Limit.PATH_CAPACITY
+    assert flow_limit(replace(busy, asked_bits_per_s=51e6)) is Limit.APPLICATION
     near = replace(read(1, 18e9), ceiling_bits_per_s=20e9)
     assert flow_limit(near) is Limit.HOST_CPU
+
+
+def test_a_core_that_others_keep_busy_is_not_the_traffics_limit() -> None:
+    others = replace(read(receiver_limited_s=19.0), busiest_core_ratios=(1.0, 1.0))
+    assert flow_limit(replace(others, engine_core_ratios=(0.05, 0.24))) is Limit.RECEIVER_WINDOW
+    assert flow_limit(replace(others, engine_core_ratios=(0.05, 0.25))) is Limit.HOST_CPU
+    # each end by itself: the sender works on an idle host, the busy receiver hardly runs
+    apart = replace(others, busiest_core_ratios=(0.5, 1.0), engine_core_ratios=(0.4, 0.05))
+    assert flow_limit(apart) is Limit.RECEIVER_WINDOW
+    assert flow_limit(replace(apart, engine_core_ratios=(0.4, None))) is Limit.HOST_CPU
+    # a thread that the scheduler moves about leaves every core some time, and has none left itself
+    moved = replace(read(), busiest_core_ratios=(0.6, 0.3), engine_core_ratios=(0.98, 0.1))
+    assert flow_limit(moved) is Limit.HOST_CPU
+
+
+def test_a_rate_that_the_sender_was_told_to_keep_is_the_applications() -> None:
+    kept = replace(read(1, 9.9e6), asked_bits_per_s=10e6)
+    assert flow_limit(kept) is Limit.APPLICATION
+    assert flow_limit(replace(kept, asked_bits_per_s=20e6)) is None
 
 
 def test_streams_that_differ_leave_the_flow_undecided_unless_most_of_the_rate_agrees() -> None:
@@ -207,12 +243,12 @@ FIGURES = st.none() | st.floats(0, 1e10)
 
 @settings(deadline=None)
 @given(
-    st.lists(st.tuples(*[FIGURES] * 11), max_size=4), st.tuples(*[FIGURES] * 7), st.tuples(FIGURES, FIGURES)
+    st.lists(st.tuples(*[FIGURES] * 11), max_size=4), st.tuples(*[FIGURES] * 9), st.tuples(FIGURES, FIGURES)
 )
 def test_any_figures_have_a_verdict_with_evidence(
     streams: list[tuple[float | None, ...]], flow: tuple[float | None, ...], cores: tuple[float | None, ...]
 ) -> None:
-    names = [name for name in FlowReading.__slots__ if name not in ("streams", "busiest_core_ratios")]
+    names = [name for name in FlowReading.__slots__ if name != "streams" and "core_ratios" not in name]
     reading = FlowReading(
         streams=tuple(
             StreamReading(**dict(zip(StreamReading.__slots__, one, strict=True))) for one in streams

@@ -20,6 +20,7 @@ SHARES = st.lists(st.integers(0, 10**12), min_size=1, max_size=64)
 RTTS = st.lists(st.integers(1, 10**10), min_size=2, max_size=60)
 
 
+@settings(deadline=None)
 @given(SAMPLES, NUMBERS, st.integers(1, 1000))
 def test_medians_follow_shift_and_scale(values: list[int], shift: int, scale: int) -> None:
     moved = np.array(values) * scale + shift
@@ -35,6 +36,7 @@ def test_medians_follow_shift_and_scale(values: list[int], shift: int, scale: in
     assert first.low <= before.median <= first.high
 
 
+@settings(deadline=None)
 @given(SAMPLES, st.randoms(use_true_random=False))
 def test_medians_ignore_the_order(values: list[int], shuffler: object) -> None:
     shuffled = list(values)
@@ -43,6 +45,7 @@ def test_medians_ignore_the_order(values: list[int], shuffler: object) -> None:
     assert median_interval(shuffled) == median_interval(values)
 
 
+@settings(deadline=None)
 @given(SAMPLES)
 def test_median_interval_mirrors(values: list[int]) -> None:
     plain, mirrored = median_interval(values), median_interval([-value for value in values])
@@ -67,6 +70,7 @@ def test_bca_interval_follows_shift_and_scale(values: list[int], shift: int, sca
     )
 
 
+@settings(deadline=None)
 @given(SHARES, st.integers(1, 1000), st.randoms(use_true_random=False))
 def test_jain_index_is_bounded_and_ignores_scale_and_order(
     shares: list[int], scale: int, shuffler: object
@@ -81,6 +85,7 @@ def test_jain_index_is_bounded_and_ignores_scale_and_order(
     assert jain_index(shuffled).jain_ratio == pytest.approx(found.jain_ratio, rel=1e-9)
 
 
+@settings(deadline=None)
 @given(RTTS, st.integers(1, 1000))
 def test_rate_stability_is_bounded_and_ignores_scale(rtts: list[int], scale: int) -> None:
     found = rate_stability(rtts)
@@ -93,6 +98,7 @@ def test_rate_stability_is_bounded_and_ignores_scale(rtts: list[int], scale: int
     )
 
 
+@settings(deadline=None)
 @given(RTTS, RTTS, st.integers(0, 10**9))
 def test_rise_follows_a_shift_of_the_loaded_side_and_ignores_lost_probes(
     loaded: list[int], unloaded: list[int], shift: int
@@ -106,6 +112,7 @@ def test_rise_follows_a_shift_of_the_loaded_side_and_ignores_lost_probes(
     assert after.median_ns == pytest.approx(before.median_ns + shift, rel=1e-9, abs=1e-3)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
 def test_loss_interval_holds_the_ratio_and_mirrors(counts: tuple[int, int]) -> None:
     sent, received = counts

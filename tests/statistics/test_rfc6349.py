@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.interval import Undecided
-from pathlab.analysis.rfc6349 import PathFigures, TransferFigures, judge_transfer, measure_capacity
+from pathlab.analysis.rfc6349 import (
+    PathFigures,
+    TransferFigures,
+    judge_transfer,
+    measure_capacity,
+    measure_transfers,
+)
 from pathlab.errors import UsageError
 
 GIGABIT = PathFigures(bottleneck_bits_per_s=1e9, rtt_ns=25e6)
@@ -88,3 +94,24 @@ def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
     with pytest.raises(UsageError) as caught:
         call()
     assert caught.value.hint
+
+
+def test_many_transfers_are_judged_like_each_of_them() -> None:
+    nan = float("nan")
+    columns = {
+        "transfer_bytes": [1e9, 2e8, 0.0, 1e9],
+        "transfer_s": [10.0, 3.0, 1.0, nan],
+        "sent_bytes": [1.01e9, nan, 5.0, 1e9],
+        "retransmitted_bytes": [1e7, 3.0, 9.0, 0.0],
+        "rtt_mean_ns": [32e6, nan, 25e6, -1.0],
+    }
+    found = measure_transfers(GIGABIT, columns)
+    first = judge_transfer(GIGABIT, TransferFigures(**{name: row[0] for name, row in columns.items()}))
+    second = judge_transfer(GIGABIT, TransferFigures(transfer_bytes=2e8, transfer_s=3.0))
+    ratios = [first.transfer_time_ratio, second.transfer_time_ratio, nan, nan]
+    assert found.transfer_time_ratio.tolist() == pytest.approx(ratios, nan_ok=True)
+    # more sent again than sent is a contradiction, and no figure
+    efficiencies = [first.efficiency_percent, nan, nan, 100.0]
+    assert found.efficiency_percent.tolist() == pytest.approx(efficiencies, nan_ok=True)
+    delays = [first.buffer_delay_percent, nan, 0.0, nan]
+    assert found.buffer_delay_percent.tolist() == pytest.approx(delays, nan_ok=True)

@@ -8,8 +8,10 @@ from pathlab.analysis.limits import (
     BUSY_CORE_RATIO,
     CEILING_RATIO,
     EXPLAINED_RATIO,
+    OWN_WORK_RATIO,
     is_core_busy,
     is_host_limited,
+    is_traffic_cpu_bound,
 )
 
 
@@ -59,3 +61,23 @@ def test_a_rate_near_the_hosts_own_ceiling_is_the_hosts(
     rate: float | None, bounds: tuple[float | None, ...], ceiling: float | None, limited: bool
 ) -> None:
     assert is_host_limited(rate, (0.5, 0.5), bounds, ceiling) is limited
+
+
+@pytest.mark.parametrize(
+    ("busiest", "own", "bound"),
+    [
+        ((1.0, 0.2), (0.05, 0.9), False),  # others keep the sender's core busy; the receiver has time left
+        ((1.0, 0.2), (OWN_WORK_RATIO, 0.1), True),
+        ((1.0, 0.2), (None, 0.1), True),  # who was busy is not known
+        ((1.0,), (), True),
+        ((0.5, 0.5), (0.2, BUSY_CORE_RATIO), True),  # a thread that moves between cores
+        ((None, None), (None, None), False),
+        ((), (), False),
+    ],
+)
+def test_the_traffic_is_told_from_what_else_runs(
+    busiest: tuple[float | None, ...], own: tuple[float | None, ...], bound: bool
+) -> None:
+    assert is_traffic_cpu_bound(busiest, own) is bound
+    assert is_host_limited(1e9, busiest, (None,), None, own) is bound
+    assert is_host_limited(1e9, busiest, (1e9,), None, own) is False

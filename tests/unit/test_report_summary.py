@@ -115,6 +115,31 @@ def test_autotuned_cells_stand_by_themselves() -> None:
     assert cell.complete == 1
 
 
+def test_other_factors_and_control_rows_never_share_a_cell() -> None:
+    results = make_quickstart(cycles=6, levels=[(1, 64 * KIB)])
+    plan = [
+        replace(
+            row,
+            settings={
+                **row.settings,
+                "duration_ns": duration_s * 10**9,
+                "no_delay": True,
+                "family": "any",
+                "warmup_ns": 10**9,
+            },
+        )
+        for row, duration_s in zip(results.plan(), (100, 20, 100, 20, 100, 100), strict=True)
+    ]
+    plan[5] = replace(plan[5], settings={**plan[5].settings, "control": True})
+    apart = SyntheticResults(results.campaign, plan, results.records, {})
+    found = {str(path.path): sum(cell.complete for cell in path.cells) for path in summarise(apart).paths}
+    assert list(found.items()) == [
+        ("west → east (duration 20 s, no_delay yes)", 2),
+        ("west → east (duration 100 s, no_delay yes)", 3),
+        ("west → east (control rows)", 1),
+    ]
+
+
 def test_truth_is_the_link_of_the_path() -> None:
     truth = summarise(make_quickstart()).paths[0].truth
     assert truth is not None

@@ -1,0 +1,285 @@
+"""How often the limit verdict names the true cause: a confusion table over emulated links.
+
+``python benchmarks/verdicts.py --help`` says how; README.md beside it says what the columns mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pathlab.analysis.limits import Limit
+from pathlab.campaign.load import CampaignText, parse_campaign
+from pathlab.runner.campaign import CampaignSource, run_campaign
+from pathlab.store.records import CampaignRecord, PlanRecord
+from pathlab.study.analyses import StudiedResults, Study
+
+RIGHT_RATIO = 0.90
+UNDECIDED = "undecided"
+DOUBT, PACING = "lab-limited", "pacing_bits_per_s"
+HEAD = """
+format = 1
+name = "{name}"
+title = "{name}"
+seed = 1
+cycles = {cycles}
+[trial]
+warmup = "1s"
+duration = "{seconds}s"
+[probes]
+interval = "20ms"
+unloaded = 30
+"""
+LAB = """
+[[paths]]
+source = "a"
+destination = "b"
+[lab]
+hosts = ["a", "b"]
+[[lab.links]]
+between = ["a", "b"]
+rate = "{rate}Mbit/s"
+delay = "{delay}ms"
+queue = "{queue}kB"
+loss = "{loss}%"
+"""
+LOCAL = """
+[[paths]]
+source = "local"
+destination = "local"
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """One thing that limits a flow, made so by factors and link; ``expected`` are the right verdicts."""
+
+    name: str
+    expected: tuple[Limit, ...]
+    factors: str
+    place: str
+    hog: int | None = None  # a core that something else keeps busy
+
+
+def make_link(*, rate: int, delay: int, queue: int, loss: float = 0) -> str:
+    """A lab of one link: Mbit/s, ms one way, kB of queue, per cent of loss."""
+    return LAB.format(rate=rate, delay=delay, queue=queue, loss=loss)
+
+
+WIDE = make_link(rate=100, delay=10, queue=500)
+CAUSES = (
+    Cause(
+        name="receive-buffer-64k",
+        expected=(Limit.RECEIVER_WINDOW,),
+        factors='streams = 2\nwindow_sender = "4MiB"\nwindow_receiver = "64KiB"\ncongestion = "cubic"',
+        place=WIDE,
+    ),
+    Cause(
+        name="send-buffer-64k",
+        expected=(Limit.SEND_BUFFER,),
+        factors='streams = 2\nwindow_sender = "64KiB"\nwindow_receiver = "4MiB"\ncongestion = "cubic"',
+        place=WIDE,
+    ),
+    Cause(
+        name="both-buffers-64k",
+        expected=(Limit.RECEIVER_WINDOW, Limit.SEND_BUFFER),
+        factors='streams = 1\nwindow = "64KiB"\ncongestion = "cubic"',
+        place=WIDE,
+    ),
+    Cause(
+        name="random-loss-reno",
+        expected=(Limit.CONGESTION,),
+        factors='streams = 1\nwindow = "4MiB"\ncongestion = "reno"',
+        place=make_link(rate=100, delay=10, queue=500, loss=0.5),
+    ),
+    Cause(
+        name="bottleneck-queue",
+        expected=(Limit.PATH_CAPACITY,),
+        factors='streams = 4\nwindow = "1MiB"\ncongestion = "cubic"',
+        place=make_link(rate=30, delay=20, queue=200),
+    ),
+    Cause(
+        name="many-windows",
+        expected=(Limit.PATH_CAPACITY,),
+        factors='streams = 12\nwindow = "64KiB"\ncongestion = "cubic"',
+        place=make_link(rate=30, delay=20, queue=600),
+    ),
+    Cause(
+        name="sender-paces-itself",
+        expected=(Limit.APPLICATION,),
+        factors='streams = 2\nwindow = "1MiB"\npacing = "8Mbit/s"\ncongestion = "cubic"',
+        place=WIDE,
+    ),
+    Cause(
+        name="pinned-busy-core",
+        expected=(Limit.HOST_CPU,),
+        factors='streams = 2\ncpus = "0"',
+        place=LOCAL,
+        hog=0,
+    ),
+)
+
+
+class View:
+    """Results as the benchmark judges them: with or without what was set of link and pacing.
+
+    With ``doubted``, trials during which the lab doubted itself (a busy machine, say) are judged as well.
+    """
+
+    def __init__(self, source: StudiedResults, *, blind: bool, doubted: bool) -> None:
+        self._source, self._blind, self._doubted = source, blind, doubted
+
+    @property
+    def campaign(self) -> CampaignRecord:
+        """The campaign; blind: its lab left out, as over real hosts."""
+        found = self._source.campaign
+        return replace(found, environment={}) if self._blind else found
+
+    def plan(self) -> list[PlanRecord]:
+        """The plan; blind: without the rate that the sender was told to keep."""
+        found = self._source.plan()
+        if not self._blind:
+            return found
+        return [
+            replace(row, settings={key: item for key, item in row.settings.items() if key != PACING})
+            for row in found
+        ]
+
+    def trials(self) -> pd.DataFrame:
+        """The trials, without the lab's doubts where they are to be judged nonetheless."""
+        frame = self._source.trials()
+        if self._doubted:
+            frame["flags"] = [tuple(flag for flag in flags if flag != DOUBT) for flags in frame["flags"]]
+        return frame
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+
+def say(text: str = "") -> None:
+    """One line to whoever waits."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+@contextmanager
+def keep_busy(core: int | None) -> Iterator[None]:
+    """Keep a core busy with something that is not the traffic, at ordinary priority."""
+    if core is None:
+        yield
+        return
+    process = multiprocessing.get_context("fork").Process(target=_spin, args=(core,), daemon=True)
+    process.start()
+    try:
+        yield
+    finally:
+        process.kill()
+        process.join()
+
+
+def _spin(core: int) -> None:
+    os.sched_setaffinity(0, {core})
+    while True:
+        sum(range(10_000))
+
+
+def run_cause(cause: Cause, options: argparse.Namespace) -> dict[str, Any]:
+    """The verdicts of so many trials, with the lab's line known and not, and their evidence."""
+    text = HEAD.format(name=cause.name, cycles=options.runs, seconds=options.seconds) + cause.place
+    text += f"[factors]\n{cause.factors}\n"
+    campaign = parse_campaign(CampaignText(text=text, label=cause.name))
+    with tempfile.TemporaryDirectory(prefix="pathlab-verdicts-") as scratch:
+        folder = Path(scratch) / "results"
+        with keep_busy(cause.hog):
+            run_campaign(CampaignSource(campaign=campaign, text=text), folder, lambda _event: None)
+        with StudiedResults.open(folder) as results:
+            views = [View(results, blind=blind, doubted=options.doubted) for blind in (False, True)]
+            knowing, blind = (list_verdicts(Study(view)) for view in views)
+            trials = results.trials()
+            return {
+                "cause": cause.name,
+                "verdicts": [verdict["limit"] for verdict in knowing],
+                "verdicts_blind": [verdict["limit"] for verdict in blind],
+                "evidence": [verdict["evidence"] for verdict in blind],
+                "left_out": options.runs - len(knowing),
+                "doubted": sum(DOUBT in flags for flags in trials["flags"]),
+                "failures": trials["failure"].dropna().tolist(),
+            }
+
+
+def list_verdicts(study: Study) -> list[dict[str, Any]]:
+    """Limit and evidence of every trial that was judged; evidence of the first stream."""
+    return [
+        {
+            "limit": str(trial.verdict.flow.limit or UNDECIDED),
+            "evidence": {one.name: one.value for one in trial.verdict.streams[0].evidence},
+        }
+        for answer in study.limits(None)
+        for trial in answer.result.trials
+    ]
+
+
+def report_table(found: Sequence[dict[str, Any]], causes: Sequence[Cause], key: str) -> int:
+    """The confusion table, and how many were right."""
+    words = sorted({word for one in found for word in one[key]})
+    say(f"{'cause':22}" + "".join(f"{word:>21}" for word in words) + f"{'right':>8}")
+    total = 0
+    for cause, one in zip(causes, found, strict=True):
+        counts = Counter(one[key])
+        right = sum(counts[str(limit)] for limit in cause.expected)
+        total += right
+        cells = "".join(f"{counts[word] or '':>21}" for word in words)
+        left = f"   {one['left_out']} left out" if one["left_out"] else ""
+        left += f"   lab doubts {one['doubted']}" if one["doubted"] else ""
+        say(f"{cause.name:22}{cells}{right:>8}{left}")
+    return total
+
+
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="benchmarks/verdicts.py", description=__doc__)
+    parser.add_argument("--runs", type=int, default=10, help="trials of each cause (default 10)")
+    parser.add_argument("--seconds", type=int, default=4, help="steady window of a trial (default 4)")
+    parser.add_argument(
+        "--doubted", action="store_true", help="judge trials that the lab doubts as well (a busy machine)"
+    )
+    parser.add_argument("--only", action="append", metavar="CAUSE", help="this cause alone; repeatable")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="verdicts and evidence, as JSON")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the causes and print the table."""
+    options = parse_arguments(arguments)
+    causes = [cause for cause in CAUSES if not options.only or cause.name in options.only]
+    found = []
+    for cause in causes:
+        found.append(run_cause(cause, options))
+        say(f"{cause.name}: {', '.join(found[-1]['verdicts'])}")
+        for reason in sorted(set(found[-1]["failures"])):
+            say(f"  failed: {reason}")
+    runs = options.runs * len(causes)
+    for key, title in (("verdicts", "what was set is known"), ("verdicts_blind", "from measurements alone")):
+        say(f"\n{title}:")
+        right = report_table(found, causes, key)
+        verdict = "reached" if right >= RIGHT_RATIO * runs else "MISSED"
+        say(f"{right} of {runs} right; target {100 * RIGHT_RATIO:.0f} %: {verdict}")
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,38 @@
+"""``pathlab analyze RESULTS``: every analysis of stored results, as tables or as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from pathlab.report.analyses_text import render_analyses
+from pathlab.study.analyses import StudiedResults
+from pathlab.study.document import ANALYSES, build_document, choose_analyses
+
+
+@click.command(name="analyze")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "--only",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help=f"Only this analysis; may be repeated. One of: {', '.join(ANALYSES)}.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print every figure as one JSON document.")
+def command(results: Path, names: tuple[str, ...], as_json: bool) -> None:
+    """Analyse RESULTS, a results folder or its results.db: fits, comparisons, limits, costs.
+
+    What cannot be told from these trials is shown as undecided, with the reason.
+    """
+    chosen = choose_analyses(names)
+    with StudiedResults.open(results) as stored:
+        if as_json:
+            document = build_document(stored, chosen)
+            click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
+            return
+        answers = {name: ANALYSES[name](stored) for name in chosen}
+    render_analyses(answers, Console(highlight=False))

@@ -1,0 +1,72 @@
+"""``pathlab reference list|show NAME``: published series, fitted by the cost of a message and of a byte."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from pathlab.analysis.message_cost import fit_message_cost
+from pathlab.reference.series import ReferenceTable, list_tables, load_table
+from pathlab.report.analyses_rows import describe_message_cost
+from pathlab.report.analyses_text import MESSAGE_COLUMNS
+from pathlab.study.document import encode
+
+SIZES = "message_bytes"
+RATE_SUFFIX = "_gbps"
+
+
+@click.group(name="reference")
+def command() -> None:
+    """Published series that come with PathLab, to lay beside own results."""
+
+
+@command.command(name="list")
+def list_() -> None:
+    """List the published tables by name."""
+    for name in list_tables():
+        columns = ", ".join(load_table(name).columns)
+        click.echo(f"{name}\t{columns}")
+
+
+@command.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print table and fits as JSON.")
+def show(name: str, as_json: bool) -> None:
+    """Print the published table NAME and, where it goes by message size, the fit t(m) = a + m / r."""
+    table = load_table(name)
+    fits = fit_columns(table)
+    if as_json:
+        document = {"name": name, "columns": dict(table.columns), "message_cost": encode(fits)}
+        click.echo(json.dumps(document, allow_nan=False, indent=1))
+        return
+    console = Console(highlight=False)
+    shown = Table(*table.columns, title=name, title_justify="left", box=box.SIMPLE_HEAD)
+    for row in zip(*table.columns.values(), strict=True):
+        shown.add_row(*(f"{value:g}" for value in row))
+    console.print(shown)
+    if fits:
+        fitted = Table("column", *MESSAGE_COLUMNS, title="t(m) = a + m / r", box=box.SIMPLE_HEAD)
+        for column, fit in fits.items():
+            fitted.add_row(column, *describe_message_cost(fit))
+        console.print(fitted)
+        console.print(
+            "One figure a size was published: the intervals say how far the sizes stray from one line.",
+            style="dim",
+        )
+
+
+def fit_columns(table: ReferenceTable) -> dict[str, Any]:
+    """The fit of every rate column of a table that goes by message size; empty for another table."""
+    sizes = table.columns.get(SIZES)
+    if sizes is None:
+        return {}
+    return {
+        column: fit_message_cost(sizes, [size * 8 / rate for size, rate in zip(sizes, rates, strict=True)])
+        for column, rates in table.columns.items()
+        if column.endswith(RATE_SUFFIX)
+    }

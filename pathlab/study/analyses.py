@@ -1,0 +1,207 @@
+"""Every analysis as a method of results: ``pathlab.open(...)`` and any other source of trials."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from pathlab.analysis.cpu_cost import CpuCost
+from pathlab.analysis.drift import Drift
+from pathlab.analysis.message_cost import MessageCost
+from pathlab.analysis.optimum import OptimalStreams
+from pathlab.analysis.planning import CyclePlan
+from pathlab.analysis.saturation import Saturation
+from pathlab.analysis.stopping import StopDecision, StopRule
+from pathlab.analysis.surface import Surface
+from pathlab.analysis.trend import ChangeBound
+from pathlab.store.results import Results
+from pathlab.study.answer import Answer, StudyOptions, make_generator
+from pathlab.study.costs import (
+    CellFigures,
+    FairnessFigures,
+    TcpFigures,
+    describe_cells,
+    describe_fairness,
+    fit_cpu_costs,
+    fit_message_costs,
+    judge_tcp,
+)
+from pathlab.study.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
+from pathlab.study.limits import (
+    TRIALS_PER_CELL,
+    CellLimit,
+    CellWarmUp,
+    RateShelf,
+    judge_cells,
+    judge_warm_ups,
+)
+from pathlab.study.order import (
+    NamedOutliers,
+    SerialFigures,
+    describe_series,
+    find_drifts,
+    find_outliers,
+    judge_precision,
+)
+from pathlab.study.source import Condition, StudySource, TrialTable, read_trials
+from pathlab.study.throughput import (
+    StreamsVsWindows,
+    bound_durations,
+    compare_streams_and_windows,
+    find_optima,
+    fit_saturations,
+    fit_surfaces,
+    plan_comparisons,
+)
+
+#: Difference that ``planning`` asks for unless told otherwise: one of a pair is 5 % larger.
+DIFFERENCE_RATIO = 0.05
+
+
+class Analyses(ABC):
+    """The analyses of METHOD section 4 over stored trials.
+
+    Each returns a tuple of ``Answer``: one per condition (a path, and all settings besides streams and
+    window), per window or per cell, in the order in which they were first measured. Failed, interrupted,
+    host-limited and lab-limited trials, and those with another congestion control than was asked for, are
+    left out as each analysis says, and counted in the answer's basis; loopback fallbacks, labs, imported
+    trials and real hosts are never pooled. Too little data is an answer that is undecided and says why; no
+    method raises for it. Random draws come from the campaign's seed, so that the same results give the same
+    answers. Reading again is needed for trials stored later: ``reread``.
+    """
+
+    study_options = StudyOptions()
+    _table: TrialTable | None = None
+    _surfaces: tuple[Answer[Surface], ...] | None = None
+    _shelf: RateShelf | None = None
+
+    @property
+    @abstractmethod
+    def study_source(self) -> StudySource:
+        """What trials and series are read from."""
+
+    def reread(self) -> None:
+        """Forget the trials read so far, so that the next analysis sees those stored since."""
+        self._table, self._surfaces, self._shelf = None, None, None
+
+    def study_table(self) -> TrialTable:
+        """All trials with their conditions, read once."""
+        if self._table is None:
+            self._table = read_trials(self.study_source)
+        return self._table
+
+    def cells(self) -> tuple[Answer[CellFigures], ...]:
+        """Spreads of throughput, dRTT, RV, loss, retransmissions and CPU-s/GB of every cell."""
+        return describe_cells(self.study_table())
+
+    def streams_vs_windows(self) -> tuple[Answer[StreamsVsWindows], ...]:
+        """Every two cells of equal streams x window compared in pairs within a cycle, with their costs."""
+        rng = make_generator(self._seed(), "streams_vs_windows")
+        return compare_streams_and_windows(self.study_table(), rng, self.study_options)
+
+    def saturation(self) -> tuple[Answer[Saturation], ...]:
+        """The saturation families over streams, for each window."""
+        rng = make_generator(self._seed(), "saturation")
+        return fit_saturations(self.study_table(), rng, self.study_options)
+
+    def optimum(self) -> tuple[Answer[OptimalStreams], ...]:
+        """The streams with the least dRTT / throughput, for each window."""
+        return find_optima(self.study_table(), make_generator(self._seed(), "optimum"))
+
+    def surface(self) -> tuple[Answer[Surface], ...]:
+        """Throughput over streams and windows, T = min(N W / RTT, C) in its smooth form."""
+        if self._surfaces is None:
+            rng = make_generator(self._seed(), "surface")
+            self._surfaces = fit_surfaces(self.study_table(), rng, self.study_options)
+        return self._surfaces
+
+    def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> tuple[Answer[CellLimit], ...]:
+        """What limited each cell, by at most so many of its trials' series and 1,000 in all (None: all)."""
+        return judge_cells(self.study_source, self.study_table(), trials_per_cell, self._get_shelf())
+
+    def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> tuple[Answer[CellWarmUp], ...]:
+        """Whether each cell's warm-up was long enough; ``trials_per_cell`` as for ``limits``."""
+        return judge_warm_ups(self.study_source, self.study_table(), trials_per_cell, self._get_shelf())
+
+    def rfc6349(self) -> tuple[Answer[TcpFigures], ...]:
+        """The figures of RFC 6349 of each cell, against the lab's link or the surface's capacity."""
+        capacities: dict[Condition, float] = {
+            answer.condition: answer.result.capacity.value
+            for answer in self.surface()
+            if answer.result.capacity.value is not None and answer.result.capacity.interval.decided
+        }
+        return judge_tcp(self.study_table(), self.study_source.campaign.environment, capacities)
+
+    def fairness(self) -> tuple[Answer[FairnessFigures], ...]:
+        """Jain's index of each cell of several streams."""
+        return describe_fairness(self.study_table())
+
+    def cpu_cost(self) -> tuple[Answer[CpuCost], ...]:
+        """CPU % against throughput, user, kernel and total, of sender and receiver; CPU-s per GB."""
+        return fit_cpu_costs(self.study_table())
+
+    def message_cost(self) -> tuple[Answer[MessageCost], ...]:
+        """The cost of a message and of a byte, where the plan varies ``message_bytes``."""
+        return fit_message_costs(self.study_table())
+
+    def duration(self) -> tuple[Answer[ChangeBound], ...]:
+        """By how much each cell's throughput changes over the trials' durations."""
+        return bound_durations(self.study_table())
+
+    def breakpoint(self) -> tuple[Answer[ThroughputEffect], ...]:
+        """Where dRTT and RV climb over throughput, and how they agree."""
+        return find_effects(self.study_table(), make_generator(self._seed(), "breakpoint"))
+
+    def distributions(self) -> tuple[Answer[QuantitySpread], ...]:
+        """The distributions of throughput, dRTT and RV, with SLAC's fits."""
+        return describe_distributions(self.study_table(), make_generator(self._seed(), "distributions"))
+
+    def serial(self) -> tuple[Answer[SerialFigures], ...]:
+        """Serial correlation and effective sample size of each cell."""
+        return describe_series(self.study_table())
+
+    def drift(self) -> tuple[Answer[Drift], ...]:
+        """Whether the path changed over the campaign, every cell being its own control."""
+        return find_drifts(self.study_table())
+
+    def outliers(self) -> tuple[Answer[NamedOutliers], ...]:
+        """Outliers of each cell by number of the trial; none of them is dropped anywhere."""
+        return find_outliers(self.study_table())
+
+    def planning(self, difference_ratio: float = DIFFERENCE_RATIO) -> tuple[Answer[CyclePlan], ...]:
+        """Cycles needed to see such a difference between two cells of equal streams x window."""
+        return plan_comparisons(self.study_table(), difference_ratio)
+
+    def precision(self, rule: StopRule | None = None) -> tuple[Answer[StopDecision], ...]:
+        """Whether the cells' medians are known as well as the rule asks (default: within 5 %)."""
+        return judge_precision(self.study_table(), rule or StopRule())
+
+    def _get_shelf(self) -> RateShelf:
+        if self._shelf is None:
+            self._shelf = RateShelf()
+        return self._shelf
+
+    def _seed(self) -> int:
+        seed = self.study_options.seed
+        return self.study_source.campaign.seed if seed is None else seed
+
+
+class Study(Analyses):
+    """The analyses over any source of trials, such as results in memory."""
+
+    def __init__(self, source: StudySource, options: StudyOptions | None = None) -> None:
+        self._source = source
+        self.study_options = options or StudyOptions()
+
+    @property
+    def study_source(self) -> StudySource:
+        """The source that was given."""
+        return self._source
+
+
+class StudiedResults(Results, Analyses):
+    """A results file with its analyses: what ``pathlab.open`` returns."""
+
+    @property
+    def study_source(self) -> StudySource:
+        """The file itself."""
+        return self

@@ -1,0 +1,90 @@
+"""One answer of an analysis: of which condition and cell, on which trials, and what came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from pathlab.analysis.cells import Floats
+from pathlab.analysis.curve_fit import FitOptions
+from pathlab.analysis.interval import Interval
+from pathlab.analysis.quantiles import median_interval, quartiles
+from pathlab.study.selection import Basis, Sample
+from pathlab.study.source import Condition
+
+Result = TypeVar("Result")
+#: Numbers that keep the random draws of different analyses apart; a number is never given to another one.
+DRAWS = {
+    "streams_vs_windows": 1,
+    "saturation": 2,
+    "surface": 3,
+    "optimum": 4,
+    "breakpoint": 5,
+    "distributions": 6,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[Result]):
+    """What an analysis says of one condition, or of one part of it.
+
+    ``streams`` and ``window_bytes`` name the part; None: all of them. ``autotuned``: the part is that of
+    windows left to the kernel. ``quantity`` names what was looked at where an analysis looks at several.
+    ``result`` is one of the frozen dataclasses of ``pathlab.analysis`` or of this package; what could not be
+    told is ``None`` there, with the reason in its ``undecided``.
+    """
+
+    condition: Condition
+    basis: Basis
+    result: Result
+    streams: int | None = None
+    window_bytes: int | None = None
+    autotuned: bool = False
+    quantity: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Median, quartiles and the median's distribution-free interval, in the unit of the values."""
+
+    n: int
+    median: float | None
+    q1: float | None
+    q3: float | None
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyOptions:
+    """What draws and intervals are made with. ``seed`` None: the campaign's."""
+
+    seed: int | None = None
+    fit: FitOptions = field(default_factory=FitOptions)
+    comparison_resamples: int = 2000
+
+
+def make_generator(seed: int, analysis: str) -> np.random.Generator:
+    """The generator of one analysis: the same results give the same answers, alone or among others."""
+    return np.random.default_rng([seed % 2**63, DRAWS[analysis]])
+
+
+def measure_spread(values: Floats) -> Spread:
+    """The spread of what was measured; NaN is left out."""
+    known = values[~np.isnan(values)]
+    found = quartiles(known)
+    return Spread(n=found.n, median=found.median, q1=found.q1, q3=found.q3, interval=median_interval(known))
+
+
+def make_cell_answer(sample: Sample, cell: tuple[int | None, int | None], result: Result) -> Answer[Result]:
+    """The answer of one cell (streams, window asked for; None: autotuned)."""
+    streams, window = cell
+    return Answer(
+        condition=sample.condition,
+        basis=sample.basis,
+        result=result,
+        streams=streams,
+        window_bytes=window,
+        autotuned=window is None,
+    )

@@ -1,0 +1,126 @@
+"""Delay and its variability against throughput: where they climb, how they agree, how they are spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from pathlab.analysis.breakpoints import Breakpoint, find_breakpoint
+from pathlab.analysis.cells import Floats
+from pathlab.analysis.distributions import Distributions, fit_distributions
+from pathlab.analysis.frequencies import (
+    CumulativeClimb,
+    FrequencyDecline,
+    fit_cumulative_climb,
+    fit_frequency_decline,
+)
+from pathlab.analysis.interval import Undecided
+from pathlab.study.answer import Answer
+from pathlab.study.selection import Sample, select
+from pathlab.study.source import TrialTable
+
+#: RV up to which a trial counts as steady (METHOD, throughput-effect).
+STEADY_VARIABILITY_RATIO = 0.10
+BINS = 20
+AGREEMENT_MINIMUM = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThroughputEffect:
+    """Where dRTT (ns) and loaded RV climb over throughput (bit/s), and how the two agree with each other.
+
+    ``r_squared_ratio`` is that of the straight line between them, ``spearman_ratio`` their rank correlation.
+    ``steady_share_ratio`` is the share of trials with RV of at most 10 %.
+    """
+
+    n: int
+    drtt: Breakpoint
+    variability: Breakpoint
+    r_squared_ratio: float | None
+    spearman_ratio: float | None
+    steady_share_ratio: float | None
+    undecided: Undecided | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantitySpread:
+    """One quantity over all trials of a condition: the laws, and SLAC's fits in 20 equal bins from 0.
+
+    ``edges`` are in the quantity's unit; empty where there is nothing to bin.
+    """
+
+    edges: tuple[float, ...]
+    laws: Distributions
+    decline: FrequencyDecline
+    climb: CumulativeClimb
+
+
+def find_effects(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[ThroughputEffect], ...]:
+    """The breakpoints of dRTT and of loaded RV over throughput, per condition, over all its cells."""
+    return tuple(
+        Answer(condition=sample.condition, basis=sample.basis, result=_find_effect(sample, rng))
+        for sample in select(table)
+    )
+
+
+def describe_distributions(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[QuantitySpread], ...]:
+    """The distributions of throughput, dRTT and loaded RV over all trials of a condition.
+
+    They pool its cells, as SLAC's histograms do; ``quantity`` has the store's units in its name.
+    """
+    answers = []
+    for sample in select(table):
+        for name, values in (
+            ("throughput_bits_per_s", sample.rates_bits_per_s),
+            ("drtt_ns", sample.rise_ns),
+            ("loaded_variability_ratio", sample.variability_ratio),
+        ):
+            known = ~np.isnan(values)
+            part = sample.take(known)
+            found = _describe(values[known], rng)
+            answers.append(Answer(condition=part.condition, basis=part.basis, result=found, quantity=name))
+    return tuple(answers)
+
+
+def _find_effect(sample: Sample, rng: np.random.Generator) -> ThroughputEffect:
+    rates, rise, variability = sample.rates_bits_per_s, sample.rise_ns, sample.variability_ratio
+
+    def climb(values: Floats) -> Breakpoint:
+        known = ~np.isnan(values)
+        return find_breakpoint(rates[known], values[known], cycles=sample.cycles[known], rng=rng)
+
+    both = ~np.isnan(rise) & ~np.isnan(variability)
+    agreement = _measure_agreement(rise[both], variability[both])
+    steady = variability[~np.isnan(variability)]
+    return ThroughputEffect(
+        n=int(both.sum()),
+        drtt=climb(rise),
+        variability=climb(variability),
+        r_squared_ratio=agreement[0],
+        spearman_ratio=agreement[1],
+        steady_share_ratio=float(np.mean(steady <= STEADY_VARIABILITY_RATIO)) if steady.size else None,
+        undecided=agreement[2],
+    )
+
+
+def _measure_agreement(first: Floats, second: Floats) -> tuple[float | None, float | None, Undecided | None]:
+    """R squared and Spearman's rank correlation, or why there are none."""
+    if first.size < AGREEMENT_MINIMUM:
+        return None, None, Undecided.TOO_FEW_SAMPLES if first.size else Undecided.NO_SAMPLES
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return None, None, Undecided.NO_VARIATION
+    linear = float(np.corrcoef(first, second)[0, 1]) ** 2
+    return linear, float(stats.spearmanr(first, second).statistic), None
+
+
+def _describe(values: Floats, rng: np.random.Generator) -> QuantitySpread:
+    most = float(values.max()) if values.size else 0.0
+    edges = np.linspace(0.0, most, BINS + 1) if most > 0 else np.array([0.0, 1.0])
+    return QuantitySpread(
+        edges=tuple(edges.tolist()) if most > 0 else (),
+        laws=fit_distributions(values, rng=rng),
+        decline=fit_frequency_decline(values, edges),
+        climb=fit_cumulative_climb(values, edges),
+    )

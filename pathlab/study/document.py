@@ -1,0 +1,106 @@
+"""All analyses of a results file as one document for machines: ``pathlab analyze --json``.
+
+Version 1. The document's keys: ``document`` ("pathlab-analysis"), ``version``, ``program_version``,
+``campaign`` (name, title, digest, seed), ``trials`` (stored, complete), ``analyses``: by the name of the
+method, a list of answers as ``Answer`` names their fields. Enums are their values, numbers that are not
+finite (an infinite AICc, a missing value) are null, and no key is ever left out for want of a value. A
+version only grows: a field that changes its meaning or goes makes a new one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from pathlab._version import VERSION
+from pathlab.analysis.limits import FlowVerdict
+from pathlab.errors import UsageError
+from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer
+from pathlab.study.source import Condition
+
+DOCUMENT = "pathlab-analysis"
+DOCUMENT_VERSION = 1
+#: Every analysis by the name of its method, in the order of the document.
+ANALYSES: Mapping[str, Callable[[Analyses], tuple[Answer[Any], ...]]] = {
+    "cells": lambda study: study.cells(),
+    "streams_vs_windows": lambda study: study.streams_vs_windows(),
+    "saturation": lambda study: study.saturation(),
+    "optimum": lambda study: study.optimum(),
+    "surface": lambda study: study.surface(),
+    "limits": lambda study: study.limits(),
+    "warm_up": lambda study: study.warm_up(),
+    "rfc6349": lambda study: study.rfc6349(),
+    "fairness": lambda study: study.fairness(),
+    "cpu_cost": lambda study: study.cpu_cost(),
+    "duration": lambda study: study.duration(),
+    "breakpoint": lambda study: study.breakpoint(),
+    "distributions": lambda study: study.distributions(),
+    "serial": lambda study: study.serial(),
+    "drift": lambda study: study.drift(),
+    "outliers": lambda study: study.outliers(),
+    "planning": lambda study: study.planning(),
+    "precision": lambda study: study.precision(),
+    "message_cost": lambda study: study.message_cost(),
+}
+
+
+def choose_analyses(names: Iterable[str]) -> tuple[str, ...]:
+    """The names in the document's order, all of them for none; UsageError for one that there is not."""
+    wanted = set(names)
+    unknown = sorted(wanted - set(ANALYSES))
+    if unknown:
+        raise UsageError(f"there is no analysis '{unknown[0]}'", hint=f"take of: {', '.join(ANALYSES)}")
+    return tuple(name for name in ANALYSES if not wanted or name in wanted)
+
+
+def build_document(study: Analyses, names: Iterable[str] = ()) -> dict[str, Any]:
+    """The document of these analyses (none named: of all), of values that JSON can hold."""
+    campaign = study.study_source.campaign
+    status = study.study_table().frame["status"]
+    return {
+        "document": DOCUMENT,
+        "version": DOCUMENT_VERSION,
+        "program_version": VERSION,
+        "campaign": {
+            "name": campaign.name,
+            "title": campaign.title,
+            "digest": campaign.digest,
+            "seed": campaign.seed,
+        },
+        "trials": {"stored": len(status), "complete": int((status == "complete").sum())},
+        "analyses": {name: encode(ANALYSES[name](study)) for name in choose_analyses(names)},
+    }
+
+
+def encode(value: Any) -> Any:
+    """A figure, or a frozen dataclass of figures, as JSON holds it; what is not finite becomes None.
+
+    Of a flow's verdict, streams keep limit and reason; their evidence is with ``Analyses.limits``.
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, FlowVerdict):
+        streams = [{"limit": encode(one.limit), "undecided": encode(one.undecided)} for one in value.streams]
+        return {"flow": encode(value.flow), "streams": streams}
+    if isinstance(value, Condition):
+        named = {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+        return named | {"settings": {name: encode(item) for name, item in value.settings}}
+    if is_dataclass(value):
+        return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(encode(key)): encode(item) for key, item in value.items()}
+    if all(type(one) is float for one in value):
+        return [one if math.isfinite(one) else None for one in value]
+    return [encode(one) for one in value]

@@ -1,0 +1,255 @@
+"""What limited each cell, by the trials that were judged; whether their warm-up was long enough."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from pathlab.analysis.cells import Floats
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.limits import FlowVerdict, Limit, judge_limits
+from pathlab.analysis.warm_up import WarmUp, detect_warm_up
+from pathlab.errors import StoreError
+from pathlab.study.answer import Answer, make_cell_answer
+from pathlab.study.lines import Line, find_line
+from pathlab.study.readings import (
+    LIMIT_SERIES,
+    RATE_SERIES,
+    TrialFigures,
+    TrialSeries,
+    find_ceiling,
+    read_flow,
+    read_flow_rates,
+)
+from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
+from pathlab.study.source import StudySource, TrialTable
+
+Rates = tuple[Floats, Floats]  # bytes and lengths in ns of a trial's records
+#: Share of a cell's judged trials that must agree on a limit.
+AGREEING_RATIO = 0.5
+TRIALS_PER_CELL = 10
+#: Series of so many trials are read in a few seconds.
+TRIALS_IN_ALL = 1000
+HIGHEST_SHARE_RATIO = 1.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialLimit:
+    """The verdict on one trial."""
+
+    trial_id: int
+    verdict: FlowVerdict
+    damaged: str | None = None  # why a stored series could not be read; it counts as not measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitCount:
+    """So many judged trials under one limit; None: undecided ones."""
+
+    limit: Limit | None
+    trials: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellLimit:
+    """The limit that more than half of a cell's judged trials share, all counts, and every trial's verdict.
+
+    ``judged`` trials, evenly chosen over the cycles, of all that the basis counts.
+    """
+
+    judged: int
+    limit: Limit | None
+    counts: tuple[LimitCount, ...]
+    trials: tuple[TrialLimit, ...]
+    undecided: Undecided | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialWarmUp:
+    """What was detected in one trial."""
+
+    trial_id: int
+    warm_up: WarmUp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellWarmUp:
+    """``sufficient`` where no decided trial of the cell says otherwise; ``judged`` as in ``CellLimit``."""
+
+    judged: int
+    sufficient: bool | None
+    trials: tuple[TrialWarmUp, ...]
+    undecided: Undecided | None = None
+
+
+class RateShelf:
+    """Rates of trials that were read once, by number of the trial, so that no series is read twice."""
+
+    def __init__(self) -> None:
+        self._rates: dict[int, Rates] = {}
+
+    def put(self, trial_id: int, rates: Rates | None) -> None:
+        """Keep what was read; None: nothing was kept, or it is damaged."""
+        self._rates[trial_id] = rates if rates is not None else (np.empty(0), np.empty(0))
+
+    def get(self, source: StudySource, trial_id: int, streams: int) -> Rates:
+        """Bytes and lengths of a trial's records, read now if they were not before."""
+        if trial_id not in self._rates:
+            try:
+                self.put(trial_id, read_flow_rates(TrialSeries(source, trial_id, RATE_SERIES), streams))
+            except StoreError:
+                self.put(trial_id, None)
+        return self._rates[trial_id]
+
+
+def judge_cells(
+    source: StudySource, table: TrialTable, trials_per_cell: int | None, shelf: RateShelf
+) -> tuple[Answer[CellLimit], ...]:
+    """The limit of every cell from its trials' series, by ``limits.judge_limits``.
+
+    At most ``trials_per_cell`` trials are read, fewer where there are so many cells that it would be more
+    than ``TRIALS_IN_ALL`` (None: all trials); host-limited ones are among them, lab-limited ones are not. The
+    line's rate is passed where the lab set it, and not where it was fitted.
+    """
+    hosts = source.hosts()
+    cells = _list_cells(table, Rules(flags=LAB_FLAGS))
+    most = _share_out(trials_per_cell, len(cells))
+    answers = []
+    for sample, streams, window, part in cells:
+        ends = sample.condition.flow_ends
+        line = find_line(source.campaign.environment, *ends)
+        ceiling = find_ceiling(hosts, ends, streams)
+        found = []
+        for trial in _read_figures(part, most):
+            limit, rates = _judge_trial(source, trial, line, ceiling)
+            shelf.put(trial.trial_id, rates)
+            found.append(limit)
+        answers.append(make_cell_answer(part, (streams, window), _agree(found)))
+    return tuple(answers)
+
+
+def judge_warm_ups(
+    source: StudySource, table: TrialTable, trials_per_cell: int | None, shelf: RateShelf
+) -> tuple[Answer[CellWarmUp], ...]:
+    """Whether the configured warm-up of every cell was long enough, by ``warm_up.detect_warm_up``.
+
+    As many trials are read as by ``judge_cells``.
+    """
+    cells = _list_cells(table, Rules(flags=LAB_FLAGS))
+    most = _share_out(trials_per_cell, len(cells))
+    answers = []
+    for _, streams, window, part in cells:
+        found = []
+        for place in _choose(part, most):
+            trial_id, configured = int(part.get("trial_id")[place]), part.get("warmup_ns")[place]
+            counts, lengths = shelf.get(source, trial_id, streams)
+            warm_up = detect_warm_up(counts, lengths, 0 if np.isnan(configured) else int(configured))
+            found.append(TrialWarmUp(trial_id=trial_id, warm_up=warm_up))
+        answers.append(make_cell_answer(part, (streams, window), _agree_on_warm_up(found)))
+    return tuple(answers)
+
+
+def _list_cells(table: TrialTable, rules: Rules) -> list[tuple[Sample, int, int | None, Sample]]:
+    """Every cell of every condition: the condition's sample, streams, window and the cell's own sample."""
+    return [(sample, *cell) for sample in select(table, rules) for cell in sample.by_cell()]
+
+
+def _share_out(trials_per_cell: int | None, cells: int) -> int | None:
+    """How many trials of each cell are read."""
+    if trials_per_cell is None:
+        return None
+    return max(1, min(trials_per_cell, TRIALS_IN_ALL // max(cells, 1)))
+
+
+def _judge_trial(
+    source: StudySource, trial: TrialFigures, line: Line | None, ceiling_bits_per_s: float | None
+) -> tuple[TrialLimit, Rates | None]:
+    damaged = None
+    try:
+        series = TrialSeries(source, trial.trial_id, LIMIT_SERIES)
+    except StoreError as error:
+        series, damaged = TrialSeries.empty(), str(error)
+    verdict = judge_limits(read_flow(series, trial, line, ceiling_bits_per_s))
+    limit = TrialLimit(trial_id=trial.trial_id, verdict=verdict, damaged=damaged)
+    return limit, read_flow_rates(series, trial.streams)
+
+
+def _choose(part: Sample, most: int | None) -> np.ndarray:
+    """Places of the trials to read, evenly over the cycles."""
+    order = np.argsort(part.cycles, kind="stable")
+    if most is None or order.size <= most:
+        return order
+    chosen: np.ndarray = order[np.unique(np.linspace(0, order.size - 1, most).round().astype(int))]
+    return chosen
+
+
+def _read_figures(part: Sample, most: int | None) -> list[TrialFigures]:
+    ids, streams, windows = part.get("trial_id"), part.streams, part.window_bytes
+    rates, loaded = part.rates_bits_per_s, part.get("loaded_rtt_median_ns")
+    unloaded = part.get("unloaded_rtt_median_ns")
+    standing = np.maximum(part.get("loaded_rtt_min_ns") - part.get("unloaded_rtt_min_ns"), 0.0)
+    cores = part.get("sender_busiest_core_ratio"), part.get("receiver_busiest_core_ratio")
+    pacing = part.condition.get("pacing_bits_per_s")
+    return [
+        TrialFigures(
+            trial_id=int(ids[at]),
+            streams=int(streams[at]),
+            throughput_bits_per_s=_known(rates[at]),
+            window_asked_bytes=None if np.isnan(windows[at]) or windows[at] <= 0 else int(windows[at]),
+            rtt_loaded_ns=_known(loaded[at]),
+            rtt_unloaded_ns=_known(unloaded[at]),
+            rtt_standing_ns=_known(standing[at]),
+            busiest_core_ratios=(_known_share(cores[0][at]), _known_share(cores[1][at])),
+            asked_bits_per_s=float(pacing) if isinstance(pacing, (int, float)) and pacing > 0 else None,
+        )
+        for at in _choose(part, most)
+    ]
+
+
+def _known(value: float) -> float | None:
+    return float(value) if value >= 0 else None
+
+
+def _known_share(value: float) -> float | None:
+    """A share of one core; more than one, rounding allowed, is none."""
+    return _known(value) if value <= HIGHEST_SHARE_RATIO else None
+
+
+def _agree(found: list[TrialLimit]) -> CellLimit:
+    limits = [trial.verdict.flow.limit for trial in found]
+    counts = Counter(limits)
+    ordered = sorted(counts, key=lambda limit: (-counts[limit], str(limit)))
+    named = [limit for limit in ordered if limit is not None]
+    agreed = named[0] if named and counts[named[0]] > AGREEING_RATIO * len(found) else None
+    return CellLimit(
+        judged=len(found),
+        limit=agreed,
+        counts=tuple(LimitCount(limit=limit, trials=counts[limit]) for limit in ordered),
+        trials=tuple(found),
+        undecided=None if agreed is not None else _why(found, named),
+    )
+
+
+def _why(found: list[TrialLimit], named: list[Limit]) -> Undecided:
+    if not found:
+        return Undecided.NO_SAMPLES
+    if len(named) > 1:
+        return Undecided.CONFLICTING_EVIDENCE
+    reasons = Counter(trial.verdict.flow.undecided for trial in found)
+    reason = max(reasons, key=lambda one: reasons[one] if one is not None else 0)
+    return reason or Undecided.CONFLICTING_EVIDENCE
+
+
+def _agree_on_warm_up(found: list[TrialWarmUp]) -> CellWarmUp:
+    decided = [trial.warm_up.sufficient for trial in found if trial.warm_up.sufficient is not None]
+    reason = None
+    if not decided:
+        reason = found[0].warm_up.undecided if found else Undecided.NO_SAMPLES
+    return CellWarmUp(
+        judged=len(found),
+        sufficient=all(decided) if decided else None,
+        trials=tuple(found),
+        undecided=reason,
+    )

@@ -1,0 +1,132 @@
+"""What order and repetition show: drift over the campaign, serial correlation, outliers, precision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from pathlab.analysis.cells import Floats
+from pathlab.analysis.drift import Drift, find_drift
+from pathlab.analysis.outliers import Outliers, name_outliers
+from pathlab.analysis.serial import (
+    Autocorrelation,
+    EffectiveSize,
+    SerialEstimate,
+    measure_autocorrelation,
+    measure_effective_size,
+    serial_median,
+)
+from pathlab.analysis.stopping import StopDecision, StopRule, judge_stop
+from pathlab.study.answer import Answer, make_cell_answer
+from pathlab.study.selection import CONTROL, Rules, Sample, select
+from pathlab.study.source import TrialTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SerialFigures:
+    """How far one cell's trials, in the order of their cycles, repeat each other (bit/s)."""
+
+    autocorrelation: Autocorrelation
+    size: EffectiveSize
+    median: SerialEstimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedOutliers:
+    """Outliers by the rule, on logarithms of rates; the trials that they are. None of them was dropped."""
+
+    outliers: Outliers
+    trial_ids: tuple[int, ...]
+
+
+def find_drifts(table: TrialTable) -> tuple[Answer[Drift], ...]:
+    """Drift of each condition over the campaign, by ``drift.find_drift``.
+
+    Control rows of the plan are taken one by one. Of the design itself, controls are each cycle's median of
+    trial / its cell's median, at the cycle's mean starting time: every cell is its own control.
+    """
+    return tuple(
+        Answer(condition=sample.condition, basis=sample.basis, result=_find_drift(sample))
+        for sample in select(table, Rules(controls=True))
+    )
+
+
+def describe_series(table: TrialTable) -> tuple[Answer[SerialFigures], ...]:
+    """Serial correlation of every cell's throughput, in the order of its cycles."""
+    answers = []
+    for sample in select(table, Rules(as_asked=True)):
+        for streams, window, part in sample.by_cell():
+            rates = part.rates_bits_per_s[np.argsort(part.cycles, kind="stable")]
+            found = SerialFigures(
+                autocorrelation=measure_autocorrelation(rates),
+                size=measure_effective_size(rates),
+                median=serial_median(rates),
+            )
+            answers.append(make_cell_answer(part, (streams, window), found))
+    return tuple(answers)
+
+
+def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
+    """The outliers of every cell's throughput; rates of 0 have no logarithm and are not judged."""
+    answers = []
+    for sample in select(table, Rules(as_asked=True)):
+        for streams, window, cell in sample.by_cell():
+            part = cell.take(cell.rates_bits_per_s > 0)
+            found = name_outliers(np.log(part.rates_bits_per_s))
+            ids = part.get("trial_id")
+            named = NamedOutliers(outliers=found, trial_ids=tuple(int(ids[place]) for place in found.places))
+            answers.append(make_cell_answer(part, (streams, window), named))
+    return tuple(answers)
+
+
+def judge_precision(table: TrialTable, rule: StopRule) -> tuple[Answer[StopDecision], ...]:
+    """Whether each condition's cells are known well enough to stop, by ``stopping.judge_stop``."""
+    answers = []
+    for sample in select(table, Rules(as_asked=True)):
+        cells: Mapping[str, Floats] = {
+            f"{streams} x {'auto' if window is None else window}": part.rates_bits_per_s
+            for streams, window, part in sample.by_cell()
+        }
+        found = judge_stop(cells, int(np.unique(sample.cycles).size), rule)
+        answers.append(Answer(condition=sample.condition, basis=sample.basis, result=found))
+    return tuple(answers)
+
+
+def _find_drift(sample: Sample) -> Drift:
+    cells = np.stack([sample.streams, np.nan_to_num(sample.window_bytes, nan=-1.0)], axis=1)
+    rates = sample.rates_bits_per_s
+    relative = np.full(rates.size, np.nan)
+    if rates.size:
+        _, places = np.unique(cells, axis=0, return_inverse=True)
+        for cell in range(int(places.max()) + 1):
+            inside = places.ravel() == cell
+            median = float(np.median(rates[inside]))
+            if median > 0:
+                relative[inside] = rates[inside] / median
+    started = _read_times(sample)
+    usable = ~np.isnan(relative) & ~np.isnan(started)
+    cycles = np.arange(rates.size)[usable] if sample.condition.get(CONTROL) else sample.cycles[usable]
+    numbers = np.unique(cycles)
+    controls = np.array([np.median(relative[usable][cycles == number]) for number in numbers])
+    times = np.array([np.mean(started[usable][cycles == number]) for number in numbers])
+    order = np.argsort(times, kind="stable")
+    apart = np.diff(times[order], prepend=-np.inf) > 0
+    return find_drift(times[order][apart], controls[order][apart])
+
+
+def _read_times(sample: Sample) -> Floats:
+    """Seconds of each start since the first one; NaN where it cannot be read."""
+    times = np.array(
+        [_read_time(text) for text in sample.table.frame["started_utc"].iloc[sample.places]], dtype=np.float64
+    )
+    return times - np.nanmin(times) if np.isfinite(times).any() else times
+
+
+def _read_time(text: object) -> float:
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except ValueError:
+        return float("nan")

@@ -1,0 +1,290 @@
+"""From the series of one trial to what a limit is judged by, and what a warm-up is found in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pathlab.analysis.cells import Floats
+from pathlab.analysis.limits import FlowReading, StreamReading, measure_rate_spread
+from pathlab.store.records import HostRecord
+from pathlab.study.lines import Line
+from pathlab.study.source import StudySource, column
+
+STEADY, DRAIN = "steady", "drain"
+#: Rates for the spread are taken over spans of a twentieth of the steady window, ...
+SPANS = 20
+#: ... but of no less than two round trips, in which a window comes and goes.
+ROUND_TRIPS = 2
+RECEIVED_COLUMNS = ("start_ns", "end_ns", "bytes")
+WORKER_COLUMNS = ("start_ns", "end_ns", "worker", "user_ns", "system_ns")
+LIMIT_SERIES: Mapping[str, Sequence[str]] = {
+    "sender_intervals": (
+        *("start_ns", "end_ns", "rtt_us", "min_rtt_us", "snd_mss_bytes", "delivery_rate_app_limited"),
+        *("busy_time_us", "rwnd_limited_us", "sndbuf_limited_us"),
+        *("bytes_sent", "bytes_retrans", "delivered_segments"),
+    ),
+    "receiver_intervals": RECEIVED_COLUMNS,
+    "sender_workers": WORKER_COLUMNS,
+    "receiver_workers": WORKER_COLUMNS,
+}
+RATE_SERIES: Mapping[str, Sequence[str]] = {"receiver_intervals": RECEIVED_COLUMNS}
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Columns of one series as floats, NaN where null or unknown, and which rows are of which phase."""
+
+    rows: int
+    columns: Mapping[str, Floats]
+    steady: Flags
+    drain: Flags
+
+    def get(self, name: str) -> Floats:
+        """A column; all NaN where the series has none of that name."""
+        found = self.columns.get(name)
+        return np.full(self.rows, np.nan) if found is None else found
+
+    def grid(self, name: str, streams: int) -> Floats:
+        """A column as (intervals, streams)."""
+        return self.get(name).reshape(-1, streams)
+
+    def steady_intervals(self, streams: int) -> NDArray[np.int64]:
+        """Places of the intervals of the steady window."""
+        return np.flatnonzero(self.steady.reshape(-1, streams)[:, 0])
+
+
+class TrialSeries:
+    """The series of one trial that limits and warm-ups are read from, each read once.
+
+    Raises StoreError for a damaged one.
+    """
+
+    _tables: dict[str, Table]
+
+    def __init__(self, source: StudySource, trial_id: int, kinds: Mapping[str, Sequence[str]]) -> None:
+        read_several = getattr(source, "series_tables", None)
+        if read_several is not None:
+            found = read_several(trial_id, {kind: (*names, "phase") for kind, names in kinds.items()})
+            self._tables = {kind: _read_arrow(table, kinds[kind]) for kind, table in found.items()}
+        else:
+            kept = [kind for kind in source.series_kinds(trial_id) if kind in kinds]
+            self._tables = {kind: _read_frame(source.series(trial_id, kind), kinds[kind]) for kind in kept}
+
+    @classmethod
+    def empty(cls) -> TrialSeries:
+        """No series at all."""
+        found = cls.__new__(cls)
+        found._tables = {}
+        return found
+
+    def table(self, kind: str) -> Table | None:
+        """A series; None where the trial kept none, or where it is empty."""
+        found = self._tables.get(kind)
+        return found if found is not None and found.rows else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialFigures:
+    """What a reading takes from the trial's own row; None where it was not measured."""
+
+    trial_id: int
+    streams: int
+    throughput_bits_per_s: float | None
+    window_asked_bytes: int | None
+    rtt_loaded_ns: float | None
+    rtt_unloaded_ns: float | None
+    rtt_standing_ns: float | None
+    busiest_core_ratios: tuple[float | None, float | None]
+    asked_bits_per_s: float | None
+
+
+def read_flow(
+    series: TrialSeries, trial: TrialFigures, line: Line | None, ceiling_bits_per_s: float | None
+) -> FlowReading:
+    """What was seen of a trial in its steady window; a series that it did not keep leaves its figures None.
+
+    Counters of ``tcp_info`` are cumulative: differences from the last reading before the steady window to its
+    last one are taken. Rates for the spread are of segments that the sender knows delivered, selectively
+    acknowledged ones included: bytes that an in-order receiver counts come in lumps after a loss.
+    """
+    sent, received = series.table("sender_intervals"), series.table("receiver_intervals")
+    streams = _read_streams(sent, received, trial.streams)
+    return FlowReading(
+        streams=streams or (StreamReading(),) * trial.streams,
+        throughput_bits_per_s=trial.throughput_bits_per_s,
+        window_asked_bytes=trial.window_asked_bytes,
+        rtt_loaded_ns=trial.rtt_loaded_ns,
+        rtt_unloaded_ns=trial.rtt_unloaded_ns,
+        rtt_standing_ns=trial.rtt_standing_ns,
+        rate_spread_ratio=_measure_spread(sent, trial.streams),
+        busiest_core_ratios=trial.busiest_core_ratios,
+        engine_core_ratios=(
+            _read_engine_core(sent, series.table("sender_workers")),
+            _read_engine_core(received, series.table("receiver_workers")),
+        ),
+        line_bits_per_s=line.data_bits_per_s if line is not None else None,
+        ceiling_bits_per_s=ceiling_bits_per_s,
+        asked_bits_per_s=trial.asked_bits_per_s,
+    )
+
+
+def read_flow_rates(series: TrialSeries, streams: int) -> tuple[Floats, Floats] | None:
+    """Bytes and lengths (ns) of the receiver's records before the drain, all streams together, in order."""
+    table = series.table("receiver_intervals")
+    if table is None or table.rows % streams:
+        return None
+    kept = ~table.drain.reshape(-1, streams)[:, 0]
+    lengths = (table.grid("end_ns", streams) - table.grid("start_ns", streams))[kept, 0]
+    counts = table.grid("bytes", streams)[kept].sum(axis=1)
+    usable = np.isfinite(counts) & (lengths > 0) & (counts >= 0)
+    return counts[usable], lengths[usable]
+
+
+def find_ceiling(hosts: Sequence[HostRecord], names: tuple[str, str], streams: int) -> float | None:
+    """The lower of both hosts' own loopback rates at about so many streams, bit/s; None where unknown."""
+    ceilings = []
+    for host in hosts:
+        if host.name in names:
+            known = _list_ceilings(host.facts.get("calibration"))
+            if known:
+                nearest = min(known, key=lambda count: abs(np.log(count / streams)))
+                ceilings.append(known[nearest])
+    return min(ceilings, default=None)
+
+
+def _list_ceilings(calibration: Any) -> dict[int, float]:
+    """Loopback rates, copied, by number of streams, as the host's facts name them: ``8 streams, copy``."""
+    rates = calibration.get("loopback_bits_per_s") if isinstance(calibration, Mapping) else None
+    found = {}
+    for name, rate in (rates or {}).items():
+        count, _, transfer = str(name).partition(" ")
+        if transfer.endswith(", copy") and count.isdecimal() and int(count) > 0 and rate:
+            found[int(count)] = float(rate)
+    return found
+
+
+def _read_arrow(table: pa.Table, names: Sequence[str]) -> Table:
+    columns = {
+        name: np.asarray(table.column(name).to_numpy(), dtype=np.float64)
+        for name in names
+        if name in table.column_names
+    }
+    phase = table.column("phase") if "phase" in table.column_names else None
+    steady, drain = (_is_phase(phase, name, table.num_rows) for name in (STEADY, DRAIN))
+    return Table(rows=table.num_rows, columns=columns, steady=steady, drain=drain)
+
+
+def _is_phase(phase: pa.ChunkedArray | None, name: str, rows: int) -> Flags:
+    if phase is None:
+        return np.zeros(rows, dtype=bool)
+    found: Flags = pc.fill_null(pc.equal(phase, name), False).to_numpy()
+    return found
+
+
+def _read_frame(frame: pd.DataFrame, names: Sequence[str]) -> Table:
+    phase = frame["phase"].astype(str).to_numpy() if "phase" in frame else np.full(len(frame), "")
+    return Table(
+        rows=len(frame),
+        columns={name: column(frame, name) for name in names if name in frame},
+        steady=phase == STEADY,
+        drain=phase == DRAIN,
+    )
+
+
+def _read_engine_core(intervals: Table | None, workers: Table | None) -> float | None:
+    """Share of one core that the busiest thread of an end's engine took over its steady window."""
+    if intervals is None or workers is None or not intervals.steady.any():
+        return None
+    begin = intervals.get("start_ns")[intervals.steady].min()
+    stop = intervals.get("end_ns")[intervals.steady].max()
+    kept = (workers.get("start_ns") >= begin) & (workers.get("end_ns") <= stop)
+    taken = (workers.get("user_ns") + workers.get("system_ns"))[kept]
+    numbers = workers.get("worker")[kept]
+    if not kept.any() or not np.isfinite(taken).all() or not np.isfinite(numbers).all() or stop <= begin:
+        return None
+    return float(np.bincount(numbers.astype(np.int64), taken).max() / (stop - begin))
+
+
+def _read_streams(sent: Table | None, received: Table | None, streams: int) -> tuple[StreamReading, ...]:
+    rates = _stream_rates(received, streams)
+    steady = sent.steady_intervals(streams) if sent is not None and not sent.rows % streams else np.empty(0)
+    if sent is None or steady.size < 2:
+        return tuple(StreamReading(rate_bits_per_s=rate) for rate in rates)
+    first, last = max(int(steady[0]) - 1, 0), int(steady[-1])
+    ends = sent.grid("end_ns", streams)
+    span_s = float(ends[last, 0] - ends[first, 0]) / 1e9
+
+    def gain(name: str, scale: float = 1.0) -> list[float | None]:
+        values = sent.grid(name, streams)
+        return _as_list((values[last] - values[first]) * scale)
+
+    def mean(name: str, scale: float = 1.0) -> list[float | None]:
+        values = sent.grid(name, streams)[steady]
+        known = np.isfinite(values)
+        count = known.sum(axis=0)
+        total = np.where(known, values, 0.0).sum(axis=0)
+        return _as_list(np.where(count > 0, total / np.where(count > 0, count, 1), np.nan) * scale)
+
+    columns = {
+        "rate_bits_per_s": rates or [None] * streams,
+        "busy_s": gain("busy_time_us", 1e-6),
+        "receiver_limited_s": gain("rwnd_limited_us", 1e-6),
+        "buffer_limited_s": gain("sndbuf_limited_us", 1e-6),
+        "app_limited_ratio": mean("delivery_rate_app_limited"),
+        "sent_bytes": gain("bytes_sent"),
+        "retransmitted_bytes": gain("bytes_retrans"),
+        "rtt_ns": mean("rtt_us", 1e3),
+        "rtt_min_ns": _as_list(np.fmin.reduce(sent.grid("min_rtt_us", streams)[steady], axis=0) * 1e3),
+        "segment_bytes": mean("snd_mss_bytes"),
+    }
+    return tuple(
+        StreamReading(steady_s=span_s, **{name: values[stream] for name, values in columns.items()})
+        for stream in range(streams)
+    )
+
+
+def _stream_rates(received: Table | None, streams: int) -> list[float | None]:
+    """Each stream's rate by the receiver's count over its steady window; empty where it cannot be told."""
+    if received is None or received.rows % streams or not received.steady.any():
+        return []
+    steady = received.steady_intervals(streams)
+    counts = received.grid("bytes", streams)[steady].sum(axis=0)
+    span_ns = (
+        received.grid("end_ns", streams)[steady].max() - received.grid("start_ns", streams)[steady].min()
+    )
+    return _as_list(counts * 8e9 / span_ns) if span_ns > 0 else []
+
+
+def _measure_spread(sent: Table | None, streams: int) -> float | None:
+    """Spread of the flow's rates of delivery over spans of the steady window."""
+    if sent is None or sent.rows % streams:
+        return None
+    steady = sent.steady_intervals(streams)
+    delivered = (sent.grid("delivered_segments", streams) * sent.grid("snd_mss_bytes", streams)).sum(axis=1)
+    ends = sent.grid("end_ns", streams)[:, 0]
+    rtt_ns = float(np.nanmedian(sent.get("rtt_us")) * 1e3) if np.isfinite(sent.get("rtt_us")).any() else 0.0
+    if steady.size < 2 or not np.isfinite(delivered[steady]).all():
+        return None
+    times, totals = ends[steady], delivered[steady]
+    least_ns = max((times[-1] - times[0]) / SPANS, ROUND_TRIPS * rtt_ns)
+    picks = [0]
+    for place in range(1, times.size):
+        if times[place] - times[picks[-1]] >= 0.999 * least_ns:
+            picks.append(place)
+    gains, spans = np.diff(totals[picks]), np.diff(times[picks])
+    return measure_rate_spread(gains, spans) if gains.size and (gains >= 0).all() else None
+
+
+def _as_list(values: Floats) -> list[float | None]:
+    """Figures of 0 or more; what is not finite or went backwards was not measured."""
+    return [float(value) if np.isfinite(value) and value >= 0 else None for value in values]

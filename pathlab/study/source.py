@@ -1,0 +1,191 @@
+"""What a study reads: the interface of a results file, and its trials with the plan's settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pathlab.analysis.cells import Floats
+from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord
+from pathlab.units import LARGEST
+
+#: Settings that name a cell; every other one is a condition that is kept apart.
+CELL_SETTINGS = ("streams", "window_bytes")
+#: Linux reports twice what it granted, for its own bookkeeping.
+LINUX_WINDOW_FACTOR = 2
+LEAST = 1e-30
+
+
+class StudySource(Protocol):
+    """The part of ``pathlab.store.results.Results`` that a study needs."""
+
+    @property
+    def campaign(self) -> CampaignRecord: ...
+
+    def plan(self) -> Sequence[PlanRecord]: ...
+
+    def hosts(self) -> Sequence[HostRecord]: ...
+
+    def trials(self) -> pd.DataFrame: ...
+
+    def series_kinds(self, trial_id: int) -> Sequence[str]: ...
+
+    def series(self, trial_id: int, kind: str) -> pd.DataFrame: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A path and everything that was held or varied besides streams and window.
+
+    ``medium`` is ``lab``, ``loopback-fallback``, ``imported`` or ``hosts``: trials of different media are
+    never pooled.
+    ``settings`` are the plan's, by name, with ``congestion`` as it was asked for (as it was used where none
+    was) and ``duration_ns``; a value is text, number, truth value or None.
+    """
+
+    path_source: str
+    path_destination: str
+    medium: str
+    settings: tuple[tuple[str, Any], ...]
+
+    def get(self, name: str) -> Any:
+        """The setting of that name; None where it was not set."""
+        return dict(self.settings).get(name)
+
+    @property
+    def flow_ends(self) -> tuple[str, str]:
+        """The hosts that send and receive what is counted: turned where the data goes against the path."""
+        ends = self.path_source, self.path_destination
+        return (ends[1], ends[0]) if self.get("direction") == "reverse" else ends
+
+    def without(self, name: str) -> Condition:
+        """The same condition, whatever this setting was."""
+        kept = tuple((key, value) for key, value in self.settings if key != name)
+        return Condition(
+            path_source=self.path_source,
+            path_destination=self.path_destination,
+            medium=self.medium,
+            settings=kept,
+        )
+
+
+class TrialTable:
+    """All trials as arrays in the order of their numbers, each column read from the frame once.
+
+    ``conditions`` has one for each trial.
+    """
+
+    def __init__(self, frame: pd.DataFrame, conditions: Sequence[Condition]) -> None:
+        self.frame = frame
+        self.conditions = tuple(conditions)
+        self._columns: dict[str, Floats] = {}
+        flags = [_list_flags(marks) for marks in frame["flags"]]
+        self._flags = {
+            name: np.array([name in marks for marks in flags], dtype=bool)
+            for name in sorted({name for marks in flags for name in marks})
+        }
+        versions = frame["engine_version"].astype(object).where(frame["engine_version"].notna(), None)
+        self.versions: NDArray[np.int64] = pd.factorize(versions)[0].astype(np.int64)  # -1: not known
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def get(self, name: str) -> Floats:
+        """A column of the store as floats; NaN where it was not measured."""
+        if name not in self._columns:
+            self._columns[name] = column(self.frame, name)
+        return self._columns[name]
+
+    def flagged(self, name: str) -> NDArray[np.bool_]:
+        """Which trials bear a flag."""
+        found = self._flags.get(name)
+        return np.zeros(len(self), dtype=bool) if found is None else found
+
+
+def read_trials(source: StudySource) -> TrialTable:
+    """Read every trial, in order of its number, with the condition that it was measured under."""
+    frame = source.trials().sort_values("trial_id", kind="stable").reset_index(drop=True)
+    settings = {row.row: _conditions_of(row.settings) for row in source.plan()}
+    columns = [
+        frame[name].astype(object).where(frame[name].notna(), None).tolist()
+        for name in (
+            "plan_row",
+            "path_source",
+            "path_destination",
+            "congestion_asked",
+            "congestion_sender",
+            "duration_ns",
+        )
+    ]
+    flags = frame["flags"].tolist()
+    defaults: dict[Any, Any] = {}  # what the kernel's default proved to be, for trials that failed before
+    for row, source_name, destination, _, used, _ in zip(*columns, strict=True):
+        if used is not None:
+            defaults.setdefault((settings.get(row, ()), source_name, destination), used)
+    known: dict[Any, Condition] = {}
+    found = []
+    for row, source_name, destination, asked, used, duration_ns, marks in zip(*columns, flags, strict=True):
+        place = (settings.get(row, ()), source_name, destination)
+        key = (*place, asked, used or defaults.get(place), duration_ns, _medium(marks))
+        if key not in known:
+            known[key] = _build_condition(*key)
+        found.append(known[key])
+    return TrialTable(frame, found)
+
+
+def column(frame: pd.DataFrame, name: str) -> Floats:
+    """A column as floats, NaN where it has no value or does not exist.
+
+    No figure of a trial is beyond what the store's integers hold: what is was not measured. What is too small
+    to be told from 0 by any instrument is 0.
+    """
+    if name not in frame:
+        return np.full(len(frame), np.nan)
+    values: Floats = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    known = np.where(np.abs(values) <= LARGEST, values, np.nan)
+    return np.where(np.abs(known) < LEAST, 0.0, known)
+
+
+def _conditions_of(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(
+        (name, value if isinstance(value, (str, int, float, type(None))) else json.dumps(value, default=str))
+        for name, value in sorted(settings.items())
+        if name not in CELL_SETTINGS
+    )
+
+
+def _build_condition(
+    settings: tuple[tuple[str, Any], ...],
+    source: Any,
+    destination: Any,
+    *rest: Any,
+) -> Condition:
+    asked, used, duration_ns, medium = rest
+    every = dict(settings)
+    every["congestion"] = asked if asked is not None else used
+    every["duration_ns"] = None if duration_ns is None else int(duration_ns)
+    return Condition(
+        path_source=str(source),
+        path_destination=str(destination),
+        medium=medium,
+        settings=tuple(sorted(every.items())),
+    )
+
+
+def _medium(flags: Any) -> str:
+    marks = _list_flags(flags)
+    for medium in ("imported", "loopback-fallback", "lab"):
+        if medium in marks:
+            return medium
+    return "hosts"
+
+
+def _list_flags(flags: Any) -> frozenset[str]:
+    """A trial's flags; none where the cell holds no list."""
+    return frozenset(flags) if isinstance(flags, (list, tuple)) or hasattr(flags, "tolist") else frozenset()

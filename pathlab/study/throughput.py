@@ -1,0 +1,210 @@
+"""Throughput against streams, windows and time: comparisons, fits and plans, per condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from pathlab.analysis.cells import Floats
+from pathlab.analysis.optimum import OptimalStreams, find_optimal_streams
+from pathlab.analysis.pairs import (
+    CostComparison,
+    PairedComparison,
+    PairRules,
+    compare_cost,
+    compare_pairs,
+    correct_comparisons,
+    match_pairs,
+)
+from pathlab.analysis.planning import CyclePlan, plan_cycles
+from pathlab.analysis.saturation import Saturation, SaturationOptions, fit_saturation
+from pathlab.analysis.surface import Surface, fit_surface
+from pathlab.analysis.trend import ChangeBound, bound_change
+from pathlab.study.answer import Answer, StudyOptions, make_cell_answer
+from pathlab.study.selection import Rules, Sample, select
+from pathlab.study.source import TrialTable
+
+Cell = tuple[int, int]  # streams, window asked for in bytes
+#: What carrying the bytes costs, each with its figure per trial.
+COSTS: Mapping[str, Callable[[Sample], Floats]] = {
+    "drtt_ns": lambda sample: sample.rise_ns,
+    "loaded_loss_ratio": lambda sample: sample.loss_ratio,
+    "loaded_variability_ratio": lambda sample: sample.variability_ratio,
+    "cpu_s_per_gb": lambda sample: sample.cpu_s_per_gb,
+    "fairness_jain": lambda sample: sample.get("fairness_jain"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsVsWindows:
+    """Two cells of equal streams x window: ``many`` has more streams, ``large`` larger windows.
+
+    The p-value and the verdict are corrected for all comparisons of the condition (Holm).
+    """
+
+    product_bytes: int
+    many_streams: int
+    many_window_bytes: int
+    large_streams: int
+    large_window_bytes: int
+    comparison: PairedComparison
+    costs: tuple[CostComparison, ...]
+
+
+def compare_streams_and_windows(
+    table: TrialTable, rng: np.random.Generator, options: StudyOptions
+) -> tuple[Answer[StreamsVsWindows], ...]:
+    """Every two cells of equal product, cycle by cycle, by ``pairs.compare_pairs`` and ``compare_cost``.
+
+    A cell is named by the window asked for; trials whose grant falls short of it are left out and counted.
+    """
+    rules = PairRules(resamples=options.comparison_resamples)
+    answers: list[Answer[StreamsVsWindows]] = []
+    for sample in select(table, Rules(as_asked=True)):
+        pairs = _find_equal_products(sample)
+        if not pairs:
+            continue
+        spread = {name: _by_cycle(sample, take(sample)) for name, take in COSTS.items()}
+        rates = _by_cycle(sample, sample.rates_bits_per_s)
+        compared = [compare_pairs(rates[many], rates[large], rng=rng, rules=rules) for many, large in pairs]
+        for (many, large), comparison in zip(pairs, correct_comparisons(compared), strict=True):
+            result = StreamsVsWindows(
+                product_bytes=many[0] * many[1],
+                many_streams=many[0],
+                many_window_bytes=many[1],
+                large_streams=large[0],
+                large_window_bytes=large[1],
+                comparison=comparison,
+                costs=tuple(compare_cost(name, cost[many], cost[large]) for name, cost in spread.items()),
+            )
+            taken = _in_cell(sample, many) | _in_cell(sample, large)
+            basis = sample.take(taken).basis
+            answers.append(Answer(condition=sample.condition, basis=basis, result=result))
+    return tuple(answers)
+
+
+def fit_saturations(
+    table: TrialTable, rng: np.random.Generator, options: StudyOptions
+) -> tuple[Answer[Saturation], ...]:
+    """The saturation families for each window, by ``saturation.fit_saturation``."""
+    fit = SaturationOptions(
+        noise=options.fit.noise,
+        confidence_ratio=options.fit.confidence_ratio,
+        resamples=options.fit.resamples,
+    )
+    return tuple(
+        make_cell_answer(
+            part,
+            (None, window),
+            fit_saturation(part.streams, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=fit),
+        )
+        for sample in select(table, Rules(as_asked=True))
+        for window, part in sample.by_window()
+    )
+
+
+def fit_surfaces(
+    table: TrialTable, rng: np.random.Generator, options: StudyOptions
+) -> tuple[Answer[Surface], ...]:
+    """The response surface of each condition over streams and windows granted; autotuned ones left out."""
+    answers = []
+    for sample in select(table):
+        windows = sample.usable_window_bytes
+        part = sample.take(windows > 0)
+        levels = np.stack([part.streams, part.usable_window_bytes], axis=1)
+        found = fit_surface(levels, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=options.fit)
+        answers.append(Answer(condition=part.condition, basis=part.basis, result=found))
+    return tuple(answers)
+
+
+def find_optima(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[OptimalStreams], ...]:
+    """For each window the streams with the least dRTT / throughput, by ``optimum.find_optimal_streams``."""
+    return tuple(
+        make_cell_answer(
+            part,
+            (None, window),
+            find_optimal_streams(
+                part.streams, part.rates_bits_per_s, part.rise_ns, cycles=part.cycles, rng=rng
+            ),
+        )
+        for sample in select(table, Rules(as_asked=True))
+        for window, part in sample.by_window()
+    )
+
+
+def bound_durations(table: TrialTable) -> tuple[Answer[ChangeBound], ...]:
+    """By how much throughput changes over durations, per cell, over the logarithm of the duration.
+
+    A condition that was measured at one duration has one answer, which is undecided.
+    """
+    answers = []
+    for sample in select(table, Rules(as_asked=True, apart="duration_ns")):
+        some = sample.take((sample.get("duration_ns") > 0) & (sample.rates_bits_per_s > 0))
+        varied = np.unique(some.get("duration_ns")).size > 1
+        if not varied:
+            found = bound_change(some.rates_bits_per_s, np.log2(some.get("duration_ns")))
+            answers.append(Answer(condition=some.condition, basis=some.basis, result=found))
+        for streams, window, part in some.by_cell() if varied else ():
+            found = bound_change(part.rates_bits_per_s, np.log2(part.get("duration_ns")))
+            answers.append(make_cell_answer(part, (streams, window), found))
+    return tuple(answers)
+
+
+def plan_comparisons(table: TrialTable, difference_ratio: float) -> tuple[Answer[CyclePlan], ...]:
+    """Cycles needed to see a difference between two cells of equal product, by ``planning.plan_cycles``.
+
+    The pilot is the pair's own ratio, cycle by cycle; one without a rate above 0 is left out.
+    """
+    answers = []
+    for sample in select(table, Rules(as_asked=True)):
+        rates = _by_cycle(sample, sample.rates_bits_per_s)
+        for many, large in _find_equal_products(sample):
+            first, second, _ = match_pairs(rates[many], rates[large])
+            both = (first > 0) & (second > 0)
+            found = plan_cycles(np.log(first[both] / second[both]), difference_ratio)
+            answers.append(
+                Answer(
+                    condition=sample.condition,
+                    basis=sample.take(_in_cell(sample, many) | _in_cell(sample, large)).basis,
+                    result=found,
+                    quantity=f"{many[0]} x {many[1]} against {large[0]} x {large[1]}",
+                )
+            )
+    return tuple(answers)
+
+
+def _in_cell(sample: Sample, cell: Cell) -> np.ndarray:
+    inside: np.ndarray = (sample.streams == cell[0]) & (sample.window_bytes == cell[1])
+    return inside
+
+
+def _find_equal_products(sample: Sample) -> list[tuple[Cell, Cell]]:
+    """Pairs (more streams, larger windows) of measured cells of equal product, in its order."""
+    streams, windows = sample.streams, sample.window_bytes
+    known = ~np.isnan(windows)
+    cells = sorted(
+        set(zip(streams[known].astype(int).tolist(), windows[known].astype(int).tolist(), strict=True))
+    )
+    found = [
+        (many, large)
+        for large, many in combinations(cells, 2)
+        if many[0] > large[0] and many[0] * many[1] == large[0] * large[1] > 0
+    ]
+    return sorted(found, key=lambda pair: (pair[0][0] * pair[0][1], pair[0][0], pair[1][0]))
+
+
+def _by_cycle(sample: Sample, values: Floats) -> dict[Cell, Floats]:
+    """The values of each cell by cycle, NaN where a cycle has none; the mean where it has several."""
+    cycles, places = np.unique(sample.cycles, return_inverse=True)
+    windows = sample.window_bytes
+    known = ~np.isnan(windows) & ~np.isnan(values)
+    cells = np.stack([sample.streams, np.nan_to_num(windows)], axis=1)
+    levels, rows = np.unique(cells, axis=0, return_inverse=True)
+    sums, counts = np.zeros((len(levels), cycles.size)), np.zeros((len(levels), cycles.size))
+    np.add.at(sums, (rows.ravel()[known], places[known]), values[known])
+    np.add.at(counts, (rows.ravel()[known], places[known]), 1)
+    means = np.where(counts > 0, sums / np.where(counts > 0, counts, 1), np.nan)
+    return {(int(level[0]), int(level[1])): means[row] for row, level in enumerate(levels)}

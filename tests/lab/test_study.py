@@ -1,0 +1,163 @@
+"""Physics over emulated links: what the analyses say of a link is what was set."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pathlab.analysis.limits import Limit
+from pathlab.analysis.pairs import Verdict
+from pathlab.campaign.load import CampaignText, parse_campaign
+from pathlab.runner.campaign import CampaignSource, run_campaign
+from pathlab.study.analyses import StudiedResults, Study
+from tests.require import require_engine, require_namespaces
+
+pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+
+CAMPAIGN = """
+format = 1
+name = "physics"
+title = "Physics"
+seed = 3
+cycles = {cycles}
+design = "{design}"
+[[paths]]
+source = "a"
+destination = "b"
+{cells}
+[trial]
+warmup = "{warmup}"
+duration = "1500ms"
+[probes]
+interval = "20ms"
+unloaded = 10
+[lab]
+hosts = ["a", "b"]
+[[lab.links]]
+between = ["a", "b"]
+rate = "{rate}Mbit/s"
+delay = "{delay}ms"
+queue = "150kB"
+loss = "{loss}%"
+"""
+DEFAULTS: dict[str, Any] = {
+    "cycles": 1,
+    "warmup": "500ms",
+    "rate": 20,
+    "delay": 10,
+    "loss": 0,
+    "design": "full",
+}
+LOSSY = """
+[[rows]]
+streams = 1
+window = "256KiB"
+congestion = "reno"
+[[rows]]
+streams = 8
+window = "32KiB"
+congestion = "reno"
+"""
+
+
+class Trusting:
+    """Results whose trials are judged although the lab may have doubted itself on a busy machine."""
+
+    def __init__(self, source: StudiedResults) -> None:
+        self._source = source
+
+    def trials(self) -> pd.DataFrame:
+        frame = self._source.trials()
+        frame["flags"] = [tuple(flag for flag in flags if flag != "lab-limited") for flags in frame["flags"]]
+        return frame
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    require_namespaces()
+    require_engine()
+    if "PATHLAB_TEST_ENGINE" in os.environ:
+        monkeypatch.setenv("PATHLAB_ENGINE", os.environ["PATHLAB_TEST_ENGINE"])
+    return tmp_path / "results"
+
+
+def run(folder: Path, text: str = CAMPAIGN, **settings: Any) -> Study:
+    text = text.format(**{**DEFAULTS, **settings})
+    campaign = parse_campaign(CampaignText(text=text, label="physics"))
+    run_campaign(CampaignSource(campaign=campaign, text=text), folder, lambda _event: None)
+    return Study(Trusting(StudiedResults.open(folder)))
+
+
+def test_small_windows_carry_themselves_once_a_round_trip(folder: Path) -> None:
+    cells = '[factors]\nstreams = 2\nwindow = "64KiB"\ncongestion = "cubic"'
+    study = run(folder, cells=cells, delay=50)
+    (cell,) = study.cells()
+    rtt_ns = cell.result.loaded_rtt_mean_ns.median
+    assert rtt_ns is not None
+    # No queue, so the set round trip, unless the machine has other work and the link is late
+    assert 100e6 <= rtt_ns < 110e6
+    assert cell.result.throughput_bits_per_s.median == pytest.approx(2 * 65536 * 8e9 / rtt_ns, rel=0.08)
+    (limit,) = study.limits()
+    assert limit.result.limit in (Limit.RECEIVER_WINDOW, Limit.SEND_BUFFER)
+
+
+def test_the_fitted_capacity_is_the_bottlenecks(folder: Path) -> None:
+    cells = '[factors]\nstreams = [1, 4]\nwindow = ["16KiB", "64KiB"]\ncongestion = "cubic"'
+    study = run(folder, cells=cells)
+    (surface,) = study.surface()
+    assert surface.result.capacity.value == pytest.approx(20e6 * 1448 / 1500, rel=0.03)
+    limits = {(one.streams, one.window_bytes): one.result.limit for one in study.limits()}
+    assert limits[4, 65536] is Limit.PATH_CAPACITY
+
+
+def test_random_loss_makes_many_streams_beat_one_window(folder: Path) -> None:
+    study = run(folder, cells=LOSSY, design="explicit", rate=80, loss=2)
+    (pair,) = study.streams_vs_windows()
+    assert (pair.result.many_streams, pair.result.large_streams) == (8, 1)
+    assert pair.result.comparison.ratio is not None
+    assert pair.result.comparison.ratio > 1.5
+    assert pair.result.comparison.verdict is Verdict.UNDECIDED  # one cycle
+    limits = {(one.streams, one.window_bytes): one.result.limit for one in study.limits()}
+    assert limits[1, 262144] is Limit.CONGESTION
+
+
+def test_a_sender_that_keeps_a_rate_is_named(folder: Path) -> None:
+    cells = '[factors]\nstreams = 2\nwindow = "1MiB"\npacing = "4Mbit/s"\ncongestion = "cubic"'
+    (limit,) = run(folder, cells=cells).limits()
+    assert limit.result.limit is Limit.APPLICATION
+
+
+def test_a_core_that_the_traffic_has_to_share_is_named(folder: Path) -> None:
+    """Both ends pinned, over loopback, to a core on which something else spins."""
+    core = min(os.sched_getaffinity(0))
+    local = CAMPAIGN[: CAMPAIGN.index("[lab]")].replace('"a"', '"local"').replace('"b"', '"local"')
+    spin = f"import os; os.sched_setaffinity(0, {{{core}}})\nprint(flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", spin], stdout=subprocess.PIPE) as hog:
+        try:
+            assert hog.stdout is not None
+            hog.stdout.readline()
+            study = run(folder, text=local, cells=f'[factors]\nstreams = 2\ncpus = "{core}"')
+        finally:
+            hog.kill()
+    (limit,) = study.limits()
+    assert limit.result.limit is Limit.HOST_CPU
+    assert study.surface()[0].basis.used == 0  # no property of the path
+    assert [one.reason for one in study.surface()[0].basis.left_out] == ["host-limited"]
+
+
+@pytest.mark.long
+def test_the_verdict_on_random_loss_is_more_streams(folder: Path) -> None:
+    study = run(folder, cells=LOSSY, design="explicit", rate=80, loss=2, cycles=8)
+    (pair,) = study.streams_vs_windows()
+    assert pair.result.comparison.verdict is Verdict.STREAMS
+    assert pair.result.comparison.ratio_interval.low is not None
+    assert pair.result.comparison.ratio_interval.low > 1
