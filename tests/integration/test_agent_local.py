@@ -29,7 +29,7 @@ def test_options_commands_and_records_pass_unchanged(session: Session) -> None:
     job = session.start_engine("obey", options, seconds=30, on_record=heard.append)
     arguments = job.wait_for("arguments", PATIENCE_S)["options"]
     assert arguments == {"name": "a b; $(touch x) 'é'", "port": "70", "control": "stdin"}
-    assert job.limits == {"seconds": 30.0, "bytes": None}
+    assert job.limits == {"seconds": 30.0, "bytes": None, "rate_bits_per_s": None}
     job.command("go now")
     assert job.wait_for("heard", PATIENCE_S)["line"] == "go now"
     job.command("stop")

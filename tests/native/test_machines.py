@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import subprocess
 import sys
@@ -34,8 +35,11 @@ MACHINES = pytest.mark.parametrize("machine", ["aarch64", pytest.param("riscv64"
 def build(machine: str, target: str) -> Path:
     """A target of native/Makefile, made now: in no time where nothing has changed since the last time."""
     require(find_spec("ziglang"), "a compiler for other machines (pip install ziglang)")
+    require_engine()
     command = ["make", "-s", "-C", str(NATIVE), f"ZIG={sys.executable} -m ziglang", target]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with (NATIVE / "build" / "cross.lock").open("w") as lock:  # several processes may run tests
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return NATIVE / target
 
