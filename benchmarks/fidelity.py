@@ -58,6 +58,11 @@ class Cell:
         return max(product, shortest, _MINIMUM_QUEUE_BYTES)
 
     @property
+    def least_rtt_ns(self) -> int:
+        """Of a probe of 84 bytes: delays and serialising."""
+        return self.rtt_ns + 2 * (84 * 8 * 10**9 // self.rate_bits_per_s)
+
+    @property
     def topology(self) -> Topology:
         """Two hosts and the link."""
         link = Link(
@@ -132,6 +137,11 @@ class Bench:
             raise HostError(f"{name} did not end", host="lab", stage="engine")
         return self.records(name)
 
+    def probe_idle(self, cell: Cell) -> list[int]:
+        """Round trips of 300 probes on the idle link, ns, in order of length."""
+        address = cell.topology.address("b", "a")
+        return round_trips(self.ping(address, "--count", "300", "--interval", "5ms"))
+
     def ping(self, address: str, *words: str) -> list[dict[str, Any]]:
         """Probes from a to b, to their end."""
         return self.finish(self.start("a", "ping", "ping", "--address", address, *words), "ping")
@@ -155,7 +165,7 @@ def measure(cell: Cell, seconds: float, backend: str) -> Reading:
         tempfile.TemporaryDirectory() as folder,
     ):
         bench, address = Bench(lab, Path(folder)), cell.topology.address("b", "a")
-        idle = round_trips(bench.ping(address, "--count", "300", "--interval", "5ms"))
+        idle = bench.probe_idle(cell)
         common = ["--token", _TOKEN, "--congestion", "cubic", "--warmup", f"{warmup_s}s"]
         common += [
             "--duration",
@@ -190,14 +200,32 @@ def measure(cell: Cell, seconds: float, backend: str) -> Reading:
         )
 
 
+def measure_idle(cell: Cell, backend: str) -> tuple[int, int]:
+    """p50 and p99 of the idle round trip in one run, ns."""
+    with (
+        Lab(cell.topology, engine=find_engine(), backend=backend) as lab,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        idle = Bench(lab, Path(folder)).probe_idle(cell)
+        return percentile(idle, 0.5), percentile(idle, 0.99)
+
+
+def report_idle(cell: Cell, readings: Sequence[tuple[int, int]]) -> None:
+    """One line: medians with the least and the greatest, less what is set."""
+    texts = []
+    for column in zip(*readings, strict=True):
+        excess_us = [(value - cell.least_rtt_ns) / 1000 for value in column]
+        texts.append(f"{median(excess_us):8.0f} [{min(excess_us):.0f}, {max(excess_us):.0f}]")
+    say(f"{cell.name:16}" + "   ".join(texts))
+
+
 def report_cell(cell: Cell, readings: Sequence[Reading]) -> None:
     """One line of medians, with what is within the limits."""
     expected = cell.rate_bits_per_s * (MTU_BYTES - HEADER_BYTES) / MTU_BYTES
     errors = [reading.goodput_bits_per_s / expected - 1 for reading in readings]
     full_ns = cell.rtt_ns + cell.queue_bytes * 8 * 10**9 // cell.rate_bits_per_s
-    serial_ns = 2 * (84 * 8 * 10**9 // cell.rate_bits_per_s)
-    p50_ns = median(reading.idle_p50_ns for reading in readings) - cell.rtt_ns - serial_ns
-    p99_ns = median(reading.idle_p99_ns for reading in readings) - cell.rtt_ns - serial_ns
+    p50_ns = median(reading.idle_p50_ns for reading in readings) - cell.least_rtt_ns
+    p99_ns = median(reading.idle_p99_ns for reading in readings) - cell.least_rtt_ns
     loaded = median(reading.loaded_p99_ns for reading in readings) / full_ns - 1
     cores = [reading.emulator_cores for reading in readings if reading.emulator_cores is not None]
     doubts = sum(bool(reading.doubts) for reading in readings)
@@ -253,6 +281,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", metavar="PATTERN", help="cells such as '100M/*'; repeatable"
     )
+    parser.add_argument("--idle", action="store_true", help="only the idle round trips")
     parser.add_argument("--json", type=Path, metavar="FILE", help="every run, as JSON")
     return parser.parse_args(arguments)
 
@@ -262,12 +291,29 @@ def is_chosen(only: list[str] | None) -> Callable[[Cell], bool]:
     return lambda cell: only is None or any(fnmatch.fnmatch(cell.name, pattern) for pattern in only)
 
 
+def print_idle(options: argparse.Namespace) -> int:
+    """Idle round trips of every link."""
+    say("idle RTT - set, us, medians [min, max]")
+    say("rate/rtt/streams      p50                  p99")
+    stored = {}
+    for cell in filter(is_chosen(options.only), plan_cells()):
+        if cell.streams == 1:
+            readings = [measure_idle(cell, options.backend) for _ in range(options.repetitions)]
+            report_idle(cell, readings)
+            stored[cell.name] = readings
+    if options.json is not None:
+        options.json.write_text(json.dumps(stored, indent=1), encoding="utf-8")
+    return 0
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run every cell in turn, and print."""
     options = parse_arguments(arguments)
     stored: dict[str, Any] = {}
     system = os.uname()
     say(f"{system.sysname} {system.release}, {os.cpu_count()} cores; cubic; {options.repetitions} runs each")
+    if options.idle:
+        return print_idle(options)
     say("                 goodput error, %         idle RTT - set, us   loaded   emulator  segments   lab-")
     say(
         "rate/rtt/streams   median [min, max]              p50      p99   p99, %     cores    resent  limited"

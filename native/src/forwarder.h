@@ -45,7 +45,7 @@ struct pollfd;
 
 /* Wait until a delivery is due, a packet has come or one of the `count` descriptors of `others` (at most 2)
  * is ready, and at most 100 ms. Sleeps until shortly before the delivery and spins the rest, for at most a
- * fifth of the time: a sleeper wakes 30 to 100 us late, and endless spinning would starve the hosts under
+ * tenth of the time: a sleeper wakes 30 to 100 us late, and endless spinning would starve the hosts under
  * test. `revents` of `others` are set. */
 void pl_forwarder_wait(struct pl_forwarder *forwarder, struct pollfd *others, unsigned count);
 

@@ -15,7 +15,7 @@ ADDRESS_RANGE = ipaddress.IPv4Network("198.18.0.0/15")
 
 
 #: Deliveries of one super-packet that are due within this time go out together (see the emulator).
-SLICE_NS = 50_000
+SLICE_NS = 100_000
 CODEL_TARGET_NS = 5_000_000
 CODEL_INTERVAL_NS = 100_000_000
 

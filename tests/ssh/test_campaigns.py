@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -63,15 +64,17 @@ def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Environment, "calibrate", lambda _self: None)
 
 
+@pytest.mark.slow
 def test_a_campaign_over_ssh_has_the_results_of_local_agents(
     reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uncalibrated: None
 ) -> None:
-    lab, campaign = reach.lab, campaign_of(reach.lab, cycles=1)
+    """Six cycles each: the fewest of which a median has an interval, here from the least to the largest."""
+    lab, campaign = reach.lab, campaign_of(reach.lab, cycles=6)
     queue = ["rate", "20mbit", "burst", "15kb", "latency", "50ms"]
     lab.run(None, *["tc", "qdisc", "add", "dev", "p2", "root", "tbf", *queue])
     try:
         outcome = run_in(reach, campaign, tmp_path / "ssh", lambda _event: None)
-        assert outcome.complete == outcome.rows == 1
+        assert outcome.complete == outcome.rows == 6
 
         def inside(environment: Environment, host: str) -> Transport:
             return NamespaceTransport(lab.namespaces, host)
@@ -79,12 +82,15 @@ def test_a_campaign_over_ssh_has_the_results_of_local_agents(
         monkeypatch.setattr(Environment, "_transport", inside)
         monkeypatch.setattr(Environment, "_host_addresses", lambda _self, host: (lab.address(host),))
         outcome = run_in(reach, campaign, tmp_path / "agents", lambda _event: None)
-        assert outcome.complete == outcome.rows == 1
+        assert outcome.complete == outcome.rows == 6
     finally:
         lab.run(None, *["tc", "qdisc", "del", "dev", "p2", "root"])
-    (over_ssh,), (beside,) = goodputs(tmp_path / "ssh"), goodputs(tmp_path / "agents")
-    assert over_ssh == pytest.approx(beside, rel=0.05)
-    assert over_ssh == pytest.approx(20e6, rel=0.1)
+    over_ssh, beside = goodputs(tmp_path / "ssh"), goodputs(tmp_path / "agents")
+    # By chance alone the intervals lie apart once in 500 times, but then by less than a hundredth.
+    assert min(over_ssh) <= max(beside) * 1.01
+    assert min(beside) <= max(over_ssh) * 1.01
+    assert median(over_ssh) == pytest.approx(median(beside), rel=0.05)
+    assert median(over_ssh) == pytest.approx(20e6, rel=0.1)
 
 
 def test_a_lost_connection_is_made_anew_in_mid_campaign(

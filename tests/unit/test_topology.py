@@ -65,11 +65,11 @@ def test_a_chain_is_routed_hop_by_hop() -> None:
 
 def test_the_spec_states_the_truth_in_the_engines_units() -> None:
     assert LINK.as_engine_spec() == (
-        "rate_bits_per_s=40000000,delay_ns=20000000,queue_bytes=250000,loss_ratio=0,slice_ns=50000"
+        "rate_bits_per_s=40000000,delay_ns=20000000,queue_bytes=250000,loss_ratio=0,slice_ns=100000"
     )
     free = Link(between=("a", "b"), rate_bits_per_s=None, delay_ns=0, queue_bytes=None, loss_ratio=1e-5)
     assert free.as_engine_spec() == (
-        "rate_bits_per_s=0,delay_ns=0,queue_bytes=0,loss_ratio=1e-05,slice_ns=50000"
+        "rate_bits_per_s=0,delay_ns=0,queue_bytes=0,loss_ratio=1e-05,slice_ns=100000"
     )
 
 
