@@ -47,15 +47,24 @@ guest() {
     return 0
 }
 
+# A Python of another machine, for the agent under QEMU.
+machines() {
+    command -v apt-get >/dev/null 2>&1 || return 0
+    sh "$(dirname "$0")/guest/python.sh" && return 0
+    echo "No Python for aarch64, so the agent's test on it is skipped." >&2
+    [ "${PATHLAB_REQUIRE:-}" = all ] && exit 3
+    return 0
+}
+
 lacking=$(missing)
-[ -z "$lacking" ] && guest && exit 0
+[ -z "$lacking" ] && guest && machines && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     echo "Installing Debian packages that the tests use:" $lacking
     export DEBIAN_FRONTEND=noninteractive
     # shellcheck disable=SC2086
     apt-get update -qq >/dev/null && apt-get install -y -qq --no-install-recommends $lacking >/dev/null
     lacking=$(missing)
-    [ -z "$lacking" ] && guest && exit 0
+    [ -z "$lacking" ] && guest && machines && exit 0
 fi
 echo "Missing, so the tests that use them are skipped:" $lacking >&2
 echo "  next: apt-get install" $lacking >&2

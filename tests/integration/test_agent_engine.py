@@ -30,6 +30,11 @@ def real_session() -> Iterator[Session]:
 
 @pytest.mark.engine
 def test_the_real_engine_carries_exact_bytes_over_loopback(real_session: Session) -> None:
+    carry_exactly(real_session)
+
+
+def carry_exactly(real_session: Session) -> None:
+    """A short trial whose two ends belong to one agent: both must state the same bytes."""
     token = secrets.token_hex(16)
     times: dict[str, str | int] = {
         "warmup-ns": 100_000_000,
