@@ -9,11 +9,11 @@ import subprocess
 import sys
 import zipfile
 from collections import Counter
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.machines import build_engine
 from tests.require import require
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,14 +56,12 @@ def test_the_type_checker_reads_every_tracked_file() -> None:
     assert int(found.group(1)) == len(expected)
 
 
-def bring_engine(target: str, source: Path) -> None:
-    """Make a cross-built engine in the checkout, which takes no time where it is there, and copy it."""
-    require(find_spec("ziglang"), "a compiler for other machines (pip install ziglang)")
-    make = ["make", "-s", "-C", str(ROOT / "native"), f"ZIG={sys.executable} -m ziglang", target]
-    subprocess.run(make, check=True)
-    copy = source / "native" / target
+def bring_engine(machine: str, source: Path) -> None:
+    """Make a cross-built engine in the checkout and copy it, so that the wheel need not make it anew."""
+    engine = build_engine(machine)
+    copy = source / engine.relative_to(ROOT)
     copy.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(ROOT / "native" / target, copy)
+    shutil.copy(engine, copy)
 
 
 @pytest.mark.slow
@@ -76,7 +74,7 @@ def test_the_wheel_holds_every_file_once_and_the_engine(tmp_path: Path) -> None:
             target.symlink_to((ROOT / name).readlink())
         else:
             target.write_bytes((ROOT / name).read_bytes())
-    bring_engine("build/cross/pathlab-engine-aarch64", source)
+    bring_engine("aarch64", source)
     built = subprocess.run(
         [
             sys.executable,

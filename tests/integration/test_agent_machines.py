@@ -12,7 +12,7 @@ from pathlab.remote.process import ProcessChannel
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
 from tests.integration.test_agent_engine import carry_exactly
-from tests.native.test_machines import build, emulate
+from tests.machines import build_engine, find_emulator
 from tests.require import require
 
 pytestmark = pytest.mark.engine
@@ -26,8 +26,8 @@ class EmulatedTransport(Transport):
 
     def __init__(self, folder: Path) -> None:
         require((ROOT / "usr/bin/python3").exists(), "a Python for aarch64 (sh tests/guest/python.sh)")
-        self._qemu = emulate(MACHINE)
-        engine = build(MACHINE, f"build/cross/pathlab-engine-{MACHINE}")
+        self._qemu = find_emulator(MACHINE)
+        engine = build_engine(MACHINE)
         # This machine's kernel starts the engine for the emulated agent, so it needs a program of its own.
         self._engine = folder / "engine"
         self._engine.write_text(f'#!/bin/sh\nexec {self._qemu} {engine} "$@"\n', encoding="ascii")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
-import shutil
 import subprocess
-import sys
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
+from tests.machines import NATIVE, build_cross, build_engine, find_emulator
 from tests.native.engine import (
     MS,
     TOKEN,
@@ -20,11 +16,10 @@ from tests.native.engine import (
     start_command,
 )
 from tests.native.test_directions import assert_complete
-from tests.require import require, require_engine
+from tests.require import require_engine
 
 pytestmark = pytest.mark.engine
 
-NATIVE = Path(__file__).resolve().parents[2] / "native"
 # ELF's e_machine, in the file's own byte order, which is little-endian for both.
 ELF_MACHINES = {"aarch64": 183, "riscv64": 243}
 # QEMU's user mode hands on a TCP_INFO of four bytes, so what the kernel says of it cannot be tested there.
@@ -32,36 +27,17 @@ UNITS = sorted({path.stem for path in NATIVE.glob("tests/test_*.c")} - {"test_tc
 MACHINES = pytest.mark.parametrize("machine", ["aarch64", pytest.param("riscv64", marks=pytest.mark.long)])
 
 
-def build(machine: str, target: str) -> Path:
-    """A target of native/Makefile, made now: in no time where nothing has changed since the last time."""
-    require(find_spec("ziglang"), "a compiler for other machines (pip install ziglang)")
-    require_engine()
-    command = ["make", "-s", "-C", str(NATIVE), f"ZIG={sys.executable} -m ziglang", target]
-    with (NATIVE / "build" / "cross.lock").open("w") as lock:  # several processes may run tests
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return NATIVE / target
-
-
-def emulate(machine: str) -> str:
-    """QEMU's user mode for a machine."""
-    path = shutil.which(f"qemu-{machine}-static") or shutil.which(f"qemu-{machine}")
-    require(path, f"qemu-{machine}-static (Debian: qemu-user-static)")
-    return str(path)
-
-
 def run_of(machine: str | None, subcommand: str, **flags: Flag) -> list[str]:
     """The command line of an engine: this machine's own, or another's under QEMU."""
     if machine is None:
         return build_command(subcommand, **flags)
-    engine = build(machine, f"build/cross/pathlab-engine-{machine}")
-    return [emulate(machine), *build_command(subcommand, str(engine), **flags)]
+    engine = build_engine(machine)
+    return [find_emulator(machine), *build_command(subcommand, str(engine), **flags)]
 
 
 @MACHINES
 def test_the_file_is_of_that_machine_and_needs_nothing_else(machine: str) -> None:
-    engine = build(machine, f"build/cross/pathlab-engine-{machine}")
+    engine = build_engine(machine)
     head = engine.read_bytes()[:64]
     assert head[:6] == b"\x7fELF\x02\x01"  # 64 bits, little-endian
     assert int.from_bytes(head[18:20], "little") == ELF_MACHINES[machine]
@@ -70,10 +46,10 @@ def test_the_file_is_of_that_machine_and_needs_nothing_else(machine: str) -> Non
 
 @MACHINES
 def test_it_is_the_same_version(machine: str) -> None:
-    engine = build(machine, f"build/cross/pathlab-engine-{machine}")
+    engine = build_engine(machine)
     said = [
         subprocess.run([*words, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
-        for words in ([emulate(machine), str(engine)], [require_engine()])
+        for words in ([find_emulator(machine), str(engine)], [require_engine()])
     ]
     assert said[0] == said[1]
 
@@ -120,8 +96,13 @@ def test_probes_from_there_and_back(machine: str) -> None:
 @pytest.mark.parametrize("test", UNITS)
 @pytest.mark.long
 def test_units_there(machine: str, test: str) -> None:
-    program = build(machine, f"build/cross/{machine}/{test}")
+    program = build_cross(f"build/cross/{machine}/{test}")
     done = subprocess.run(
-        [emulate(machine), str(program)], cwd=NATIVE, capture_output=True, text=True, check=False, timeout=300
+        [find_emulator(machine), str(program)],
+        cwd=NATIVE,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
