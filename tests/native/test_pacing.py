@@ -19,7 +19,7 @@ from tests.native.engine import (
 )
 from tests.native.test_directions import assert_complete
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.quiet]
 
 RATE = 200_000_000  # bit/s: 25 kB in a millisecond
 NS_PER_S = 1_000_000_000
