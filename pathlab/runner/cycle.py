@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.model import Campaign
@@ -29,6 +30,8 @@ CHANGED_FLAG = "changed-since-start"
 STOPPED = "stopped by `pathlab stop`"
 
 Future = concurrent.futures.Future[Measured]
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,9 +238,11 @@ class CycleRunner:
 class _HereExecutor(concurrent.futures.Executor):
     """Runs a call at once, on the thread that submits it; a signal's exception is kept like any other."""
 
-    def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
+    def submit(
+        self, fn: Callable[Given, Result], /, *args: Given.args, **kwargs: Given.kwargs
+    ) -> concurrent.futures.Future[Result]:
         """A future that is done already."""
-        future: concurrent.futures.Future[object] = concurrent.futures.Future()
+        future: concurrent.futures.Future[Result] = concurrent.futures.Future()
         try:
             future.set_result(fn(*args, **kwargs))
         except BaseException as error:  # noqa: BLE001 -- handed on by result()
