@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from pathlab.errors import HostError
@@ -171,8 +172,7 @@ def find_own_addresses(peers: tuple[str, ...]) -> tuple[str, ...]:
 def own_boot_id() -> str | None:
     """The number of this machine's boot: what distinguishes machines, containers on one being alike."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:  # noqa: PTH123
-            return file.read().strip() or None
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip() or None
     except OSError:
         return None
 
