@@ -365,6 +365,9 @@ def _judge_stream(stream: StreamReading, reading: FlowReading, shared: tuple[Evi
     # Only losses let the queue of a full path run empty.
     if met["standing_rise_ns"] is False and (held or stream.retransmitted_bytes == 0):
         full_path = False
+    # Who waits for a core that others keep busy sees delays that are no queue's.
+    if met["busiest_core_ratio"]:
+        full_path = full_path and None
     lossy = met["retransmit_ratio"] or met["mathis_share_ratio"]
     filled = met["window_filled_ratio"]
     limit = None

@@ -1,0 +1,1 @@
+"""Figures: what they show, and how it is drawn for print and for a browser."""

@@ -1,0 +1,179 @@
+"""A figure before it is drawn: panels of layers of numbers, which print and browser both draw from.
+
+Values are in the unit that the axis names. NaN is a gap: nothing is drawn there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers: TypeAlias = NDArray[np.float64]
+
+
+class Scale(StrEnum):
+    """How an axis is divided."""
+
+    LINEAR = "linear"
+    LOG2 = "log2"
+    LOG10 = "log10"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """An axis: what it shows and in which unit.
+
+    ``ticks`` and ``tick_labels`` (of equal length) name the only places to mark, such as the streams that
+    were measured; None: the renderer's choice. ``from_zero``: the axis begins at 0.
+    """
+
+    label: str
+    unit: str | None = None
+    scale: Scale = Scale.LINEAR
+    ticks: tuple[float, ...] | None = None
+    tick_labels: tuple[str, ...] | None = None
+    from_zero: bool = False
+
+    @property
+    def title(self) -> str:
+        """The label with its unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A line through points: medians, a fit, a rate over time. ``x`` and ``y`` have the same length.
+
+    ``slot`` chooses colour, marker and dash together, the same in every figure of a report (one window keeps
+    its slot). ``low`` and ``high`` are the ends of an interval at each point, drawn as bars.
+    """
+
+    name: str
+    x: Numbers
+    y: Numbers
+    slot: int = 0
+    low: Numbers | None = None
+    high: Numbers | None = None
+    markers: bool = True
+    line: bool = True
+    step: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """A cloud of single values: trials, probes. ``outlier`` (bool, as long as ``x``) marks those drawn apart.
+
+    ``hover`` says of each point what it is.
+    """
+
+    name: str
+    x: Numbers
+    y: Numbers
+    slot: int = 0
+    outlier: NDArray[np.bool_] | None = None
+    hover: tuple[str, ...] | None = None
+    at_axis: bool = (
+        False  # values without a height, such as lost probes: crosses on the x axis, y is not used
+    )
+    legend: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """An area between two lines, such as a prediction band."""
+
+    name: str
+    x: Numbers
+    low: Numbers
+    high: Numbers
+    slot: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """Bars from ``bottom`` (None: 0) upwards by ``height``; bars of equal ``x`` with bottoms are stacked."""
+
+    name: str
+    x: Numbers
+    height: Numbers
+    slot: int = 0
+    bottom: Numbers | None = None
+    width: float = 0.8
+    legend: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A straight line at one value across the panel: a known capacity, a breakpoint.
+
+    ``low`` and ``high``: its interval, shaded.
+    """
+
+    name: str
+    value: float
+    vertical: bool = False
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of the x axis that is marked, such as the steady window."""
+
+    name: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A value for each pair of levels, such as the response surface; ``values``: shape (len(y), len(x)).
+
+    Each field shows its number; the colour says the same in shades. ``unit``: of the values.
+    """
+
+    name: str
+    x: tuple[str, ...]
+    y: tuple[str, ...]
+    values: Numbers
+    unit: str
+
+
+Layer: TypeAlias = Curve | Points | Band | Bars | Rule | Span | Grid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One pair of axes with its layers, drawn in their order."""
+
+    x: Axis
+    y: Axis
+    layers: tuple[Layer, ...]
+    title: str | None = None  # where a figure has several panels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A figure: its name for ``--figure``, what it shows, where that was measured, and what it tells.
+
+    ``name``: letters, digits and dashes, unique in a report; the same results give the same name. ``title``:
+    the subject; ``condition``: path, place, date. ``sentence``: what the numbers say, made from them.
+    ``panels`` stand one above the other and share x where ``shared_x``. ``empty``: why there is nothing to
+    draw; such a figure has no panel and is shown as a box with that reason.
+    """
+
+    name: str
+    title: str
+    condition: str
+    sentence: str
+    panels: tuple[Panel, ...] = ()
+    shared_x: bool = False
+    empty: str | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.panels) == (self.empty is not None):
+            raise ValueError(f"figure '{self.name}' needs either panels or a reason why it has none")
