@@ -54,7 +54,7 @@ struct pl_caller *pl_caller_open(const struct pl_flow *flow, struct pl_stream *s
                               error) ||
         (flow->bind[0] != 0 &&
          !pl_transport_address(flow->transport, flow->bind, 0, "bind", &caller->from, error)) ||
-        !pl_raise_descriptor_limit((uint64_t)(flow->streams + 6 * flow->workers) + 64, error))
+        !pl_raise_descriptor_limit((uint64_t)(flow->streams + 7 * flow->workers) + 64, error))
         goto failed;
     caller->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (caller->epoll_fd >= 0)

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "delay_line.h"
 #include "device.h"
+#include "handover.h"
 #include "lateness.h"
 #include "link.h"
 #include "packet.h"
@@ -37,6 +38,7 @@ struct pl_direction {
     struct pl_delay_line line;
     struct pl_direction_counters counters;
     struct pl_lateness lateness; /* of deliveries */
+    struct pl_handover handover; /* of writes */
 };
 
 /* Decide about each wire packet of `packet`, which came at `now_ns`, and let the survivors wait. Each

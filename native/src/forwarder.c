@@ -36,6 +36,7 @@ enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl
     forwarder->landing_big = pl_packet_take(pool, PL_PACKET_BIG_BYTES);
     forwarder->spin_ns = plan->spin_ns;
     forwarder->budget_at_ns = pl_now_ns();
+    forwarder->written_ns = forwarder->budget_at_ns;
     if (forwarder->landing_small == NULL || forwarder->landing_big == NULL) {
         pl_error_set(error, PL_RESOURCES, "buffers", ENOMEM, "no memory for packet buffers");
         return PL_RESOURCES;
@@ -150,18 +151,36 @@ static enum pl_status receive(struct pl_forwarder *forwarder, struct pl_directio
 
 /* ---------- delivery ---------- */
 
+/* After a pause the clock is read again behind the write, to learn how long it took. */
+static bool write_delivery(struct pl_forwarder *forwarder, struct pl_direction *direction,
+                           const struct pl_delivery *delivery, pl_ns *now_ns)
+{
+    pl_ns began_ns = *now_ns;
+    bool written = pl_direction_write(direction, delivery);
+    if (began_ns - forwarder->written_ns >= PL_HANDOVER_PAUSE_NS) {
+        int errno_value = errno;
+        *now_ns = pl_now_ns();
+        pl_handover_learn(&direction->handover, forwarder->written_ns, began_ns, *now_ns,
+                          delivery->packet->length_bytes);
+        errno = errno_value;
+    }
+    forwarder->written_ns = *now_ns;
+    return written;
+}
+
 static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_direction *direction, bool *busy,
                               struct pl_error *error)
 {
     pl_ns now_ns = pl_now_ns();
     for (unsigned i = 1; i <= 2 * BATCH_PACKETS; i++) {
         const struct pl_delivery *delivery = pl_delay_line_peek(&direction->line);
-        if (delivery == NULL || delivery->due_ns > now_ns) {
+        pl_ns lead_ns = pl_handover_lead_ns(&direction->handover, forwarder->written_ns, now_ns);
+        if (delivery == NULL || delivery->due_ns - lead_ns > now_ns) {
             return PL_OK;
         }
         *busy = true;
-        pl_lateness_add(&direction->lateness, now_ns - delivery->due_ns);
-        bool written = pl_direction_write(direction, delivery);
+        pl_lateness_add(&direction->lateness, now_ns + lead_ns - delivery->due_ns);
+        bool written = write_delivery(forwarder, direction, delivery, &now_ns);
         int errno_value = errno;
         release(forwarder, delivery->packet);
         pl_delay_line_pop(&direction->line);
@@ -191,14 +210,19 @@ enum pl_status pl_forwarder_step(struct pl_forwarder *forwarder, bool *busy, str
 
 /* ---------- waiting ---------- */
 
+/* When the next write begins; a sleep that is a pause gives it a lead. */
 static pl_ns next_due_ns(const struct pl_forwarder *forwarder)
 {
     pl_ns due_ns = INT64_MAX;
     for (unsigned i = 0; i < 2; i++) {
-        const struct pl_delivery *next = pl_delay_line_peek(&forwarder->directions[i].line);
-        if (next != NULL && next->due_ns < due_ns) {
-            due_ns = next->due_ns;
+        const struct pl_direction *direction = &forwarder->directions[i];
+        const struct pl_delivery *next = pl_delay_line_peek(&direction->line);
+        if (next == NULL) {
+            continue;
         }
+        pl_ns begin_ns =
+            next->due_ns - pl_handover_lead_ns(&direction->handover, forwarder->written_ns, next->due_ns);
+        due_ns = begin_ns < due_ns ? begin_ns : due_ns;
     }
     return due_ns;
 }

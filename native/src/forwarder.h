@@ -18,6 +18,7 @@ struct pl_forwarder {
     struct pl_packet *landing_small, *landing_big; /* every packet is read into these two */
     pl_ns spin_ns;
     pl_ns spin_budget_ns, budget_at_ns;
+    pl_ns written_ns; /* when a packet was last written */
 };
 
 struct pl_forwarder_plan {

@@ -165,7 +165,8 @@ static bool prepare(struct pl_pool *pool, const struct pl_flow *flow, struct pl_
     pool->count = (uint32_t)flow->workers;
     for (uint32_t i = 0; i < pool->count; i++) {
         struct pl_worker *worker = &pool->workers[i];
-        worker->epoll_fd = worker->wake_fd = -1;
+        worker->epoll_fd = worker->wake_fd = worker->schedule_fd = -1;
+        atomic_init(&worker->waiting_ns, -1);
         worker->pipeline = PL_PIPELINE_CLOSED;
         worker->shared = &pool->shared;
         worker->applied_mode = PL_MODE_WAIT;
@@ -267,6 +268,8 @@ void pl_pool_free(struct pl_pool *pool)
             (void)close(worker->epoll_fd);
         if (worker->wake_fd >= 0)
             (void)close(worker->wake_fd);
+        if (worker->schedule_fd >= 0)
+            (void)close(worker->schedule_fd);
         free(worker->streams);
         pl_pipeline_close(&worker->pipeline);
         free(worker->read_buffer);
@@ -325,6 +328,7 @@ struct pl_worker_use pl_pool_use(const struct pl_pool *pool, uint32_t worker)
     return (struct pl_worker_use){
         .user_ns = atomic_load_explicit(&of->user_ns, memory_order_relaxed),
         .system_ns = atomic_load_explicit(&of->system_ns, memory_order_relaxed),
+        .waiting_ns = atomic_load_explicit(&of->waiting_ns, memory_order_relaxed),
         .wake_ups = atomic_load_explicit(&of->wake_ups, memory_order_relaxed),
         .system_calls = atomic_load_explicit(&of->system_calls, memory_order_relaxed),
     };

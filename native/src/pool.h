@@ -17,6 +17,7 @@ struct pl_pool;
 struct pl_worker_use {
     int64_t user_ns;
     int64_t system_ns;
+    int64_t waiting_ns; /* ready to run, without a core; -1: the kernel does not tell */
     uint64_t wake_ups;
     uint64_t system_calls;
 };

@@ -61,7 +61,7 @@ static int try_port(const struct pl_flow *flow, int64_t port, int *cause, struct
 static int open_listener(const struct pl_flow *flow, struct pl_error *error)
 {
     int64_t streams = flow->streams > 0 ? flow->streams : 1; /* what a hello asks for beyond is seen then */
-    if (!pl_raise_descriptor_limit((uint64_t)(streams + 6 * flow->workers) + PL_GREETING_SPARE + 64, error))
+    if (!pl_raise_descriptor_limit((uint64_t)(streams + 7 * flow->workers) + PL_GREETING_SPARE + 64, error))
         return -1;
     int cause = EADDRINUSE;
     int64_t port = flow->ports.first;

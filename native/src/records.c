@@ -99,6 +99,12 @@ static void write_steps(struct pl_json *j, const char *key, const struct pl_tall
     pl_json_end_array(j);
 }
 
+/* A worker that had not yet run at the sample before has waited since it started. */
+static int64_t find_wait(int64_t now_ns, int64_t before_ns)
+{
+    return now_ns < 0 || before_ns < 0 ? now_ns : now_ns - before_ns;
+}
+
 static void write_use(struct pl_json *j, const struct pl_worker_use *now, const struct pl_worker_use *before,
                       uint32_t count)
 {
@@ -109,6 +115,7 @@ static void write_use(struct pl_json *j, const struct pl_worker_use *now, const 
         pl_json_begin_object(j, NULL);
         pl_json_i64(j, "user_ns", now[w].user_ns - base->user_ns);
         pl_json_i64(j, "system_ns", now[w].system_ns - base->system_ns);
+        pl_write_known(j, "waiting_ns", find_wait(now[w].waiting_ns, base->waiting_ns));
         pl_json_u64(j, "wake_ups", now[w].wake_ups - base->wake_ups);
         pl_json_u64(j, "system_calls", now[w].system_calls - base->system_calls);
         pl_json_end_object(j);

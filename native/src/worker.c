@@ -14,6 +14,7 @@
 
 #include "message.h"
 #include "reading.h"
+#include "run_queue.h"
 #include "writing.h"
 
 #define BATCH 64
@@ -39,6 +40,8 @@ static void publish(struct pl_worker *worker, pl_ns now_ns)
         atomic_store_explicit(&worker->user_ns, to_ns(usage.ru_utime), memory_order_relaxed);
         atomic_store_explicit(&worker->system_ns, to_ns(usage.ru_stime), memory_order_relaxed);
     }
+    atomic_store_explicit(&worker->waiting_ns, pl_run_queue_waiting_ns(worker->schedule_fd),
+                          memory_order_relaxed);
     atomic_store_explicit(&worker->system_calls, worker->calls, memory_order_relaxed);
     worker->published_ns = now_ns;
 }
@@ -180,6 +183,9 @@ static bool apply_mode(struct pl_worker *worker)
     worker->applied_mode = mode;
     if (mode == PL_MODE_QUIT)
         return false;
+    /* Not before: until all workers are ready, the others' pipes come first where descriptors are few. */
+    if (never_ran)
+        worker->schedule_fd = pl_run_queue_open();
     for (uint32_t i = 0; i < worker->count; i++) {
         if (never_ran)
             begin_stream(worker, worker->streams[i]);

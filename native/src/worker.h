@@ -46,6 +46,7 @@ struct pl_shared {
 struct pl_worker {
     alignas(128) _Atomic int64_t user_ns;
     _Atomic int64_t system_ns;
+    _Atomic int64_t waiting_ns; /* ready to run, without a core; -1: the kernel does not tell */
     _Atomic uint64_t wake_ups;
     _Atomic uint64_t system_calls; /* reads and writes of streams, waits, and their bookkeeping */
     struct pl_shared *shared;
@@ -55,7 +56,8 @@ struct pl_worker {
     uint32_t paused; /* streams that wait for their time */
     int epoll_fd;
     int wake_fd;
-    int core; /* pinned to; -1: not */
+    int core;        /* pinned to; -1: not */
+    int schedule_fd; /* the thread's own schedstat, opened and read by it; -1: none */
     uint8_t *write_buffer;
     uint8_t *read_buffer;
     struct pl_pipeline pipeline;
