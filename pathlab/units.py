@@ -152,6 +152,11 @@ def format_bytes(size_bytes: float | None) -> str:
                 return f"{_sign(size_bytes)}{int(count)} {unit}"
         if abs(size_bytes) < 10_000:
             return f"{int(size_bytes)} B"
+    return format_volume(size_bytes)
+
+
+def format_volume(size_bytes: float | None) -> str:
+    """Write an amount of data, which nobody chose as a size, in decimal units: ``1.92 MB``."""
     return _format(size_bytes, {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12})
 
 

@@ -15,7 +15,7 @@ from pathlab.campaign.levels import FILE_KEYS
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.cli.choices import Choices, campaign_choices
-from pathlab.units import format_bytes, format_rate, format_ratio, format_time
+from pathlab.units import format_rate, format_ratio, format_time, format_volume
 
 #: Rows printed unless more are asked for; a table of all would scroll the sums away.
 ROWS_SHOWN = 50
@@ -123,7 +123,7 @@ def _spell_levels(row: PlanRow, names: Sequence[str]) -> str:
 
 
 def _bytes_text(size_bytes: int | None) -> str:
-    return "unknown" if size_bytes is None else format_bytes(size_bytes)
+    return "unknown" if size_bytes is None else format_volume(size_bytes)
 
 
 def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -> None:
@@ -146,7 +146,7 @@ def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -
             "(paths take `capacity` and `rtt`; [budget] takes `rate`)."
         )
     else:
-        console.print(f"Bytes sent: at most {format_bytes(estimate.bytes_max)}.")
+        console.print(f"Bytes sent: at most {format_volume(estimate.bytes_max)}.")
     for path in estimate.paths:
         console.print(_path_text(path), soft_wrap=True)
 
@@ -160,4 +160,4 @@ def _path_text(path: PathEstimate) -> str:
 
 
 def _at_most(size_bytes: int | None) -> str:
-    return "unknown" if size_bytes is None else f"at most {format_bytes(size_bytes)}"
+    return "unknown" if size_bytes is None else f"at most {format_volume(size_bytes)}"

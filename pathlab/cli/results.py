@@ -19,7 +19,7 @@ from pathlab.errors import StoreError
 from pathlab.report.source import format_utc
 from pathlab.store.archive import Listing, check_results, list_results, merge_results, prune_results
 from pathlab.store.results import Results
-from pathlab.units import format_bytes, format_rate, format_time, parse_time_ns
+from pathlab.units import format_bytes, format_rate, format_time, format_volume, parse_time_ns
 
 _DAY_NS = 86_400_000_000_000
 
@@ -51,14 +51,14 @@ def list_(folder: Path, as_json: bool) -> None:
 
 def _spell_listing(one: Listing) -> tuple[str, ...]:
     if one.problem is not None:
-        return str(one.path), one.problem, "", "", "", format_bytes(one.size_bytes)
+        return str(one.path), one.problem, "", "", "", format_volume(one.size_bytes)
     return (
         str(one.path),
         one.name or "",
         format_utc(one.created_utc or ""),
         f"{one.complete} of {one.planned}",
         str(one.failed),
-        format_bytes(one.size_bytes),
+        format_volume(one.size_bytes),
     )
 
 
@@ -76,7 +76,7 @@ def show(results: Path, as_json: bool) -> None:
         console.print(f"[bold]{escape(campaign.title)}[/bold] ({escape(campaign.name)})")
         console.print(
             f"made {format_utc(campaign.created_utc)} by PathLab {escape(campaign.program_version)}; "
-            f"format {stored.format_version}; {format_bytes(stored.path.stat().st_size)}"
+            f"format {stored.format_version}; {format_volume(stored.path.stat().st_size)}"
         )
         _print_trials(stored, console)
         for number, origin in stored.origins().items():
@@ -151,7 +151,7 @@ def prune(results: Path, failed: bool, age: str | None, dry_run: bool) -> None:
     click.echo(f"{done.trials} trials and {done.series} series {verb}")
     if done.size_after_bytes is not None:
         click.echo(
-            f"{format_bytes(done.size_before_bytes)} before, {format_bytes(done.size_after_bytes)} now"
+            f"{format_volume(done.size_before_bytes)} before, {format_volume(done.size_after_bytes)} now"
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from pathlab import __version__
 from pathlab.cli import main as main_module
@@ -41,8 +42,8 @@ def test_help_of_everything() -> None:
     assert "Exit statuses: 0 done" in top.stdout
     for name in SUBCOMMANDS:
         assert f"\n  {name} " in top.stdout
-        own = run(name, "--help")
-        assert own.returncode == 0
+        own = CliRunner().invoke(main_module.pathlab, [name, "--help"], prog_name="pathlab")
+        assert own.exit_code == 0
         assert own.stdout.startswith(f"Usage: pathlab {name}")
 
 
