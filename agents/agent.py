@@ -20,6 +20,7 @@ from pathlab.agents import limits
 from pathlab.agents.counters import CounterWatch
 from pathlab.agents.engines import Engine, build_command, check_token
 from pathlab.agents.facts import collect_facts
+from pathlab.agents.host_lock import HostLock, take_host_lock
 from pathlab.agents.outbox import Outbox
 from pathlab.agents.peers import read_arguments
 from pathlab.agents.protocol import (
@@ -64,7 +65,7 @@ class Agent:
         self._in, self._out = frames_in, frames_out
         self._caps = caps or limits.Caps()
         self._engine, self._program = engine, program
-        self._features = ["counters", "discovery", "facts"] + (["engine"] if engine else [])
+        self._features = ["counters", "discovery", "facts", "lock"] + (["engine"] if engine else [])
         self._decoder = FrameDecoder()
         self._outbox = Outbox(frames_out)
         self._selector = selectors.PollSelector()
@@ -77,9 +78,11 @@ class Agent:
         self._last_job = 0
         self._watches: Dict[int, CounterWatch] = {}
         self._last_watch = 0
+        self._host_lock: Optional[HostLock] = None
         self._wake, self._woken_by = os.pipe()
         self._operations: Dict[str, Callable[[Message], Dict[str, Any]]] = {
             "facts": lambda _request: collect_facts(),
+            "host.lock": self._lock_host,
             "engine.start": self._start_engine,
             "engine.command": self._command_engine,
             "engine.kill": self._kill_engine,
@@ -107,6 +110,8 @@ class Agent:
             return EXIT_DONE  # the controller is gone: the same as end of file on stdin
         finally:
             self._kill_everything()
+            if self._host_lock is not None:
+                self._host_lock.release()
             self._flush_last()
 
     @property
@@ -252,6 +257,16 @@ class Agent:
         except RequestError as error:
             answer.update(ok=False, error={"stage": error.stage, "text": _clip(error)})
         self._outbox.append(encode_frame(answer))
+
+    def _lock_host(self, request: Message) -> Dict[str, Any]:
+        """Held until the agent ends; asked again, it is taken anew."""
+        if self._host_lock is not None:
+            self._host_lock.release()
+        try:
+            self._host_lock = take_host_lock(request["owner"])
+        except ValueError as error:
+            raise RequestError("lock", str(error)) from error
+        return self._host_lock.answer
 
     def _start_engine(self, request: Message) -> Dict[str, Any]:
         if self._engine is None:

@@ -22,7 +22,9 @@ def _runtime_folder() -> Iterator[None]:
     before = os.environ.get("XDG_RUNTIME_DIR")
     with tempfile.TemporaryDirectory(prefix="pathlab-run-") as folder:  # a socket's path must be short
         os.environ["XDG_RUNTIME_DIR"] = folder
+        os.environ["PATHLAB_LOCK_FOLDER"] = folder  # local agents' lock on this machine
         yield
+    del os.environ["PATHLAB_LOCK_FOLDER"]
     if before is None:
         del os.environ["XDG_RUNTIME_DIR"]
     else:

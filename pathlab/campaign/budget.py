@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pathlab.campaign.lab_model import LabLink
+from pathlab.campaign.makespan import span_rows
 from pathlab.campaign.model import Campaign, MeasuredPath
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.units import SECOND_NS
@@ -34,8 +35,8 @@ class CampaignEstimate:
     """What a plan will take. ``bytes_max`` is None when no bound is known for at least one trial."""
 
     trials: int
-    time_ns: int  # expected, one trial after the other, without waiting for hours of the day
-    time_max_ns: int  # every wait at its cap, every trial once
+    time_ns: int  # expected, with as many trials at once as allowed, without waiting for hours of the day
+    time_max_ns: int  # the same with every wait at its cap, every trial once
     bytes_max: int | None  # payload over all trials
     paths: tuple[PathEstimate, ...]
 
@@ -126,6 +127,10 @@ class Estimator:
             estimate = self._trials[key] = self._estimate(row)
         return estimate
 
+    def span_ns(self, rows: Sequence[PlanRow]) -> int:
+        """What rows in the plan's order will take, as many at once as the campaign allows."""
+        return span_rows(rows, [self.trial(row).time_ns for row in rows], self._campaign.concurrency)
+
     def _estimate(self, row: PlanRow) -> TrialEstimate:
         campaign, truth = self._campaign, self.know(row.path)
         rtt_ns, drain_ns = truth.rtt_ns or 0, campaign.trial.drain_ns
@@ -186,13 +191,13 @@ def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None)
     estimator = Estimator(campaign)
     rows = plan_rows(campaign) if rows is None else rows
     surveys = _count_surveys(campaign)
-    time_ns, time_max_ns = surveys * SURVEY_NS, surveys * SURVEY_MAX_NS
+    estimates, lanes = [estimator.trial(row) for row in rows], campaign.concurrency
+    time_ns = surveys * SURVEY_NS + span_rows(rows, [item.time_ns for item in estimates], lanes)
+    longest_ns = span_rows(rows, [item.time_max_ns for item in estimates], lanes)
     trials = dict.fromkeys(map(id, campaign.paths), 0)
     sizes: dict[int, int | None] = dict.fromkeys(map(id, campaign.paths), 0)
-    for row in rows:
-        estimate, path = estimator.trial(row), id(row.path)
-        time_ns += estimate.time_ns
-        time_max_ns += estimate.time_max_ns
+    for row, estimate in zip(rows, estimates, strict=True):
+        path = id(row.path)
         trials[path] += 1
         size = sizes[path]
         sizes[path] = None if size is None or estimate.bytes_max is None else size + estimate.bytes_max
@@ -204,7 +209,7 @@ def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None)
     return CampaignEstimate(
         trials=len(rows),
         time_ns=time_ns,
-        time_max_ns=time_max_ns,
+        time_max_ns=surveys * SURVEY_MAX_NS + longest_ns,
         bytes_max=sum(known) if len(known) == len(paths) else None,
         paths=paths,
     )

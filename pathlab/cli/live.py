@@ -162,8 +162,9 @@ class LiveView:
         self._rates: deque[float] = deque(maxlen=SPARK_POINTS)
         self._rtts: deque[float] = deque(maxlen=SPARK_POINTS)
         self._rows = self._number = 0
-        self._done_ns = self._row_ns = self._total_ns = 0
-        self._row_began = 0.0
+        self._done_ns = self._total_ns = 0
+        self._at_once_ratio = 1.0  # of the time that the rows would take one after the other
+        self._running: dict[int, tuple[int, float]] = {}  # by row: its time in ns, when it began
 
     def __enter__(self) -> Self:
         if self._shows:
@@ -223,7 +224,8 @@ class LiveView:
             self._console.print(text, highlight=False, soft_wrap=True)
 
     def _start(self, event: CampaignStarted) -> None:
-        self._rows, self._number, self._total_ns = event.rows, event.done, event.estimate_ns
+        self._rows, self._number, self._total_ns = event.rows, event.done, event.work_ns
+        self._at_once_ratio = event.estimate_ns / max(1, event.work_ns)
         went_before = f", {event.done} done before" if event.done else ""
         self._say(
             f"Campaign [bold]{escape(event.name)}[/]: {event.rows} trials{went_before}, "
@@ -231,12 +233,12 @@ class LiveView:
         )
         ends_at = time.monotonic() + event.estimate_ns / 1e9
         self._task = self._bar.add_task(
-            event.name, total=max(1, event.estimate_ns), place="", rate="", ends_at=ends_at
+            event.name, total=max(1, event.work_ns), place="", rate="", ends_at=ends_at
         )
 
     def _start_trial(self, event: TrialStarted) -> None:
         self._number += event.attempt == 1 or self._number == 0
-        self._row_ns, self._row_began = event.estimate_ns, time.monotonic()
+        self._running[event.row] = (event.estimate_ns, time.monotonic())
         self._rates.clear()
         self._rtts.clear()
         cell = describe_cell(event.streams, event.window_bytes)
@@ -245,14 +247,14 @@ class LiveView:
     def _update(self, **fields: Any) -> None:
         if self._task is None:
             return
-        elapsed_ns = min(self._row_ns, int((time.monotonic() - self._row_began) * 1e9))
-        left_ns = self._total_ns - self._done_ns - elapsed_ns
-        ends_at = time.monotonic() + left_ns / 1e9
-        self._bar.update(self._task, completed=self._done_ns + elapsed_ns, ends_at=ends_at, **fields)
+        now_s = time.monotonic()
+        under_way = (min(row_ns, int((now_s - began_s) * 1e9)) for row_ns, began_s in self._running.values())
+        completed_ns = self._done_ns + sum(under_way)
+        ends_at = now_s + (self._total_ns - completed_ns) * self._at_once_ratio / 1e9
+        self._bar.update(self._task, completed=completed_ns, ends_at=ends_at, **fields)
 
     def _end_trial(self, event: TrialEnded) -> None:
-        self._done_ns += self._row_ns
-        self._row_ns = 0
+        self._done_ns += self._running.pop(event.record.plan_row, (0, 0.0))[0]
         self._update(rate="")
         record = event.record
         if record.status == "complete":

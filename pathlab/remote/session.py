@@ -130,6 +130,11 @@ class Session:
         """What this host grants at most: ``seconds``, ``bytes``, ``rate_bits_per_s`` (None: no cap)."""
         return dict((self._hello or {}).get("caps") or {})
 
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What the agent can do, as its hello said."""
+        return tuple((self._hello or {}).get("features") or ())
+
     def facts(self, timeout_s: float | None = None) -> dict[str, Any]:
         """The host's facts: one key per probe, None where unread, and ``unread`` with the reasons."""
         return self._ask("facts", {}, timeout_s=timeout_s)

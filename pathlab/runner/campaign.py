@@ -23,10 +23,11 @@ from pathlab.runner.cycle import CHANGED_FLAG, STOPPED, CycleRunner, Ending, Run
 from pathlab.runner.environment import Environment
 from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit
 from pathlab.runner.harm import STAGE as HARM_STAGE
-from pathlab.runner.host_lock import HostLock
+from pathlab.runner.host_lock import HostLock, name_run
 from pathlab.runner.interruption import Interrupted, Interruption
 from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED, Journal
 from pathlab.runner.precision import Precision, name_cell
+from pathlab.runner.resumption import refuse_other_plan
 from pathlab.runner.routes import RouteWatch
 from pathlab.runner.row import RowRunner
 from pathlab.runner.slots import Timetable
@@ -89,15 +90,15 @@ def plan_records(campaign: Campaign) -> list[PlanRecord]:
 def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome:
     """Run every unfinished row of the campaign in ``folder``, which is made if it is not there.
 
-    Raises HostError when no row could be tried or another campaign has the host, UsageError when a host has
-    changed and the campaign refuses that, StoreError when results cannot be kept. An interrupted or failed
-    row is stored as such and stays unfinished.
+    Raises HostError when no row could be tried or another campaign has a host, UsageError when the folder
+    holds another plan, or a host has changed and the campaign refuses that, StoreError when results cannot be
+    kept. An interrupted or failed row is stored as such and stays unfinished.
     """
     campaign, interruption = source.campaign, Interruption()
     with (
         interruption.watch(),
         HostLock(_hosts_to_lock(campaign), owner=f"campaign '{campaign.name}'", folder=runtime_folder()),
-        Environment(campaign, emit, access=source.access) as environment,
+        Environment(campaign, emit, access=source.access, owner=name_run(campaign.name)) as environment,
         _open_results(source, folder, environment.facts) as results,
     ):
         environment.calibrate()
@@ -121,9 +122,15 @@ def _hosts_to_lock(campaign: Campaign) -> Iterator[str]:
 
 
 def _open_results(source: CampaignSource, folder: Path, facts: dict[str, Any]) -> Results:
+    campaign, planned = source.campaign, plan_records(source.campaign)
     if (folder / "results.db").exists():
-        return Results.open(folder, write=True)
-    campaign = source.campaign
+        results = Results.open(folder, write=True)
+        try:
+            refuse_other_plan(results, campaign, planned)
+        except BaseException:
+            results.close()
+            raise
+        return results
     record = CampaignRecord(
         name=campaign.name,
         title=campaign.title,
@@ -135,7 +142,7 @@ def _open_results(source: CampaignSource, folder: Path, facts: dict[str, Any]) -
         program_version=__version__,
         environment=facts,
     )
-    return Results.create(folder, record, plan_records(campaign))
+    return Results.create(folder, record, planned)
 
 
 class _Run:
@@ -197,7 +204,8 @@ class _Run:
                 folder=self._results.folder,
                 rows=len(self._rows),
                 done=len(self._rows) - len(todo),
-                estimate_ns=sum(estimator.trial(row).time_ns for row in todo),
+                estimate_ns=estimator.span_ns(todo),
+                work_ns=sum(estimator.trial(row).time_ns for row in todo),
             )
         )
         runner = RowRunner(self._campaign, self._environment, self._routes, self._emit)

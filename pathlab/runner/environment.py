@@ -35,6 +35,7 @@ from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.calibration import Calibration, calibrate
 from pathlab.runner.events import Emit, Notice
+from pathlab.runner.host_lock import RunOwner, lock_host
 from pathlab.runner.lab import build_topology
 from pathlab.runner.trial import TrialPath
 from pathlab.store.records import HostRecord
@@ -59,14 +60,23 @@ def may_set_congestion(name: str) -> bool:
 class Environment:
     """Sessions and lab of one run. Use as a context manager; everything ends with it.
 
-    ``access`` is how hosts are reached over SSH; by default as this user would with ``ssh``.
+    ``access`` is how hosts are reached over SSH; by default as this user would with ``ssh``. ``owner`` is the
+    run for which every host that others may want as well is locked.
     """
 
-    def __init__(self, campaign: Campaign, emit: Emit, *, access: RemoteAccess | None = None) -> None:
+    def __init__(
+        self,
+        campaign: Campaign,
+        emit: Emit,
+        *,
+        access: RemoteAccess | None = None,
+        owner: RunOwner | None = None,
+    ) -> None:
         self._campaign = campaign
         remote = {name: host for name, host in campaign.hosts.items() if host.transport == "ssh"}
         self._remote = RemoteHosts(remote, access or build_access())
         self._emit = emit
+        self._owner = owner
         self._topology = build_topology(campaign.lab) if campaign.lab is not None else None
         self._lab: Lab | None = None
         self._sessions: dict[str, Session] = {}
@@ -163,9 +173,22 @@ class Environment:
             transport = self._transport(host)
             fresh = Session(transport, host=host)
             fresh.open()
+            try:
+                self._lock_host(fresh)
+            except PathlabError:
+                fresh.close()
+                raise
             self._sessions[host] = fresh
             self._transports[host] = transport
             return fresh
+
+    def _lock_host(self, session: Session) -> None:
+        """Nodes of a lab are this campaign's own."""
+        if self._owner is None or (self._lab is not None and session.host in self._lab.topology.hosts):
+            return
+        doubt = lock_host(session, self._owner)
+        if doubt is not None:
+            self._emit(Notice(text=doubt))
 
     def _transport(self, host: str) -> Transport:
         if self._lab is not None and host in self._lab.topology.hosts:

@@ -36,7 +36,8 @@ class CampaignStarted:
     folder: Path
     rows: int
     done: int
-    estimate_ns: int  # of the rows still to do
+    estimate_ns: int  # of the rows still to do, as many at once as allowed
+    work_ns: int  # of the same rows, one after the other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

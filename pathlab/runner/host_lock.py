@@ -1,20 +1,76 @@
 """One campaign at a time on a host: two at once would measure each other.
 
-The lock is a file in this user's runtime folder, held by flock(2), so that it ends with the process. It holds
-between the campaigns of one controller; the hosts of a lab are the campaign's own and need none.
+Between the campaigns of one controller the lock is a file in this user's runtime folder, held by flock(2), so
+that it ends with the process. Between controllers and users it is one that the host's agent holds
+(agents/host_lock.py). The hosts of a lab are the campaign's own and need none.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import getpass
 import os
+import secrets
+import socket
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pathlab.errors import HostError
+from pathlab.remote.session import Session
+
+_HINT = "wait until that is done, or end it: two campaigns at once would measure each other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOwner:
+    """One run of a campaign, as the lock on each of its hosts names it; ``run`` tells it from all others."""
+
+    run: str
+    campaign: str
+    user: str
+    controller: str
+
+
+def name_run(campaign: str) -> RunOwner:
+    """A run of this process, by this user, on this machine."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = f"number {os.getuid()}"
+    return RunOwner(
+        run=secrets.token_hex(16), campaign=campaign, user=user, controller=socket.gethostname() or "unknown"
+    )
+
+
+def lock_host(session: Session, owner: RunOwner) -> str | None:
+    """Have the agent hold its host for a run until it ends; return why there is no such lock, None with one.
+
+    Raises HostError (stage lock) naming the run that has the host.
+    """
+    host = session.host
+    if "lock" not in session.features:
+        return f"{host}: its agent knows no lock; campaigns of other controllers are not seen"
+    asked = {field: getattr(owner, field) for field in RunOwner.__slots__}
+    answer = session.request("host.lock", owner=asked)
+    reason = answer.get("reason")
+    if answer.get("held"):
+        return f"{host}: {reason}" if reason else None
+    if reason:
+        return f"{host}: no lock against campaigns of others ({reason})"
+    raise HostError(_describe_holder(answer.get("owner") or {}), host=host, stage="lock", hint=_HINT)
+
+
+def _describe_holder(holder: dict[str, Any]) -> str:
+    """The other run, as far as its lock tells."""
+    if not holder.get("campaign"):
+        return "is busy with another run, whose lock does not name it"
+    text = f"is busy with campaign '{holder['campaign']}' of user {holder.get('user', 'unknown')}"
+    controller, since = holder.get("controller"), holder.get("since_utc")
+    return text + (f" from {controller}" if controller else "") + (f" since {since}" if since else "")
 
 
 class HostLock:
@@ -65,7 +121,7 @@ class HostLock:
                 f"is being measured by {owner}",
                 host=host,
                 stage="lock",
-                hint="wait until that is done, or end it: two campaigns at once would measure each other",
+                hint=_HINT,
             ) from error
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{self._owner} (process {os.getpid()})\n".encode(), 0)

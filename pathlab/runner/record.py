@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.fairness import jain_index
+from pathlab.analysis.host_limits import HostLoad, is_core_busy, is_host_limited
 from pathlab.analysis.latency import answered_rtts
-from pathlab.analysis.limits import is_core_busy, is_host_limited
 from pathlab.analysis.quantiles import quartiles
 from pathlab.analysis.throughput import aggregate_throughput, effective_window
 from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.engine_options import find_refused, list_settings
+from pathlab.runner.host_load import measure_host_load
 from pathlab.runner.series import Record, find_offset_ns, list_intervals, list_probes
-from pathlab.runner.spec import TrialSpec
+from pathlab.runner.spec import BOTH, TrialSpec
 from pathlab.runner.trial import TrialData, first
 from pathlab.store.records import TrialRecord
 
@@ -49,7 +50,8 @@ class Rates:
 
     throughput: float | None
     idle_rtt_ns: float | None
-    engine_core_ratios: tuple[float | None, float | None]  # of sender and receiver
+    asked: float | None  # that the sender was told to keep
+    hosts: tuple[HostLoad, HostLoad]  # of sender and receiver
 
 
 def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRecord:
@@ -67,9 +69,9 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         effective = effective_window(throughput, spec.streams, loaded["mean_ns"])
     granted_sender = _least(sender_ready, "sndbuf_bytes")
     granted_receiver = _least(first(data.receiver, "ready"), "rcvbuf_bytes")
-    busiest = (
-        _busiest_core(spec, data.sender_counters, first(data.sender, "start")),
-        _busiest_core(spec, data.receiver_counters, first(data.receiver, "start")),
+    hosts = (
+        measure_host_load(spec, data.sender_counters, data.sender),
+        measure_host_load(spec, data.receiver_counters, data.receiver),
     )
     flags = [*outcome.standing_flags]
     if outcome.lab is not None and not outcome.lab.trusted:
@@ -82,9 +84,11 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
     rates = Rates(
         throughput=throughput,
         idle_rtt_ns=unloaded["median_ns"],
-        engine_core_ratios=(_engine_core(data.sender), _engine_core(data.receiver)),
+        asked=_asked_rate(spec, sender_ready),
+        hosts=hosts,
     )
-    flags += _limit_flags(spec, rates, busiest, outcome)
+    flags += _limit_flags(spec, rates, outcome)
+    back = _flow(_phase(data.sender, "steady") if spec.settings.direction == BOTH else None)
     return TrialRecord(
         plan_row=spec.row,
         attempt=outcome.attempt,
@@ -126,11 +130,13 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         sender_cpu_system_s=_cpu_s(sent, "system_ns"),
         receiver_cpu_user_s=_cpu_s(received, "user_ns"),
         receiver_cpu_system_s=_cpu_s(received, "system_ns"),
-        sender_busiest_core_ratio=busiest[0],
-        receiver_busiest_core_ratio=busiest[1],
+        sender_busiest_core_ratio=hosts[0].busiest_core_ratio,
+        receiver_busiest_core_ratio=hosts[1].busiest_core_ratio,
         engine_version=_text(first(data.sender, "hello") or first(data.receiver, "hello"), "version"),
         rejected_connections=_rejected(received, sent),
         flags=tuple(flags),
+        received_back_steady_bytes=back["received_bytes"],
+        throughput_back_bits_per_s=back["throughput_bits_per_s"],
     )
 
 
@@ -233,30 +239,10 @@ def _cpu_s(result: Record | None, key: str) -> float | None:
     return sum(worker[key] for worker in result["workers"]) / 1e9 if result else None
 
 
-def _busiest_core(spec: TrialSpec, samples: Sequence[Record], start: Record | None) -> float | None:
-    """Mean busy share of the busiest core, over the samples taken wholly inside the steady window."""
-    if start is None:
-        return None
-    begin_ns = start["monotonic_ns"] + spec.warmup_ns
-    end_ns = begin_ns + spec.duration_ns
-    busy: dict[int, list[float]] = {}
-    for sample in samples:
-        if begin_ns <= sample["time_ns"] - sample["span_ns"] and sample["time_ns"] <= end_ns:
-            for core in sample["cores"]:
-                if core["idle_ratio"] is not None:
-                    busy.setdefault(core["core"], []).append(1.0 - core["idle_ratio"])
-    return max((float(np.mean(values)) for values in busy.values()), default=None)
-
-
-def _engine_core(records: Sequence[Record]) -> float | None:
-    """Share of one core that the engine's busiest thread took in the steady window."""
-    steady = [record for record in list_intervals(records) if record["phase"] == "steady"]
-    span_ns = sum(record["end_ns"] - record["start_ns"] for record in steady)
-    taken_ns: dict[int, int] = {}
-    for record in steady:
-        for number, worker in enumerate(record["workers"]):
-            taken_ns[number] = taken_ns.get(number, 0) + worker["user_ns"] + worker["system_ns"]
-    return max(taken_ns.values()) / span_ns if taken_ns and span_ns else None
+def _asked_rate(spec: TrialSpec, sender_ready: Record | None) -> float | None:
+    """The rate that the sender says it was told to keep, else the one that the trial asks for."""
+    told = (sender_ready.get("pacing") or {}).get("asked_bits_per_s") if sender_ready else None
+    return told or spec.rate_bits_per_s
 
 
 def _window_flags(spec: TrialSpec, sender_bytes: int | None, receiver_bytes: int | None) -> list[str]:
@@ -274,9 +260,7 @@ def _congestion_flags(spec: TrialSpec, data: TrialData) -> list[str]:
     return ["congestion-not-granted"] if spec.congestion is not None and at_work - {spec.congestion} else []
 
 
-def _limit_flags(
-    spec: TrialSpec, rates: Rates, busiest: tuple[float | None, float | None], outcome: Outcome
-) -> list[str]:
+def _limit_flags(spec: TrialSpec, rates: Rates, outcome: Outcome) -> list[str]:
     """What stands in the way of reading the rate as the path's."""
     line, windows = _line_rate(outcome), None
     if spec.window_bytes is not None and rates.idle_rtt_ns:
@@ -284,10 +268,10 @@ def _limit_flags(
     flags = []
     if rates.throughput is not None and line is not None and rates.throughput > line * OVER_LINE_RATIO:
         flags.append("over-line-rate")
-    if is_core_busy(busiest):
+    if is_core_busy(load.busiest_core_ratio for load in rates.hosts):
         flags.append("busy-core")
-    ceiling, own = outcome.host_ceiling_bits_per_s, rates.engine_core_ratios
-    if is_host_limited(rates.throughput, busiest, (line, windows), ceiling, own):
+    bounds, ceiling = (line, windows, rates.asked), outcome.host_ceiling_bits_per_s
+    if is_host_limited(rates.throughput, rates.hosts, bounds, ceiling):
         flags.append("host-limited")
     return flags
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,16 +20,22 @@ IDLE_SLACK_NS = 500_000
 IDLE_PROBES = 3
 PROBE_INTERVAL_NS = 20_000_000
 GRACE_S = 10.0
+ECHO_START_S, ECHO_STOP_S = 15.0, 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestOptions:
-    """How to see that a path is idle. ``idle_rtt_ns`` None: not known, the first probes tell it."""
+    """How to see that a path is idle.
+
+    ``idle_rtt_ns`` None: not known, the first probes tell it. ``echo`` is the session with the destination
+    where probes go by UDP to an echo there, None where they go by ICMP.
+    """
 
     path: TrialPath
     idle_rtt_ns: float | None
     cap_ns: int
     timeout_ns: int
+    echo: Session | None = None
 
 
 class IdleWatch:
@@ -68,13 +76,33 @@ def wait_until_idle(
         "timeout-ns": options.timeout_ns,
     }
     cap_s = options.cap_ns / 1e9
-    job = session.start_engine("ping", asked, seconds=cap_s + GRACE_S, on_record=heed)
+    with _open_echo(options, cap_s + 2 * GRACE_S) as (way, token):
+        seconds = cap_s + GRACE_S
+        job = session.start_engine("ping", {**asked, **way}, seconds=seconds, token=token, on_record=heed)
+        try:
+            pause(idle, cap_s)
+            if not idle.is_set() and job.ended:
+                job.wait_for("result", 0.0)  # raises what ended it
+            return idle.is_set()
+        except HostError:
+            return False
+        finally:
+            job.kill()
+
+
+@contextlib.contextmanager
+def _open_echo(options: RestOptions, seconds: float) -> Iterator[tuple[dict[str, str | int], str | None]]:
+    """An echo at the destination where one is needed: the prober's flags for it, and its token."""
+    if options.echo is None:
+        yield {}, None
+        return
+    path, token = options.path, secrets.token_hex(16)
+    listening: dict[str, str | int] = {"bind": path.destination_address, "port": path.destination_ports}
+    echo = options.echo.start_engine("echo", listening, seconds=seconds, token=token)
     try:
-        pause(idle, cap_s)
-        if not idle.is_set() and job.ended:
-            job.wait_for("result", 0.0)  # raises what ended it
-        return idle.is_set()
-    except HostError:
-        return False
+        yield {"method": "udp", "port": int(echo.wait_for("listening", ECHO_START_S)["port"])}, token
     finally:
-        job.kill()
+        with contextlib.suppress(HostError):
+            echo.command("stop")
+            echo.wait(ECHO_STOP_S)
+        echo.kill()

@@ -269,16 +269,19 @@ class RowRunner:
     def _rest(self, task: RowTask, path: TrialPath) -> bool:
         """Wait as ``[rest]`` says; False when the path was not idle at the cap."""
         rest, idle = self._campaign.rest, True
-        if rest.drained:
-            options = RestOptions(
-                path=path,
-                idle_rtt_ns=task.idle_rtt_ns,
-                cap_ns=rest.cap_ns,
-                timeout_ns=self._campaign.probes.timeout_ns,
-            )
+        if rest.drained and task.idle_rtt_ns is not None:
             try:
                 with self._lock:
                     session = self._environment.session(path.source)
+                    by_udp = self._environment.probe_method(path) == "udp"
+                    echo = self._environment.session(path.destination) if by_udp else None
+                options = RestOptions(
+                    path=path,
+                    idle_rtt_ns=task.idle_rtt_ns,
+                    cap_ns=rest.cap_ns,
+                    timeout_ns=self._campaign.probes.timeout_ns,
+                    echo=echo,
+                )
                 idle = wait_until_idle(session, options, self._pause)
             except PathlabError:
                 idle = True  # the trial itself will say what is wrong with the host

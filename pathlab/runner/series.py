@@ -31,6 +31,15 @@ def _counter_schema(texts: Sequence[str], counters: Sequence[str]) -> pa.Schema:
     )
 
 
+_WORKERS = pa.schema(
+    [
+        (name, pa.int64())
+        for name in (
+            *("index", "start_ns", "end_ns", "worker", "user_ns", "system_ns", "waiting_ns"),
+            *("wake_ups", "system_calls"),
+        )
+    ]
+)
 _LAB = pa.schema(
     [
         ("outside_packets", pa.int64()),
@@ -189,13 +198,14 @@ def _worker_table(records: Sequence[Record]) -> pa.Table | None:
             "worker": number,
             "user_ns": worker["user_ns"],
             "system_ns": worker["system_ns"],
+            "waiting_ns": worker.get("waiting_ns"),
             "wake_ups": worker["wake_ups"],
             "system_calls": worker["system_calls"],
         }
         for record in list_intervals(records)
         for number, worker in enumerate(record["workers"])
     ]
-    return pa.Table.from_pylist(rows) if rows else None
+    return pa.Table.from_pylist(rows, schema=_WORKERS) if rows else None
 
 
 def _probe_table(records: Sequence[Record], base: Record | None) -> pa.Table | None:

@@ -22,7 +22,7 @@ from pathlab.store.migrate import check_format
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import CAMPAIGN, FORMAT_VERSION, ORIGIN, PLAN, SERIES, TRIAL, from_row, to_row
-from pathlab.store.series import decode_series
+from pathlab.store.series import base_kind, decode_series, find_base
 
 #: Folders below the one that is listed in which results are looked for.
 DEPTH = 2
@@ -305,14 +305,20 @@ def _check_series(connection: sa.Connection) -> Iterator[str | None]:
                 SERIES.c.trial_id == trial_id, SERIES.c.kind == kind
             )
         ).one()
-        yield _check_blob(f"series '{kind}' of trial {trial_id}", kind, found)
+        other = find_base(kind, found.blob)
+        base = None
+        if other is not None:
+            where = (SERIES.c.trial_id == trial_id, SERIES.c.kind == other)
+            base = connection.execute(sa.select(SERIES.c.blob).where(*where)).scalar_one_or_none()
+        yield _check_blob(f"series '{kind}' of trial {trial_id}", kind, found, base)
 
 
-def _check_blob(subject: str, kind: str, found: Any) -> str | None:
+def _check_blob(subject: str, kind: str, found: Any, base: bytes | None) -> str | None:
     if hashlib.sha256(found.blob).hexdigest() != found.sha256:
         return f"{subject} does not have the digest that was stored with it"
     try:
-        table = decode_series(kind, found.blob)
+        other = decode_series(base_kind(kind) or kind, base) if base is not None else None
+        table = decode_series(kind, found.blob, base=other)
     except PathlabError as error:
         return f"{subject}: {error}"
     if table.num_rows != found.rows:

@@ -111,6 +111,10 @@ TABLE_COLUMNS: Mapping[str, Mapping[str, str]] = {
         "flags": "what to know before reading the figures: lab, lab-limited, loopback-fallback, "
         "window-short, congestion-not-granted, over-line-rate, busy-core, host-limited, route-changed, "
         "imported, sender-counted and others that this release sets",
+        "received_back_steady_bytes": "with traffic both ways at once: received by the sending end, in its "
+        "steady window, of the way back; empty: one way alone, or not measured",
+        "throughput_back_bits_per_s": "these by the length of that window: the way back's throughput; "
+        "throughput_bits_per_s is of the way there alone",
     },
     "plan": {
         "row": "order of execution",
@@ -200,6 +204,7 @@ SERIES_COLUMNS: Mapping[str, Mapping[str, str]] = {
         "rcv_space_bytes": "receive window that the kernel aims at",
         "snd_wnd_bytes": "window that the peer allows",
         "pmtu_bytes": "path MTU that the kernel knows",
+        "max_pacing_bytes_per_s": "rate that the socket is told to keep; empty: not bound",
         "snd_cwnd_bytes": "imported: congestion window",
         "packets": "imported: datagrams in the interval",
         "lost_packets": "imported: of these lost",
@@ -217,6 +222,7 @@ SERIES_COLUMNS: Mapping[str, Mapping[str, str]] = {
         "worker": "thread of the engine",
         "user_ns": "user CPU time in it",
         "system_ns": "system CPU time in it",
+        "waiting_ns": "ready to run, without a core; empty: the kernel does not tell",
         "wake_ups": "returns from waiting",
         "system_calls": "system calls of the data loop",
     },

@@ -19,6 +19,7 @@ from pathlab.store.schema import APPLICATION_ID, FORMAT_VERSION, META
 
 DATABASE_NAME = "results.db"
 BUSY_TIMEOUT_S = 5.0
+_PAGE_BYTES = 1024  # a trial has some twenty series, each of which leaves half a page empty
 _HEADER = b"SQLite format 3\x00"
 
 
@@ -57,6 +58,9 @@ def open_engine(database: Path, *, write: bool) -> sa.Engine:
         connection.isolation_level = None  # transactions begin where SQLAlchemy begins them, see below
         connection.execute("PRAGMA foreign_keys = ON")
         if write:
+            connection.execute(
+                f"PRAGMA page_size = {_PAGE_BYTES}"
+            )  # of a new file; before the journal's mode
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
 

@@ -34,8 +34,17 @@ def _add_origin_and_journal(connection: sa.Connection) -> None:
     connection.exec_driver_sql(_JOURNAL_OF_FORMAT_2)
 
 
+_BACK_OF_FORMAT_3 = ("received_back_steady_bytes BIGINT", "throughput_back_bits_per_s DOUBLE")
+
+
+def _add_way_back(connection: sa.Connection) -> None:
+    # Series stay as they are: their bytes say themselves whether they are packed or an Arrow stream.
+    for column in _BACK_OF_FORMAT_3:
+        connection.exec_driver_sql(f"ALTER TABLE trial ADD COLUMN {column}")
+
+
 # From the format that is the key to the next one. Format 1 is the first: nothing leads to it.
-STEPS: Mapping[int, Step] = {1: _add_origin_and_journal}
+STEPS: Mapping[int, Step] = {1: _add_origin_and_journal, 2: _add_way_back}
 
 
 def check_format(found: int, writer: str, *, wanted: int = FORMAT_VERSION) -> bool:

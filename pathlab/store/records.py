@@ -117,6 +117,9 @@ class TrialRecord:
     # imported (another program measured it: table origin), sender-counted (imported, and its throughput is
     # what the sender counted, since the file holds no count of the receiver)
     flags: tuple[str, ...] = ()
+    # Traffic both ways at once: what came back meanwhile, counted by the sending end in its steady window.
+    received_back_steady_bytes: int | None = None
+    throughput_back_bits_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,8 +156,8 @@ class JournalRecord:
 # sender_tcp_info_raw, receiver_…        index (null: the reading at the end), stream, tcp_info: the kernel's
 #                                        struct tcp_info as it came, in the host's byte order: a field that
 #                                        this release does not know is not lost
-# sender_workers, receiver_workers       index, start_ns, end_ns, worker, user_ns, system_ns, wake_ups,
-#                                        system_calls
+# sender_workers, receiver_workers       index, start_ns, end_ns, worker, user_ns, system_ns, waiting_ns
+#                                        (null: not told), wake_ups, system_calls
 # loaded_probes, unloaded_probes         sequence, intended_ns, sent_ns, rtt_ns (null: lost), stamps
 # sender_cpu, receiver_cpu               time_ns, span_ns, core, user_ratio, system_ratio, softirq_ratio,
 #                                        irq_ratio, steal_ratio, idle_ratio

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,7 +34,7 @@ from pathlab.store.records import (
     PlanRecord,
     TrialRecord,
 )
-from pathlab.store.rows import encode_blobs, insert_trial
+from pathlab.store.rows import check_blob, encode_blobs, insert_trial, stream_blobs
 from pathlab.store.schema import (
     CAMPAIGN,
     HOST,
@@ -49,12 +48,11 @@ from pathlab.store.schema import (
     from_row,
     to_row,
 )
-from pathlab.store.series import check_kind, decode_series, spell_series
+from pathlab.store.series import check_kind, decode_series, find_base, spell_series
 
 if TYPE_CHECKING:
     import pandas as pd
 
-STREAMED_ROWS = 32  # series fetched at a time where all of a kind are read
 _FRAME_TYPES: Mapping[type, Any] = {int: "Int64", float: "Float64", str: "string"}
 
 
@@ -268,14 +266,12 @@ class Results:
     def stream_series(self, kind: str) -> Iterator[tuple[int, bytes]]:
         """Yield the bytes of every trial's series of one kind, by trial, for ``decode_series``.
 
-        One query for all of them. Raises UsageError for an unknown kind, StoreError at a damaged series.
+        One query for all of them; each stands alone, whatever it refers to in the file. Raises UsageError for
+        an unknown kind, StoreError at a damaged series.
         """
         check_kind(kind)
-        query = sa.select(SERIES.c.trial_id, SERIES.c.blob, SERIES.c.sha256)
-        query = query.where(SERIES.c.kind == kind).order_by(SERIES.c.trial_id)
         with self._reading() as connection:
-            for row in connection.execution_options(yield_per=STREAMED_ROWS).execute(query):
-                yield row.trial_id, self._check_blob(row.trial_id, kind, row.blob, row.sha256)
+            yield from stream_blobs(connection, self.path, kind)
 
     def series_table(self, trial_id: int, kind: str) -> pa.Table:
         """Return one series as the Arrow table that was stored.
@@ -283,7 +279,7 @@ class Results:
         Raises UsageError for an unknown kind or trial, StoreError when the trial kept no such series or it is
         damaged.
         """
-        return decode_series(kind, self._series_blob(trial_id, kind))
+        return self._decode(trial_id, kind, self._series_blob(trial_id, kind))
 
     def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]:
         """Return those of a trial's series that it kept, as ``series_table`` with these columns alone.
@@ -294,8 +290,8 @@ class Results:
         query = query.where(SERIES.c.trial_id == trial_id, SERIES.c.kind.in_(list(columns)))
         with self._reading() as connection:
             found = connection.execute(query).all()
-        blobs = {row.kind: self._check_blob(trial_id, row.kind, row.blob, row.sha256) for row in found}
-        return {kind: decode_series(kind, blob, columns[kind]) for kind, blob in blobs.items()}
+        blobs = {row.kind: check_blob(self.path, trial_id, row.kind, row.blob, row.sha256) for row in found}
+        return {kind: self._decode(trial_id, kind, blob, columns[kind]) for kind, blob in blobs.items()}
 
     def series(self, trial_id: int, kind: str) -> pd.DataFrame:
         """Return one series as a data frame with nullable columns, so that a lost probe stays missing.
@@ -345,15 +341,15 @@ class Results:
             self.record(trial_id)
             kept = ", ".join(self.series_kinds(trial_id)) or "none"
             raise StoreError(f"trial {trial_id} kept no series '{kind}'", hint=f"It kept: {kept}.")
-        return self._check_blob(trial_id, kind, found.blob, found.sha256)
+        return check_blob(self.path, trial_id, kind, found.blob, found.sha256)
 
-    def _check_blob(self, trial_id: int, kind: str, blob: bytes, digest: str) -> bytes:
-        if hashlib.sha256(blob).hexdigest() != digest:
-            raise StoreError(
-                f"series '{kind}' of trial {trial_id} in '{self.path}' is damaged",
-                hint="Every other series and every trial's figures can still be read.",
-            )
-        return blob
+    def _decode(
+        self, trial_id: int, kind: str, blob: bytes, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """The table of a blob, with the series that it refers to where that is needed."""
+        other = find_base(kind, blob)
+        base = self.series_table(trial_id, other) if other is not None else None
+        return decode_series(kind, blob, columns, base=base)
 
     def _plan_rows(self, query: sa.Select[Any]) -> list[PlanRecord]:
         with self._reading() as connection:

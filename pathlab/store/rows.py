@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
 
+from pathlab.errors import StoreError
 from pathlab.store.schema import SERIES, TRIAL
-from pathlab.store.series import encode_series
+from pathlab.store.series import base_kind, decode_series, encode_arrow, encode_series, find_base
+
+_STREAMED_ROWS = 32  # series fetched at a time where all of a kind are read
 
 
 def encode_blobs(series: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
     """The rows of the series table for one trial, without its number. Raises as ``encode_series``."""
     rows = []
     for kind, table in series.items():
-        blob = encode_series(kind, table)
+        blob = encode_series(kind, table, series.get(base_kind(kind) or ""))
         digest = hashlib.sha256(blob).hexdigest()
         rows.append({"kind": kind, "rows": table.num_rows, "sha256": digest, "blob": blob})
     return rows
@@ -30,3 +34,28 @@ def insert_trial(connection: sa.Connection, row: Mapping[str, Any], blobs: Seque
     if blobs:
         connection.execute(sa.insert(SERIES), [{"trial_id": trial_id, **blob} for blob in blobs])
     return trial_id
+
+
+def check_blob(path: Path, trial_id: int, kind: str, blob: bytes, digest: str) -> bytes:
+    """The bytes of a series, if they are those that were stored. Raises StoreError."""
+    if hashlib.sha256(blob).hexdigest() != digest:
+        raise StoreError(
+            f"series '{kind}' of trial {trial_id} in '{path}' is damaged",
+            hint="Every other series and every trial's figures can still be read.",
+        )
+    return blob
+
+
+def stream_blobs(connection: sa.Connection, path: Path, kind: str) -> Iterator[tuple[int, bytes]]:
+    """Every trial's series of one kind by one query, made to stand alone. Raises StoreError where damaged."""
+    other, base = SERIES.alias(), base_kind(kind)
+    beside = sa.and_(other.c.trial_id == SERIES.c.trial_id, other.c.kind == (base or ""))
+    query = sa.select(SERIES, other.c.blob.label("base"), other.c.sha256.label("base_sha256"))
+    query = query.select_from(sa.outerjoin(SERIES, other, beside)).where(SERIES.c.kind == kind)
+    options = {"yield_per": _STREAMED_ROWS}
+    for row in connection.execute(query.order_by(SERIES.c.trial_id), execution_options=options):
+        blob = check_blob(path, row.trial_id, kind, row.blob, row.sha256)
+        if base is not None and row.base is not None and find_base(kind, blob):
+            intervals = decode_series(base, check_blob(path, row.trial_id, base, row.base, row.base_sha256))
+            blob = encode_arrow(decode_series(kind, blob, base=intervals))
+        yield row.trial_id, blob

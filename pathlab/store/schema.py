@@ -24,7 +24,7 @@ from pathlab.store.records import (
     TrialRecord,
 )
 
-FORMAT_VERSION = 2  # 2: imported trials, journal
+FORMAT_VERSION = 3  # 2: imported trials, journal; 3: packed series, the way back of trials in both directions
 APPLICATION_ID = 0x504C4142  # "PLAB" in the header of the SQLite file
 
 Record = TypeVar("Record")

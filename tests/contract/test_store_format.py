@@ -17,6 +17,7 @@ import pathlab
 from pathlab.errors import StoreError
 from pathlab.store.archive import check_results
 from pathlab.store.schema import FORMAT_VERSION
+from tests.unit.series_samples import make_intervals, make_raw
 from tests.unit.store_samples import make_results
 
 DATA = Path(__file__).parents[1] / "data"
@@ -78,6 +79,24 @@ def test_the_newest_sample_is_of_this_format_and_keeps_its_origin(tmp_path: Path
         assert results.origins()[1].details == {"role": "client"}
     assert describe_tables(newest) == before
     assert [path.name for path in tmp_path.glob("results*.db")] == ["results.db"]
+
+
+def test_the_newest_sample_keeps_its_series_packed(tmp_path: Path) -> None:
+    newest = Path(shutil.copy(DATA / f"results-format-{FORMAT_VERSION}.db", tmp_path / "results.db"))
+    with pathlab.open(newest) as results:
+        assert results.record(1).throughput_back_bits_per_s == 28_000_002.25
+        assert results.record(1).received_back_steady_bytes == 7_000_001
+        base = make_intervals(2, 20)
+        assert results.series_table(1, "sender_intervals").equals(base)
+        assert results.series_table(1, "sender_tcp_info_raw").equals(make_raw(base))
+
+
+def test_what_came_back_was_not_measured_before_format_3(tmp_path: Path) -> None:
+    older = Path(shutil.copy(DATA / "results-format-2.db", tmp_path / "results.db"))
+    with pathlab.open(older) as results:
+        trials = results.trials()
+        assert trials["throughput_back_bits_per_s"].isna().all()
+        assert trials["received_back_steady_bytes"].isna().all()
 
 
 def test_a_newer_format_is_refused_by_name(stored: Path) -> None:

@@ -19,6 +19,8 @@ from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.errors import HostError, UsageError
 from pathlab.lab.keeper import runtime_folder
+from pathlab.remote.jobs import EngineJob
+from pathlab.remote.session import Session
 from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.environment import Environment
 from pathlab.runner.events import Event, Notice, RateNow, RttNow, TrialEnded, TrialStarted
@@ -173,6 +175,11 @@ def test_every_factor_reaches_both_ends_and_is_read_back(tmp_path: Path) -> None
         back = results.series(3, "sender_intervals")
         assert back["bytes"].sum() * 8 / 0.22 == pytest.approx(80e6, rel=0.35)  # against the path
         assert back["sent_bytes"].sum() > 0
+        trials = results.trials()
+        assert trials["throughput_back_bits_per_s"].isna().tolist() == [True, True, False]
+        assert trials["throughput_back_bits_per_s"][2] == pytest.approx(80e6, rel=0.25)
+        steady = back[back["phase"] == "steady"]
+        assert trials["received_back_steady_bytes"][2] == steady["bytes"].sum()
 
 
 def test_iperf3_carries_a_trial_with_the_same_record(tmp_path: Path) -> None:
@@ -435,6 +442,27 @@ def test_pairs_without_a_common_host_run_at_once(tmp_path: Path) -> None:
         "a": [0, 1],
         "c": [2, 3],
     }
+
+
+def test_the_rest_is_seen_by_udp_where_icmp_is_not_permitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[str, str | int | None, bool]] = []
+    start_engine = Session.start_engine
+
+    def listen(session: Session, subcommand: str, options: Any, **given: Any) -> EngineJob:
+        started.append((subcommand, options.get("method"), given.get("token") is not None))
+        return start_engine(session, subcommand, options, **given)
+
+    monkeypatch.setattr(Environment, "_icmp_works", lambda _self, _path: False)
+    monkeypatch.setattr(Session, "start_engine", listen)
+    rest = {"drained": True, "cap": "5s"}
+    outcome = run(campaign_of(cycles=2, rest=rest), tmp_path / "out")
+    assert (outcome.complete, outcome.failed) == (2, 0)
+    assert all("not-drained" not in r.flags for r in stored(tmp_path / "out"))
+    trial = ["receive", "send", "echo", "ping", "echo", "ping"]  # loaded, then unloaded probes
+    assert [name for name, _, _ in started] == [*trial, "echo", "ping", *trial]
+    assert {(method, token) for name, method, token in started if name == "ping"} == {("udp", True)}
 
 
 @pytest.mark.netns

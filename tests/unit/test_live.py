@@ -35,7 +35,7 @@ DONE = make_record(
     flags=("lab", "control"),
 )
 EVENTS: list[Event] = [
-    CampaignStarted(name="sweep", folder=Path("out"), rows=2, done=0, estimate_ns=10**10),
+    CampaignStarted(name="sweep", folder=Path("out"), rows=2, done=0, estimate_ns=10**10, work_ns=10**10),
     Waiting(reason="outside the hours", until_utc="2026-01-05T22:00:00+00:00"),
     TrialStarted(
         row=0,

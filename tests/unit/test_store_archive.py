@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import random
 import shutil
 import sqlite3
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from pathlab.errors import StoreError, UsageError
@@ -129,8 +131,9 @@ def test_pruning_failures_keeps_every_complete_trial(tmp_path: Path) -> None:
 
 def test_pruning_old_series_keeps_the_figures(tmp_path: Path) -> None:
     before = datetime.datetime(2026, 1, 2, 3, 6, tzinfo=datetime.UTC)  # between the two complete trials
+    noise = pa.table({"rtt_ns": random.Random(1).choices(range(2**40), k=20_000)})
     with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {"loaded_probes": make_probes(200_000)})
+        results.add_trial(COMPLETE, {"loaded_probes": noise})
         later = dataclasses.replace(COMPLETE, plan_row=1, started_utc="2026-01-02T03:07:00+00:00")
         results.add_trial(later, {"loaded_probes": make_probes(5)})
         done = prune_results(results, failed=False, series_before=before, dry_run=False)

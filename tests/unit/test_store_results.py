@@ -20,9 +20,12 @@ import sqlalchemy as sa
 import pathlab
 from pathlab.errors import StoreError, UsageError
 from pathlab.store import database
+from pathlab.store.archive import check_results
 from pathlab.store.results import Results
 from pathlab.store.schema import FORMAT_VERSION
+from pathlab.store.series import decode_series
 
+from .series_samples import make_intervals, make_raw
 from .store_samples import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_probes, make_results
 
 WRITER = """
@@ -352,3 +355,29 @@ def test_import_is_light() -> None:
     assert done.stdout == "[] open\n"
     with pytest.raises(AttributeError, match="no attribute 'results'"):
         _ = pathlab.results
+
+
+def test_raw_structs_are_read_with_the_intervals_that_they_refer_to(tmp_path: Path) -> None:
+    base = make_intervals(2, 50)
+    raw = make_raw(base)
+    kind, other = "sender_tcp_info_raw", "sender_intervals"
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {other: base, kind: raw})
+        results.add_trial(FAILED, {kind: raw})  # alone
+        assert results.series_table(1, kind).equals(raw)
+        assert results.series_table(2, kind).equals(raw)
+        wanted = {kind: ["tcp_info"], other: ["index"]}
+        assert results.series_tables(1, wanted)[kind].equals(raw.select(["tcp_info"]))
+        alone = [decode_series(kind, blob) for _, blob in results.stream_series(kind)]
+        assert [table.equals(raw) for table in alone] == [True, True]
+        assert check_results(tmp_path).faults == ()
+    connection = sqlite3.connect(tmp_path / "results.db")
+    connection.execute("DELETE FROM series WHERE trial_id = 1 AND kind = ?", (other,))
+    connection.commit()
+    connection.close()
+    with Results.open(tmp_path) as results:
+        with pytest.raises(StoreError, match="trial 1 kept no series 'sender_intervals'"):
+            results.series_table(1, kind)
+        assert results.series_table(2, kind).equals(raw)
+    (fault,) = check_results(tmp_path).faults
+    assert fault.startswith(f"series '{kind}' of trial 1: series '{kind}' is damaged")

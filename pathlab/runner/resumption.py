@@ -1,0 +1,49 @@
+"""Whether a results folder may be continued: the same campaign, the same seed, the same plan row by row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from pathlab.campaign.model import Campaign
+from pathlab.errors import UsageError
+from pathlab.store.records import PlanRecord
+from pathlab.store.results import Results
+
+
+def refuse_other_plan(results: Results, campaign: Campaign, planned: Sequence[PlanRecord]) -> None:
+    """Compare what is stored with the campaign and its plan as this program makes it.
+
+    Trials are stored by the number of their row, so a plan in another order would give them other settings.
+    Raises UsageError naming the first difference.
+    """
+    stored, folder = results.campaign, results.folder
+    if stored.digest != campaign.digest:
+        raise UsageError(
+            f"{folder} holds another campaign or other settings ('{stored.name}')",
+            hint="name another folder with --out, or leave --out away for a fresh one",
+        )
+    difference = _find_difference(results, campaign, planned)
+    if difference is not None:
+        raise UsageError(
+            f"the plan stored in {folder} is not the one that this program makes: {difference}",
+            hint=f"start anew with --new, or continue it with PathLab {stored.program_version}",
+        )
+
+
+def _find_difference(results: Results, campaign: Campaign, planned: Sequence[PlanRecord]) -> str | None:
+    if results.campaign.seed != campaign.seed:
+        return f"its seed is {results.campaign.seed}, not {campaign.seed}"
+    kept = results.plan()
+    for number, (old, new) in enumerate(zip_longest(kept, planned)):
+        if old is None or new is None:
+            return f"it has {len(kept)} rows, not {len(planned)}"
+        if _spell(old) != _spell(new):
+            return f"row {number} is {_spell(old)}, not {_spell(new)}"
+    return None
+
+
+def _spell(row: PlanRecord) -> str:
+    settings = json.dumps(row.settings, sort_keys=True, ensure_ascii=False)
+    return f"{row.row} of cycle {row.cycle}, {row.path_source} to {row.path_destination}, {settings}"

@@ -1,0 +1,100 @@
+"""Runs of several controllers and users on one host: the agents keep them apart."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pathlab.campaign.load import build_campaign
+from pathlab.errors import HostError
+from pathlab.remote.local import LocalTransport
+from pathlab.remote.session import Session
+from pathlab.runner.environment import Environment
+from pathlab.runner.events import Event, Notice
+from pathlab.runner.host_lock import RunOwner, lock_host, name_run
+
+FIRST = RunOwner(run="1", campaign="sweep", user="ann", controller="desk")
+SECOND = dataclasses.replace(FIRST, run="2", campaign="other", user="bob", controller="rack")
+BUSY = r"^host 'far', lock: is busy with campaign 'sweep' of user ann from desk since 20\d\d-\S+Z$"
+
+
+@pytest.fixture(autouse=True)
+def lock_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATHLAB_LOCK_FOLDER", str(tmp_path))
+    return tmp_path
+
+
+@contextlib.contextmanager
+def reach(engine: Path, agent: Path, host: str = "far") -> Iterator[Session]:
+    with Session(LocalTransport(engine=engine, agent=agent, host=host), host=host) as session:
+        yield session
+
+
+def test_the_agent_holds_its_host_for_one_run(fake_engine: Path, agent_zip: Path) -> None:
+    with reach(fake_engine, agent_zip) as mine, reach(fake_engine, agent_zip) as theirs:
+        assert lock_host(mine, FIRST) is None
+        assert lock_host(mine, FIRST) is None  # asked again
+        with pytest.raises(HostError, match=BUSY) as caught:
+            lock_host(theirs, SECOND)
+        assert caught.value.hint is not None
+        with reach(fake_engine, agent_zip, "near") as same_host:
+            assert lock_host(same_host, FIRST) is None
+        mine.close()
+        assert lock_host(theirs, SECOND) is None
+
+
+def test_an_agent_that_is_killed_holds_nothing(fake_engine: Path, agent_zip: Path) -> None:
+    mine = Session(LocalTransport(engine=fake_engine, agent=agent_zip, host="far"), host="far")
+    try:
+        agent = mine.open().pid
+        assert lock_host(mine, FIRST) is None
+        os.kill(agent, signal.SIGKILL)
+        with pytest.raises(HostError, match="agent"):
+            mine.clock()
+        with reach(fake_engine, agent_zip) as theirs:
+            assert lock_host(theirs, SECOND) is None
+    finally:
+        mine.close()
+
+
+def test_without_a_lock_the_run_goes_on_with_a_warning(
+    fake_engine: Path, agent_zip: Path, lock_folder: Path
+) -> None:
+    lock_folder.chmod(0o755)
+    number = Path("/proc/self/ns/net").stat().st_ino
+    (lock_folder / f"pathlab-host-{number}.lock").symlink_to("/etc/passwd")
+    with reach(fake_engine, agent_zip) as session:
+        doubt = lock_host(session, FIRST)
+    assert doubt is not None
+    assert doubt.startswith("far: no lock against campaigns of others (")
+    assert doubt.endswith("is a symbolic link that somebody put there)")
+
+
+def test_a_campaign_is_refused_where_another_run_has_the_host(
+    fake_engine: Path, agent_zip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATHLAB_ENGINE", str(fake_engine))
+    data = {
+        "format": 1,
+        "name": "later",
+        "title": "Later",
+        "seed": 1,
+        "hosts": {name: {"transport": "local"} for name in ("near", "far")},
+        "paths": [{"source": "near", "destination": "far"}],
+        "factors": {"streams": [1]},
+    }
+    campaign = build_campaign(data, label="later")
+    heard: list[Event] = []
+    with reach(fake_engine, agent_zip) as mine:
+        assert lock_host(mine, FIRST) is None
+        with pytest.raises(HostError, match="is busy with campaign 'sweep' of user ann from desk"):
+            Environment(campaign, heard.append, owner=name_run("later")).__enter__()
+    with Environment(campaign, heard.append, owner=name_run("later")) as environment:
+        assert {environment.session(name).host for name in ("near", "far")} == {"near", "far"}
+    assert [event.text for event in heard if isinstance(event, Notice) and "no lock" in event.text] == []
