@@ -132,6 +132,7 @@ setup(
         "numpy>=2",
         "pandas>=2.2",
         "paramiko>=3.5",
+        "plotly>=6.0",
         "prometheus_client>=0.21",
         "pyarrow>=17",
         "pydantic>=2.11",
@@ -140,6 +141,7 @@ setup(
         "scipy>=1.14",
         "SQLAlchemy>=2.0.30",
         "statsmodels>=0.14.6",
+        "weasyprint>=62.3",
     ],
     extras_require={
         "dev": [

@@ -28,12 +28,15 @@ qemu-user-static:qemu-aarch64-static
 busybox-static:busybox
 cpio:cpio
 kmod:depmod
+chromium:chromium
 "
 PATH=$PATH:/usr/sbin:/sbin
 missing() {
     for pair in $wanted; do
         command -v "${pair#*:}" >/dev/null 2>&1 || echo "${pair%%:*}"
     done
+    # A report as PDF is laid out with Pango.
+    ldconfig -p 2>/dev/null | grep -q libpangoft2-1.0.so.0 || echo libpangoft2-1.0-0
     # The newcomer's test makes its environment with the system's own Python.
     [ ! -x /usr/bin/python3 ] || /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
 }

@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from pathlab.report.comparison_results import METRICS, Change, Rules, compare_results
+from pathlab.report.comparison_metrics import METRICS
+from pathlab.report.comparison_results import Change, Rules, compare_results
 from pathlab.report.comparison_text import describe_comparison, render_comparison
+from pathlab.report.page.comparison import write_comparison
 from pathlab.store.results import Results
 
 FOUND_STATUS = 6
@@ -47,6 +49,12 @@ _DEFAULTS = Rules()
     help="End with status 6 where a row is worse; undecided: also where one is undecided.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the comparison as a page as well: .html, .md or .pdf.",
+)
 def command(
     results: tuple[Path, ...],
     metrics: tuple[str, ...],
@@ -55,6 +63,7 @@ def command(
     unchanged: Path | None,
     fail_on: str | None,
     as_json: bool,
+    report: Path | None,
 ) -> int:
     """Compare results B and others with A, condition by condition: better, worse, equivalent or undecided."""
     rules = Rules(metrics=tuple(dict.fromkeys(metrics)), margin_ratio=margin, any_path=any_path)
@@ -66,6 +75,8 @@ def command(
         click.echo(json.dumps(describe_comparison(found), indent=2, allow_nan=False))
     else:
         render_comparison(found, Console(highlight=False))
+    if report is not None:
+        click.echo(str(write_comparison(found, report)), err=as_json)
     refused = {None: 0, "worse": found.count(Change.WORSE)}.get(
         fail_on, found.count(Change.WORSE) + found.count(Change.UNDECIDED)
     )

@@ -17,14 +17,15 @@ from pathlab.cli.host_options import accept_option
 from pathlab.cli.live import LiveView
 from pathlab.errors import PartialCampaign
 from pathlab.remote.hosts import build_access
-from pathlab.report.findings import findings
-from pathlab.report.html import write_report
-from pathlab.report.summary import summarise
-from pathlab.report.text import render_summary
+from pathlab.report.page.answer import answer_paths
+from pathlab.report.page.document import arrange_report, gather_material
+from pathlab.report.page.html import write_html
+from pathlab.report.page.notices import list_notices
+from pathlab.report.page.terminal import render_summary
 from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import EVENT_FORMAT, Event, describe_event
 from pathlab.runner.folders import choose_folder
-from pathlab.store.results import Results
+from pathlab.study.analyses import StudiedResults
 
 REPORT_NAME = "report.html"
 
@@ -64,12 +65,13 @@ def command(
         console = Console(quiet=quiet, highlight=False)
         with LiveView(console, quiet=quiet) as view:
             outcome = run_campaign(source, folder, view)
-    with Results.open(folder) as results:
+    with StudiedResults.open(folder) as results:
+        material = gather_material(results)
         if not json_events:
-            summary = summarise(results)
             console.print()
-            render_summary(summary, findings(summary), console)
-        report = write_report(results, folder / REPORT_NAME)
+            notices = list_notices(material.summary)
+            render_summary(material.summary, answer_paths(material), notices, console)
+        report = write_html(arrange_report(material), folder / REPORT_NAME)
     if json_events:
         _print_line({"format": EVENT_FORMAT, "event": "report", "time_utc": _now(), "path": str(report)})
     else:

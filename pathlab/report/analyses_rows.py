@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,15 +11,17 @@ from pathlab.analysis.interval import Interval
 from pathlab.study.answer import Answer, Spread
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
 
+_CELL = re.compile(r"\b(\d+) x (\d+)\b")
 Row = tuple[str, ...]
 Format = Callable[[float | None], str]
 
 
 def format_interval(interval: Interval, spell: Format) -> str:
-    """``low–high``, or why there is none."""
+    """``low–high``, ``-low to high`` where that begins below 0, or why there is none."""
     if interval.low is None or interval.high is None:
         return str(interval.undecided or NOT_MEASURED)
-    return f"{spell(interval.low)}–{spell(interval.high)}"
+    word = " to " if interval.low < 0 else "–"
+    return f"{spell(interval.low)}{word}{spell(interval.high)}"
 
 
 def format_figure(value: float | None) -> str:
@@ -33,7 +36,14 @@ def _part(answer: Answer[Any]) -> str:
         window = format_bytes(answer.window_bytes)
     if answer.streams is not None:
         return f"{answer.streams} × {window}"
-    return answer.quantity or (window if window is not None else "all")
+    if answer.quantity is not None:
+        return spell_cells(answer.quantity)
+    return window if window is not None else "all"
+
+
+def spell_cells(text: str) -> str:
+    """Cells that an analysis names, ``4 x 65536``, as people write them: ``4 × 64 KiB``."""
+    return _CELL.sub(lambda found: f"{found[1]} × {format_bytes(int(found[2]))}", text).replace(" x ", " × ")
 
 
 def _estimate(estimate: Estimate, spell: Format) -> str:
@@ -172,9 +182,9 @@ def tell_cpu(answer: Answer[Any]) -> Sequence[Row]:
 def tell_duration(answer: Answer[Any]) -> Sequence[Row]:
     """The change over durations."""
     found = answer.result
-    interval = format_interval(found.interval_ratio, format_figure)
+    interval = format_interval(found.interval_ratio, format_ratio)
     word = {True: "yes", False: "not shown", None: NOT_MEASURED}[found.equivalent]
-    return [(_part(answer), str(found.n), format_figure(found.change_ratio), interval, word, _why(found))]
+    return [(_part(answer), str(found.n), format_ratio(found.change_ratio), interval, word, _why(found))]
 
 
 def tell_effect(answer: Answer[Any]) -> Sequence[Row]:
@@ -232,8 +242,8 @@ def tell_drift(answer: Answer[Any]) -> Sequence[Row]:
         (
             str(found.verdict),
             str(found.n),
-            format_figure(found.change.change_ratio),
-            format_interval(found.change.interval_ratio, format_figure),
+            format_ratio(found.change.change_ratio),
+            format_interval(found.change.interval_ratio, format_ratio),
             format_figure(found.trend_p_value),
             format_figure(found.step_p_value),
             _why(found),
@@ -266,7 +276,7 @@ def tell_precision(answer: Answer[Any]) -> Sequence[Row]:
         (
             str(found.reason),
             str(found.cycles),
-            widest.name if widest else NOT_MEASURED,
+            spell_cells(widest.name) if widest else NOT_MEASURED,
             format_ratio(widest.half_width_ratio if widest else None),
         )
     ]

@@ -1,8 +1,9 @@
-"""Two or more results, aligned by condition: by what factor each metric changed, and whether that is told."""
+"""Two or more results, aligned by condition: how each metric changed, and whether that is told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -11,11 +12,19 @@ import numpy as np
 
 from pathlab.analysis.corrections import ALPHA_RATIO, correct_holm
 from pathlab.analysis.equivalence import MARGIN_RATIO
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.two_samples import GroupRatio, compare_groups, split_halves, trials_to_decide
+from pathlab.analysis.interval import CONFIDENCE_RATIO, Undecided, undecided_interval
+from pathlab.analysis.two_samples import (
+    METHOD,
+    GroupRatio,
+    GroupShift,
+    compare_groups,
+    compare_levels,
+    split_halves,
+    trials_to_decide,
+)
 from pathlab.errors import UsageError
+from pathlab.report.comparison_metrics import METRICS, Metric
 from pathlab.report.source import ResultsSource, StoredTrial, read_trials
-from pathlab.report.summary import cpu_s_per_gbyte
 from pathlab.store.records import TrialRecord
 
 #: A trial under one of these says more of the lab than of what is compared.
@@ -32,17 +41,6 @@ class Change(StrEnum):
     WORSE = "worse"
     EQUIVALENT = "equivalent"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """What is compared: its name, how a trial's value is read, and which way is good."""
-
-    name: str
-    title: str
-    unit: str
-    higher_is_better: bool
-    read: Callable[[TrialRecord], float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -82,7 +80,9 @@ class Rules:
 class Row:
     """One condition and metric: ``after`` over ``before``. p-values are Holm-corrected over all rows.
 
-    ``noise_ratio`` is the factor by which no change at all shows in this metric; ``None``: not known.
+    ``noise_ratio`` is the factor by which no change at all shows in this metric; ``None``: not known. Of a
+    metric that may be 0, ``shift`` is ``after`` less ``before`` in its unit, ``noise_difference`` what no
+    change at all shows, ``bound`` what does not matter; ``change`` then has the tests and no ratio.
     """
 
     condition: Condition
@@ -96,6 +96,9 @@ class Row:
     noise_ratio: float | None
     verdict: Change
     reason: str | None  # why it is undecided
+    shift: GroupShift | None = None
+    noise_difference: float | None = None
+    bound: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,45 +117,6 @@ class ResultsComparison:
         """How many rows have this verdict."""
         return sum(row.verdict is verdict for row in self.rows)
 
-
-def _read_cpu(record: TrialRecord) -> float | None:
-    """CPU seconds of both engines per 10^9 bytes; ``None`` unless both were measured."""
-    sides = (
-        cpu_s_per_gbyte(record.sender_cpu_user_s, record.sender_cpu_system_s, record.received_total_bytes),
-        cpu_s_per_gbyte(
-            record.receiver_cpu_user_s, record.receiver_cpu_system_s, record.received_total_bytes
-        ),
-    )
-    return None if sides[0] is None or sides[1] is None else sides[0] + sides[1]
-
-
-METRICS: Mapping[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        Metric(
-            name="throughput",
-            title="throughput",
-            unit="bit/s",
-            higher_is_better=True,
-            read=lambda record: record.throughput_bits_per_s,
-        ),
-        Metric(
-            name="loaded-rtt",
-            title="median RTT under load",
-            unit="ns",
-            higher_is_better=False,
-            read=lambda record: record.loaded_rtt_median_ns,
-        ),
-        Metric(
-            name="idle-rtt",
-            title="median RTT of the idle path",
-            unit="ns",
-            higher_is_better=False,
-            read=lambda record: record.unloaded_rtt_median_ns,
-        ),
-        Metric(name="cpu", title="CPU of both ends", unit="s/GB", higher_is_better=False, read=_read_cpu),
-    )
-}
 
 Groups = dict[Condition, list[StoredTrial]]
 
@@ -221,7 +185,13 @@ def _align(
         for condition in sorted(before.keys() & after.keys())
         for name in rules.metrics
     ]
-    return [replace(row, label=label, noise_ratio=noise[row.metric.name]) for row in rows if row is not None]
+    return [_add_noise(replace(row, label=label), noise[row.metric.name]) for row in rows if row is not None]
+
+
+def _add_noise(row: Row, noise: float | None) -> Row:
+    if row.metric.bound is None:
+        return replace(row, noise_ratio=noise)
+    return replace(row, noise_difference=noise)
 
 
 def _check(results: Sequence[tuple[str, ResultsSource]], rules: Rules) -> None:
@@ -277,12 +247,16 @@ def _read_values(trials: Sequence[StoredTrial], metric: Metric) -> list[float]:
 
 
 def _find_noise(groups: Sequence[Groups], again: Groups | None, metric: Metric) -> float | None:
-    """What no change looks like, over all conditions: the first results run again, else halves of both."""
+    """What no change looks like, over all conditions: the first results run again, else halves of both.
+
+    A factor; of a metric that may be 0 a difference in its unit.
+    """
+    differ, halve = (_differ, split_halves) if metric.bound is None else (_lie_apart, _halve)
     if again is None:
-        found = [split_halves(_read_values(trials, metric)) for group in groups for trials in group.values()]
+        found = [halve(_read_values(trials, metric)) for group in groups for trials in group.values()]
     else:
         found = [
-            _differ(_read_values(groups[0][condition], metric), _read_values(trials, metric))
+            differ(_read_values(groups[0][condition], metric), _read_values(trials, metric))
             for condition, trials in again.items()
             if condition in groups[0]
         ]
@@ -300,6 +274,16 @@ def _differ(before: Sequence[float], after: Sequence[float]) -> float | None:
     return max(ratio, 1 / ratio)
 
 
+def _lie_apart(before: Sequence[float], after: Sequence[float]) -> float | None:
+    """How far two medians lie apart."""
+    return abs(float(np.median(after)) - float(np.median(before))) if before and after else None
+
+
+def _halve(values: Sequence[float]) -> float | None:
+    """How far the medians of every other value and of the rest lie apart; None for fewer than 4."""
+    return _lie_apart(values[::2], values[1::2]) if len(values) >= 4 else None
+
+
 def _compare(
     condition: Condition,
     metric: Metric,
@@ -310,7 +294,17 @@ def _compare(
     before, after = (_read_values(side, metric) for side in sides)
     if not before and not after:
         return None
-    change = compare_groups(before, after, margin_ratio=rules.margin_ratio, alpha_ratio=rules.alpha_ratio)
+    shift = bound = None
+    if metric.bound is None:
+        change = compare_groups(before, after, margin_ratio=rules.margin_ratio, alpha_ratio=rules.alpha_ratio)
+    else:
+        bound = metric.bound([trial.record for trial in sides[0]], rules.margin_ratio)
+        shift = (
+            None
+            if bound is None
+            else compare_levels(before, after, margins=(-bound, bound), alpha_ratio=rules.alpha_ratio)
+        )
+        change = _without_ratio((len(before), len(after)), shift)
     return Row(
         condition=condition,
         metric=metric,
@@ -323,6 +317,23 @@ def _compare(
         noise_ratio=None,
         verdict=Change.UNDECIDED,
         reason=None,
+        shift=shift,
+        bound=bound,
+    )
+
+
+def _without_ratio(sizes: tuple[int, int], shift: GroupShift | None) -> GroupRatio:
+    """The tests of a difference, for which there is no ratio."""
+    reason = Undecided.NOT_POSITIVE if shift is not None else Undecided.NOT_MEASURED
+    none = undecided_interval(reason, n=sum(sizes), confidence_ratio=CONFIDENCE_RATIO, method=METHOD)
+    return GroupRatio(
+        first_n=sizes[0],
+        second_n=sizes[1],
+        ratio=None,
+        interval_ratio=none,
+        p_value=None if shift is None else shift.p_value,
+        equivalence_p_value=None if shift is None else shift.equivalence_p_value,
+        undecided=reason if shift is None else shift.undecided,
     )
 
 
@@ -337,8 +348,16 @@ def _decide(rows: Sequence[Row], rules: Rules, least: int) -> tuple[Row, ...]:
     )
 
 
+def _measure_effect(row: Row) -> float | None:
+    """Above 0 where there is more after than before: the ratio's logarithm, or the difference."""
+    if row.shift is not None:
+        return row.shift.shift
+    return None if row.change.ratio is None else math.log(row.change.ratio)
+
+
 def _judge(row: Row, rules: Rules, least: int) -> Row:
-    if row.change.undecided is not None or row.change.ratio is None:
+    effect = _measure_effect(row)
+    if row.change.undecided is not None or effect is None:
         return replace(row, reason=str(row.change.undecided or Undecided.INCONCLUSIVE))
     if row.equivalence_p_value is not None and row.equivalence_p_value <= rules.alpha_ratio:
         return replace(row, verdict=Change.EQUIVALENT)
@@ -346,8 +365,8 @@ def _judge(row: Row, rules: Rules, least: int) -> Row:
         few = min(row.change.first_n, row.change.second_n) < least
         reason = "too few trials" if few else str(Undecided.INCONCLUSIVE)
         return replace(row, reason=reason)
-    factor = max(row.change.ratio, 1 / row.change.ratio)
-    if row.noise_ratio is not None and factor <= row.noise_ratio:
+    noise = row.noise_difference if row.noise_ratio is None else math.log(row.noise_ratio)
+    if noise is not None and abs(effect) <= noise:
         return replace(row, reason="within the noise floor")
-    better = (row.change.ratio > 1) == row.metric.higher_is_better
+    better = (effect > 0) == row.metric.higher_is_better
     return replace(row, verdict=Change.BETTER if better else Change.WORSE)

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pathlab.report.comparison_results import Change, Condition, Metric, ResultsComparison, Row
+from pathlab.report.comparison_metrics import Metric
+from pathlab.report.comparison_results import Change, Condition, ResultsComparison, Row
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 JSON_VERSION = 1
@@ -53,6 +54,11 @@ def _describe_row(row: Row) -> dict[str, Any]:
         "p_value": row.p_value,
         "equivalence_p_value": row.equivalence_p_value,
         "noise_ratio": row.noise_ratio,
+        "difference": None if row.shift is None else row.shift.shift,
+        "difference_low": None if row.shift is None else row.shift.interval.low,
+        "difference_high": None if row.shift is None else row.shift.interval.high,
+        "difference_bound": row.bound,
+        "noise_difference": row.noise_difference,
         "verdict": str(row.verdict),
         "reason": row.reason,
     }
@@ -78,7 +84,7 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
         )
         table.add_column("Condition")
         table.add_column("Metric", no_wrap=True)
-        for heading in ("Before", "After", "Ratio", confidence, *common.trial_headings()):
+        for heading in ("Before", "After", "Change", confidence, *common.trial_headings()):
             table.add_column(heading, justify="right", no_wrap=True)
         table.add_column("Verdict", min_width=len(Change.EQUIVALENT))
         for row in found.rows:
@@ -86,7 +92,7 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
                 table.add_row(*(escape(cell) for cell in _spell_row(row, common)))
         console.print(table)
         console.print()
-    for line in _list_notes(found):
+    for line in list_notes(found):
         console.print(escape(line))
 
 
@@ -109,18 +115,30 @@ class _Common:
 
 
 def _spell_row(row: Row, common: _Common) -> tuple[str, ...]:
-    interval, ratio = row.change.interval_ratio, row.change.ratio
-    known = interval.low is not None and interval.high is not None
     return (
         spell_condition(row.condition, with_path=not common.path, with_congestion=not common.congestion),
         row.metric.name,
         spell_value(row.before_median, row.metric),
         spell_value(row.after_median, row.metric),
-        "–" if ratio is None else f"{ratio:.3f}",
-        f"{interval.low:.3f}–{interval.high:.3f}" if known else "–",
+        *spell_change(row),
         *(() if common.trials else (_count_trials(row),)),
         f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),
     )
+
+
+def spell_change(row: Row) -> tuple[str, str]:
+    """The ratio, or the difference of what may be 0, and its interval."""
+    if row.shift is None:
+        interval, ratio = row.change.interval_ratio, row.change.ratio
+        known = interval.low is not None and interval.high is not None
+        return (
+            "–" if ratio is None else f"{ratio:.3f}",
+            f"{interval.low:.3f}–{interval.high:.3f}" if known else "–",
+        )
+    low, high = row.shift.interval.low, row.shift.interval.high
+    known = low is not None and high is not None
+    ends = (spell_value(end, row.metric, signed=True) for end in (low, high))
+    return spell_value(row.shift.shift, row.metric, signed=True), " to ".join(ends) if known else "–"
 
 
 def _count_trials(row: Row) -> str:
@@ -145,24 +163,36 @@ def spell_condition(condition: Condition, *, with_path: bool = True, with_conges
     return " ".join(parts)
 
 
-def spell_value(value: float | None, metric: Metric) -> str:
-    """A metric's value in its unit."""
+def spell_value(value: float | None, metric: Metric, *, signed: bool = False) -> str:
+    """A metric's value in its unit; ``signed``: a difference, which bears its sign."""
+    if signed and value is not None and value > 0:
+        return f"+{spell_value(value, metric)}"
     if metric.unit == "bit/s":
         return format_rate(value)
     if metric.unit == "ns":
         return format_time(value)
+    if metric.unit == "ratio":
+        return format_ratio(value)
     return "–" if value is None else f"{value:.3g} {metric.unit}"
 
 
-def _list_notes(found: ResultsComparison) -> Iterator[str]:
+def _list_noises(found: ResultsComparison) -> Iterator[str]:
+    for metric, noise in dict.fromkeys((row.metric, row.noise_difference) for row in found.rows):
+        if noise is not None:
+            yield f"{metric.name} ±{spell_value(noise, metric)}"
+
+
+def list_notes(found: ResultsComparison) -> Iterator[str]:
+    """How rows were judged, what no change looks like, and what was not compared; a sentence each."""
     margin = format_ratio(found.rules.margin_ratio)
     yield (
-        f"Ratio: after over before, Hodges-Lehmann over all pairs of trials. Verdicts: rank-sum tests, "
-        f"Holm-corrected over {len(found.rows)} rows; equivalent: within ±{margin}. Fewer than "
-        f"{found.least_trials} trials on each side cannot decide so many."
+        "Ratio: after over before, Hodges-Lehmann over all pairs of trials; dRTT and loss: after less "
+        f"before. Verdicts: rank-sum tests, Holm-corrected over {len(found.rows)} rows; equivalent: within "
+        f"±{margin}. Fewer than {found.least_trials} trials on each side cannot decide so many."
     )
     floors = dict.fromkeys((row.metric.name, row.noise_ratio) for row in found.rows)
     told = ", ".join(f"{name} ±{format_ratio(ratio - 1)}" for name, ratio in floors if ratio is not None)
+    told = ", ".join(text for text in (told, *_list_noises(found)) if text)
     yield f"Noise floor, by which results without any change differ: {told or 'too few trials'}."
     counts = ", ".join(f"{found.count(change)} {change}" for change in Change if found.count(change))
     numbers = {(row.change.first_n, row.change.second_n) for row in found.rows}

@@ -6,8 +6,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from pathlab.lab.topology import Link, LinkSettings, Topology
-from pathlab.report.figures import COLOURS, INK, STYLE
 from pathlab.report.lab_text import describe_direction
+from pathlab.report.plots.style import COLOURS, INK, STYLE
 
 NODE_SPACING_INCH = 2.6
 LAYER_SPACING_INCH = 1.3

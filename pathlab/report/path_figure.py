@@ -13,7 +13,7 @@ from matplotlib.ticker import ScalarFormatter
 from pathlab.discover.path import PathReport
 from pathlab.discover.route import NO_ANSWER
 from pathlab.errors import UsageError
-from pathlab.report.figures import COLOURS, INK, STYLE
+from pathlab.report.plots.style import COLOURS, INK, STYLE
 from pathlab.units import format_rate
 
 FORMATS = ("svg", "png", "pdf")

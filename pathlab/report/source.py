@@ -47,18 +47,13 @@ class StoredTrial:
 
 def read_trials(results: ResultsSource) -> tuple[StoredTrial, ...]:
     """Every stored trial in order of its number; a cell without a value becomes ``None``."""
-    frame = results.trials()
-    found = [
-        StoredTrial(trial_id=int(row["trial_id"]), record=build_record(row))
-        for row in frame.to_dict(orient="records")
-    ]
-    return tuple(sorted(found, key=lambda trial: trial.trial_id))
-
-
-def build_record(row: dict[Any, Any]) -> TrialRecord:
-    """Build the record of a data frame's row, with the types of the record's own fields."""
-    return TrialRecord(
-        **{field.name: _cell(row.get(field.name), str(field.type)) for field in fields(TrialRecord)}
+    frame = results.trials().sort_values("trial_id", kind="stable")
+    names = [field.name for field in fields(TrialRecord)]
+    columns = [_read_column(frame, field.name, str(field.type)) for field in fields(TrialRecord)]
+    numbers = frame["trial_id"].tolist()
+    return tuple(
+        StoredTrial(trial_id=int(number), record=TrialRecord(**dict(zip(names, row, strict=True))))
+        for number, row in zip(numbers, zip(*columns, strict=True), strict=True)
     )
 
 
@@ -84,13 +79,20 @@ def window_is_short(record: TrialRecord) -> bool:
     return "window-short" in record.flags or any(size is not None and size < least for size in granted)
 
 
-def _cell(value: Any, annotation: str) -> Any:
+def _read_column(frame: pd.DataFrame, name: str, annotation: str) -> list[Any]:
+    """A column with the type of the record's own field; ``None`` where it has no value or does not exist."""
     if annotation.startswith("tuple"):
-        return tuple(value) if isinstance(value, (list, tuple)) or hasattr(value, "tolist") else ()
-    if value is None or pd.isna(value):
-        return None
-    if annotation.startswith("int"):
-        return int(value)
-    if annotation.startswith("float"):
-        return float(value)
-    return str(value)
+        return [_read_list(value) for value in frame[name]] if name in frame else [()] * len(frame)
+    if name not in frame:
+        return [None] * len(frame)
+    kinds: dict[str, type] = {"int": int, "float": float}
+    kind = next((kinds[word] for word in kinds if annotation.startswith(word)), str)
+    values = frame[name].astype(object)
+    return [
+        None if missing else kind(value)
+        for value, missing in zip(values.tolist(), values.isna().tolist(), strict=True)
+    ]
+
+
+def _read_list(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (list, tuple)) or hasattr(value, "tolist") else ()

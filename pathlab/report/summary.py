@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -145,6 +146,12 @@ class Summary:
         """Every cell of every path."""
         return tuple(cell for path in self.paths for cell in path.cells)
 
+    @property
+    def trials(self) -> tuple[StoredTrial, ...]:
+        """Every trial, complete or not, in order of its number."""
+        complete = [trial for cell in self.cells for trial in cell.trials]
+        return tuple(sorted([*complete, *self.failures], key=lambda trial: trial.trial_id))
+
 
 def summarise(results: ResultsSource) -> Summary:
     """Summarise every trial of a results file."""
@@ -249,8 +256,8 @@ def link_truth(lab: Any, path: Path) -> LinkTruth | None:
 
 
 def spread(values: Iterable[float | None]) -> Spread:
-    """Median, extremes and interval of what was measured; missing values are left out."""
-    measured = [value for value in values if value is not None]
+    """Median, extremes and interval of what was measured; missing and infinite values are left out."""
+    measured = [value for value in values if value is not None and math.isfinite(value)]
     return Spread(
         n=len(measured),
         median=quartiles(measured).median,
@@ -278,8 +285,12 @@ def cpu_s_per_gbyte(user_s: float | None, system_s: float | None, total_bytes: i
 
 
 def _pooled_loss(pairs: Iterable[tuple[int | None, int | None]]) -> Loss:
-    """Loss over the probes of several trials; trials without probes add nothing."""
-    known = [(sent, received) for sent, received in pairs if sent is not None and received is not None]
+    """Loss over the probes of several trials; those without probes or with impossible counts add nothing."""
+    known = [
+        (sent, received)
+        for sent, received in pairs
+        if sent is not None and received is not None and 0 <= received <= sent
+    ]
     return probe_loss(sum(sent for sent, _ in known), sum(received for _, received in known))
 
 

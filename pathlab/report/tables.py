@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pathlab.analysis.loss import Loss
-from pathlab.report.findings import short_name
-from pathlab.report.limits import judge_limit
+from pathlab.report.names import format_asked
 from pathlab.report.source import StoredTrial, format_utc
-from pathlab.report.summary import Cell, PathSummary, Spread, Summary
-from pathlab.report.text import format_asked, format_granted, format_range, list_marks
+from pathlab.report.summary import Summary
 from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
-from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
+from pathlab.units import NOT_MEASURED, format_bytes, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,125 +29,6 @@ class TextTable:
     headings: tuple[Heading, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[bool, ...]
-
-
-def limit_word(cell: Cell) -> str:
-    """What limited a measured cell."""
-    return judge_limit(cell).value if cell.complete else NOT_MEASURED
-
-
-Column = tuple[str, str, Callable[[Cell], str]]
-
-LAB_FLAG = "lab"
-CELL_COLUMNS: tuple[Column, ...] = (
-    ("Streams × window", "TCP connections of a trial and socket buffer of each", short_name),
-    (
-        "Asked",
-        "socket buffer asked for at both ends, per stream",
-        lambda c: format_asked(c.window_asked_bytes),
-    ),
-    (
-        "Granted",
-        "as the kernels state it, sender/receiver where they differ; Linux states twice what it gives",
-        lambda c: format_granted(c.window_granted_sender_bytes, c.window_granted_receiver_bytes),
-    ),
-    (
-        "Effective",
-        "median of throughput per stream × mean loaded RTT",
-        lambda c: format_bytes(c.window_effective_bytes.median),
-    ),
-    (
-        "Throughput",
-        "median over trials, counted by the receiver",
-        lambda c: format_rate(c.throughput_bits_per_s.median),
-    ),
-    ("min–max, Mbit/s", "over trials", lambda c: format_range(c.throughput_bits_per_s) or NOT_MEASURED),
-    (
-        "95 % interval",
-        "of the median throughput, distribution-free",
-        lambda c: format_interval(c.throughput_bits_per_s),
-    ),
-    (
-        "dRTT mean",
-        "loaded minus unloaded average RTT, median over trials",
-        lambda c: format_time(c.rise_mean_ns.median),
-    ),
-    (
-        "dRTT median",
-        "loaded minus unloaded median RTT, median over trials",
-        lambda c: format_time(c.rise_median_ns.median),
-    ),
-    (
-        "RTT loaded",
-        "median RTT under load, median over trials",
-        lambda c: format_time(c.loaded_median_ns.median),
-    ),
-    (
-        "unloaded",
-        "median RTT without load, median over trials",
-        lambda c: format_time(c.unloaded_median_ns.median),
-    ),
-    (
-        "Loss loaded",
-        "probes lost under load, pooled over trials, Wilson 95 % interval",
-        lambda c: format_loss(c.loaded_loss),
-    ),
-    ("unloaded", "probes lost without load", lambda c: format_loss(c.unloaded_loss)),
-    ("RV loaded", "rate variability under load", lambda c: format_ratio(c.loaded_variability_ratio.median)),
-    (
-        "unloaded",
-        "rate variability without load",
-        lambda c: format_ratio(c.unloaded_variability_ratio.median),
-    ),
-    ("Jain", "fairness over streams, 1 is equal shares", lambda c: format_number(c.jain_ratio, 3)),
-    ("Retransmits", "segments, median over trials", lambda c: format_number(c.retransmitted_segments, 0)),
-    (
-        "CPU-s/GB sender",
-        "engine's CPU seconds per 10⁹ bytes",
-        lambda c: format_number(c.sender_cpu_s_per_gbyte, 2),
-    ),
-    (
-        "receiver",
-        "engine's CPU seconds per 10⁹ bytes",
-        lambda c: format_number(c.receiver_cpu_s_per_gbyte, 2),
-    ),
-    (
-        "Busiest core sender",
-        "busy share, softirq included",
-        lambda c: format_ratio(c.sender_busiest_core_ratio.median),
-    ),
-    (
-        "receiver",
-        "busy share, softirq included",
-        lambda c: format_ratio(c.receiver_busiest_core_ratio.median),
-    ),
-    ("Limited by", "window, path, host, lab or unknown; rules under How it was measured", limit_word),
-    ("n", "complete trials", lambda c: str(c.complete)),
-    ("failed", "trials that did not complete", lambda c: str(c.failed + c.interrupted)),
-    ("Flags", "what is particular about the trials", lambda c: list_marks(c) or NOT_MEASURED),
-)
-
-
-def _label_lab(column: Column) -> Column:
-    """CPU figures from a lab say so: its emulators share the cores with the ends."""
-    heading, meaning, write = column
-    if "CPU" not in meaning and "busy" not in meaning:
-        return column
-    return f"{heading} (lab)", f"{meaning}; in a lab, whose emulators share the cores", write
-
-
-def tabulate_cells(path: PathSummary) -> TextTable:
-    """One row per cell of a path; congestion control as a column only where it varies."""
-    columns = list(CELL_COLUMNS)
-    if any(LAB_FLAG in dict(cell.flags) for cell in path.cells):
-        columns = [_label_lab(column) for column in columns]
-    if len({cell.congestion for cell in path.cells}) > 1:
-        columns.insert(1, ("Congestion", "congestion control", lambda c: c.congestion or NOT_MEASURED))
-    return _table(
-        [Heading(label=label, meaning=meaning) for label, meaning, _ in columns],
-        [tuple(take(cell) for _, _, take in columns) for cell in path.cells],
-        words={"Streams × window", "Congestion", "Limited by", "Flags"},
-    )
 
 
 def tabulate_plan(plan: Sequence[PlanRecord], trials: Sequence[StoredTrial]) -> TextTable:
@@ -228,27 +106,6 @@ def flatten_facts(facts: Any, prefix: str = "") -> dict[str, str]:
         else:
             found[name] = _fact_text(value)
     return found
-
-
-def format_interval(spread: Spread) -> str:
-    """The interval of a median rate, or why there is none."""
-    interval = spread.interval
-    if interval.low is None or interval.high is None:
-        return NOT_MEASURED if spread.n == 0 else f"undecided, n={spread.n}"
-    return f"{interval.low / 1e6:.4g}–{interval.high / 1e6:.4g} Mbit/s"
-
-
-def format_loss(loss: Loss) -> str:
-    """Loss with its interval in percent: ``5 % (1.4–16.5)``."""
-    low, high = loss.interval_ratio.low, loss.interval_ratio.high
-    if loss.loss_ratio is None or low is None or high is None:
-        return NOT_MEASURED
-    return f"{format_ratio(loss.loss_ratio)} ({100 * low:.2g}–{100 * high:.2g})"
-
-
-def format_number(spread: Spread, places: int) -> str:
-    """The median with that many decimals."""
-    return NOT_MEASURED if spread.median is None else f"{spread.median:.{places}f}"
 
 
 def format_name(setting: str) -> str:

@@ -1,4 +1,4 @@
-"""The result for a terminal: the table of a campaign, its findings, and a single trial. Fits 80 columns."""
+"""Results for a terminal: the cells of a path, and a single trial. Fits 80 columns."""
 
 from __future__ import annotations
 
@@ -10,44 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.analysis.loss import Loss, probe_loss
-from pathlab.report.findings import Finding, Weight, short_name
+from pathlab.report.names import format_asked, format_granted
 from pathlab.report.source import ResultsSource, format_utc, window_is_short
 from pathlab.report.streams import read_probes, summarise_streams
-from pathlab.report.summary import Cell, PathSummary, Spread, Summary, rise_ns
+from pathlab.report.summary import Cell, PathSummary, Spread, rise_ns
 from pathlab.store.records import TrialRecord
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
 
-MARKS = {Weight.ANSWER: ("•", "bold"), Weight.NOTE: ("•", ""), Weight.WARNING: ("!", "bold yellow")}
-AUTOTUNED = "auto"
-WIDE_COLUMNS = 100  # from here on there is room for the rates' extremes
 STANDING_FLAGS = ("lab", "loopback-fallback")  # true of the whole run, so said once and not in each row
-
-
-def render_summary(summary: Summary, findings: tuple[Finding, ...], console: Console) -> None:
-    """Print the result table of each path and then the findings."""
-    for path in summary.paths:
-        console.print()
-        wide = console.width >= WIDE_COLUMNS
-        console.print(_path_table(path, wide=wide))
-        for cell in () if wide else path.cells:
-            if marks := list_marks(cell):
-                console.print(Text(f"{short_name(cell)}: {marks}", style="yellow"))
-    if summary.paths:
-        console.print(
-            "Medians over the complete trials (n) of a cell. Windows: asked for; granted by the sender's and "
-            "the receiver's kernel (Linux states twice what it gives); effective (rate per stream × "
-            "loaded RTT). "
-            "dRTT: rise of the average RTT under load. Loss: of the probes under load.",
-            style="dim",
-        )
-    console.print()
-    several = len(summary.paths) > 1
-    for finding in findings:
-        mark, style = MARKS[finding.weight]
-        where = f"{finding.path}: " if several and finding.path else ""
-        line = Table.grid(padding=(0, 1))
-        line.add_row(Text(mark, style=style), Text(where + finding.text, style=style))
-        console.print(line)
 
 
 def render_trial(record: TrialRecord, results: ResultsSource | None, trial_id: int, console: Console) -> None:
@@ -66,18 +36,6 @@ def render_trial(record: TrialRecord, results: ResultsSource | None, trial_id: i
     console.print(_rtt_table(record, results, trial_id))
     if record.flags:
         console.print(Text(f"Flags: {', '.join(record.flags)}", style="yellow"))
-
-
-def format_granted(sender_bytes: int | None, receiver_bytes: int | None) -> str:
-    """What both kernels granted, once when they agree."""
-    if sender_bytes == receiver_bytes:
-        return format_bytes(sender_bytes)
-    return f"{format_bytes(sender_bytes)}/{format_bytes(receiver_bytes)}"
-
-
-def format_asked(window_bytes: int | None) -> str:
-    """The window asked for, ``auto`` when the kernel chose."""
-    return AUTOTUNED if window_bytes is None else format_bytes(window_bytes)
 
 
 def format_range(spread: Spread) -> str:
@@ -104,7 +62,8 @@ def list_marks(cell: Cell) -> str:
     return ", ".join(marks)
 
 
-def _path_table(path: PathSummary, *, wide: bool) -> Table:
+def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
+    """The cells of a path, one a row; ``wide``: with the extremes of the rates and the flags."""
     table = Table(
         title=str(path.path),
         title_justify="left",

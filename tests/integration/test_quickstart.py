@@ -73,7 +73,8 @@ def test_the_numbers_agree_with_the_lab(tmp_path: Path) -> None:
         status, screen = run.read_to_end(timeout_s=240)
     assert status == 0, screen
     assert screen.splitlines()[-1].strip().endswith("out/report.html")
-    assert "The highest throughput was" in screen
+    # which of them depends on what the lab could bear on this machine
+    assert "Tentatively, use" in screen or "Nothing can be recommended" in screen
     check_against_truth(tmp_path / "out")
 
 

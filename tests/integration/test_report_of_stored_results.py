@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pathlab.report.findings import findings
-from pathlab.report.html import render_report, write_report
+from pathlab.report.page.document import build_document
+from pathlab.report.page.html import render_html, write_html
+from pathlab.report.page.machine import describe_report
 from pathlab.report.source import read_trials
 from pathlab.report.streams import summarise_streams
 from pathlab.report.summary import summarise
@@ -44,10 +45,12 @@ def stored(synthetic: SyntheticResults, tmp_path: Path) -> Iterator[Results]:
         yield results
 
 
-def test_summary_and_findings_are_those_of_the_records(synthetic: SyntheticResults, stored: Results) -> None:
+def test_summary_and_answer_are_those_of_the_records(synthetic: SyntheticResults, stored: Results) -> None:
     assert [trial.record for trial in read_trials(stored)] == synthetic.records
     assert summarise(stored) == summarise(synthetic)
-    assert findings(summarise(stored)) == findings(summarise(synthetic))
+    both = [describe_report(build_document(source)) for source in (stored, synthetic)]
+    assert both[0]["answers"] == both[1]["answers"]
+    assert both[0]["answers"][0]["recommended"] is not None
 
 
 def test_series_survive_the_file(synthetic: SyntheticResults, stored: Results) -> None:
@@ -59,5 +62,5 @@ def test_series_survive_the_file(synthetic: SyntheticResults, stored: Results) -
 
 def test_page_is_the_same(synthetic: SyntheticResults, stored: Results, tmp_path: Path) -> None:
     # the failed trial keeps no series in the store, and the report draws none for it either way
-    out = write_report(stored, tmp_path / "report.html")
-    assert out.read_text(encoding="utf-8") == render_report(synthetic)
+    out = write_html(build_document(stored), tmp_path / "report.html")
+    assert out.read_text(encoding="utf-8") == render_html(build_document(synthetic))

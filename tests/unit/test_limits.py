@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pathlab.analysis.limits import (
+from pathlab.analysis.host_limits import (
     BUSY_CORE_RATIO,
     CEILING_RATIO,
     EXPLAINED_RATIO,
     OWN_WORK_RATIO,
+    WAITING_RATIO,
+    HostLoad,
     is_core_busy,
     is_host_limited,
     is_traffic_cpu_bound,
@@ -43,8 +45,8 @@ def test_a_core_is_busy(ratios: tuple[float | None, ...], busy: bool) -> None:
 def test_a_busy_host_is_blamed_only_for_what_nothing_else_explains(
     rate: float | None, bounds: tuple[float | None, ...], limited: bool
 ) -> None:
-    assert is_host_limited(rate, (1.0, None), bounds) is limited
-    assert is_host_limited(rate, (0.5, None), bounds) is False
+    assert is_host_limited(rate, (HostLoad(busiest_core_ratio=1.0), HostLoad()), bounds) is limited
+    assert is_host_limited(rate, (HostLoad(busiest_core_ratio=0.5), HostLoad()), bounds) is False
 
 
 @pytest.mark.parametrize(
@@ -60,24 +62,31 @@ def test_a_busy_host_is_blamed_only_for_what_nothing_else_explains(
 def test_a_rate_near_the_hosts_own_ceiling_is_the_hosts(
     rate: float | None, bounds: tuple[float | None, ...], ceiling: float | None, limited: bool
 ) -> None:
-    assert is_host_limited(rate, (0.5, 0.5), bounds, ceiling) is limited
+    assert is_host_limited(rate, (HostLoad(busiest_core_ratio=0.5),) * 2, bounds, ceiling) is limited
 
 
 @pytest.mark.parametrize(
-    ("busiest", "own", "bound"),
+    ("loads", "bound"),
     [
-        ((1.0, 0.2), (0.05, 0.9), False),  # others keep the sender's core busy; the receiver has time left
-        ((1.0, 0.2), (OWN_WORK_RATIO, 0.1), True),
-        ((1.0, 0.2), (None, 0.1), True),  # who was busy is not known
-        ((1.0,), (), True),
-        ((0.5, 0.5), (0.2, BUSY_CORE_RATIO), True),  # a thread that moves between cores
-        ((None, None), (None, None), False),
-        ((), (), False),
+        # others keep the sender's core busy; the receiver has time left
+        (((1.0, 0.05, None), (0.2, 0.9, None)), False),
+        (((1.0, OWN_WORK_RATIO, None), (0.2, 0.1, None)), True),
+        (((1.0, None, None), (0.2, 0.1, None)), True),  # who was busy is not known
+        (((1.0, None, None),), True),
+        (((0.5, 0.2, None), (0.5, BUSY_CORE_RATIO, None)), True),  # a thread that moves between cores
+        (((1.0, 0.1, WAITING_RATIO), (0.2, 0.1, 0.0)), True),  # it shares the core, and wants more of it
+        (((1.0, 0.1, 0.12), (0.2, 0.1, 0.0)), False),  # it shares the core, and has enough of it
+        (((None, None, None), (None, None, None)), False),
+        ((), False),
     ],
 )
 def test_the_traffic_is_told_from_what_else_runs(
-    busiest: tuple[float | None, ...], own: tuple[float | None, ...], bound: bool
+    loads: tuple[tuple[float | None, float | None, float | None], ...], bound: bool
 ) -> None:
-    assert is_traffic_cpu_bound(busiest, own) is bound
-    assert is_host_limited(1e9, busiest, (None,), None, own) is bound
-    assert is_host_limited(1e9, busiest, (1e9,), None, own) is False
+    hosts = [
+        HostLoad(busiest_core_ratio=core, engine_core_ratio=own, waiting_ratio=waiting)
+        for core, own, waiting in loads
+    ]
+    assert is_traffic_cpu_bound(hosts) is bound
+    assert is_host_limited(1e9, hosts, (None,), None) is bound
+    assert is_host_limited(1e9, hosts, (1e9,), None) is False

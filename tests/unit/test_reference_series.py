@@ -40,6 +40,13 @@ def test_table_is_whole(name: str) -> None:
     assert all(value > 0 for column in table.columns.values() for value in column)
 
 
+def test_figures_are_known_to_their_last_digit() -> None:
+    table = load_table("ibm-streams-2.0-internode")
+    assert table.level == "message_bytes"
+    assert table.rates == ("tcp_batched_gbps", "tcp_gbps", "infiniband_batched_gbps")
+    assert table.steps == {"message_bytes": 1.0, **dict.fromkeys(table.rates, 0.01)}
+
+
 def test_an_unknown_table_is_refused_with_the_names() -> None:
     with pytest.raises(UsageError, match="'ibm' is not known") as caught:
         load_table("ibm")

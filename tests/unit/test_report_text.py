@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from pathlab.report.findings import findings
-from pathlab.report.summary import summarise
-from pathlab.report.text import render_summary, render_trial
+from pathlab.report.page.answer import answer_paths
+from pathlab.report.page.document import gather_material
+from pathlab.report.page.notices import list_notices
+from pathlab.report.page.terminal import render_summary
+from pathlab.report.text import render_trial
 from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
 
 KIB = 1024
@@ -18,8 +20,8 @@ KIB = 1024
 
 def print_summary(results: SyntheticResults, width: int = 100) -> list[str]:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    summary = summarise(results)
-    render_summary(summary, findings(summary), console)
+    material = gather_material(results)
+    render_summary(material.summary, answer_paths(material), list_notices(material.summary), console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
 
@@ -57,8 +59,8 @@ def test_several_paths_are_told_apart() -> None:
     back = [replace(record, path_source="east", path_destination="west") for record in results.records]
     results.records += back
     text = "\n".join(print_summary(results))
-    assert "• east → west: The highest throughput" in text
-    assert "• west → east: The highest throughput" in text
+    assert "• east → west: Tentatively, use 1 stream" in text
+    assert "• west → east: Tentatively, use 1 stream" in text
 
 
 def test_trial_shows_streams_windows_rtts_and_loss() -> None:

@@ -49,7 +49,8 @@ class Curve:
     """A line through points: medians, a fit, a rate over time. ``x`` and ``y`` have the same length.
 
     ``slot`` chooses colour, marker and dash together, the same in every figure of a report (one window keeps
-    its slot). ``low`` and ``high`` are the ends of an interval at each point, drawn as bars.
+    its slot). ``low`` and ``high`` are the ends of an interval at each point, drawn as bars. ``step``: a
+    value holds from its ``x`` on to the next one.
     """
 
     name: str
@@ -61,13 +62,14 @@ class Curve:
     markers: bool = True
     line: bool = True
     step: bool = False
+    legend: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Points:
     """A cloud of single values: trials, probes. ``outlier`` (bool, as long as ``x``) marks those drawn apart.
 
-    ``hover`` says of each point what it is.
+    ``hover`` says of each point what it is. ``hollow``: open markers, for values that enter no median.
     """
 
     name: str
@@ -76,21 +78,22 @@ class Points:
     slot: int = 0
     outlier: NDArray[np.bool_] | None = None
     hover: tuple[str, ...] | None = None
-    at_axis: bool = (
-        False  # values without a height, such as lost probes: crosses on the x axis, y is not used
-    )
+    at_axis: bool = False  # without a height, such as lost probes: crosses on the x axis, y is not used
     legend: bool = True
+    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
-    """An area between two lines, such as a prediction band."""
+    """An area between two lines, such as a prediction band; ``solid``: one of a stack, not see-through."""
 
     name: str
     x: Numbers
     low: Numbers
     high: Numbers
     slot: int = 0
+    legend: bool = True
+    solid: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +136,8 @@ class Span:
 class Grid:
     """A value for each pair of levels, such as the response surface; ``values``: shape (len(y), len(x)).
 
-    Each field shows its number; the colour says the same in shades. ``unit``: of the values.
+    The lowest row is ``y[0]``. Each field shows its number; the colour says the same in shades. ``unit``: of
+    the values.
     """
 
     name: str
@@ -163,7 +167,8 @@ class Plot:
     ``name``: letters, digits and dashes, unique in a report; the same results give the same name. ``title``:
     the subject; ``condition``: path, place, date. ``sentence``: what the numbers say, made from them.
     ``panels`` stand one above the other and share x where ``shared_x``. ``empty``: why there is nothing to
-    draw; such a figure has no panel and is shown as a box with that reason.
+    draw; such a figure has no panel and is shown as a box with that reason. ``prepared``: it is as
+    ``plots.preparation`` leaves it.
     """
 
     name: str
@@ -173,6 +178,7 @@ class Plot:
     panels: tuple[Panel, ...] = ()
     shared_x: bool = False
     empty: str | None = None
+    prepared: bool = False
 
     def __post_init__(self) -> None:
         if bool(self.panels) == (self.empty is not None):

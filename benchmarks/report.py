@@ -1,0 +1,160 @@
+"""How long the report of a results file takes, how much memory, and how large its page is.
+
+``python benchmarks/report.py --help`` says how; README.md beside it says what the columns mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis import Shape, build_file, say
+from pathlab.report.page.document import arrange_report, gather_material
+from pathlab.report.page.forms import FORMS
+from pathlab.report.page.model import list_figures
+from pathlab.study.analyses import StudiedResults
+
+#: A report as large as the quickstart's, and one of a campaign of a couple of hundred cycles.
+SHAPES = ("1x1", "1x200", "8x25")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What a report of at most so many trials may take."""
+
+    trials: int
+    seconds: float
+    peak_bytes: int
+    page_bytes: int
+
+
+TARGETS = (
+    Target(trials=100, seconds=5.0, peak_bytes=10**9, page_bytes=15 * 10**6),
+    Target(trials=20_000, seconds=60.0, peak_bytes=10**9, page_bytes=15 * 10**6),
+)
+
+
+def measure(folder: Path, form: str) -> dict[str, Any]:
+    """One report in this process, from opening the file to the last byte: seconds by step, peak, size."""
+    spent: dict[str, float] = {}
+    begin = before = time.perf_counter()
+
+    def mark(step: str) -> None:
+        nonlocal before
+        now = time.perf_counter()
+        spent[step], before = now - before, now
+
+    with StudiedResults.open(folder) as results:
+        material = gather_material(results)
+        mark("reading")
+        report = arrange_report(material)
+        mark("chapters")
+        page = FORMS[form].write(report, folder / f"report{FORMS[form].ending}")
+        mark("writing")
+    return {
+        "total_s": time.perf_counter() - begin,
+        "cpu_s": time.process_time(),
+        "steps_s": spent,
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "page_bytes": page.stat().st_size,
+        "figures": sum(1 for _ in list_figures(report)),
+    }
+
+
+def measure_apart(folder: Path, form: str) -> dict[str, Any]:
+    """As ``measure``, in a process of its own; ``command_s`` counts its start and its imports as well."""
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, __file__, "--measure", str(folder), "--form", form],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found | {"command_s": time.perf_counter() - begin}
+
+
+def judge(trials: int, found: dict[str, Any]) -> str:
+    """Within or beyond the smallest target that covers so many trials."""
+    target = next((one for one in TARGETS if trials <= one.trials), None)
+    if target is None:
+        return ""
+    kept = (
+        found["command_s"] < target.seconds
+        and found["peak_bytes"] < target.peak_bytes
+        and found["page_bytes"] < target.page_bytes
+    )
+    return "within" if kept else "BEYOND"
+
+
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="benchmarks/report.py", description=__doc__)
+    parser.add_argument(
+        "--shape",
+        action="append",
+        metavar="PATHSxCYCLES",
+        help=f"a file, 98 cells a path and cycle; repeatable (default {', '.join(SHAPES)})",
+    )
+    parser.add_argument("--form", choices=list(FORMS), default="html", help="form of the report")
+    parser.add_argument("--results", type=Path, help="report these results instead, such as a quickstart's")
+    parser.add_argument("--details", action="store_true", help="the time of each step as well")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="all figures, as JSON")
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+def print_line(name: str, trials: int, found: dict[str, Any], *, details: bool) -> None:
+    """One line for a file, and one for each step where asked."""
+    say(
+        f"{name:>12} {trials:8d} {found['figures']:8d} {found['command_s']:8.2f} {found['cpu_s']:8.2f} "
+        f"{found['peak_bytes'] / 1e6:8.0f} {found['page_bytes'] / 1e6:8.2f}  {judge(trials, found)}"
+    )
+    if details:
+        for step, seconds in found["steps_s"].items():
+            say(f"{'':13}{step:22}{seconds:8.2f} s")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Build and measure the files asked for."""
+    options = parse_arguments(arguments)
+    if options.measure:
+        say(json.dumps(measure(options.measure, options.form)))
+        return 0
+    stored: list[dict[str, Any]] = []
+    say(f"{'file':>12} {'trials':>8} {'figures':>8} {'s':>8} {'CPU-s':>8} {'peak MB':>8} {'page MB':>8}")
+    if options.results:
+        with StudiedResults.open(options.results) as results:
+            trials = len(results.trials())
+        found = measure_apart(options.results, options.form)
+        print_line(options.results.name, trials, found, details=options.details)
+        stored.append({"file": options.results.name, "trials": trials, **found})
+    for text in options.shape or (() if options.results else SHAPES):
+        paths, _, cycles = text.partition("x")
+        shape = Shape(paths=int(paths), cycles=int(cycles))
+        with tempfile.TemporaryDirectory(prefix="pathlab-benchmark-") as folder:
+            build_file(Path(folder), shape, seed=7)
+            found = measure_apart(Path(folder), options.form)
+        print_line(text, shape.trials, found, details=options.details)
+        stored.append({"file": text, "trials": shape.trials, **found})
+    for target in TARGETS:
+        say(
+            f"target: {target.trials} trials in less than {target.seconds:.0f} s, "
+            f"{target.peak_bytes / 1e6:.0f} MB and a page of {target.page_bytes / 1e6:.0f} MB"
+        )
+    if options.json:
+        options.json.write_text(json.dumps(stored, indent=1), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,85 @@
+"""What cells, spreads and losses are called in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pathlab.analysis.interval import Interval
+from pathlab.analysis.loss import Loss
+from pathlab.report.summary import Cell, Spread
+from pathlab.units import format_bytes, format_rate, format_ratio
+
+AUTOTUNED = "auto"
+
+
+def name_levels(streams: int, window_bytes: int | None) -> str:
+    """Streams and window in words: ``4 streams with a 64 KiB window each``."""
+    each = " each" if streams > 1 else ""
+    count = "1 stream" if streams == 1 else f"{streams} streams"
+    window = "autotuned windows" if window_bytes is None else f"a {format_bytes(window_bytes)} window{each}"
+    return f"{count} with {window}"
+
+
+def shorten_levels(streams: int, window_bytes: int | None) -> str:
+    """Streams and window in short: ``4 × 64 KiB``."""
+    return f"{streams} × {format_asked(window_bytes)}"
+
+
+def name_cell(cell: Cell, *, congestion: bool = False) -> str:
+    """A cell in words."""
+    words = name_levels(cell.streams, cell.window_asked_bytes)
+    return words + (f" ({cell.congestion})" if congestion and cell.congestion else "")
+
+
+def short_name(cell: Cell) -> str:
+    """A cell in short: ``4 × 64 KiB``."""
+    return shorten_levels(cell.streams, cell.window_asked_bytes)
+
+
+def format_asked(window_bytes: int | None) -> str:
+    """The window asked for, ``auto`` when the kernel chose."""
+    return AUTOTUNED if window_bytes is None else format_bytes(window_bytes)
+
+
+def format_granted(sender_bytes: int | None, receiver_bytes: int | None) -> str:
+    """What both kernels granted, once when they agree."""
+    if sender_bytes == receiver_bytes:
+        return format_bytes(sender_bytes)
+    return f"{format_bytes(sender_bytes)}/{format_bytes(receiver_bytes)}"
+
+
+def enumerate_cells(cells: Iterable[tuple[int, int | None]]) -> str:
+    """Cells (streams, window) in short, by window: ``1, 2 and 4 × 64 KiB; 1 × 256 KiB``."""
+    groups: dict[str, list[str]] = {}
+    for streams, window in sorted(set(cells), key=lambda cell: (cell[1] is None, cell[1] or 0, cell[0])):
+        groups.setdefault(format_asked(window), []).append(str(streams))
+    return "; ".join(
+        f"{', '.join(streams[:-1])}{' and ' if streams[1:] else ''}{streams[-1]} × {window}"
+        for window, streams in groups.items()
+    )
+
+
+def format_spread_rate(spread: Spread) -> str:
+    """Median rate with its interval, or with its range when the interval is undecided."""
+    text = format_rate(spread.median)
+    if spread.interval.decided:
+        return f"{text} ({format_rate_interval(spread.interval)})"
+    if spread.n > 1:
+        least, most = format_rate(spread.low), format_rate(spread.high)
+        return f"{text} (median of {spread.n}{f'; {least} to {most}' if least != most else ''})"
+    return f"{text} (one trial)"
+
+
+def format_rate_interval(interval: Interval) -> str:
+    """A decided interval of a rate."""
+    return f"95 % interval {format_rate(interval.low)} to {format_rate(interval.high)}"
+
+
+def format_loss(loss: Loss) -> str:
+    """Loss with counts and interval: ``0 of 40 probes lost (95 % interval 0 % to 8.76 %)``."""
+    if loss.loss_ratio is None:
+        return "no probes were sent"
+    low, high = loss.interval_ratio.low, loss.interval_ratio.high
+    return (
+        f"{loss.lost} of {loss.sent} probes lost (95 % interval {format_ratio(low)} to {format_ratio(high)})"
+    )

@@ -1,0 +1,38 @@
+"""A report's file, written beside its place first, then put there: whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from pathlab.errors import StoreError
+
+
+def write_whole(out: Path, content: bytes) -> Path:
+    """Write a file, its folder made where it is missing, and return its path.
+
+    Raises StoreError naming the file where it cannot be written; what was there before is kept then.
+    """
+    temporary: str | None = None
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.", suffix=".new")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(out)
+    except OSError as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink(missing_ok=True)
+        raise StoreError(
+            f"the report '{out}' cannot be written: {error.strerror}",
+            hint="the results are safe; free some space or give another file with --out",
+        ) from error
+    return out

@@ -1,0 +1,235 @@
+"""How it was measured: plan, order, exclusions, versions, hosts; and what the words mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pathlab._version import VERSION
+from pathlab.analysis.host_limits import BUSY_CORE_RATIO
+from pathlab.report.page.answer_text import RULE
+from pathlab.report.page.model import Block, Facts, Fold, Paragraph, Preformatted, Section, TableBlock
+from pathlab.report.sections.material import Material
+from pathlab.report.source import ResultsSource, format_utc
+from pathlab.report.summary import PathSummary, Summary
+from pathlab.report.tables import (
+    TextTable,
+    format_name,
+    tabulate_failures,
+    tabulate_hosts,
+    tabulate_journal,
+    tabulate_plan,
+)
+from pathlab.store.records import TrialRecord
+from pathlab.study.selection import Rules, select
+from pathlab.units import format_ratio, format_time
+
+#: Rows of a table of the appendices; what is beyond stands in the results file.
+ROWS_SHOWN = 400
+DEFINITIONS = (
+    (
+        "Throughput",
+        "Bytes that the receiver counted in the steady window, over the window's length on the receiver's "
+        "own clock. Decimal: 1 Mbit/s is 10⁶ bit/s. After a loss a receiver counts held-back bytes late, so "
+        "a short window can exceed the line; such a trial is flagged.",
+    ),
+    (
+        "Window",
+        "The socket buffer asked for, per stream and at both ends. Granted is what the kernel states; Linux "
+        "states twice what it gives. Effective is throughput per stream times the mean loaded RTT.",
+    ),
+    (
+        "Loaded and unloaded RTT",
+        "Round trips of probes sent within the steady window, and of probes sent after the traffic had ended "
+        "and the queue drained.",
+    ),
+    ("dRTT", "Loaded minus unloaded RTT of a trial: of the averages and of the medians."),
+    (
+        "RV",
+        "Rate variability: 1 − min(RTT) / mean(RTT) of a trial's probes. 0 means that every round trip took "
+        "equally long.",
+    ),
+    (
+        "Loss",
+        "Probes without an answer within the time-out over probes sent, pooled over the trials of a "
+        "combination, with the Wilson 95 % interval. The interval takes losses for independent; bursts make "
+        "it too narrow.",
+    ),
+    ("Jain's index", "(Σx)² / (n Σx²) over the streams' bytes in the steady window; 1 is equal shares."),
+    (
+        "95 % interval of a median",
+        "Between two order statistics, without an assumption on the distribution beyond independent trials; "
+        "from 40 trials on by their effective number. It needs six trials; with fewer it is called "
+        "undecided.",
+    ),
+    (
+        "Limited by",
+        "From the kernel's own times (busy, held by the receiver's window, by the send buffer), "
+        "retransmits, the rise of the RTT and the hosts' cores, trial by trial; of a combination what most "
+        "judged trials share. A host is at its limit where a core was busy for "
+        f"{format_ratio(BUSY_CORE_RATIO)} or more of the time and neither windows nor a known line explain "
+        "the rate.",
+    ),
+    ("How the recommendation is made", RULE),
+    ("Clocks", "Each end's clock is only ever compared with itself."),
+)
+
+
+def build_method(material: Material) -> Section:
+    """How these results came about."""
+    source, summary = material.source, material.summary
+    return Section(
+        key="method",
+        title="How it was measured",
+        blocks=(
+            Facts(items=tuple(_list_facts(source, summary))),
+            Paragraph(text=_tell_order(source)),
+            *_list_exclusions(material),
+            Fold(title="Definitions and rules", blocks=(Facts(items=DEFINITIONS, wide=True),)),
+        ),
+    )
+
+
+def build_appendices(material: Material) -> tuple[Section, ...]:
+    """What a reader may want to look up: failures, plan, journal, hosts, the campaign's own text."""
+    source, summary = material.source, material.summary
+    sections = []
+    if summary.failures:
+        failures = TableBlock(
+            name="failures", title="Trials that did not complete", table=cap_rows(tabulate_failures(summary))
+        )
+        sections.append(Section(key="failures", title="Trials that failed", blocks=(failures,)))
+    blocks: list[Block] = []
+    if plan := source.plan():
+        table = tabulate_plan(plan, summary.trials)
+        blocks.append(_fold("plan", f"The plan, row by row ({len(plan)})", table))
+    if journal := source.journal():
+        blocks.append(
+            _fold("journal", f"What happened to the run ({len(journal)})", tabulate_journal(journal))
+        )
+    if hosts := source.hosts():
+        names = len({host.name for host in hosts})
+        blocks.append(_fold("hosts", f"Hosts as they stated themselves ({names})", tabulate_hosts(hosts)))
+    if source.campaign.text.strip():
+        text = Preformatted(text=source.campaign.text)
+        blocks.append(Fold(title="The campaign as it was given", blocks=(text,)))
+    if blocks:
+        sections.append(Section(key="appendices", title="Appendices", blocks=tuple(blocks)))
+    return tuple(sections)
+
+
+def cap_rows(table: TextTable, rows: int = ROWS_SHOWN) -> TextTable:
+    """A table of at most so many rows; a last one says how many there are besides and where."""
+    beyond = len(table.rows) - rows
+    if beyond <= 0:
+        return table
+    rest = (f"… {beyond} more", *("",) * (len(table.headings) - 2), "in the results file: pathlab export")
+    return TextTable(
+        headings=table.headings, rows=(*table.rows[:rows], rest[: len(table.headings)]), numeric=table.numeric
+    )
+
+
+def _fold(name: str, title: str, table: TextTable) -> Fold:
+    return Fold(title=title, blocks=(TableBlock(name=name, title=title, table=cap_rows(table)),))
+
+
+def _list_facts(source: ResultsSource, summary: Summary) -> Iterator[tuple[str, str]]:
+    """Facts of the run as label and text, each taken from the records."""
+    complete = [trial.record for trial in summary.trials if trial.complete]
+    told = f"{summary.complete} complete, {len(summary.failures)} not, of {summary.planned} planned rows"
+    yield "Trials", f"{told}; {summary.cycles} cycle{'s' * (summary.cycles != 1)}"
+    if complete:
+        first, last = (format_utc(record.started_utc) for record in (complete[0], complete[-1]))
+        yield "First and last trial", f"started {first} and {last}"
+        yield "Steady window", _alike(complete, lambda record: format_time(record.duration_ns))
+        yield "Warm-up before it", _alike(complete, lambda record: format_time(record.warmup_ns))
+        yield "Record interval", _alike(complete, lambda record: format_time(record.interval_ns))
+        yield "Probes", _alike(complete, _tell_probes)
+        yield "Congestion control", _alike(complete, _tell_congestion)
+        sizes = _alike(complete, lambda r: f"{r.mss_bytes} bytes" if r.mss_bytes else "not read")
+        yield "Segment size", sizes
+        yield "Engine", _alike(complete, lambda record: record.engine_version or "not stated")
+    campaign = source.campaign
+    yield "Program", f"measured by PathLab {campaign.program_version}, written by PathLab {VERSION}"
+    yield "Hosts", _tell_hosts(source)
+    yield "Profile", str(campaign.model.get("profile") or "none")
+    lab = campaign.environment.get("lab")
+    if isinstance(lab, dict):
+        for key, value in lab.items():
+            if isinstance(value, (str, int, float)):
+                yield f"Lab, {format_name(str(key)).lower()}", str(value)
+    for path in summary.paths:
+        if path.truth is not None:
+            yield f"Lab's link under {path.path}", _tell_truth(path)
+
+
+def _tell_hosts(source: ResultsSource) -> str:
+    """Each host with its kernel, once."""
+    told = {}
+    for host in source.hosts():
+        kernel = host.facts.get("kernel") if isinstance(host.facts, dict) else None
+        release = kernel.get("release") if isinstance(kernel, dict) else kernel
+        told[host.name] = f"{host.name} ({release})" if isinstance(release, str) else host.name
+    return ", ".join(told[name] for name in sorted(told)) or "not stated"
+
+
+def _tell_order(source: ResultsSource) -> str:
+    campaign = source.campaign
+    words = "The plan was stored before the first packet."
+    order = campaign.model.get("order")
+    if order == "fixed":
+        return f"{words} Every cycle ran in the fixed order that the campaign asks for."
+    if order == "random":
+        return (
+            f"{words} Each cycle is one pass over all combinations, in an order drawn afresh from seed "
+            f"{campaign.seed}, so that a slow change of the path does not favour one combination."
+        )
+    return words
+
+
+def _list_exclusions(material: Material) -> Iterator[Block]:
+    """What medians and fits leave out, counted; flags on what they keep."""
+    table = material.study.study_table()
+    left: Counter[str] = Counter()
+    for sample in select(table, Rules(as_asked=True)):
+        for one in sample.basis.left_out:
+            left[one.reason] += one.trials
+    told = ", ".join(f"{trials} × {reason}" for reason, trials in sorted(left.items())) or "none"
+    yield Paragraph(
+        text=f"Left out of medians, fits and recommendations: {told}. None was left out for its value: "
+        "outliers are named, drawn apart and kept."
+    )
+    flags: Counter[str] = Counter()
+    for cell in material.summary.cells:
+        flags.update(dict(cell.flags))
+    if flags:
+        counted = ", ".join(f"{name} ({count})" for name, count in sorted(flags.items()))
+        yield Paragraph(text=f"Flags on complete trials: {counted}.", note=True)
+
+
+def _tell_truth(path: PathSummary) -> str:
+    truth = path.truth
+    if truth is None:
+        return ""
+    queue = "unlimited queue" if not truth.queue_bytes else f"queue of {truth.queue_bytes / 1000:g} kB"
+    return (
+        f"{truth.rate_bits_per_s / 1e6:g} Mbit/s, {format_time(truth.delay_ns)} each way, {queue}, "
+        f"MTU {truth.mtu_bytes} bytes; {truth.goodput_bits_per_s / 1e6:.4g} Mbit/s are left for payload"
+    )
+
+
+def _tell_probes(record: TrialRecord) -> str:
+    if record.probe_method is None:
+        return "none"
+    return f"{record.probe_method}, stamps: {record.probe_stamps or 'not stated'}"
+
+
+def _tell_congestion(record: TrialRecord) -> str:
+    asked = record.congestion_asked or "kernel's default"
+    return f"asked {asked}, in use {record.congestion_sender or 'not read'}"
+
+
+def _alike(records: Sequence[TrialRecord], say: Callable[[TrialRecord], Any]) -> str:
+    """What the records say, each different text once, in order."""
+    return "; ".join(dict.fromkeys(str(say(record)) for record in records))

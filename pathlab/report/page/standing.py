@@ -1,0 +1,269 @@
+"""How each combination of streams and window stands against the most that its path carried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pathlab.analysis.corrections import ALPHA_RATIO, correct_holm
+from pathlab.analysis.curve_fit import Estimate
+from pathlab.analysis.equivalence import judge_ratio
+from pathlab.analysis.interval import Interval
+from pathlab.analysis.limits import Limit
+from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.analysis.planning import (
+    MINIMUM_CYCLES,
+    POWER_RATIO,
+    cycles_to_decide,
+    difference_power,
+    find_cycles,
+)
+from pathlab.analysis.quantiles import median_interval
+from pathlab.analysis.serial import MINIMUM_INTERVAL_SAMPLES, serial_median
+from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
+from pathlab.study.answer import Spread, measure_spread
+from pathlab.study.limits import CellLimit
+from pathlab.study.selection import PATH_FLAGS, Rules, Sample, select
+from pathlab.study.source import Condition, TrialTable
+
+Floats = NDArray[np.float64]
+Levels = tuple[int, int | None]  # streams, window asked for (None: autotuned)
+#: Trials under one of these say more of a host or of the lab than of the path.
+DOUBTS = tuple(flag for flag in PATH_FLAGS if flag.endswith("-limited"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One combination: what it carried, what that cost, and whether it carries enough.
+
+    Spreads are over the trials that tell of the path: complete, windows granted as asked, neither host nor
+    lab at its limit; ``n`` of ``complete``. ``throughput`` is the median's interval in bit/s, from 40 trials
+    on by their effective number. ``share_ratio`` is the median over ``PathAnswer.reference_bits_per_s``.
+    ``enough`` True: shown to carry enough, False: shown not to, None: undecided; ``more_cycles`` more would
+    change that (None: not known). ``doubt``: why it cannot be recommended as a property of the path.
+    """
+
+    streams: int
+    window_bytes: int | None
+    n: int
+    complete: int
+    rate: Spread
+    throughput: Interval
+    drtt_ns: Spread
+    loaded_loss: Loss
+    unloaded_loss: Loss
+    variability_ratio: Spread
+    sender_cpu_s_per_gb: Spread
+    receiver_cpu_s_per_gb: Spread
+    effective_window_bytes: float | None
+    limit: Limit | None
+    limit_undecided: str | None
+    doubt: str | None
+    share_ratio: float | None = None
+    enough: bool | None = None
+    equivalent: bool | None = None
+    more_cycles: int | None = None
+
+    @property
+    def levels(self) -> Levels:
+        """Streams and window."""
+        return self.streams, self.window_bytes
+
+    @property
+    def size_bytes(self) -> float | None:
+        """Streams x window; of autotuned windows what they came to."""
+        window = self.effective_window_bytes if self.window_bytes is None else self.window_bytes
+        return None if window is None else self.streams * window
+
+    @property
+    def cost_ns_per_bit_per_s(self) -> float | None:
+        """DRTT over throughput, of the medians."""
+        if self.drtt_ns.median is None or not self.rate.median:
+            return None
+        return self.drtt_ns.median / self.rate.median
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """The cells of one condition with what their trials carried in each cycle."""
+
+    condition: Condition
+    sample: Sample
+    standings: tuple[Standing, ...]
+    by_cycle: Mapping[Levels, Mapping[int, float]]
+
+
+def read_cells(table: TrialTable, limits: Mapping[tuple[Condition, Levels], CellLimit]) -> tuple[Cells, ...]:
+    """Every condition's cells, not yet held against each other; none without a complete trial."""
+    every = {sample.condition: sample for sample in select(table, Rules(flags=(), needed=()))}
+    found = []
+    for sample in select(table, Rules(as_asked=True)):
+        complete = every[sample.condition]
+        doubted = np.logical_or.reduce([table.flagged(flag) for flag in DOUBTS])
+        taken = {(streams, window): part for streams, window, part in sample.by_cell()}
+        standings, rates = [], {}
+        for streams, window, part in complete.by_cell():
+            levels = (streams, window)
+            some = taken.get(levels) or part.take(np.zeros(len(part), dtype=bool))
+            limit = limits.get((sample.condition, levels))
+            doubt = _find_doubt(part, some, doubted, limit)
+            standings.append(_describe(levels, len(part), some, limit, doubt))
+            rates[levels] = _rate_by_cycle(some)
+        found.append(
+            Cells(condition=sample.condition, sample=sample, standings=tuple(standings), by_cycle=rates)
+        )
+    return tuple(found)
+
+
+def judge_standings(cells: Cells, best: Standing, capacity: Estimate | None) -> tuple[Standing, ...]:
+    """Every cell held against the best one, and against the fitted capacity where there is one.
+
+    Enough, where its own median has an interval: equivalent to the best cycle by cycle (two one-sided tests,
+    Holm-corrected over the cells), or
+    surely at 90 % of the capacity or more: the lower end of the median's interval against the upper end of
+    the capacity's. Without a capacity, the interval of the ratio to the best within cycles is held against
+    90 %. Not enough: surely below.
+    """
+    usable = [one for one in cells.standings if one.rate.median is not None]
+    pairs = {one.levels: _pair(cells, one.levels, best.levels) for one in usable}
+    tests = {
+        levels: judge_ratio(ours, theirs) for levels, (ours, theirs) in pairs.items() if levels != best.levels
+    }
+    corrected = correct_holm([test.p_value for test in tests.values()])
+    same = dict(zip(tests, corrected.adjusted_p_values, strict=True))
+    reference = best.rate.median if capacity is None else capacity.value
+    judged = []
+    for one in cells.standings:
+        if one.rate.median is None or not reference:
+            judged.append(one)
+            continue
+        p_value = same.get(one.levels)
+        equivalent = None if p_value is None else p_value < ALPHA_RATIO
+        ratios = _ratios(pairs[one.levels])
+        enough = _is_enough(one, capacity, ratios, is_best=one.levels == best.levels)
+        if equivalent and one.throughput.decided:
+            enough = True
+        judged.append(
+            replace(
+                one,
+                share_ratio=one.rate.median / reference,
+                enough=enough,
+                equivalent=True if one.levels == best.levels else equivalent,
+                more_cycles=None if enough is not None else _count_more(one, ratios),
+            )
+        )
+    return tuple(judged)
+
+
+def _is_enough(one: Standing, capacity: Estimate | None, ratios: Floats, *, is_best: bool) -> bool | None:
+    if is_best:  # nothing measured carries more, so that its own interval is all that it needs
+        return True if one.throughput.decided else None
+    if capacity is not None and capacity.interval.low is not None and capacity.interval.high is not None:
+        low, high = one.throughput.low, one.throughput.high
+        bar_low = SUFFICIENT_RATIO * capacity.interval.low
+        bar_high = SUFFICIENT_RATIO * capacity.interval.high
+    else:
+        found = median_interval(ratios)
+        low, high, bar_low, bar_high = found.low, found.high, SUFFICIENT_RATIO, SUFFICIENT_RATIO
+    if low is None or high is None:
+        return None
+    if low >= bar_high:
+        return True
+    return False if high < bar_low else None
+
+
+def _count_more(one: Standing, ratios: Floats) -> int | None:
+    """Cycles beyond those measured that would probably decide; None where nothing can be said."""
+    if one.n < MINIMUM_CYCLES:
+        return MINIMUM_CYCLES - one.n
+    logs = np.log(ratios)
+    if logs.size < MINIMUM_CYCLES or np.ptp(logs) == 0:
+        return None
+    mean, spread = float(logs.mean() - np.log(SUFFICIENT_RATIO)), float(logs.std(ddof=1))
+    if mean == 0 or spread == 0:
+        return None
+    needed = find_cycles(lambda cycles: difference_power(mean, spread, cycles, ALPHA_RATIO), POWER_RATIO)
+    outlooks = [
+        cycles_to_decide(logs),
+        None if needed is None else max(1, needed - logs.size),
+    ]
+    return min((cycles for cycles in outlooks if cycles is not None), default=None)
+
+
+def _find_doubt(
+    complete: Sample, taken: Sample, doubted: NDArray[np.bool_], limit: CellLimit | None
+) -> str | None:
+    """Why the cell says nothing sure of the path; None where it does."""
+    held = int(doubted[complete.places].sum())
+    if held * 2 > len(complete):
+        lab = int(complete.table.flagged("lab-limited")[complete.places].sum())
+        return "the lab was at its limit" if lab * 2 >= held else "a host was at its limit"
+    if limit is not None and limit.limit is Limit.HOST_CPU:
+        return "a host was at its limit"
+    if len(taken) == 0:
+        return "no trial of it had the windows and the congestion control that were asked for"
+    return None
+
+
+def _describe(
+    levels: Levels, complete: int, part: Sample, limit: CellLimit | None, doubt: str | None
+) -> Standing:
+    spent, carried = part.cpu_s, part.get("received_total_bytes") / 1e9
+    known = np.where(carried > 0, carried, np.nan)
+    return Standing(
+        streams=levels[0],
+        window_bytes=levels[1],
+        n=len(part),
+        complete=complete,
+        rate=measure_spread(part.rates_bits_per_s),
+        throughput=_measure_interval(part),
+        drtt_ns=measure_spread(part.rise_ns),
+        loaded_loss=_pool_loss(part, "loaded"),
+        unloaded_loss=_pool_loss(part, "unloaded"),
+        variability_ratio=measure_spread(part.variability_ratio),
+        sender_cpu_s_per_gb=measure_spread(spent["sender"] / known),
+        receiver_cpu_s_per_gb=measure_spread(spent["receiver"] / known),
+        effective_window_bytes=measure_spread(part.get("window_effective_bytes")).median,
+        limit=None if limit is None else limit.limit,
+        limit_undecided=None if limit is None or limit.undecided is None else str(limit.undecided),
+        doubt=doubt,
+    )
+
+
+def _measure_interval(part: Sample) -> Interval:
+    rates = part.rates_bits_per_s[np.argsort(part.cycles, kind="stable")]
+    if rates.size >= MINIMUM_INTERVAL_SAMPLES:
+        return serial_median(rates).interval
+    return median_interval(rates)
+
+
+def _pool_loss(part: Sample, probes: str) -> Loss:
+    sent, received = part.get(f"{probes}_sent"), part.get(f"{probes}_received")
+    known = (sent >= received) & (received >= 0)
+    return probe_loss(int(sent[known].sum()), int(received[known].sum()))
+
+
+def _rate_by_cycle(part: Sample) -> dict[int, float]:
+    """The rate in each cycle, the mean where a cycle has several trials."""
+    cycles, rates = part.cycles.astype(int), part.rates_bits_per_s
+    numbers, places = np.unique(cycles, return_inverse=True)
+    if numbers.size == 0:
+        return {}
+    means = np.bincount(places, weights=rates) / np.bincount(places)
+    return dict(zip(numbers.tolist(), means.tolist(), strict=True))
+
+
+def _pair(cells: Cells, first: Levels, second: Levels) -> tuple[Floats, Floats]:
+    ours, theirs = cells.by_cycle.get(first, {}), cells.by_cycle.get(second, {})
+    shared: Sequence[int] = sorted(ours.keys() & theirs.keys())
+    return np.array([ours[cycle] for cycle in shared]), np.array([theirs[cycle] for cycle in shared])
+
+
+def _ratios(pair: tuple[Floats, Floats]) -> Floats:
+    ours, theirs = pair
+    above = (ours > 0) & (theirs > 0)
+    ratios: Floats = ours[above] / theirs[above]
+    return ratios

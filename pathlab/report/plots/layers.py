@@ -1,0 +1,209 @@
+"""The layers of a plot on matplotlib's axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+
+from pathlab.report.plots.extents import spell_number
+from pathlab.report.plots.model import (
+    Band,
+    Bars,
+    Curve,
+    Grid,
+    Layer,
+    Numbers,
+    Panel,
+    Points,
+    Rule,
+    Scale,
+    Span,
+)
+from pathlab.report.plots.style import GRID, INK, Slot, choose_slot
+
+FEW = 40  # points of a layer that are drawn large
+MARKED_MAX = 60  # points of a line that still carry a marker each
+RULE_DASHES: tuple[Any, ...] = ((0, (2, 3)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0, (9, 3)))
+
+
+def draw_layer(axes: Axes, layer: Layer, panel: Panel, number: int) -> None:
+    """Draw one layer of a prepared panel; ``number``: its place, by which rules differ."""
+    match layer:
+        case Curve():
+            _draw_curve(axes, layer)
+        case Points():
+            _draw_points(axes, layer)
+        case Band():
+            _draw_band(axes, layer)
+        case Bars():
+            _draw_bars(axes, layer, logarithmic=panel.y.scale is not Scale.LINEAR)
+        case Rule():
+            rules = [place for place, other in enumerate(panel.layers) if isinstance(other, Rule)]
+            _draw_rule(axes, layer, RULE_DASHES[rules.index(number) % len(RULE_DASHES)])
+        case Span():
+            _draw_span(axes, layer)
+        case Grid():
+            _draw_grid(axes, layer)
+
+
+def format_fields(grid: Grid) -> list[list[str]]:
+    """The number of each field as it is shown; "" where nothing was measured."""
+    return [
+        ["" if not np.isfinite(value) else spell_number(float(f"{value:.3g}")) for value in row]
+        for row in grid.values.tolist()
+    ]
+
+
+def _slot(number: int) -> Slot:
+    return choose_slot(number, tuple(mpl.rcParams["axes.prop_cycle"].by_key().get("color", (INK,))))
+
+
+def _label(layer: Curve | Points | Band | Bars) -> str:
+    """The name as matplotlib takes it: with a line before it the legend leaves it out."""
+    return layer.name if layer.legend else f"_{layer.name}"
+
+
+def _draw_curve(axes: Axes, curve: Curve) -> None:
+    slot = _slot(curve.slot)
+    marked = curve.markers and len(curve.x) <= MARKED_MAX
+    axes.plot(
+        curve.x,
+        curve.y,
+        color=slot.colour,
+        linestyle=slot.dash if curve.line else "none",
+        linewidth=1.6 if len(curve.x) <= 200 else 1.1,
+        drawstyle="steps-post" if curve.step else "default",
+        # a single value, or one between two gaps, has no line
+        marker=slot.marker if marked or not curve.line else "." if _stands_alone(curve.y) else "",
+        markersize=6 if marked else 4,
+        markerfacecolor="none" if marked else slot.colour,
+        label=_label(curve),
+        zorder=2.5,
+    )
+    if curve.low is not None and curve.high is not None:
+        along, ends = _join_intervals(curve.x, curve.low, curve.high)
+        axes.plot(
+            along, ends, "_-", color=slot.colour, linewidth=1, markersize=5, alpha=0.8, label="_intervals"
+        )
+
+
+def _join_intervals(x: Numbers, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+    """All intervals as one line with gaps, which is many times faster than a bar for each."""
+    gap = np.full(len(x), np.nan)
+    known = np.isfinite(low) & np.isfinite(high)
+    ends = np.column_stack((np.where(known, low, np.nan), np.where(known, high, np.nan), gap))
+    return np.repeat(x, 3), ends.ravel()
+
+
+def _stands_alone(values: Numbers) -> bool:
+    good = np.concatenate(([False], np.isfinite(values), [False]))
+    return bool((good[1:-1] & ~good[:-2] & ~good[2:]).any())
+
+
+def _draw_points(axes: Axes, points: Points) -> None:
+    slot = _slot(points.slot)
+    label = _label(points)
+    if points.at_axis:
+        axes.plot(
+            points.x,
+            np.full(len(points.x), 0.025),
+            "x",
+            color=slot.colour,
+            markersize=6.5,
+            markeredgewidth=1.5,
+            transform=axes.get_xaxis_transform(),
+            clip_on=False,
+            label=label,
+        )
+        return
+    apart = np.zeros(len(points.x), dtype=bool) if points.outlier is None else points.outlier
+    axes.plot(
+        points.x[~apart],
+        points.y[~apart],
+        slot.marker,
+        color=slot.colour,
+        markersize=6 if len(points.x) <= FEW else 4.5 if len(points.x) <= 300 else 3.2,
+        alpha=0.9 if points.hollow else 0.6,
+        markerfacecolor="none" if points.hollow else slot.colour,
+        markeredgewidth=1 if points.hollow else 0,
+        clip_on=False,  # a value of 0 is not cut in half by the axis
+        label=label,
+    )
+    if apart.any():
+        axes.plot(
+            points.x[apart],
+            points.y[apart],
+            "o",
+            markerfacecolor="none",
+            markeredgecolor=slot.colour,
+            markersize=8,
+            markeredgewidth=1.1,
+            label=f"_{points.name}, outliers",
+        )
+        axes.plot(points.x[apart], points.y[apart], "x", color=slot.colour, markersize=4.5, label="_outliers")
+
+
+def _draw_band(axes: Axes, band: Band) -> None:
+    slot = _slot(band.slot)
+    looks: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
+    if band.solid:
+        looks = {"alpha": 0.8, "linewidth": 0.25, "edgecolor": "white"}
+        if band.slot % 2:
+            looks["hatch"] = slot.hatch
+    axes.fill_between(band.x, band.low, band.high, facecolor=slot.colour, label=_label(band), **looks)
+
+
+def _draw_bars(axes: Axes, bars: Bars, *, logarithmic: bool) -> None:
+    slot = _slot(bars.slot)
+    known = np.isfinite(bars.x) & np.isfinite(bars.height)
+    bottom = np.zeros(len(bars.x)) if bars.bottom is None else bars.bottom
+    if not known.any():
+        return
+    axes.bar(
+        bars.x[known],
+        bars.height[known],
+        bottom=bottom[known],
+        width=bars.width,
+        color=slot.colour,
+        alpha=0.8,
+        hatch=slot.hatch or None,
+        edgecolor="white",
+        linewidth=0.5,
+        log=logarithmic,
+        label=_label(bars),
+    )
+
+
+def _draw_rule(axes: Axes, rule: Rule, dash: Any) -> None:
+    line, area = (axes.axvline, axes.axvspan) if rule.vertical else (axes.axhline, axes.axhspan)
+    if rule.low is not None and rule.high is not None:
+        area(rule.low, rule.high, color=GRID, alpha=0.2, linewidth=0)
+    line(rule.value, color=INK, linewidth=1.1, linestyle=dash, label=rule.name)
+
+
+def _draw_span(axes: Axes, span: Span) -> None:
+    axes.axvspan(span.start, span.end, color=GRID, alpha=0.16, linewidth=0, label=span.name)
+
+
+def _draw_grid(axes: Axes, grid: Grid) -> None:
+    shown = np.ma.masked_invalid(grid.values)
+    colours = mpl.colormaps[mpl.rcParams["image.cmap"]]
+    axes.pcolormesh(
+        np.arange(len(grid.x) + 1) - 0.5,
+        np.arange(len(grid.y) + 1) - 0.5,
+        shown,
+        cmap=colours,
+        linewidth=0.8,
+        edgecolor="white",
+    )
+    axes.grid(visible=False)
+    low, high = (float(shown.min()), float(shown.max())) if shown.count() else (0.0, 1.0)
+    for row, texts in enumerate(format_fields(grid)):
+        for column, text in enumerate(texts):
+            share = (float(grid.values[row, column]) - low) / ((high - low) or 1.0) if text else 0.0
+            ink = "#ffffff" if share < 0.55 else "#000000"
+            size = 8 if len(grid.x) <= 10 else 6.5
+            axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=size)

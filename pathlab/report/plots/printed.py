@@ -1,0 +1,220 @@
+"""Plots for print: matplotlib figures, as SVG inside a page or as files. Nothing here touches pyplot."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+from pathlab.errors import UsageError
+from pathlab.report.plots.arrangement import (
+    LEGEND_LETTERS,
+    LEGEND_NAMES_MAX,
+    LINE_INCH,
+    LINE_LETTERS,
+    PAD_INCH,
+    WIDTH_INCH,
+    Marks,
+    arrange_plot,
+    write_title,
+)
+from pathlab.report.plots.extents import break_title, measure_extents
+from pathlab.report.plots.layers import draw_layer
+from pathlab.report.plots.model import Plot, Scale
+from pathlab.report.plots.preparation import has_content, prepare_plot
+from pathlab.report.plots.style import BLANK, INK, STYLE
+
+FORMATS = (".svg", ".pdf", ".png")
+_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_IDLE = re.compile(
+    r'<g id="(?:figure|patch|axes|line2d|text|xtick|ytick|matplotlib\.axis|legend|FillBetween)[^"]*"'
+)
+_FONT = " font-family: 'DejaVu Sans', sans-serif;"  # the page's own
+_USE_STYLE = re.compile(r'(<g(?: clip-path="[^"]*")?)>\s*((?:<use [^>]*? (style="[^"]*")/>\s*)+)</g>')
+
+
+def render_svg(plot: Plot, key: str, *, titled: bool = False) -> str:
+    """The plot as an ``<svg>`` element whose ids begin with ``key`` and whose ink is the page's own.
+
+    ``titled``: title and condition stand in the picture too. An empty plot shows its reason. The result has
+    no width: the page sets it.
+    """
+    ready = prepare_plot(plot)
+    buffer = io.StringIO()
+    with _styled(None, {"svg.hashsalt": key}):
+        figure = draw_plot(ready, titled=titled)
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _inline(buffer.getvalue(), key, f"{plot.title}. {ready.sentence or ready.empty or ''}")
+
+
+def write_figure(plot: Plot, out: Path, style: Path | None = None) -> None:
+    """Write the plot, its title included, as the ending of ``out`` says: .svg, .pdf or .png (200 dpi).
+
+    ``style``: a matplotlib style sheet that overrides PathLab's own. Raises UsageError for an ending, a style
+    or a file that cannot be used.
+    """
+    if out.suffix.lower() not in FORMATS:
+        raise UsageError(
+            f"'{out}' does not end in {', '.join(FORMATS)}", hint="name a file such as figure.svg"
+        )
+    with _styled(style, {"svg.hashsalt": plot.name}):
+        figure = draw_plot(prepare_plot(plot), titled=True)
+        metadata: dict[str, Any] = {"Title": f"{plot.title}: {plot.condition}"}
+        if out.suffix.lower() == ".pdf":
+            metadata["CreationDate"] = None
+        elif out.suffix.lower() == ".svg":
+            metadata["Date"] = None
+        try:
+            figure.savefig(out, metadata=metadata)
+        except OSError as error:
+            raise UsageError(
+                f"the figure '{out}' cannot be written: {error.strerror or error}",
+                hint="name a file that may be written",
+            ) from error
+
+
+def draw_plot(plot: Plot, *, titled: bool) -> Figure:
+    """A prepared plot as a figure, in the style that is set."""
+    if plot.empty is not None:
+        return _draw_reason(plot, titled=titled)
+    extents = measure_extents(plot)
+    placed = arrange_plot(plot, extents, titled=titled)
+    figure = Figure(figsize=(placed.width, placed.height))
+    found: dict[str, Any] = {}
+    for panel, stand, reach in zip(plot.panels, placed.stands, extents, strict=True):
+        axes = figure.add_axes(
+            (
+                stand.left / placed.width,
+                stand.bottom / placed.height,
+                stand.width / placed.width,
+                stand.height / placed.height,
+            )
+        )
+        _set_axis(axes, axes.xaxis, panel.x.scale, stand.across)
+        _set_axis(axes, axes.yaxis, panel.y.scale, stand.upwards)
+        for number, layer in enumerate(panel.layers):
+            draw_layer(axes, layer, panel, number)
+        axes.set(xlim=(reach[0].low, reach[0].high), ylim=(reach[1].low, reach[1].high))
+        axes.set(xlabel=stand.x_title, ylabel=stand.y_title)
+        axes.yaxis.set_label_coords(-(stand.beside + 0.05) / stand.width, 0.5)
+        if stand.title:
+            axes.set_title(stand.title, fontsize=mpl.rcParams["legend.fontsize"], pad=3)
+        if not has_content(panel):
+            axes.annotate(BLANK, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
+        handles, labels = axes.get_legend_handles_labels()
+        found |= {label: handle for handle, label in zip(handles, labels, strict=True) if label not in found}
+    if placed.title:
+        figure.text(0.01, 1 - PAD_INCH / placed.height, placed.title, ha="left", va="top")
+    _place_legend(figure, found, placed.legend_columns)
+    if mpl.rcParams["figure.figsize"] != mpl.rcParamsDefault["figure.figsize"]:
+        figure.set_size_inches(*mpl.rcParams["figure.figsize"])
+    return figure
+
+
+def _draw_reason(plot: Plot, *, titled: bool) -> Figure:
+    title = write_title(plot) if titled else ""
+    reason = break_title(plot.empty or "", LINE_LETTERS - 4)
+    head = (title.count("\n") + 1) * LINE_INCH + PAD_INCH if title else 0.0
+    box = len(reason) * LINE_INCH + 0.5
+    figure = Figure(figsize=(WIDTH_INCH, head + box))
+    figure.text(0.01, 1 - PAD_INCH / (head + box), title, ha="left", va="top")
+    axes = figure.add_axes((0.01, 0.02, 0.98, box / (head + box) - 0.04))
+    axes.set(xticks=(), yticks=())
+    axes.annotate("\n".join(reason), (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
+    return figure
+
+
+def _set_axis(axes: Axes, chosen: Any, scale: Scale, marks: Marks) -> None:
+    if scale is not Scale.LINEAR:
+        set_scale = axes.set_xscale if chosen is axes.xaxis else axes.set_yscale
+        set_scale("log", base=2 if scale is Scale.LOG2 else 10, nonpositive="clip")
+        chosen.set_minor_locator(NullLocator())
+    chosen.set_major_locator(FixedLocator(marks.places))
+    chosen.set_major_formatter(FixedFormatter(marks.labels))
+
+
+def _place_legend(figure: Figure, found: dict[str, Any], columns: int) -> None:
+    if not found:
+        return
+    names = list(found)[:LEGEND_NAMES_MAX]
+    texts = [name if len(name) <= LEGEND_LETTERS else f"{name[: LEGEND_LETTERS - 1]}…" for name in names]
+    handles = [found[name] for name in names]
+    figure.legend(handles, texts, loc="lower center", bbox_to_anchor=(0.5, 0), ncols=columns, borderpad=0)
+
+
+@contextmanager
+def _styled(style: Path | None, more: dict[Any, Any]) -> Iterator[None]:
+    with warnings.catch_warnings(), mpl.rc_context():
+        # A letter that the type does not have is drawn as a box; which letters are there is not our affair.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        mpl.rcParams.update(STYLE)
+        if style is not None:
+            mpl.rcParams.update(_read_style(style))
+        mpl.rcParams.update(more)
+        yield
+
+
+def _read_style(style: Path) -> dict[Any, Any]:
+    """The settings of a style sheet; what matplotlib only logs is an error here."""
+    said: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("matplotlib")
+    before = logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        found = dict[Any, Any](mpl.rc_params_from_file(style, fail_on_error=True, use_default_template=False))
+    except (OSError, UnicodeDecodeError, ValueError, KeyError) as error:
+        said.append(getattr(error, "strerror", None) or str(error))
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before
+    if said:
+        line = " ".join(said[0].split())
+        raise UsageError(
+            f"the style '{style}' cannot be used: {line}",
+            hint="a style sheet has lines such as 'axes.grid: False' (matplotlib's .mplstyle)",
+        )
+    return found
+
+
+def _inline(text: str, key: str, description: str) -> str:
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    text = _IDLE.sub("<g", text)  # names that nothing refers to
+    text = re.sub(r">\s+<", "><", text).replace(' transform="rotate(-0', ' data-turn="rotate(-0')
+    text = re.sub(r' data-turn="[^"]*"', "", text)
+    text = re.sub(r"\s*\n\s*", " ", text)
+    text = re.sub(r'\bid="', f'id="{key}-', text)
+    text = re.sub(r"url\(#", f"url(#{key}-", text)
+    text = re.sub(r'href="#', f'href="#{key}-', text)
+    text = text.replace(INK, "currentColor").replace(_FONT, "")
+    text = _USE_STYLE.sub(_lift_style, text)
+    text = _NUMBER.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
+    # the page sets the width; the view box keeps the proportions
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    label = escape(" ".join(description.split()))
+    return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()
+
+
+def _lift_style(found: re.Match[str]) -> str:
+    """Points of one look: their style once, around them."""
+    styles = set(re.findall(r'style="[^"]*"', found[2]))
+    if len(styles) != 1:
+        return found[0]
+    (style,) = styles
+    return f"{found[1]} {style}>{found[2].replace(f' {style}', '')}</g>"

@@ -1,0 +1,90 @@
+"""Colours, markers, dashes and type of every figure, in print and in the browser.
+
+Colours are those of Okabe and Ito (2008), told apart by marker and line style as well, so that a figure also
+reads in grey. A slot chooses all of them together, the same in every figure of a report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from cycler import cycler
+
+Dash: TypeAlias = "str | tuple[float, tuple[float, ...]]"
+
+INK = "#1f2328"  # replaced by the page's own colour in SVG and in the browser
+GRID = "#8b949e"
+BLANK = "no value to draw"  # said in a panel that has none
+PALETTE = "cividis"  # shades of a grid: read alike with every kind of colour vision, and in grey
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES: tuple[Dash, ...] = (
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (1, 1)),
+    (0, (8, 3)),
+)
+HATCHES = ("", "///", "\\\\\\", "xxx", "|||", "---", "++")  # lines only: dots are large in SVG
+LIVE_MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
+LIVE_DASHES = ("solid", "dash", "dashdot", "dot", "5px,2px,1px,2px,1px,2px", "2px,2px", "longdash")
+LIVE_HATCHES = ("", "/", "\\", "x", "|", "-", "+")
+STYLE: dict[Any, Any] = {
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.6,
+    "text.color": INK,
+    "text.parse_math": False,  # a name may hold a dollar sign
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "hatch.linewidth": 0.6,
+    "image.cmap": PALETTE,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """How one slot is drawn in print and in the browser (``live_``)."""
+
+    colour: str
+    marker: str
+    dash: Dash
+    hatch: str
+    live_marker: str
+    live_dash: str
+    live_hatch: str
+
+
+def choose_slot(number: int, colours: tuple[str, ...] = COLOURS) -> Slot:
+    """The looks of a slot; those after the last colour begin again with other markers, dashes and hatches."""
+    turn = number // len(colours)
+    place = (number + turn) % len(MARKERS)
+    return Slot(
+        colour=colours[number % len(colours)],
+        marker=MARKERS[place],
+        dash=DASHES[place],
+        hatch=HATCHES[(turn + place if turn else number) % len(HATCHES)],
+        live_marker=LIVE_MARKERS[place],
+        live_dash=LIVE_DASHES[place],
+        live_hatch=LIVE_HATCHES[(turn + place if turn else number) % len(LIVE_HATCHES)],
+    )

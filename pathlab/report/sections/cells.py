@@ -1,0 +1,321 @@
+"""Windows against streams: the table of the source for every path, and pairs of equal streams x window."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from pathlab.analysis.equivalence import MARGIN_RATIO
+from pathlab.analysis.pairs import CostComparison, Verdict
+from pathlab.report.analyses_rows import Row, format_figure, format_interval, tell_pairs
+from pathlab.report.analyses_text import LAYOUTS
+from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
+from pathlab.report.sections import quantities as of
+from pathlab.report.sections.drafts import Chapter, Draft, FoldDraft, PlotDraft, TextDraft
+from pathlab.report.sections.grants import outline_grants
+from pathlab.report.sections.ledgers import LONG_ROWS, build_table, note_doubts
+from pathlab.report.sections.phrases import say_count, say_interval
+from pathlab.report.sections.places import Book, Part, Place, name_reasons, spell_window
+from pathlab.study.answer import Answer, measure_spread
+from pathlab.study.selection import Sample
+from pathlab.study.throughput import StreamsVsWindows
+from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time
+
+#: Pairs of so many are named along the axis; more of them by their number in the table.
+NAMED_PAIRS = 8
+MARGIN = format_ratio(MARGIN_RATIO)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of the table of cells: what it is called, what it means, how a cell fills it."""
+
+    label: str
+    meaning: str
+    fill: Callable[[Part], str]
+
+
+def _pool_mean(sample: Sample, probes: str) -> float | None:
+    """The mean over all answered probes of a cell, ns: trials' means, weighted by their answered probes."""
+    means, counts = sample.get(f"{probes}_rtt_mean_ns"), sample.get(f"{probes}_received")
+    known = ~np.isnan(means) & (counts > 0)
+    return float(np.average(means[known], weights=counts[known])) if known.any() else None
+
+
+def _find_least(sample: Sample, probes: str) -> float | None:
+    """The least RTT of any probe of a cell, ns."""
+    values = sample.get(f"{probes}_rtt_min_ns")
+    return float(np.nanmin(values)) if np.any(~np.isnan(values)) else None
+
+
+def _spell_iqr(part: Part) -> str:
+    found = measure_spread(part.sample.rates_bits_per_s)
+    if found.q1 is None or found.q3 is None or found.n < 2:  # one trial has no spread
+        return NOT_MEASURED
+    return format_rate(found.q3 - found.q1)
+
+
+def _spell_loss(part: Part, probes: str) -> str:
+    sent, received = part.sample.get(f"{probes}_sent"), part.sample.get(f"{probes}_received")
+    known = (sent >= received) & (received >= 0)
+    total = sent[known].sum()
+    return format_ratio(1 - received[known].sum() / total) if total else NOT_MEASURED
+
+
+def _spell_median(quantity: of.Quantity) -> Callable[[Part], str]:
+    return lambda part: quantity.spell(measure_spread(quantity.take(part.sample)).median)
+
+
+def _spell_rate_interval(part: Part) -> str:
+    return format_interval(measure_spread(part.sample.rates_bits_per_s).interval, format_rate)
+
+
+COLUMNS = (
+    Column(label="Window", meaning="asked for, per stream", fill=lambda p: spell_window(p.window_bytes)),
+    Column(label="Streams", meaning="TCP connections of a trial", fill=lambda p: str(p.streams)),
+    Column(label="n", meaning="trials that count", fill=lambda p: str(len(p.sample))),
+    Column(label="Throughput", meaning="median of the aggregate", fill=_spell_median(of.THROUGHPUT)),
+    Column(label="95 % interval", meaning="of that median, distribution-free", fill=_spell_rate_interval),
+    Column(label="IQR", meaning="inter-quartile range of the aggregate over trials", fill=_spell_iqr),
+    Column(
+        label="RTT loaded, min",
+        meaning="least probe under load",
+        fill=lambda p: format_time(_find_least(p.sample, "loaded")),
+    ),
+    Column(
+        label="avg",
+        meaning="mean of all probes under load",
+        fill=lambda p: format_time(_pool_mean(p.sample, "loaded")),
+    ),
+    Column(
+        label="RTT unloaded, min",
+        meaning="least probe without load",
+        fill=lambda p: format_time(_find_least(p.sample, "unloaded")),
+    ),
+    Column(
+        label="avg",
+        meaning="mean of all probes without load",
+        fill=lambda p: format_time(_pool_mean(p.sample, "unloaded")),
+    ),
+    Column(
+        label="dRTT avg",
+        meaning="loaded less unloaded average, median over trials",
+        fill=_spell_median(of.RISE_MEAN),
+    ),
+    Column(label="dRTT median", meaning="the same of the medians", fill=_spell_median(of.RISE_MEDIAN)),
+    Column(label="Loss loaded", meaning="of all probes under load", fill=lambda p: _spell_loss(p, "loaded")),
+    Column(label="unloaded", meaning="of all probes without load", fill=lambda p: _spell_loss(p, "unloaded")),
+    Column(
+        label="RV loaded",
+        meaning="1 - min / mean of RTTs, median over trials",
+        fill=_spell_median(of.RV_LOADED),
+    ),
+    Column(label="unloaded", meaning="the same without load", fill=_spell_median(of.RV_UNLOADED)),
+)
+
+
+N_COLUMN, INTERVAL_COLUMN = 2, 4
+
+
+def _list_rows(place: Place) -> Iterator[Row]:
+    """A row for each cell; one of which no trial counts shows what was seen, and why it does not count."""
+    counted = {(part.streams, part.window_bytes): part for part in place.parts}
+    others = {(part.streams, part.window_bytes): part for part in place.every_part}
+    for cell in place.cells:
+        part = counted.get(cell)
+        if part is not None:
+            yield tuple(column.fill(part) for column in COLUMNS)
+            continue
+        seen = others[cell]
+        counts = Counter(name_reasons(seen.sample).tolist())
+        why = ", ".join(f"{count} × {reason}" for reason, count in counts.items())
+        told = [column.fill(seen) for column in COLUMNS]
+        told[N_COLUMN] = f"0 ({why})"
+        told[INTERVAL_COLUMN] = NOT_MEASURED
+        yield tuple(told)
+
+
+def _build_block(places: Sequence[Place], title: str, suffix: str) -> TableBlock:
+    """The table of these places; the first column names them where they are several."""
+    rows = [(place.name, *row) if len(places) > 1 else row for place in places for row in _list_rows(place)]
+    labels, meanings = [one.label for one in COLUMNS], [one.meaning for one in COLUMNS]
+    if len(places) > 1:
+        labels, meanings = ["path", *labels], ["source, destination and setting", *meanings]
+    answers = [Answer(condition=one.key, basis=one.sample.basis, result=None) for one in places]
+    return TableBlock(
+        name=f"windows-streams{suffix}",
+        title=title,
+        table=build_table(labels, rows, meanings),
+        note=note_doubts(answers),
+    )
+
+
+def _tell_cells(places: Sequence[Place], suffix: str) -> Iterator[Block]:
+    where = f": {places[0].name}" if len(places) == 1 else ""
+    yield _build_block(places, f"Windows and streams{where}", suffix)
+
+
+def _outline_cells(book: Book) -> Iterator[Draft]:
+    """One table where it stays short, else one for each place, long ones on demand."""
+    if sum(len(place.cells) for place in book.places) <= LONG_ROWS:
+        yield TextDraft(build=partial(_tell_cells, book.places, ""))
+        return
+    for place in book.places:
+        table = TextDraft(build=partial(_tell_cells, (place,), f"-{place.number}"))
+        rows = len(place.cells)
+        title = f"Windows and streams: {place.name} ({rows} rows)"
+        yield FoldDraft(title=title, drafts=(table,)) if rows > LONG_ROWS else table
+
+
+def name_pair(found: StreamsVsWindows) -> str:
+    """``8 × 64 KiB : 2 × 256 KiB``."""
+    many = f"{found.many_streams} × {spell_window(found.many_window_bytes)}"
+    return f"{many} : {found.large_streams} × {spell_window(found.large_window_bytes)}"
+
+
+def plot_pairs(book: Book, place: Place) -> Plot:
+    """The ratio of throughputs of every pair with its interval, by verdict; 1 is no difference."""
+    found = [answer.result for answer in book.answers("streams_vs_windows", place)]
+    layers: list[Layer] = [
+        Rule(name=f"no difference, ±{MARGIN}", value=1.0, low=1 - MARGIN_RATIO, high=1 + MARGIN_RATIO)
+    ]
+    numbers = np.arange(1.0, len(found) + 1)
+    for slot, verdict in enumerate(Verdict):
+        chosen = [at for at, one in enumerate(found) if one.comparison.verdict is verdict]
+        if chosen:
+            values = [_list_ratio(found[at]) for at in chosen]
+            table = np.array(values, dtype=np.float64)
+            layers.append(
+                Curve(
+                    name=str(verdict),
+                    x=numbers[chosen],
+                    y=table[:, 0],
+                    low=table[:, 1],
+                    high=table[:, 2],
+                    slot=slot,
+                    line=False,
+                )
+            )
+    named = len(found) <= NAMED_PAIRS
+    ticks = tuple(numbers.tolist()) if named else None
+    names = tuple(name_pair(one) for one in found) if named else None
+    return Plot(
+        name=f"streams-windows-{place.number}",
+        title="Throughput of more streams / of larger windows, at equal streams × window",
+        condition=place.title,
+        sentence=_say_pairs(found),
+        panels=(
+            Panel(
+                x=Axis(
+                    label="Pair" if named else "Pair, as numbered in the table",
+                    ticks=ticks,
+                    tick_labels=names,
+                ),
+                y=Axis(label="Ratio of throughputs"),
+                layers=tuple(layers),
+            ),
+        ),
+    )
+
+
+def _list_ratio(found: StreamsVsWindows) -> tuple[float, float, float]:
+    interval = found.comparison.ratio_interval
+    ratio, low, high = found.comparison.ratio, interval.low, interval.high
+    return tuple(np.nan if one is None else one for one in (ratio, low, high))  # type: ignore[return-value]
+
+
+def _say_pairs(found: list[StreamsVsWindows]) -> str:
+    counts = Counter(str(one.comparison.verdict) for one in found)
+    told = "; ".join(f"{name}: {counts[name]}" for name in map(str, Verdict) if counts[name])
+    count = say_count(len(found), "pair")
+    text = f"{count} of equal streams × window, corrected for all of them (Holm): {told}."
+    known = [one for one in found if one.comparison.ratio]
+    if known:
+        far = max(known, key=lambda one: abs(np.log(one.comparison.ratio or 1.0)))
+        text += (
+            f" The ratio farthest from 1 is {format_figure(far.comparison.ratio)} "
+            f"({say_interval(far.comparison.ratio_interval, format_figure)}), {name_pair(far)}: "
+            f"{far.comparison.words}."
+        )
+    return text
+
+
+def _tell_pairs(book: Book, place: Place) -> Iterator[Block]:
+    answers = book.answers("streams_vs_windows", place)
+    layout = LAYOUTS["streams_vs_windows"]
+    rows = [(str(at), *row) for at, answer in enumerate(answers, 1) for row in tell_pairs(answer)]
+    yield TableBlock(
+        name=f"streams-windows-table-{place.number}",
+        title=f"{layout.title}: {place.name}",
+        table=build_table(("pair", *layout.columns), rows),
+        note=note_doubts(answers),
+    )
+
+
+COST_SPELL: dict[str, tuple[str, Callable[[float | None], str]]] = {
+    "drtt_ns": ("dRTT", format_time),
+    "loaded_loss_ratio": ("loss", format_ratio),
+    "loaded_variability_ratio": ("RV", format_ratio),
+    "cpu_s_per_gb": ("CPU-s/GB", format_figure),
+    "fairness_jain": ("Jain", format_figure),
+}
+
+
+def _tell_costs(book: Book, place: Place) -> Iterator[Block]:
+    answers = book.answers("streams_vs_windows", place)
+    rows: list[Row] = []
+    for at, answer in enumerate(answers, 1):
+        costs = {cost.name: cost for cost in answer.result.costs}
+        cells = [_spell_cost(costs[name], spell) for name, (_, spell) in COST_SPELL.items()]
+        rows.append((str(at), name_pair(answer.result), *cells))
+    yield TableBlock(
+        name=f"streams-windows-costs-{place.number}",
+        title=f"What more streams cost against larger windows: {place.name}",
+        table=build_table(("pair", "streams : windows", *(label for label, _ in COST_SPELL.values())), rows),
+        note="Median of more streams : of larger windows; in brackets the Hodges–Lehmann shift within cycles "
+        "and its 95 % interval, above 0 where more streams have more of it.",
+    )
+
+
+def _spell_cost(cost: CostComparison, spell: Callable[[float | None], str]) -> str:
+    if not cost.pairs:
+        return NOT_MEASURED
+    shift = spell(cost.shift.shift)
+    return (
+        f"{spell(cost.streams_median)} : {spell(cost.windows_median)} "
+        f"({shift}; {format_interval(cost.shift.interval, spell)})"
+    )
+
+
+def _has_pairs(place: Place) -> bool:
+    """Whether two cells share streams × window."""
+    products = [part.streams * part.window_bytes for part in place.parts if part.window_bytes is not None]
+    return len(products) > len(set(products))
+
+
+def _outline(book: Book) -> Iterator[Draft]:
+    yield from _outline_cells(book)
+    for place in book.places:
+        if _has_pairs(place):
+            name = f"streams-windows-{place.number}"
+            yield PlotDraft(name=name, build=partial(plot_pairs, book, place))
+            both = (
+                TextDraft(build=partial(_tell_pairs, book, place)),
+                TextDraft(build=partial(_tell_costs, book, place)),
+            )
+            yield FoldDraft(title=f"Each pair, and its costs: {place.name}", drafts=both)
+    yield from outline_grants(book)
+
+
+def _find_gap(book: Book) -> str | None:
+    return None if book.places else "no trial was completed"
+
+
+CHAPTER = Chapter(
+    key="windows-vs-streams", title="Windows against streams", find_gap=_find_gap, outline=_outline
+)

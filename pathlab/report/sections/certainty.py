@@ -1,0 +1,154 @@
+"""How sure: warm-up, serial correlation, drift, outliers, precision, and the cycles that would be needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from pathlab.analysis.drift import Drift
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.stopping import StopReason
+from pathlab.report.analyses_rows import format_figure, spell_cells
+from pathlab.report.names import enumerate_cells
+from pathlab.report.page.model import Block
+from pathlab.report.sections.drafts import Chapter, Draft, TextDraft
+from pathlab.report.sections.ledgers import LONG_ROWS, outline_answers, say
+from pathlab.report.sections.phrases import say_count, say_interval, say_reason
+from pathlab.report.sections.places import Book, Place
+from pathlab.study.answer import Answer
+from pathlab.units import format_ratio
+
+Answers = Sequence[Answer[Any]]
+
+
+def _name_cells(answers: Answers) -> str:
+    """The cells of the answers in short, or their number where they are many."""
+    cells = [(one.streams, one.window_bytes) for one in answers if one.streams is not None]
+    return enumerate_cells(cells) if len(cells) <= LONG_ROWS // 2 else f"{len(cells)} cells"
+
+
+def _say_precision(answers: Answers) -> Iterator[str]:
+    for answer in answers:
+        found = answer.result
+        widest = found.cells[0] if found.cells else None
+        if not found.cells:
+            yield "No cell has a trial that counts."
+        elif found.reason is StopReason.PRECISE:
+            yield "Every cell's median is known within ±5 %."
+        elif widest is None or widest.half_width_ratio is None:
+            cells = [one for one in found.cells if one.half_width_ratio is None]
+            spent = say_count(found.cycles, "cycle")
+            yield f"{say_count(len(cells), 'cell')} without an interval of the median after {spent}."
+        else:
+            reached = sum(one.reached for one in found.cells)
+            yield (
+                f"{reached} of {say_count(len(found.cells), 'cell')} have a median known within ±5 %; "
+                f"the widest, {spell_cells(widest.name)}, within ±{format_ratio(widest.half_width_ratio)}."
+            )
+
+
+def _say_drift(answers: Answers) -> Iterator[str]:
+    for answer in answers:
+        found: Drift = answer.result
+        if found.change.change_ratio is None:
+            reason = say_reason(found.undecided or found.change.undecided)
+            yield f"Drift over the campaign: undecided ({reason})."
+        else:
+            interval = say_interval(found.change.interval_ratio, format_ratio)
+            yield (
+                f"Over the campaign: {say_reason(found.verdict)}; throughput changed by "
+                f"{format_ratio(found.change.change_ratio)} ({interval})."
+            )
+
+
+def _say_warm_up(answers: Answers) -> Iterator[str]:
+    short = [one for one in answers if one.result.sufficient is False]
+    open_ones = [one for one in answers if one.result.sufficient is None]
+    if short:
+        yield f"The warm-up ended too early with {_name_cells(short)}."
+    if len(answers) > len(short) + len(open_ones):
+        enough = len(answers) - len(short) - len(open_ones)
+        yield f"The warm-up was long enough in {say_count(enough, 'cell')}."
+    if open_ones:
+        reasons = dict.fromkeys(say_reason(one.result.undecided) for one in open_ones)
+        cells = say_count(len(open_ones), "cell")
+        yield f"Whether the warm-up was long enough is undecided in {cells} ({', '.join(reasons)})."
+
+
+def _say_serial(answers: Answers) -> Iterator[str]:
+    known = [one for one in answers if one.result.size.effective is not None]
+    if not known:
+        if answers:
+            reasons = dict.fromkeys(say_reason(one.result.size.undecided) for one in answers)
+            yield f"Serial correlation of cycles: undecided ({', '.join(reasons)})."
+        return
+    worst = min(known, key=lambda one: one.result.size.effective / one.result.size.n)
+    size = worst.result.size
+    yield (
+        f"Serial correlation: the trials of {_name_cells([worst])} repeat each other most, "
+        f"{size.n} of them are worth {format_figure(size.effective)}."
+    )
+
+
+def _say_outliers(answers: Answers) -> Iterator[str]:
+    found = [one for one in answers if one.result.trial_ids]
+    count = sum(len(one.result.trial_ids) for one in found)
+    judged = [one for one in answers if one.result.outliers.undecided is None]
+    if not judged:
+        if answers:
+            yield "Outliers: too few trials of each cell to name any."
+        return
+    rule = judged[0].result.outliers.rule
+    if not count:
+        yield f"No trial's throughput is beyond {rule} of its cell."
+        return
+    yield (
+        f"{say_count(count, 'trial')} beyond {rule} of their cell (by logarithms of throughput); "
+        "all are kept and marked."
+    )
+
+
+def _say_planning(answers: Answers) -> Iterator[str]:
+    known = [one.result.cycles for one in answers if one.result.cycles is not None]
+    if known:
+        yield (
+            f"To see a difference of 5 % between more streams and larger windows, {min(known)} to "
+            f"{max(known)} cycles are needed, depending on the pair."
+        )
+
+
+SAYINGS = {
+    "precision": _say_precision,
+    "drift": _say_drift,
+    "warm_up": _say_warm_up,
+    "serial": _say_serial,
+    "outliers": _say_outliers,
+    "planning": _say_planning,
+}
+
+
+def _say_place(book: Book, place: Place) -> Iterator[Block]:
+    """What the analyses of one place say, in a paragraph."""
+    told = [text for name, tell in SAYINGS.items() for text in tell(book.answers(name, place))]
+    yield from say(f"{place.name}: {' '.join(told)}" if told else "")
+
+
+def _is_told(answer: Answer[Any]) -> bool:
+    """Of outliers, the cells that have any or could not be judged for another reason than few trials."""
+    quiet = (Undecided.TOO_FEW_SAMPLES, None)
+    return bool(answer.result.trial_ids) or answer.result.outliers.undecided not in quiet
+
+
+def _outline(book: Book) -> Iterator[Draft]:
+    for place in book.places:
+        yield TextDraft(build=partial(_say_place, book, place))
+    for name in SAYINGS:
+        yield from outline_answers(book, name, _is_told if name == "outliers" else None)
+
+
+def _find_gap(book: Book) -> str | None:
+    return None if book.places else "no trial was completed"
+
+
+CHAPTER = Chapter(key="certainty", title="How sure", find_gap=_find_gap, outline=_outline)

@@ -1,0 +1,87 @@
+"""The report's chapters in their order, and its figures by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pathlab.report.page.model import Paragraph, Section
+from pathlab.report.plots.model import Plot
+from pathlab.report.sections import (
+    cells,
+    certainty,
+    cpu,
+    duration,
+    effect,
+    limits,
+    messages,
+    routes,
+    surface,
+    sweep,
+)
+from pathlab.report.sections.drafts import Chapter, PlotDraft, carry_out, list_plot_drafts
+from pathlab.report.sections.material import Material
+from pathlab.report.sections.places import Book
+
+CHAPTERS: tuple[Chapter, ...] = (
+    cells.CHAPTER,
+    sweep.CHAPTER,
+    surface.CHAPTER,
+    effect.CHAPTER,
+    duration.CHAPTER,
+    cpu.COSTS,
+    cpu.PRODUCTS,
+    routes.CHAPTER,
+    messages.CHAPTER,
+    limits.CHAPTER,
+    certainty.CHAPTER,
+)
+
+
+def build_sections(material: Material) -> tuple[Section, ...]:
+    """Every chapter that the results can fill, then one that says in a line why each other one is missing."""
+    book = Book(material)
+    sections, gaps = [], []
+    for chapter in CHAPTERS:
+        gap = chapter.find_gap(book)
+        if gap is not None:
+            gap = gap if chapter is routes.CHAPTER else _find_exclusion(book) or gap
+            gaps.append(Paragraph(text=f"{chapter.title}: {gap}."))
+            continue
+        blocks = tuple(carry_out(chapter.outline(book)))
+        sections.append(Section(key=chapter.key, title=chapter.title, blocks=blocks))
+    if gaps:
+        sections.append(Section(key="not-measured", title="What was not measured", blocks=tuple(gaps)))
+    return tuple(sections)
+
+
+def _find_exclusion(book: Book) -> str | None:
+    """Why there is nothing at all to make chapters from, though trials were completed; None otherwise."""
+    if not book.places or any(place.parts for place in book.places):
+        return None
+    counts: Counter[str] = Counter()
+    for place in book.places:
+        counts.update({one.reason: one.trials for one in place.sample.basis.left_out})
+    return f"no trial counts ({', '.join(f'{count} × {reason}' for reason, count in sorted(counts.items()))})"
+
+
+def list_plots(material: Material) -> Iterator[Plot]:
+    """Every figure in the order of the report, each made when it is asked for."""
+    for draft in _list_drafts(Book(material)):
+        yield draft.build()
+
+
+def list_names(material: Material) -> tuple[str, ...]:
+    """The names of the figures in the order of the report; none is made."""
+    return tuple(draft.name for draft in _list_drafts(Book(material)))
+
+
+def find_plot(material: Material, name: str) -> Plot | None:
+    """The figure of that name, made without any other; None where there is none."""
+    return next((draft.build() for draft in _list_drafts(Book(material)) if draft.name == name), None)
+
+
+def _list_drafts(book: Book) -> Iterator[PlotDraft]:
+    for chapter in CHAPTERS:
+        if chapter.find_gap(book) is None:
+            yield from list_plot_drafts(chapter.outline(book))

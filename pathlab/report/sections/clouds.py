@@ -1,0 +1,180 @@
+"""Trials as points: how many of them are drawn, which stand apart, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pathlab.analysis.cells import Floats
+from pathlab.analysis.outliers import MAD_RULE, name_outliers
+from pathlab.report.plots.model import Layer, Points
+from pathlab.report.sections.places import Book, Part, Place, name_reasons, spell_window
+from pathlab.report.sections.quantities import Quantity
+from pathlab.study.selection import Sample
+
+Marks = NDArray[np.bool_]
+#: Lines that belong to no window are drawn in the page's own ink.
+INK_SLOT = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cloud:
+    """Trials of a window or group with their values, NaN where there is none. ``outlier``: of their cell."""
+
+    name: str
+    slot: int
+    sample: Sample
+    x: Floats
+    y: Floats
+    outlier: Marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What was made of clouds: the layers, how many trials they have and hold, how many stand apart."""
+
+    layers: tuple[Points, ...]
+    trials: int
+    drawn: int
+    outliers: int
+
+    @property
+    def words(self) -> str:
+        """What a reader has to know of the points; empty where every trial is drawn and none stands apart."""
+        return " ".join(part for part in (self.choice, self.marked) if part)
+
+    @property
+    def choice(self) -> str:
+        """That not every trial is drawn; empty where each is."""
+        if self.drawn == self.trials:
+            return ""
+        return f"Of {self.trials} trials {self.drawn} are drawn: evenly chosen, all outliers and extremes."
+
+    @property
+    def marked(self) -> str:
+        """How many stand apart; empty for none."""
+        if not self.outliers:
+            return ""
+        verb, whose = ("stands", "its") if self.outliers == 1 else ("stand", "their")
+        return f"{self.outliers} {verb} beyond {MAD_RULE.factor:g} MAD of {whose} cell (marked)."
+
+
+def mark_outliers(part: Part, quantity: Quantity) -> Marks:
+    """Which trials of a cell are beyond the fences of ``outliers.name_outliers``; found once."""
+    if quantity in part.marks:
+        return part.marks[quantity]
+    values = quantity.take(part.sample)
+    marks = np.zeros(values.size, dtype=bool)
+    usable = np.flatnonzero(~np.isnan(values) & ((values > 0) | (not quantity.logarithmic)))
+    known = np.log(values[usable]) if quantity.logarithmic else values[usable]
+    marks[usable[list(name_outliers(known).places)]] = True
+    part.marks[quantity] = marks
+    return marks
+
+
+def gather(
+    name: str,
+    slot: int,
+    parts: Sequence[Part],
+    axes: tuple[Quantity, Quantity],
+    judged: Quantity | None = None,
+) -> Cloud:
+    """The trials of some cells; ``axes`` give x and y, outliers are those of ``judged`` (y) in their cell."""
+    across, up = axes
+    samples = [part.sample for part in parts]
+    first = samples[0]
+    joined = Sample(
+        condition=first.condition,
+        basis=first.basis,
+        table=first.table,
+        places=np.concatenate([sample.places for sample in samples]),
+    )
+    return Cloud(
+        name=name,
+        slot=slot,
+        sample=joined,
+        x=across.take(joined),
+        y=up.take(joined),
+        outlier=np.concatenate([mark_outliers(part, judged or up) for part in parts]),
+    )
+
+
+def choose_points(values: Floats, always: Marks, most: int) -> NDArray[np.int64]:
+    """About ``most`` places of values, evenly over their order, with those of ``always`` and both extremes.
+
+    NaN is never chosen.
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    if known.size <= most:
+        return known
+    even = known[np.linspace(0, known.size - 1, most).round().astype(np.int64)]
+    ends = np.array([known[np.argmin(values[known])], known[np.argmax(values[known])]])
+    return np.unique(np.concatenate([even, ends, known[always[known]]]))
+
+
+def draw_clouds(clouds: Sequence[Cloud], scales: tuple[float, float], most: int) -> Drawn:
+    """The clouds as layers of points, x and y divided by ``scales``; ``most`` trials in all, shared out."""
+    sizes = [int(np.count_nonzero(~np.isnan(cloud.x) & ~np.isnan(cloud.y))) for cloud in clouds]
+    total = sum(sizes)
+    layers, drawn, apart = [], 0, 0
+    for cloud, size in zip(clouds, sizes, strict=True):
+        if not size:
+            continue
+        y = np.where(np.isnan(cloud.x), np.nan, cloud.y)
+        chosen = choose_points(y, cloud.outlier, max(2, most * size // max(total, 1)))
+        drawn += chosen.size
+        apart += int(np.count_nonzero(cloud.outlier & ~np.isnan(y)))
+        layers.append(
+            Points(
+                name=cloud.name,
+                x=cloud.x[chosen] / scales[0],
+                y=y[chosen] / scales[1],
+                slot=cloud.slot,
+                outlier=cloud.outlier[chosen],
+                hover=name_trials(cloud.sample, chosen),
+                legend=False,
+            )
+        )
+    return Drawn(layers=tuple(layers), trials=total, drawn=drawn, outliers=apart)
+
+
+def draw_aside(book: Book, place: Place, axes: tuple[Quantity, Quantity], size: float) -> list[Layer]:
+    """The trials that no median has, a layer of open points for each window; each point says why.
+
+    ``axes`` give x as it is drawn and y, which is divided by ``size``.
+    """
+    found = place.aside
+    x, y = axes[0].take(found), axes[1].take(found)
+    y = np.where(np.isnan(x), np.nan, y)
+    reasons = name_reasons(found)
+    layers: list[Layer] = []
+    for window, part in found.by_window():
+        inside = np.isin(found.places, part.places)
+        values = np.where(inside, y, np.nan)
+        chosen = choose_points(values, np.zeros(y.size, dtype=bool), book.points)
+        if not chosen.size:
+            continue
+        told = ", ".join(dict.fromkeys(str(reason) for reason in reasons[chosen]))
+        texts = name_trials(found, chosen)
+        layers.append(
+            Points(
+                name=f"window {spell_window(window)}, in no median ({told})",
+                x=x[chosen],
+                y=y[chosen] / size,
+                slot=book.material.slot(window),
+                hover=tuple(f"{text}, {reasons[at]}" for at, text in zip(chosen, texts, strict=True)),
+                hollow=True,
+            )
+        )
+    return layers
+
+
+def name_trials(sample: Sample, chosen: NDArray[np.int64]) -> tuple[str, ...]:
+    """``trial 12, cycle 3`` of each."""
+    ids, cycles = sample.get("trial_id")[chosen], sample.cycles[chosen]
+    return tuple(
+        f"trial {int(number)}, cycle {int(cycle) + 1}" for number, cycle in zip(ids, cycles, strict=True)
+    )

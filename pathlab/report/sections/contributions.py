@@ -1,0 +1,140 @@
+"""What each stream of a combination carried, one bar for each of its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from pathlab.report.names import short_name
+from pathlab.report.plots.model import Axis, Bars, Numbers, Panel, Plot
+from pathlab.report.sections.material import Material
+from pathlab.report.sections.trial_series import STEADY, read_columns
+from pathlab.report.source import ResultsSource, StoredTrial
+from pathlab.report.summary import Cell, PathSummary
+from pathlab.store.records import TrialRecord
+from pathlab.units import format_bytes, format_rate
+
+CYCLES_MAX = 40  # bars of a figure
+NAMED_STREAMS_MAX, TENTHS = 16, 10
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """One path's combinations: ``number`` from 1, as in the names of its figures."""
+
+    number: int
+    path: PathSummary
+
+
+def plot_contributions(material: Material, shelf: Shelf, cell: Cell) -> Plot:
+    """Each stream's share of the throughput (Mbit/s), one above the other, a bar for each trial."""
+    chosen = choose_evenly(cell.trials, CYCLES_MAX)
+    bars = [
+        (trial.record, rates)
+        for trial in chosen
+        if (rates := _read_shares(material.source, trial)) is not None
+    ]
+    first = cell.trials[0].record
+    return Plot(
+        name=name_contributions(shelf, cell),
+        title=f"What each stream carried: {short_name(cell)}",
+        condition=f"{cell.path} · {name_place(material, first)} · {first.started_utc[:10]}",
+        sentence=_describe_shares(cell, len(chosen)),
+        panels=(_stack_shares(bars),) if bars else (),
+        empty=None if bars else "no trial of this combination kept what each stream carried",
+    )
+
+
+def choose_evenly(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many of the items, the first and the last among them, in their order."""
+    most = max(most, 1)
+    if len(items) <= most:
+        return list(items)
+    return [items[place] for place in np.unique(np.linspace(0, len(items) - 1, most).round().astype(int))]
+
+
+def name_contributions(shelf: Shelf, cell: Cell) -> str:
+    """``contributions-1-8-64KiB``; a number more where a path has that combination more than once."""
+    size = cell.window_asked_bytes
+    window = "auto" if size is None else format_bytes(size).replace(" ", "").replace(".", "-")
+    alike = [
+        other
+        for other in shelf.path.cells
+        if (other.streams, other.window_asked_bytes) == (cell.streams, cell.window_asked_bytes)
+    ]
+    suffix = f"-{alike.index(cell) + 1}" if len(alike) > 1 else ""
+    return f"contributions-{shelf.number}-{cell.streams}-{window}{suffix}"
+
+
+def name_place(material: Material, record: TrialRecord) -> str:
+    """Where a trial was measured, or by which other program; a fallback is said as loudly as everywhere."""
+    if "imported" in record.flags:
+        return f"imported, {record.engine_version}" if record.engine_version else "imported"
+    environment = material.source.campaign.environment
+    if environment.get("fallback"):
+        return "LOOPBACK FALLBACK"
+    lab = environment.get("lab")
+    if isinstance(lab, dict):
+        return f"lab, {lab['backend']}" if lab.get("backend") else "lab"
+    return "real path"
+
+
+def _describe_shares(cell: Cell, drawn: int) -> str:
+    jain, rate = cell.jain_ratio, cell.throughput_bits_per_s
+    text = f"{short_name(cell)}: median {format_rate(rate.median)} over {rate.n} trial{'s' * (rate.n != 1)}"
+    if jain.median is not None:
+        least = 1 / cell.streams
+        text += f"; Jain's index {jain.median:.3f} (1: equal shares, {least:.3g}: all to one stream)"
+    if drawn < len(cell.trials):
+        text += f"; {drawn} of the {len(cell.trials)} trials are drawn, evenly over time"
+    return f"{text}."
+
+
+def _read_shares(source: ResultsSource, trial: StoredTrial) -> Numbers | None:
+    """What each stream carried in the steady window, Mbit/s, by its number; None without the series."""
+    steady_ns = trial.record.steady_ns
+    found = read_columns(source, trial.trial_id, {"receiver_intervals": ("stream", "bytes", "phase")})
+    columns = found.get("receiver_intervals")
+    if columns is None or not steady_ns or not {"stream", "bytes", "phase"} <= columns.keys():
+        return None
+    _, place = np.unique(columns["stream"], return_inverse=True)
+    steady = columns["phase"] == STEADY
+    counted = np.bincount(place[steady], weights=columns["bytes"][steady], minlength=int(place.max()) + 1)
+    rates: Numbers = counted * 8e3 / steady_ns
+    return rates
+
+
+def _stack_shares(bars: list[tuple[TrialRecord, Numbers]]) -> Panel:
+    """One layer for each stream; of very many, one for each tenth of them, from those that carried least."""
+    most = max(len(rates) for _, rates in bars)
+    noun = "stream"
+    stacks = [rates for _, rates in bars]
+    if most > NAMED_STREAMS_MAX:
+        noun = "tenth"
+        stacks = [
+            np.array([part.sum() for part in np.array_split(np.sort(rates), TENTHS)]) for rates in stacks
+        ]
+    height = np.full((len(bars), max(len(stack) for stack in stacks)), np.nan)
+    for place, stack in enumerate(stacks):
+        height[place, : len(stack)] = stack
+    bottom = np.cumsum(np.nan_to_num(height), axis=1) - np.nan_to_num(height)
+    x = np.arange(1.0, len(bars) + 1)
+    layers = tuple(
+        Bars(
+            name=f"{noun} {number + (noun == 'tenth')}",
+            x=x,
+            height=height[:, number],
+            bottom=bottom[:, number],
+            slot=number,
+        )
+        for number in range(height.shape[1])
+    )
+    ticks = tuple(float(place) for place in x)
+    labels = tuple(str(record.cycle + 1) for record, _ in bars)
+    across = Axis(label="Cycle", ticks=ticks, tick_labels=labels)
+    unit = "Throughput" if noun == "stream" else "Throughput by tenths of the streams, the least below"
+    return Panel(x=across, y=Axis(label=unit, unit="Mbit/s", from_zero=True), layers=layers)

@@ -1,0 +1,156 @@
+"""Throughput against the duration of a trial: cells over durations, the trend and what bounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pathlab.analysis.trend import ChangeBound
+from pathlab.report.analyses_rows import tell_duration
+from pathlab.report.analyses_text import LAYOUTS
+from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Scale
+from pathlab.report.sections import quantities as of
+from pathlab.report.sections.clouds import draw_clouds, gather
+from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
+from pathlab.report.sections.ledgers import build_table, note_doubts
+from pathlab.report.sections.phrases import say_interval, say_reason, say_spread, say_undecided
+from pathlab.report.sections.places import Book, Part, Place, number_places, spell_window
+from pathlab.report.sections.quantities import choose_unit
+from pathlab.study.answer import Answer, measure_spread
+from pathlab.units import format_rate, format_ratio, format_time
+
+DURATION = of.Quantity(label="Duration", kind="plain", take=lambda sample: sample.get("duration_ns") / 1e9)
+#: Cells drawn in one figure.
+MOST_CELLS = 7
+
+
+Places = tuple[Place, ...]
+
+
+def _list_groups(book: Book) -> list[Places]:
+    """Places that differ in the duration alone, where it varied and a trial of each counts, in its order."""
+    groups: dict[Any, list[Place]] = {}
+    for place in book.places:
+        if place.parts:
+            groups.setdefault(place.key.without("duration_ns"), []).append(place)
+    return [tuple(sorted(places, key=_duration_s)) for places in groups.values() if len(places) > 1]
+
+
+def _duration_s(place: Place) -> float:
+    return float(place.key.get("duration_ns")) / 1e9
+
+
+def _find_answers(book: Book, places: Places) -> list[Answer[Any]]:
+    """The answers on the cells of these places."""
+    condition = places[0].key.without("duration_ns")
+    return [one for one in book.material.answers("duration") if one.condition == condition]
+
+
+def _take_cell(places: Places, answer: Answer[Any]) -> list[Part]:
+    """One cell at every duration, by duration."""
+    return [
+        part
+        for place in places
+        for part in place.parts
+        if (part.streams, part.window_bytes) == (answer.streams, answer.window_bytes)
+    ]
+
+
+def plot_durations(book: Book, places: Places) -> Plot:
+    """Throughput over the duration: trials as points, a line through each cell's medians with intervals."""
+    answers = _find_answers(book, places)
+    shown = [answer for answer in answers if answer.streams is not None][:MOST_CELLS]
+    cells = [_take_cell(places, answer) for answer in shown]
+    names = [f"{one.streams} × {spell_window(one.window_bytes)}" for one in shown]
+    clouds = [
+        gather(name, slot, parts, (DURATION, of.THROUGHPUT))
+        for slot, (name, parts) in enumerate(zip(names, cells, strict=True))
+    ]
+    unit = choose_unit("rate", np.concatenate([cloud.y for cloud in clouds]))
+    drawn = draw_clouds(clouds, (1.0, unit.size), book.points)
+    layers: list[Layer] = list(drawn.layers)
+    spreads = []
+    for slot, (name, parts) in enumerate(zip(names, cells, strict=True)):
+        found = [measure_spread(part.sample.rates_bits_per_s) for part in parts]
+        spreads += found
+        ends = [(one.median, one.interval.low, one.interval.high) for one in found]
+        table = np.array([[np.nan if end is None else end / unit.size for end in row] for row in ends])
+        x = np.array([float(DURATION.take(part.sample)[0]) for part in parts])
+        layers.append(Curve(name=name, x=x, y=table[:, 0], low=table[:, 1], high=table[:, 2], slot=slot))
+    said = [_say_change(name, answer.result) for name, answer in zip(names, shown, strict=True)]
+    if len(answers) > len(shown):
+        said.append(f"{len(answers) - len(shown)} more cells are in the table alone.")
+    levels = sorted({float(DURATION.take(part.sample)[0]) for parts in cells for part in parts})
+    axis = Axis(
+        label="Duration of the steady window",
+        unit="s",
+        scale=Scale.LOG2,
+        ticks=tuple(levels),
+        tick_labels=tuple(f"{level:g}" for level in levels),
+    )
+    return Plot(
+        name=f"duration-{number_places(places)}",
+        title="Throughput against the duration of a trial",
+        condition=places[0].title_without("duration"),
+        sentence=" ".join(part for part in (*said, say_undecided(spreads), drawn.words) if part),
+        panels=(
+            Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
+        ),
+    )
+
+
+def _say_change(name: str, found: ChangeBound) -> str:
+    if found.change_ratio is None:
+        return f"{name}: change over the durations undecided ({say_reason(found.undecided)})."
+    text = (
+        f"{name}: from the shortest to the longest the throughput changes by "
+        f"{format_ratio(found.change_ratio)} ({say_interval(found.interval_ratio, format_ratio)})"
+    )
+    if found.equivalent is None:
+        return f"{text}; equivalence undecided."
+    word = "equivalent within" if found.equivalent else "not shown to be equivalent within"
+    trend = found.trend.p_value
+    test = f"; trend p = {trend:.3g} (Mann–Kendall)" if trend is not None else ""
+    return f"{text}: {word} ±{format_ratio(found.margin_ratio)}{test}."
+
+
+def _tell_cells(book: Book, places: Places) -> Iterator[Block]:
+    answers = _find_answers(book, places)
+    where, number = places[0].name_without("duration"), number_places(places)
+    rows = []
+    for answer in answers:
+        for part in _take_cell(places, answer):
+            spread = measure_spread(part.sample.rates_bits_per_s)
+            length = format_time(float(part.sample.get("duration_ns")[0]))
+            rows.append((part.name, length, str(spread.n), say_spread(spread, format_rate)))
+    yield TableBlock(
+        name=f"durations-{number}",
+        title=f"Throughput by duration: {where}",
+        table=build_table(("cell", "duration", "n", "throughput, median"), rows),
+        note=note_doubts(answers),
+    )
+    layout = LAYOUTS["duration"]
+    yield TableBlock(
+        name=f"duration-table-{number}",
+        title=f"{layout.title}: {where}",
+        table=build_table(layout.columns, [row for answer in answers for row in tell_duration(answer)]),
+        note="Change: Theil–Sen over the logarithm of the duration, from the shortest to the longest.",
+    )
+
+
+def _outline(book: Book) -> Iterator[Draft]:
+    for places in _list_groups(book):
+        name = f"duration-{number_places(places)}"
+        yield PlotDraft(name=name, build=partial(plot_durations, book, places))
+        yield TextDraft(build=partial(_tell_cells, book, places))
+
+
+def _find_gap(book: Book) -> str | None:
+    return None if _list_groups(book) else "every path was measured with trials of one duration"
+
+
+CHAPTER = Chapter(key="duration", title="Throughput against duration", find_gap=_find_gap, outline=_outline)

@@ -1,0 +1,300 @@
+"""What throughput does to round trips: dRTT and RV against it, where they climb, and how they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from pathlab.analysis.breakpoints import Breakpoint
+from pathlab.analysis.cells import Floats
+from pathlab.report.analyses_rows import format_figure
+from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
+from pathlab.report.sections import quantities as of
+from pathlab.report.sections.clouds import INK_SLOT, Cloud, draw_clouds, gather
+from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
+from pathlab.report.sections.frequencies import outline_frequencies
+from pathlab.report.sections.ledgers import build_table, outline_answers
+from pathlab.report.sections.phrases import say_count, say_estimate, say_left_out, say_reason, say_spread
+from pathlab.report.sections.places import Book, Place, spell_window
+from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
+from pathlab.study.answer import measure_spread
+from pathlab.study.delay import STEADY_VARIABILITY_RATIO, ThroughputEffect
+from pathlab.units import NOT_MEASURED, format_rate, format_ratio
+
+#: Trials from which a line or a distribution says anything.
+LEAST_TRIALS = 5
+STEADY = format_ratio(STEADY_VARIABILITY_RATIO)
+
+
+def plot_effect(book: Book, place: Place) -> Plot:
+    """DRTT, loaded and unloaded RV against throughput, with the lines that meet at the breakpoint."""
+    found = _find_effect(book, place)
+    rows = (
+        (of.RISE_MEAN, found.drtt if found is not None else None),
+        (of.RV_LOADED, found.variability if found is not None else None),
+        (of.RV_UNLOADED, None),
+    )
+    unit = of.THROUGHPUT.choose_unit(place.sample.rates_bits_per_s)
+    near = reaches_zero(place.sample.rates_bits_per_s)
+    panels: list[Panel] = []
+    said: list[str] = []
+    for quantity, broken in rows:
+        values = quantity.take(place.sample)
+        if np.isnan(values).all():
+            said.append(f"{quantity.label}: not measured.")
+            continue
+        size = quantity.choose_unit(values)
+        drawn = draw_clouds(_gather_windows(book, place, quantity), (unit.size, size.size), book.points // 2)
+        layers: list[Layer] = [replace(layer, legend=not panels) for layer in drawn.layers]
+        if broken is not None:
+            layers += _draw_lines(place, quantity, broken, (unit, size))
+            said.append(_say_climb(quantity, broken))
+        if quantity is of.RISE_MEAN:
+            said.insert(0, drawn.words)
+        panels.append(
+            Panel(
+                x=Axis(label="Throughput", unit=unit.unit, from_zero=near),
+                y=Axis(label=quantity.short, unit=size.unit),
+                layers=tuple(layers),
+                title=quantity.label,
+            )
+        )
+    return Plot(
+        name=f"delay-throughput-{place.number}",
+        title="Rise and variability of round trips against throughput",
+        condition=place.title,
+        sentence=" ".join(part for part in (*said, say_left_out(place)) if part),
+        panels=tuple(panels),
+        shared_x=len(panels) > 1,
+        empty=None if panels else "no round trips were measured",
+    )
+
+
+def plot_agreement(book: Book, place: Place) -> Plot:
+    """Loaded RV against dRTT with the straight line through them, and how well they agree."""
+    found = _find_effect(book, place)
+    rise, variability = of.RISE_MEAN.take(place.sample), of.RV_LOADED.take(place.sample)
+    both = ~np.isnan(rise) & ~np.isnan(variability)
+    if not both.any():
+        return Plot(
+            name=f"variability-drtt-{place.number}",
+            title="Rate variability against the rise of the round trip",
+            condition=place.title,
+            sentence="dRTT and RV were not both measured.",
+            empty="dRTT and RV were not both measured",
+        )
+    unit, size = of.RISE_MEAN.choose_unit(rise), of.RV_LOADED.choose_unit(variability)
+    clouds = [
+        gather(
+            f"window {spell_window(one)}",
+            book.material.slot(one),
+            place.along(one),
+            (of.RISE_MEAN, of.RV_LOADED),
+        )
+        for one in place.windows
+    ]
+    drawn = draw_clouds(clouds, (unit.size, size.size), book.points)
+    layers: list[Layer] = [replace(layer, legend=True) for layer in drawn.layers]
+    if found is not None and found.r_squared_ratio is not None:
+        slope, offset = np.polyfit(rise[both], variability[both], 1)
+        ends = np.array([rise[both].min(), rise[both].max()])
+        line = (offset + slope * ends) / size.size
+        layers.append(Curve(name="straight line", x=ends / unit.size, y=line, slot=INK_SLOT, markers=False))
+    return Plot(
+        name=f"variability-drtt-{place.number}",
+        title="Rate variability against the rise of the round trip",
+        condition=place.title,
+        sentence=" ".join(part for part in (_say_agreement(found), drawn.words) if part),
+        panels=(
+            Panel(
+                x=Axis(label="dRTT of the averages", unit=unit.unit),
+                y=Axis(label="RV, loaded", unit=size.unit),
+                layers=tuple(layers),
+            ),
+        ),
+    )
+
+
+def plot_variability(place: Place) -> Plot:
+    """The cumulative distributions of loaded and unloaded RV over all trials."""
+    layers: list[Layer] = []
+    said = []
+    for slot, quantity in enumerate((of.RV_LOADED, of.RV_UNLOADED)):
+        values = np.sort(_known(quantity, place))
+        if not values.size:
+            said.append(f"{quantity.label}: not measured.")
+            continue
+        shares = np.arange(1, values.size + 1) / values.size
+        chosen = np.unique(np.linspace(0, values.size - 1, 100).round().astype(int))
+        layers.append(
+            Curve(
+                name=quantity.label,
+                x=100 * values[chosen],
+                y=100 * shares[chosen],
+                slot=slot,
+                markers=False,
+                step=True,
+            )
+        )
+        said.append(f"{quantity.label}: median {say_spread(measure_spread(values), format_ratio)}.")
+        said.append(f"{_say_steady(values)}.")
+    layers.append(Rule(name=f"RV of {STEADY}", value=100 * STEADY_VARIABILITY_RATIO, vertical=True))
+    return Plot(
+        name=f"variability-cdf-{place.number}",
+        title="Rate variability with and without load",
+        condition=place.title,
+        sentence=" ".join(said),
+        panels=(
+            Panel(
+                x=Axis(label="Rate variability", unit="%", from_zero=True),
+                y=Axis(label="Trials at or below it", unit="%", from_zero=True),
+                layers=tuple(layers),
+            ),
+        ),
+    )
+
+
+def _find_effect(book: Book, place: Place) -> ThroughputEffect | None:
+    answers = book.answers("breakpoint", place)
+    return answers[0].result if answers else None
+
+
+def _gather_windows(book: Book, place: Place, quantity: Quantity) -> list[Cloud]:
+    return [
+        gather(
+            f"window {spell_window(one)}",
+            book.material.slot(one),
+            place.along(one),
+            (of.THROUGHPUT, quantity),
+        )
+        for one in place.windows
+    ]
+
+
+def _known(quantity: Quantity, place: Place) -> Floats:
+    values = quantity.take(place.sample)
+    return values[~np.isnan(values)]
+
+
+def _draw_lines(
+    place: Place, quantity: Quantity, found: Breakpoint, axes: tuple[Scaled, Scaled]
+) -> list[Layer]:
+    """The two lines that meet at the breakpoint, with its place, or the one line where no break was shown."""
+    x, y = place.sample.rates_bits_per_s, quantity.take(place.sample)
+    both = ~np.isnan(x) & ~np.isnan(y)
+    x, y = x[both], y[both]
+    unit, size = axes
+    at, before, after = found.breakpoint.value, found.slope_before.value, found.slope_after.value
+    if at is not None and before is not None and after is not None:
+        ends = np.array([x.min(), at, x.max()])
+        level = np.mean(y - before * np.minimum(x - at, 0) - after * np.maximum(x - at, 0))
+        line = level + before * np.minimum(ends - at, 0) + after * np.maximum(ends - at, 0)
+        interval = [
+            None if end is None else end / unit.size
+            for end in (found.breakpoint.interval.low, found.breakpoint.interval.high)
+        ]
+        rule = Rule(name="breakpoint", value=at / unit.size, vertical=True, low=interval[0], high=interval[1])
+        return [
+            Curve(name="two lines", x=ends / unit.size, y=line / size.size, slot=INK_SLOT, markers=False),
+            rule,
+        ]
+    if found.slope.value is None:
+        return []
+    ends = np.array([x.min(), x.max()])
+    line = y.mean() + found.slope.value * (ends - x.mean())
+    return [Curve(name="one line", x=ends / unit.size, y=line / size.size, slot=INK_SLOT, markers=False)]
+
+
+def _say_climb(quantity: Quantity, found: Breakpoint) -> str:
+    if found.breakpoint.value is None:
+        return f"{quantity.label}: where it climbs is undecided ({say_reason(found.undecided)})."
+    turned = (
+        "climbs faster" if (found.slope_after.value or 0) > (found.slope_before.value or 0) else "climbs less"
+    )
+    p = "" if found.break_p is None else f", p = {format_figure(found.break_p)}"
+    return f"{quantity.label} {turned} from {say_estimate(found.breakpoint, format_rate)} on{p}."
+
+
+def _say_agreement(found: ThroughputEffect | None) -> str:
+    if found is None or found.r_squared_ratio is None:
+        reason = say_reason(found.undecided) if found is not None else "not measured"
+        return f"Whether dRTT and RV agree is undecided ({reason})."
+    return (
+        f"Over {say_count(found.n, 'trial')} dRTT and RV agree with "
+        f"R² = {format_figure(found.r_squared_ratio)}; "
+        f"rank correlation (Spearman) {format_figure(found.spearman_ratio)}."
+    )
+
+
+def _say_steady(values: Floats) -> str:
+    share = float(np.mean(values <= STEADY_VARIABILITY_RATIO))
+    return f"{format_ratio(share)} of {say_count(values.size, 'trial')} have RV ≤ {STEADY}"
+
+
+def _tell_variability(book: Book) -> Iterator[Block]:
+    """Loaded and unloaded RV side by side for every place."""
+    rows = []
+    for place in book.places:
+        for quantity in (of.RV_LOADED, of.RV_UNLOADED):
+            values = _known(quantity, place)
+            if not values.size:
+                continue
+            found = measure_spread(values)
+            spread = (
+                NOT_MEASURED if found.q1 is None or found.q3 is None else format_ratio(found.q3 - found.q1)
+            )
+            rows.append(
+                (
+                    place.name,
+                    quantity.label.removeprefix("RV, "),
+                    str(found.n),
+                    format_ratio(float(values.mean())),
+                    say_spread(found, format_ratio),
+                    spread,
+                    format_ratio(float(values.max())),
+                    format_ratio(float(np.mean(values <= STEADY_VARIABILITY_RATIO))),
+                )
+            )
+    if rows:
+        columns = ("path", "probes", "n", "mean", "median", "IQR", "max", f"trials with RV ≤ {STEADY}")
+        yield TableBlock(
+            name="variability-table",
+            title="Rate variability with and without load",
+            table=build_table(columns, rows),
+        )
+
+
+def _is_told(place: Place) -> bool:
+    return len(place.parts) > 1 and _known(of.RISE_MEAN, place).size >= LEAST_TRIALS
+
+
+def _outline(book: Book) -> Iterator[Draft]:
+    places = list(filter(_is_told, book.places))
+    for place in places:
+        number = place.number
+        yield PlotDraft(name=f"delay-throughput-{number}", build=partial(plot_effect, book, place))
+        yield PlotDraft(name=f"variability-drtt-{number}", build=partial(plot_agreement, book, place))
+    yield from outline_answers(book, "breakpoint")
+    yield TextDraft(build=partial(_tell_variability, book))
+    for place in places:
+        yield PlotDraft(name=f"variability-cdf-{place.number}", build=partial(plot_variability, place))
+        yield from outline_frequencies(book, place)
+
+
+def _find_gap(book: Book) -> str | None:
+    if any(map(_is_told, book.places)):
+        return None
+    if any(_known(of.RISE_MEAN, place).size for place in book.places):
+        return (
+            f"it needs two cells and {LEAST_TRIALS} trials with loaded and unloaded round trips on one path"
+        )
+    return "no trial has both loaded and unloaded round trips"
+
+
+CHAPTER = Chapter(
+    key="throughput-effect", title="What throughput does to round trips", find_gap=_find_gap, outline=_outline
+)

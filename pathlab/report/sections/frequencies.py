@@ -1,0 +1,170 @@
+"""Frequency distributions of throughput, dRTT and RV, with the source's fits and the laws that fit them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from pathlab.analysis.distributions import DistributionFit
+from pathlab.report.analyses_rows import Row, format_figure, format_interval
+from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel, Plot
+from pathlab.report.sections import quantities as of
+from pathlab.report.sections.drafts import Draft, FoldDraft, PlotDraft, TextDraft
+from pathlab.report.sections.ledgers import build_table
+from pathlab.report.sections.phrases import say_count, say_interval, say_reason
+from pathlab.report.sections.places import Book, Place
+from pathlab.report.sections.quantities import Quantity
+from pathlab.study.delay import QuantitySpread
+
+#: The quantities that are counted, by their names in answers: the figure's key, its title, the quantity.
+COUNTED: dict[str, tuple[str, str, Quantity]] = {
+    "throughput_bits_per_s": ("frequency-throughput", "How often each throughput was reached", of.THROUGHPUT),
+    "drtt_ns": ("frequency-drtt", "How often each rise of the round trip occurred", of.RISE_MEAN),
+    "loaded_variability_ratio": (
+        "frequency-variability",
+        "How often each rate variability occurred",
+        of.RV_LOADED,
+    ),
+}
+#: Parameters with the unit of the samples; all others are plain numbers.
+WITH_UNIT = frozenset({"mean", "sd", "scale"})
+
+
+def outline_frequencies(book: Book, place: Place) -> Iterator[Draft]:
+    """The distributions of one place: a figure for each quantity, the fits and laws as tables."""
+    drawn = [name for name, (_, _, quantity) in COUNTED.items() if np.any(quantity.take(place.sample) > 0)]
+    for name in drawn:
+        figure = f"{COUNTED[name][0]}-{place.number}"
+        yield PlotDraft(name=figure, build=partial(plot_frequency, book, place, name))
+    if drawn:
+        drafts = (TextDraft(build=partial(_tell_laws, book, place)),)
+        yield FoldDraft(title=f"Every fit with its parameters: {place.name}", drafts=drafts)
+
+
+def plot_frequency(book: Book, place: Place, name: str) -> Plot:
+    """Counts in 20 bins with the exponential fit; below it the cumulative shares with the logarithmic one."""
+    found: QuantitySpread = next(
+        one.result for one in book.answers("distributions", place) if one.quantity == name
+    )
+    key, title, quantity = COUNTED[name]
+    edges = np.array(found.edges)
+    unit = quantity.choose_unit(edges)
+    edges = edges / unit.size
+    middles, width = (edges[:-1] + edges[1:]) / 2, float(edges[1] - edges[0])
+    counts = np.array(found.decline.counts, dtype=np.float64)
+    above: list[Layer] = [Bars(name="trials", x=middles, height=counts, width=0.95 * width)]
+    if found.decline.scale is not None:
+        fitted = np.array(found.decline.fitted_counts)
+        above.append(Curve(name="exponential fit", x=middles, y=fitted, slot=1, markers=False))
+    # the bins reach from 0 to the largest value: what is in none of them lies below 0
+    shares = 100 * (found.laws.n - counts.sum() + np.cumsum(counts)) / found.laws.n
+    ends = edges[1:]
+    below: list[Layer] = [Curve(name="share of trials", x=ends, y=shares, slot=0)]
+    if found.climb.slope is not None:
+        fitted = 100 * np.array(found.climb.fitted_shares)
+        fitted[(fitted < 0) | (fitted > 100)] = np.nan  # a logarithm knows no bounds, shares do
+        below.append(Curve(name="logarithmic fit", x=ends, y=fitted, slot=2, markers=False))
+    across = Axis(label=quantity.label, unit=unit.unit, from_zero=True)
+    return Plot(
+        name=f"{key}-{place.number}",
+        title=title,
+        condition=place.title,
+        sentence=_say_fits(found, quantity),
+        panels=(
+            Panel(x=across, y=Axis(label="Trials", from_zero=True), layers=tuple(above)),
+            Panel(x=across, y=Axis(label="At or below", unit="%", from_zero=True), layers=tuple(below)),
+        ),
+        shared_x=True,
+    )
+
+
+def _say_fits(found: QuantitySpread, quantity: Quantity) -> str:
+    decline, climb = found.decline, found.climb
+    said = [f"{say_count(found.laws.n, 'trial')} of all cells together."]
+    if decline.scale is None:
+        said.append(f"Exponential fit of the frequencies: undecided ({say_reason(decline.undecided)}).")
+    else:
+        word = "fall" if decline.scale > 0 else "rise"
+        said.append(
+            f"Frequencies {word} by a factor of e over {quantity.spell(abs(decline.scale))} "
+            f"({say_interval(decline.scale_interval, quantity.spell)}; "
+            f"R² = {format_figure(decline.r_squared_ratio)})."
+        )
+    if climb.slope is None:
+        said.append(f"Logarithmic fit of the shares: undecided ({say_reason(climb.undecided)}).")
+    else:
+        said.append(
+            f"Shares follow {format_figure(climb.slope)} ln x {climb.offset or 0.0:+.3g} "
+            f"with R² = {format_figure(climb.r_squared_ratio)}."
+        )
+    if found.laws.fits and found.laws.fits[0].aic is not None:
+        best = found.laws.fits[0]
+        said.append(
+            f"Of the laws the {best.distribution} one is likeliest, at a distance (KS) of "
+            f"{format_figure(best.ks_distance_ratio)}."
+        )
+    elif found.laws.undecided is not None:
+        said.append(f"Laws: undecided ({say_reason(found.laws.undecided)}).")
+    return " ".join(said)
+
+
+def _tell_laws(book: Book, place: Place) -> Iterator[Block]:
+    """Laws and fits with all parameters and their intervals."""
+    rows: list[Row] = []
+    for answer in book.answers("distributions", place):
+        if answer.quantity not in COUNTED:
+            continue
+        quantity = COUNTED[answer.quantity or ""][2]
+        found: QuantitySpread = answer.result
+        rows += [_tell_law(quantity, fit) for fit in found.laws.fits]
+        rows += list(_tell_source_fits(quantity, found))
+    yield TableBlock(
+        name=f"distribution-fits-{place.number}",
+        title=f"Distributions and their fits: {place.name}",
+        table=build_table(("quantity", "fit", "parameters", "ΔAIC", "KS or R²", "undecided"), rows),
+        note="Laws by maximum likelihood, the smallest AIC first, with the largest gap between the "
+        "distributions (KS); the fits to 20 bins with R².",
+    )
+
+
+def _tell_law(quantity: Quantity, fit: DistributionFit) -> Row:
+    told = []
+    for name, value in fit.parameters.items():
+        spell: Callable[[float | None], str] = quantity.spell if name in WITH_UNIT else format_figure
+        told.append(f"{name} {spell(value)} ({format_interval(fit.intervals[name], spell)})")
+    return (
+        quantity.label,
+        str(fit.distribution),
+        "; ".join(told),
+        format_figure(fit.aic_difference),
+        format_figure(fit.ks_distance_ratio),
+        say_reason(fit.undecided) if fit.undecided else "",
+    )
+
+
+def _tell_source_fits(quantity: Quantity, found: QuantitySpread) -> Iterator[Row]:
+    decline, climb = found.decline, found.climb
+    scale = (
+        f"scale {quantity.spell(decline.scale)} ({format_interval(decline.scale_interval, quantity.spell)})"
+    )
+    yield (
+        quantity.label,
+        "frequencies, exponential",
+        scale if decline.scale is not None else "",
+        "",
+        format_figure(decline.r_squared_ratio),
+        say_reason(decline.undecided) if decline.undecided else "",
+    )
+    slope = f"slope {format_figure(climb.slope)} ({format_interval(climb.slope_interval, format_figure)})"
+    offset = f"offset {format_figure(climb.offset)} ({format_interval(climb.offset_interval, format_figure)})"
+    yield (
+        quantity.label,
+        "shares, logarithmic",
+        f"{slope}; {offset}" if climb.slope is not None else "",
+        "",
+        format_figure(climb.r_squared_ratio),
+        say_reason(climb.undecided) if climb.undecided else "",
+    )

@@ -1,0 +1,123 @@
+"""Tables of answers as blocks of a chapter: the rows of ``pathlab analyze``, a table for each condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from pathlab.report.analyses_rows import Row
+from pathlab.report.analyses_text import LAYOUTS, list_doubts
+from pathlab.report.page.model import Block, Paragraph, TableBlock
+from pathlab.report.sections.drafts import Draft, FoldDraft, TextDraft
+from pathlab.report.sections.places import Book, Place
+from pathlab.report.tables import Heading, TextTable
+from pathlab.study.answer import Answer
+
+#: Columns that hold words; every other one but the first is set flush right.
+WORDS = frozenset(
+    {
+        *("verdict", "limit", "trials", "undecided", "law", "family", "bottleneck", "rule", "enough"),
+        *(
+            "path",
+            "medians within ±5 %",
+            "widest",
+            "within ±5 %",
+            "parameters",
+            "formula",
+            "source",
+            "evidence",
+        ),
+    }
+)
+#: A table of more rows is shown on demand.
+LONG_ROWS = 24
+#: Analyses with one answer for a place; all others have one for each cell, window or pair.
+PER_PLACE = frozenset({"breakpoint", "drift", "precision", "surface"})
+#: Analyses that are told in a sentence, so that their tables are shown on demand.
+FOLDED = frozenset({"warm_up", "serial", "outliers", "planning"})
+Choose = Callable[[Answer[Any]], bool]
+
+
+def build_table(columns: Sequence[str], rows: Iterable[Row], meanings: Sequence[str] = ()) -> TextTable:
+    """A table; a last column ``undecided`` that is empty throughout is left out."""
+    told = list(rows)
+    shown = list(columns)
+    if shown[-1] == "undecided" and not any(row[-1] for row in told):
+        shown, told = shown[:-1], [row[:-1] for row in told]
+    explained = [*meanings, *[""] * (len(shown) - len(meanings))]
+    return TextTable(
+        headings=tuple(
+            Heading(label=label, meaning=text) for label, text in zip(shown, explained, strict=False)
+        ),
+        rows=tuple(told),
+        numeric=tuple(at > 0 and label not in WORDS for at, label in enumerate(shown)),
+    )
+
+
+def tell_answers(name: str, answers: Sequence[Answer[Any]], place: Place) -> Iterator[Block]:
+    """The table of one analysis at one place; nothing where no answer rests on a trial."""
+    found = [answer for answer in answers if answer.basis.used]
+    if not found:
+        return
+    layout = LAYOUTS[name]
+    table = build_table(layout.columns, (row for answer in found for row in layout.tell(answer)))
+    yield TableBlock(
+        name=f"{name.replace('_', '-')}-table-{place.number}",
+        title=f"{layout.title}: {place.name}",
+        table=table,
+        note=note_doubts(answers),
+    )
+
+
+def note_doubts(answers: Sequence[Answer[Any]]) -> str | None:
+    """What was left out and what is doubtful, as one line; None for nothing."""
+    lines = [line.strip() for line in list_doubts(answers)]
+    return "; ".join(lines) + "." if lines else None
+
+
+def outline_answers(book: Book, name: str, choose: Choose | None = None) -> Iterator[Draft]:
+    """The tables of one analysis: one for all places where it is short, else one for each, on demand.
+
+    ``choose``: which answers are told; None: all.
+    """
+    title = LAYOUTS[name].title
+    per_place = name in PER_PLACE
+    rows = [1 if per_place else len(place.cells) for place in book.places]
+    if per_place or sum(rows) <= LONG_ROWS:
+        draft = TextDraft(build=partial(_tell_together, book, name, choose))
+        yield FoldDraft(title=title, drafts=(draft,)) if name in FOLDED else draft
+        return
+    for place in book.places:
+        draft = TextDraft(build=partial(_tell_chosen, book, name, place, choose))
+        yield FoldDraft(title=f"{title}: {place.name}", drafts=(draft,))
+
+
+def _tell_chosen(book: Book, name: str, place: Place, choose: Choose | None) -> Iterator[Block]:
+    found = book.answers(name, place)
+    yield from tell_answers(name, [one for one in found if choose is None or choose(one)], place)
+
+
+def _tell_together(book: Book, name: str, choose: Choose | None) -> Iterator[Block]:
+    """One table with the answers on all places; the first column names the place where there are several."""
+    layout, several = LAYOUTS[name], len(book.places) > 1
+    rows: list[Row] = []
+    told: list[Answer[Any]] = []
+    for place in book.places:
+        for answer in book.answers(name, place):
+            if answer.basis.used and (choose is None or choose(answer)):
+                told.append(answer)
+                rows += [(place.name, *row) if several else tuple(row) for row in layout.tell(answer)]
+    if rows:
+        yield TableBlock(
+            name=f"{name.replace('_', '-')}-table",
+            title=layout.title,
+            table=build_table(("path", *layout.columns) if several else layout.columns, rows),
+            note=note_doubts(told),
+        )
+
+
+def say(text: str, *, note: bool = False) -> Iterator[Block]:
+    """A paragraph, none for an empty text."""
+    if text:
+        yield Paragraph(text=text, note=note)

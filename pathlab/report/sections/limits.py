@@ -1,0 +1,224 @@
+"""What limits each cell, the figures of RFC 6349, and how fairly streams shared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from statistics import median
+
+import numpy as np
+
+from pathlab.analysis.cells import Floats
+from pathlab.analysis.limits import Limit
+from pathlab.report.analyses_rows import format_figure, tell_limits
+from pathlab.report.names import enumerate_cells
+from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel, Plot
+from pathlab.report.sections import quantities as of
+from pathlab.report.sections.clouds import INK_SLOT, draw_clouds, gather
+from pathlab.report.sections.drafts import Chapter, Draft, FoldDraft, PlotDraft, TextDraft
+from pathlab.report.sections.ledgers import LONG_ROWS, build_table, note_doubts, outline_answers
+from pathlab.report.sections.phrases import say_count, say_spread, say_undecided
+from pathlab.report.sections.places import Book, Place, spell_window
+from pathlab.report.sections.views import build_streams_axis, place_streams
+from pathlab.study.answer import measure_spread
+from pathlab.study.limits import CellLimit
+from pathlab.study.selection import LAB_FLAGS, Sample
+from pathlab.units import format_bytes, format_rate, format_ratio, format_time
+
+UNDECIDED = "undecided"
+EVIDENCE_NOTE = (
+    "Evidence: figures that passed their threshold in so many of the judged trials, with the median over all "
+    "of these; 'pathlab analyze RESULTS --json' has every figure of every trial."
+)
+EVIDENCE_UNITS: Mapping[str, Callable[[float | None], str]] = {
+    "_ratio": format_ratio,
+    "_ns": format_time,
+    "_bits_per_s": format_rate,
+    "_bytes": format_bytes,
+}
+
+
+def plot_limits(book: Book, place: Place) -> Plot:
+    """How many windows each limit held, at every number of streams."""
+    answers = book.answers("limits", place)
+    levels = sorted({answer.streams for answer in answers if answer.streams is not None})
+    names = [str(limit) for limit in Limit] + [UNDECIDED]
+    heights = {name: np.zeros(len(levels)) for name in names}
+    for answer in answers:
+        if answer.streams is not None:
+            heights[str(answer.result.limit or UNDECIDED)][levels.index(answer.streams)] += 1
+    layers: list[Layer] = []
+    bottom = np.zeros(len(levels))
+    x = np.arange(len(levels), dtype=np.float64)
+    for slot, name in enumerate(names):
+        if heights[name].any():
+            layers.append(Bars(name=name, x=x, height=heights[name], slot=slot, bottom=bottom.copy()))
+            bottom = bottom + heights[name]
+    return Plot(
+        name=f"limits-{place.number}",
+        title="What limits the throughput",
+        condition=place.title,
+        sentence=_say_limits(book, place),
+        panels=(
+            Panel(
+                x=Axis(
+                    label="Streams",
+                    ticks=tuple(x.tolist()),
+                    tick_labels=tuple(str(level) for level in levels),
+                ),
+                y=_count_windows(bottom),
+                layers=tuple(layers),
+            ),
+        ),
+    )
+
+
+def _count_windows(heights: Floats) -> Axis:
+    """The axis of whole windows."""
+    most = int(heights.max(initial=1))
+    ticks = range(0, most + 1, max(1, most // 5))
+    return Axis(
+        label="Windows",
+        ticks=tuple(float(tick) for tick in ticks),
+        tick_labels=tuple(str(tick) for tick in ticks),
+        from_zero=True,
+    )
+
+
+def _say_limits(book: Book, place: Place) -> str:
+    groups: dict[str, list[tuple[int, int | None]]] = {}
+    answers = book.answers("limits", place)
+    for answer in answers:
+        if answer.streams is not None:
+            name = str(answer.result.limit or UNDECIDED)
+            groups.setdefault(name, []).append((answer.streams, answer.window_bytes))
+    ordered = sorted(groups.items(), key=lambda pair: -len(pair[1]))
+    told = "; ".join(f"{name}: {_enumerate(cells)}" for name, cells in ordered)
+    judged = sum(answer.result.judged for answer in answers)
+    return f"By {say_count(judged, 'trial')} that were judged, {told}."
+
+
+def _enumerate(cells: list[tuple[int, int | None]]) -> str:
+    """The cells, or their number where they are many."""
+    return enumerate_cells(cells) if len(cells) <= LONG_ROWS else f"{len(cells)} cells"
+
+
+def _tell_evidence(book: Book, place: Place) -> Iterator[Block]:
+    """Every cell's limit, and the figures that speak for it, as medians over its judged trials."""
+    rows = []
+    answers = book.answers("limits", place)
+    for answer in answers:
+        found: CellLimit = answer.result
+        values: dict[str, list[float]] = {}
+        met: Counter[str] = Counter()
+        for trial in found.trials:
+            for one in trial.verdict.flow.evidence:
+                if one.value is not None:
+                    values.setdefault(one.name, []).append(one.value)
+                    met[one.name] += bool(one.met)
+        told = [
+            f"{_spell_evidence(name, median(known))} ({met[name]} of {len(known)})"
+            for name, known in values.items()
+            if met[name]
+        ]
+        why = "none beyond its threshold"
+        rows.append((*tell_limits(answer)[0][:-1], "; ".join(told) or why, *tell_limits(answer)[0][-1:]))
+    if rows:
+        yield TableBlock(
+            name=f"limits-table-{place.number}",
+            title=f"What limits every cell: {place.name}",
+            table=build_table(("cell", "limit", "judged", "trials", "evidence", "undecided"), rows),
+            note=" ".join(part for part in (EVIDENCE_NOTE, note_doubts(answers)) if part),
+        )
+
+
+def _spell_evidence(name: str, value: float) -> str:
+    """A figure of evidence with its unit: ``busiest core 98.2 %``."""
+    for ending, spell in EVIDENCE_UNITS.items():
+        if name.endswith(ending):
+            return f"{name.removesuffix(ending).replace('_', ' ')} {spell(value)}"
+    return f"{name.replace('_', ' ')} {format_figure(value)}"
+
+
+def plot_fairness(book: Book, place: Place) -> Plot:
+    """Jain's index against streams, for each window, with the least that it could be."""
+    parts = [part for part in place.parts if part.streams > 1]
+    levels = sorted({part.streams for part in parts})
+    axis = build_streams_axis(levels)
+    windows = list(dict.fromkeys(part.window_bytes for part in parts))
+    clouds, curves, spreads = [], [], {}
+    for position, window in enumerate(windows):
+        along = [part for part in parts if part.window_bytes == window]
+
+        def shift(sample: Sample, at: int = position) -> Floats:
+            return place_streams(sample.streams, axis, at, len(windows))
+
+        across = of.Quantity(label="Streams", kind="plain", take=shift)
+        slot, name = book.material.slot(window), f"window {spell_window(window)}"
+        clouds.append(gather(name, slot, along, (across, of.FAIRNESS)))
+        found = {part: measure_spread(of.FAIRNESS.take(part.sample)) for part in along}
+        spreads.update(found)
+        ends = [(one.median, one.interval.low, one.interval.high) for one in found.values()]
+        table = np.array([[np.nan if end is None else end for end in row] for row in ends])
+        x = place_streams(np.array([float(part.streams) for part in along]), axis, position, len(windows))
+        curves.append(Curve(name=name, x=x, y=table[:, 0], low=table[:, 1], high=table[:, 2], slot=slot))
+    drawn = draw_clouds(clouds, (1.0, 1.0), book.points)
+    numbers = np.array(levels, dtype=np.float64)
+    least = Curve(name="all to one stream", x=numbers, y=1 / numbers, slot=INK_SLOT, markers=False)
+    measured = {part: spread for part, spread in spreads.items() if spread.median is not None}
+    if not measured:
+        sentence = "Jain's index was not measured."
+    else:
+        worst = min(measured, key=lambda part: measured[part].median or 0.0)
+        median_index = say_spread(measured[worst], format_figure)
+        sentence = f"Least even: {worst.name} with a median of {median_index}; 1 is equal shares."
+        sentence = f"{sentence} {say_undecided(measured.values())}"
+    return Plot(
+        name=f"fairness-{place.number}",
+        title="Fairness over streams (Jain's index)",
+        condition=place.title,
+        sentence=" ".join([sentence.strip(), drawn.words]).strip(),
+        panels=(
+            Panel(
+                x=axis, y=Axis(label="Jain's index", from_zero=True), layers=(*drawn.layers, *curves, least)
+            ),
+        )
+        if measured
+        else (),
+        empty=None if measured else "Jain's index was not measured",
+    )
+
+
+def _is_judged(place: Place) -> bool:
+    """Whether a trial there was not the lab's own: host-limited ones are judged as well."""
+    if place.parts:
+        return True
+    return any(not place.aside.table.flagged(flag)[place.aside.places].all() for flag in LAB_FLAGS)
+
+
+def _outline(book: Book) -> Iterator[Draft]:
+    for place in filter(_is_judged, book.places):
+        if len(place.cells) > 1:
+            yield PlotDraft(name=f"limits-{place.number}", build=partial(plot_limits, book, place))
+        evidence = TextDraft(build=partial(_tell_evidence, book, place))
+        yield FoldDraft(title=f"The limit of every cell, and its evidence: {place.name}", drafts=(evidence,))
+    yield from outline_answers(book, "rfc6349")
+    for place in book.places:
+        if sum(part.streams > 1 for part in place.parts) > 1:
+            yield PlotDraft(name=f"fairness-{place.number}", build=partial(plot_fairness, book, place))
+    if any(part.streams > 1 for place in book.places for part in place.parts):
+        yield from outline_answers(book, "fairness")
+
+
+def _find_gap(book: Book) -> str | None:
+    return None if any(map(_is_judged, book.places)) else "no trial counts"
+
+
+CHAPTER = Chapter(
+    key="limits",
+    title="What limits the throughput, and how it is shared",
+    find_gap=_find_gap,
+    outline=_outline,
+)

@@ -1,0 +1,189 @@
+"""The paths themselves: route, MTU and capacity hop by hop, as surveyed before and after the trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pathlab.report.analyses_rows import Row
+from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Scale
+from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
+from pathlab.report.sections.ledgers import build_table, say
+from pathlab.report.sections.phrases import say_range, say_reason
+from pathlab.report.sections.places import Book
+from pathlab.report.sections.quantities import choose_unit
+from pathlab.report.source import format_utc
+from pathlab.store.records import JournalRecord
+from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
+
+#: Kinds of the journal's entries: a survey, and what it found to differ from the one before.
+SURVEY, CHANGE = "path", "path-changed"
+COLUMNS = (
+    *("hop", "address", "RTT min", "RTT median", "unanswered"),
+    *("capacity", "95 % interval", "latency", "undecided"),
+)
+#: Hops of so many are named along the axis by their addresses.
+NAMED_HOPS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """One survey of the journal: ``document`` is what ``pathlab path --json`` would have written."""
+
+    number: int
+    name: str
+    entry: JournalRecord
+    document: Mapping[str, Any]
+
+    @property
+    def hops(self) -> Sequence[Mapping[str, Any]]:
+        """The hops of the first method's route."""
+        routes = self.document.get("routes") or [{}]
+        return list(routes[0].get("hops") or ())
+
+    @property
+    def estimates(self) -> Mapping[int, Mapping[str, Any]]:
+        """The estimates of capacity by their hop."""
+        capacity = self.document.get("capacity") or {}
+        return {one["hop"]: one.get("estimate") or {} for one in capacity.get("hops") or ()}
+
+
+def _list_surveys(book: Book) -> list[Survey]:
+    found: list[Survey] = []
+    for entry in book.material.source.journal():
+        document = entry.facts.get("report") if entry.kind == SURVEY else None
+        if isinstance(document, Mapping) and document.get("routes"):
+            ends = f"{document.get('source')} → {entry.facts.get('destination') or document.get('target')}"
+            name = f"{ends}, {entry.facts.get('when') or 'surveyed'} the trials"
+            found.append(Survey(number=len(found) + 1, name=name, entry=entry, document=document))
+    return found
+
+
+def plot_survey(survey: Survey) -> Plot:
+    """Capacity of each hop with its interval, and the round trips to it."""
+    numbers = np.array([float(hop["hop"]) for hop in survey.hops])
+    rows = [_list_capacity(survey.estimates.get(int(number), {})) for number in numbers]
+    table = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    unit = choose_unit("rate", table[:, 0])
+    capacity: Layer = Curve(
+        name="capacity",
+        x=numbers,
+        y=table[:, 0] / unit.size,
+        low=table[:, 1] / unit.size,
+        high=table[:, 2] / unit.size,
+        line=False,
+    )
+    trips = [
+        Curve(
+            name=f"RTT, {name}",
+            x=numbers,
+            y=np.array([_number(hop.get(f"rtt_{key}_ns")) for hop in survey.hops]) / 1e6,
+            slot=slot,
+        )
+        for slot, (key, name) in enumerate((("min", "least"), ("median", "median")), start=1)
+    ]
+    named = len(survey.hops) <= NAMED_HOPS
+    labels = tuple(
+        f"{hop['hop']}: {_spell_address(hop)}" if named else str(hop["hop"]) for hop in survey.hops
+    )
+    axis = Axis(label="Hop", ticks=tuple(numbers.tolist()), tick_labels=labels)
+    panels = [Panel(x=axis, y=Axis(label="RTT", unit="ms", from_zero=True), layers=tuple(trips))]
+    if np.isfinite(table[:, 0]).any():
+        scale = Axis(label="Capacity", unit=unit.unit, scale=Scale.LOG10)
+        panels.insert(0, Panel(x=axis, y=scale, layers=(capacity,)))
+    return Plot(
+        name=f"path-{survey.number}",
+        title="Capacity and round trips along the path",
+        condition=f"{survey.name} · {format_utc(survey.entry.recorded_utc)[:10]}",
+        sentence=_say_survey(survey, table[:, 0]),
+        panels=tuple(panels),
+        shared_x=len(panels) > 1,
+    )
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, (int, float)) else np.nan
+
+
+def _list_capacity(estimate: Mapping[str, Any]) -> tuple[float, float, float]:
+    interval = estimate.get("capacity_interval") or {}
+    values = (estimate.get("capacity_bits_per_s"), interval.get("low"), interval.get("high"))
+    return _number(values[0]), _number(values[1]), _number(values[2])
+
+
+def _spell_address(hop: Mapping[str, Any]) -> str:
+    return "/".join(hop.get("addresses") or ()) or "no answer"
+
+
+def _say_survey(survey: Survey, capacities: np.ndarray) -> str:
+    mtu = (survey.document.get("mtu") or {}).get("mtu_bytes")
+    count = len(survey.hops)
+    text = f"{count} {'hop' if count == 1 else 'hops'}"
+    if not (survey.document.get("routes") or [{}])[0].get("reached"):
+        text += ", the end was not reached"
+    text += f"; MTU {format_bytes(mtu)}" if mtu is not None else "; MTU not found"
+    if not np.isfinite(capacities).any():
+        return f"{text}; no hop's capacity could be told."
+    least = int(np.nanargmin(capacities))
+    _, low, high = _list_capacity(survey.estimates[int(survey.hops[least]["hop"])])
+    ends = say_range(format_rate(low), format_rate(high))
+    return (
+        f"{text}; the narrowest hop that could be told is {survey.hops[least]['hop']} with "
+        f"{format_rate(float(capacities[least]))} (95 % interval {ends})."
+    )
+
+
+def _tell_survey(survey: Survey) -> Iterator[Block]:
+    yield TableBlock(
+        name=f"path-table-{survey.number}",
+        title=f"Hops: {survey.name}",
+        table=build_table(COLUMNS, [_tell_hop(hop, survey) for hop in survey.hops]),
+    )
+
+
+def _tell_hop(hop: Mapping[str, Any], survey: Survey) -> Row:
+    estimate = survey.estimates.get(hop["hop"], {})
+    capacity, low, high = _list_capacity(estimate)
+    known = not np.isnan([low, high]).any()
+    return (
+        str(hop["hop"]),
+        _spell_address(hop),
+        format_time(hop.get("rtt_min_ns")),
+        format_time(hop.get("rtt_median_ns")),
+        format_ratio((hop.get("loss") or {}).get("loss_ratio")),
+        format_rate(capacity),
+        f"{format_rate(low)}–{format_rate(high)}" if known else NOT_MEASURED,
+        format_time(estimate.get("latency_ns")),
+        say_reason(estimate["undecided"]) if estimate.get("undecided") else "",
+    )
+
+
+def _tell_changes(book: Book) -> Iterator[Block]:
+    """What the surveys found to have changed; that nothing did, where both were made."""
+    surveys = [entry for entry in book.material.source.journal() if entry.kind in (SURVEY, CHANGE)]
+    changes = [entry.text for entry in surveys if entry.kind == CHANGE]
+    if changes:
+        yield from say(f"Changed during the campaign: {'; '.join(changes)}.")
+    elif {"before", "after"} <= {entry.facts.get("when") for entry in surveys}:
+        yield from say("The surveys after the last trial show no change against those before the first one.")
+
+
+def _outline(book: Book) -> Iterator[Draft]:
+    yield TextDraft(build=partial(_tell_changes, book))
+    for survey in _list_surveys(book):
+        if len(survey.hops) > 1:
+            yield PlotDraft(name=f"path-{survey.number}", build=partial(plot_survey, survey))
+        if survey.hops:
+            yield TextDraft(build=partial(_tell_survey, survey))
+
+
+def _find_gap(book: Book) -> str | None:
+    return None if _list_surveys(book) else "the campaign surveyed no path (key 'survey')"
+
+
+CHAPTER = Chapter(key="path", title="Route and capacity of the paths", find_gap=_find_gap, outline=_outline)

@@ -1,0 +1,308 @@
+"""Saturation in streams: the families with their weights, the likeliest one's curve, band and residuals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pathlab.analysis.optimum import OptimalStreams
+from pathlab.analysis.saturation import MINIMUM_LEVELS, FamilyFit, Saturation
+from pathlab.analysis.saturation import Band as FittedBand
+from pathlab.report.analyses_rows import Row, format_figure, format_interval
+from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.plots.model import Axis, Band, Curve, Layer, Panel, Plot, Rule
+from pathlab.report.sections import quantities as of
+from pathlab.report.sections.clouds import draw_clouds, gather
+from pathlab.report.sections.drafts import Draft, FoldDraft, PlotDraft, TextDraft
+from pathlab.report.sections.ledgers import build_table, tell_answers
+from pathlab.report.sections.phrases import join_words, say_estimate, say_interval, say_reason
+from pathlab.report.sections.places import Book, Part, Place, spell_window
+from pathlab.report.sections.quantities import choose_unit
+from pathlab.report.sections.views import build_streams_axis
+from pathlab.study.answer import Answer
+from pathlab.units import NOT_MEASURED, format_rate, format_ratio
+
+#: Points of a fitted curve and its bands.
+CURVE_POINTS = 48
+#: Up to so many windows of all places together, each has its own figure in the page.
+OWN_FIGURES = 16
+
+
+def outline_saturation(book: Book, place: Place) -> Iterator[Draft]:
+    """The families of every window of one place, and the streams that cost least."""
+    windows = [window for window in place.windows if len(place.along(window)) >= MINIMUM_LEVELS]
+    yield TextDraft(build=partial(_tell_place, "saturation", book, place))
+    if windows:
+        yield PlotDraft(name=f"saturation-{place.number}", build=partial(plot_windows, book, place))
+        own = tuple(
+            PlotDraft(
+                name=name_window_figure(place, window),
+                build=partial(plot_window, book, place, window),
+                on_demand=sum(len(one.windows) for one in book.places) > OWN_FIGURES,
+            )
+            for window in windows
+        )
+        models = TextDraft(build=partial(_tell_models, book, place))
+        yield FoldDraft(title=f"Every family and every window: {place.name}", drafts=(models, *own))
+    if any(len(place.along(window)) > 1 for window in place.windows):
+        yield TextDraft(build=partial(_tell_place, "optimum", book, place))
+        yield PlotDraft(name=f"optimum-{place.number}", build=partial(plot_optimum, book, place))
+
+
+def name_window_figure(place: Place, window_bytes: int | None) -> str:
+    """``saturation-1-64KiB``."""
+    window = spell_window(window_bytes).replace(" ", "")
+    return f"saturation-{place.number}-{re.sub('[^A-Za-z0-9]', '-', window)}"
+
+
+def _tell_place(name: str, book: Book, place: Place) -> Iterator[Block]:
+    yield from tell_answers(name, book.answers(name, place), place)
+
+
+def _leave_empty(name: str, title: str, place: Place, answers: Sequence[Answer[Any]]) -> Plot:
+    """The figure that says why it has nothing to show."""
+    found = [one.result.undecided for one in answers if one.result.undecided is not None]
+    reasons = join_words(list(dict.fromkeys(map(say_reason, found))))
+    reason = f"undecided: {reasons or 'no trial counts'}"
+    return Plot(name=name, title=title, condition=place.title, sentence="", empty=reason)
+
+
+def plot_windows(book: Book, place: Place) -> Plot:
+    """Every window's likeliest family with the band for one new trial, and the cells' distance from it."""
+    every = book.answers("saturation", place)
+    answers = [one for one in every if one.result.residuals is not None]
+    own, title = f"saturation-{place.number}", "Saturation in streams: the likeliest family of each window"
+    if not answers:
+        return _leave_empty(own, title, place, every)
+    unit = choose_unit("rate", place.sample.rates_bits_per_s)
+    above: list[Layer] = []
+    below: list[Layer] = [Rule(name="fitted", value=0.0)]
+    for answer in answers:
+        slot, name = book.material.slot(answer.window_bytes), spell_window(answer.window_bytes)
+        found: Saturation = answer.result
+        line = f"window {name}: {found.best}"
+        above += _draw_fit(found, place.along(answer.window_bytes), (line, line), slot, unit.size)
+        below.append(_draw_residuals(found, line, slot))
+    for answer in answers:
+        line = f"window {spell_window(answer.window_bytes)}: {answer.result.best}"
+        above.append(_draw_means(book, place, (answer.window_bytes, line), unit.size))
+    axis = build_streams_axis(place.levels)
+    return Plot(
+        name=own,
+        title=title,
+        condition=place.title,
+        sentence=" ".join(_say_saturation(answer) for answer in answers),
+        panels=(
+            Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(above)),
+            Panel(x=axis, y=Axis(label="Residual", unit="%"), layers=tuple(below)),
+        ),
+        shared_x=True,
+    )
+
+
+def plot_window(book: Book, place: Place, window_bytes: int | None) -> Plot:
+    """One window: trials, the likeliest family, its bands and capacity, and the residuals."""
+    answers = [one for one in book.answers("saturation", place) if one.window_bytes == window_bytes]
+    title = f"Saturation in streams: window {spell_window(window_bytes)}"
+    if not answers or answers[0].result.residuals is None:
+        return _leave_empty(name_window_figure(place, window_bytes), title, place, answers)
+    answer = answers[0]
+    found: Saturation = answer.result
+    slot = book.material.slot(window_bytes)
+    parts = place.along(window_bytes)
+    unit = choose_unit("rate", np.concatenate([part.sample.rates_bits_per_s for part in parts]))
+    across = of.Quantity(label="Streams", kind="plain", take=lambda sample: sample.streams)
+    cloud = gather("trials", slot, parts, (across, of.THROUGHPUT))
+    drawn = draw_clouds([cloud], (1.0, unit.size), book.points)
+    layers = _draw_fit(found, parts, (f"{found.best}", "one new trial, 95 %"), slot, unit.size)
+    layers += drawn.layers
+    capacity = found.capacity
+    if capacity.value is not None:
+        ends = [
+            None if end is None else end / unit.size
+            for end in (capacity.interval.low, capacity.interval.high)
+        ]
+        layers.append(
+            Rule(name="fitted capacity", value=capacity.value / unit.size, low=ends[0], high=ends[1])
+        )
+    axis = build_streams_axis(place.levels)
+    below = (Rule(name="fitted", value=0.0), _draw_residuals(found, "cell's mean less fit", slot))
+    return Plot(
+        name=name_window_figure(place, window_bytes),
+        title=title,
+        condition=place.title,
+        sentence=" ".join(part for part in (_say_saturation(answer), drawn.words) if part),
+        panels=(
+            Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
+            Panel(x=axis, y=Axis(label="Residual", unit="%"), layers=below),
+        ),
+        shared_x=True,
+    )
+
+
+def plot_optimum(book: Book, place: Place) -> Plot:
+    """DRTT per throughput against streams, a line for each window; the least is marked in the sentence."""
+    layers: list[Layer] = []
+    said = []
+    title = "Delay that a unit of throughput costs, against streams"
+    answers = book.answers("optimum", place)
+    if not any(answer.result.candidates for answer in answers):
+        return _leave_empty(f"optimum-{place.number}", title, place, answers)
+    for answer in answers:
+        found: OptimalStreams = answer.result
+        if not found.candidates:
+            continue
+        name = spell_window(answer.window_bytes)
+        layers.append(
+            Curve(
+                name=f"window {name}",
+                x=np.array(found.candidates),
+                y=np.array(found.cost_ns_per_bit_per_s),  # ns per bit/s are ms per Mbit/s
+                slot=book.material.slot(answer.window_bytes),
+            )
+        )
+        least = (
+            f"{found.streams:g}"
+            if found.streams is not None
+            else f"undecided ({say_reason(found.undecided)})"
+        )
+        interval = f" ({say_interval(found.interval, format_figure)})" if found.streams is not None else ""
+        said.append(f"{name}: {least}{interval}")
+    return Plot(
+        name=f"optimum-{place.number}",
+        title=title,
+        condition=place.title,
+        sentence=f"Streams with the least mean dRTT / mean throughput, window {'; '.join(said)}.",
+        panels=(
+            Panel(
+                x=build_streams_axis(place.levels),
+                y=Axis(label="dRTT / throughput", unit="ms per Mbit/s"),
+                layers=tuple(layers),
+            ),
+        ),
+    )
+
+
+def _draw_fit(
+    found: Saturation, parts: Sequence[Part], names: tuple[str, str], slot: int, size: float
+) -> list[Layer]:
+    """The curve fitted to some cells, and the band for one new trial; ``names`` are those of the two.
+
+    Where there are too few cycles for a band, the curve goes through its values at the cells. Of equal names
+    the legend has the curve's.
+    """
+    name, band_name = names
+    band: FittedBand | None = found.band
+    if band is None:
+        rests = found.residuals.cell_bits_per_s if found.residuals is not None else ()
+        fitted = np.array([part.sample.rates_bits_per_s.mean() for part in parts]) - np.array(rests)
+        x = np.array([float(part.streams) for part in parts])
+        return [Curve(name=name, x=x, y=fitted / size, slot=slot, markers=False)]
+    chosen = np.unique(np.linspace(0, len(band.streams) - 1, CURVE_POINTS).round().astype(int))
+    x = np.array(band.streams, dtype=np.float64)[chosen]
+    fitted, low, high = (
+        np.array(values, dtype=np.float64)[chosen] / size if values else np.full(chosen.size, np.nan)
+        for values in (band.fitted_bits_per_s, band.trial_low_bits_per_s, band.trial_high_bits_per_s)
+    )
+    return [
+        Band(name=band_name, x=x, low=low, high=high, slot=slot, legend=band_name != name),
+        Curve(name=name, x=x, y=fitted, slot=slot, markers=False),
+    ]
+
+
+def _draw_residuals(found: Saturation, name: str, slot: int) -> Curve:
+    residuals = found.residuals
+    levels = residuals.cell_levels if residuals is not None else ()
+    ratios = residuals.cell_ratio if residuals is not None else ()
+    x = np.array([level[0] for level in levels], dtype=np.float64)
+    return Curve(
+        name=name, x=x, y=100 * np.array(ratios, dtype=np.float64), slot=slot, line=False, legend=False
+    )
+
+
+def _draw_means(book: Book, place: Place, named: tuple[int | None, str], size: float) -> Curve:
+    """The means of one window's cells, which the curve of that name was fitted to."""
+    window_bytes, name = named
+    parts = place.along(window_bytes)
+    return Curve(
+        name=name,
+        x=np.array([part.streams for part in parts], dtype=np.float64),
+        y=np.array([part.sample.rates_bits_per_s.mean() for part in parts]) / size,
+        slot=book.material.slot(window_bytes),
+        line=False,
+        legend=False,
+    )
+
+
+def _say_saturation(answer: Answer[Any]) -> str:
+    found: Saturation = answer.result
+    weight = found.fits[0].weight_ratio if found.fits else None
+    head = f"Window {spell_window(answer.window_bytes)}: {found.best} (weight {format_ratio(weight)})"
+    if found.winner is None:
+        head += f", not told apart from {join_words([str(one) for one in found.rivals]) or 'its rivals'}"
+    text = f"{head}; capacity {say_estimate(found.capacity, format_rate)}"
+    if found.capacity.value is None:
+        return f"{text}."
+    return f"{text}, 90 % of it from N = {say_estimate(found.n_90, format_figure)}."
+
+
+def _tell_models(book: Book, place: Place) -> Iterator[Block]:
+    answers = book.answers("saturation", place)
+    columns = (
+        "window",
+        "family",
+        "formula",
+        "weight",
+        "ΔAICc",
+        "RMSE",
+        "lack of fit p",
+        "parameters",
+        "undecided",
+    )
+    rows = [
+        (spell_window(answer.window_bytes), *_tell_family(answer.result, fit))
+        for answer in answers
+        for fit in answer.result.fits
+    ]
+    if rows:
+        yield TableBlock(
+            name=f"saturation-models-{place.number}",
+            title=f"Families of saturation: {place.name}",
+            table=build_table(columns, rows),
+            note="Weight: Akaike's. The likeliest family's parameters have their 95 % interval.",
+        )
+
+
+def _tell_family(found: Saturation, fit: FamilyFit) -> Row:
+    return (
+        str(fit.family),
+        fit.formula,
+        _spell_weight(fit.weight_ratio),
+        format_figure(fit.aicc_difference),
+        format_ratio(fit.rmse_ratio),
+        format_figure(fit.lack_of_fit_p),
+        _spell_parameters(found, fit),
+        say_reason(fit.undecided) if fit.undecided else "",
+    )
+
+
+def _spell_weight(ratio: float | None) -> str:
+    """A weight in percent; one that no reader would tell from nothing is called small."""
+    return "< 0.1 %" if ratio is not None and ratio < 0.001 else format_ratio(ratio)
+
+
+def _spell_parameters(found: Saturation, fit: FamilyFit) -> str:
+    if fit.family is found.best:
+        return "; ".join(
+            f"{one.name} = {format_figure(one.value)} "
+            f"({format_interval(one.interval, format_figure)}) {one.unit}".strip()
+            for one in found.parameters
+        )
+    return (
+        "; ".join(f"{name} = {format_figure(value)}" for name, value in fit.parameters.items())
+        or NOT_MEASURED
+    )

@@ -1,0 +1,174 @@
+"""The panels of one trial's figure, each from one kind of its series, all over the same time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pathlab.report.plots.model import Axis, Band, Curve, Layer, Numbers, Panel, Points, Span
+from pathlab.report.sections.trial_series import CoreLoads, Probes, StreamTable, join_intervals
+
+STACKED_STREAMS_MAX = 16  # more: their total, and how they spread
+LINES_MAX = 8  # streams or cores with a line each
+STEPS_MAX = 160  # of a rate
+SINGLE_SLOT = 0  # of what stands alone in its panel
+TIME = Axis(label="Time since go, the receiver's since its first byte", unit="s")
+
+
+def build_rates(table: StreamTable, verb: str, marks: tuple[Span, ...]) -> tuple[list[Panel], int]:
+    """What one end counted: stacked by stream, or the total and the spread; and intervals to a value.
+
+    ``verb``: "Received" or "Sent".
+    """
+    joined, every = join_intervals(table, STEPS_MAX)
+    rates, middle = joined.rates_mbit_per_s, (joined.start_s + joined.end_s) / 2
+    count = len(table.streams)
+    y = Axis(label="Rate", unit="Mbit/s", from_zero=True)
+    if count == 1:
+        lines: list[Layer] = [_step("stream 0", joined, rates[:, 0], SINGLE_SLOT)]
+        return [Panel(x=TIME, y=y, layers=(*marks, *lines), title=verb)], every
+    if count <= STACKED_STREAMS_MAX:
+        edges = np.concatenate((np.zeros((len(middle), 1)), np.cumsum(rates, axis=1)), axis=1)
+        # level over each interval: slopes between them would show rates that nobody counted
+        along, edges = np.column_stack((joined.start_s, joined.end_s)).ravel(), np.repeat(edges, 2, axis=0)
+        stack = tuple(
+            Band(
+                name=f"stream {stream}",
+                x=along,
+                low=edges[:, place],
+                high=edges[:, place + 1],
+                slot=place,
+                solid=True,
+            )
+            for place, stream in enumerate(table.streams)
+        )
+        title = f"{verb}, the streams one above the other"
+        return [Panel(x=TIME, y=y, layers=(*marks, *stack), title=title)], every
+    total = _step(f"all {count:,} streams", joined, rates.sum(axis=1), SINGLE_SLOT)
+    spread = _spread(rates, middle, "streams")
+    return [
+        Panel(x=TIME, y=y, layers=(*marks, total), title=f"{verb}, all {count:,} streams"),
+        Panel(x=TIME, y=y, layers=(*marks, *spread), title=f"{verb}, spread of the {count:,} streams"),
+    ], every
+
+
+def build_windows(table: StreamTable, marks: tuple[Span, ...]) -> Panel | None:
+    """Congestion windows (kB); None where the sender did not read them."""
+    windows = table.get("snd_cwnd_bytes") / 1e3
+    if not np.isfinite(windows).any():
+        windows = table.get("snd_cwnd_segments") * table.get("snd_mss_bytes") / 1e3
+    if not np.isfinite(windows).any():
+        return None
+    y = Axis(label="Congestion window", unit="kB", from_zero=True)
+    layers = _lines_or_spread(
+        windows, table.end_s, [f"stream {stream}" for stream in table.streams], "streams"
+    )
+    return Panel(x=TIME, y=y, layers=(*marks, *layers), title="Congestion window of each stream")
+
+
+def build_round_trips(
+    loaded: Probes | None, unloaded: Probes | None, table: StreamTable | None, marks: tuple[Span, ...]
+) -> Panel | None:
+    """Round trips (ms) of probes, lost ones marked on the axis, and of TCP itself; None without any."""
+    layers: list[Layer] = list(marks)
+    for probes, name, slot in ((loaded, "probes under load", 1), (unloaded, "probes without load", 0)):
+        if probes is not None:
+            layers += _draw_probes(probes, name, slot)
+    smoothed = None if table is None else table.get("rtt_us") / 1e3
+    if table is not None and smoothed is not None and np.isfinite(smoothed).any():
+        middle = _over_streams(smoothed, 50)
+        if len(table.streams) > 1:
+            least, most = _over_streams(smoothed, 0), _over_streams(smoothed, 100)
+            layers.append(Band(name="TCP's RTT, all streams", x=table.end_s, low=least, high=most, slot=2))
+        name = "TCP's RTT, smoothed" if len(table.streams) == 1 else "TCP's RTT, median stream"
+        layers.append(Curve(name=name, x=table.end_s, y=middle, slot=2, markers=False))
+    if len(layers) == len(marks):
+        return None
+    y = Axis(label="RTT", unit="ms", from_zero=True)
+    return Panel(x=TIME, y=y, layers=tuple(layers), title="Round trips")
+
+
+def build_retransmits(table: StreamTable, marks: tuple[Span, ...]) -> Panel | None:
+    """Segments sent again in each interval, of all streams; None where none was or none is known."""
+    sent_again = count_retransmits(table)
+    if sent_again is None or not np.nansum(sent_again):
+        return None
+    curve = Curve(
+        name="segments sent again",
+        x=np.append(table.start_s, table.end_s[-1:]),
+        y=np.append(sent_again, sent_again[-1:]),
+        slot=SINGLE_SLOT,
+        markers=False,
+        step=True,
+    )
+    y = Axis(label="Retransmits", unit="segments", from_zero=True)
+    return Panel(x=TIME, y=y, layers=(*marks, curve), title="Segments sent again in each interval")
+
+
+def build_loads(loads: CoreLoads, end: str, marks: tuple[Span, ...]) -> Panel:
+    """How busy each core of the sending or receiving host was (%)."""
+    y = Axis(label="Core busy", unit="%", from_zero=True)
+    names = [f"core {core}" for core in loads.cores]
+    layers = _lines_or_spread(loads.busy_percent, loads.time_s, names, "cores")
+    return Panel(x=TIME, y=y, layers=(*marks, *layers), title=f"Cores of the {end}'s host")
+
+
+def count_retransmits(table: StreamTable) -> Numbers | None:
+    """Segments sent again in each interval by all streams; None where the sender did not read the counter."""
+    counted = table.get("total_retrans_segments")
+    if not np.isfinite(counted).any():
+        return None
+    steps = np.diff(counted, axis=0, prepend=np.zeros((1, counted.shape[1])))
+    known = np.isfinite(steps).any(axis=1)
+    again: Numbers = np.where(known, np.nansum(np.where(steps >= 0, steps, np.nan), axis=1), np.nan)
+    return again
+
+
+def _step(name: str, table: StreamTable, values: Numbers, slot: int) -> Curve:
+    """A line of steps, the last of which is as long as its interval."""
+    return Curve(
+        name=name,
+        x=np.append(table.start_s, table.end_s[-1:]),
+        y=np.append(values, values[-1:]),
+        slot=slot,
+        markers=False,
+        step=True,
+    )
+
+
+def _lines_or_spread(values: Numbers, time_s: Numbers, names: list[str], noun: str) -> list[Layer]:
+    if len(names) > LINES_MAX:
+        return _spread(values, time_s, noun)
+    return [
+        Curve(name=name, x=time_s, y=values[:, place], slot=place, markers=False)
+        for place, name in enumerate(names)
+    ]
+
+
+def _spread(values: Numbers, time_s: Numbers, noun: str) -> list[Layer]:
+    """Least to most, the middle half, and the median of all streams or cores at each time."""
+    least, low, middle, high, most = (_over_streams(values, at) for at in (0, 25, 50, 75, 100))
+    return [
+        Band(name=f"all {noun}", x=time_s, low=least, high=most, slot=SINGLE_SLOT),
+        Band(name=f"middle half of the {noun}", x=time_s, low=low, high=high, slot=SINGLE_SLOT),
+        Curve(name=f"median of the {noun}", x=time_s, y=middle, slot=SINGLE_SLOT, markers=False),
+    ]
+
+
+def _over_streams(values: Numbers, percent: float) -> Numbers:
+    """A percentile over the columns of each row; NaN for a row without a value."""
+    found = np.full(len(values), np.nan)
+    known = np.isfinite(values).any(axis=1)
+    found[known] = np.nanpercentile(values[known], percent, axis=1)
+    return found
+
+
+def _draw_probes(probes: Probes, name: str, slot: int) -> list[Layer]:
+    lost = np.isnan(probes.rtt_ms)
+    layers: list[Layer] = []
+    if not lost.all():
+        layers.append(Points(name=name, x=probes.sent_s[~lost], y=probes.rtt_ms[~lost], slot=slot))
+    if lost.any():
+        count = int(lost.sum())
+        where = probes.sent_s[lost]
+        layers.append(Points(name=f"{name}, lost ({count})", x=where, y=where, slot=slot, at_axis=True))
+    return layers

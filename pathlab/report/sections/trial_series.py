@@ -1,0 +1,156 @@
+"""The series of one trial as its figures draw them: tables over intervals and streams, on one time axis.
+
+Times are in seconds since the sender's go, the receiver's since its first byte. What was not recorded is NaN,
+a series that was not kept None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pathlab.report.plots.model import Numbers
+from pathlab.report.source import ResultsSource
+
+STEADY = "steady"
+Columns = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTable:
+    """Intervals of every stream: ``values`` by name, each of shape (intervals, streams)."""
+
+    start_s: Numbers
+    end_s: Numbers
+    streams: tuple[int, ...]
+    steady: NDArray[np.bool_]  # intervals of the steady window
+    values: Mapping[str, Numbers]
+
+    def get(self, name: str) -> Numbers:
+        """A column; all NaN where the series has none of that name."""
+        found = self.values.get(name)
+        return np.full((len(self.start_s), len(self.streams)), np.nan) if found is None else found
+
+    def only(self, name: str) -> StreamTable:
+        """The table with that column alone."""
+        return replace(self, values={name: self.get(name)})
+
+    @property
+    def rates_mbit_per_s(self) -> Numbers:
+        """What each stream carried in each interval, decimal Mbit/s."""
+        length_s = self.end_s - self.start_s
+        length_s = np.where(length_s > 0, length_s, np.nan)
+        rates: Numbers = self.get("bytes") * 8e-6 / length_s[:, np.newaxis]
+        return rates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probes:
+    """Probes in the order of sending; NaN for a lost one's round trip."""
+
+    sent_s: Numbers
+    rtt_ms: Numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreLoads:
+    """How busy each core of a host was: ``busy_percent`` has the shape (readings, cores)."""
+
+    time_s: Numbers
+    cores: tuple[int, ...]
+    busy_percent: Numbers
+
+
+def read_columns(
+    source: ResultsSource, trial_id: int, wanted: Mapping[str, Sequence[str]]
+) -> dict[str, Columns]:
+    """The columns of those series that the trial kept and that are not empty; numbers are floats."""
+    read_several = getattr(source, "series_tables", None)
+    if read_several is not None:
+        tables = read_several(trial_id, wanted)
+        frames = {kind: table.to_pandas() for kind, table in tables.items()}
+    else:
+        frames = {
+            kind: source.series(trial_id, kind) for kind in source.series_kinds(trial_id) if kind in wanted
+        }
+    return {
+        kind: {name: _to_array(frame[name]) for name in wanted[kind] if name in frame}
+        for kind, frame in frames.items()
+        if len(frame)
+    }
+
+
+def build_stream_table(columns: Columns | None, names: Sequence[str]) -> StreamTable | None:
+    """The intervals of ``sender_intervals`` or ``receiver_intervals``; None without them."""
+    if columns is None or not {"index", "stream", "start_ns", "end_ns"} <= columns.keys():
+        return None
+    steps, row = np.unique(columns["index"], return_inverse=True)
+    streams, place = np.unique(columns["stream"], return_inverse=True)
+    bounds = {name: np.full(len(steps), np.nan) for name in ("start_ns", "end_ns")}
+    for name, bound in bounds.items():
+        bound[row] = columns[name]
+    steady = np.zeros(len(steps), dtype=bool)
+    if "phase" in columns:
+        steady[row[columns["phase"] == STEADY]] = True
+    values = {}
+    for name in names:
+        if name in columns:
+            values[name] = np.full((len(steps), len(streams)), np.nan)
+            values[name][row, place] = columns[name]
+    return StreamTable(
+        start_s=bounds["start_ns"] / 1e9,
+        end_s=bounds["end_ns"] / 1e9,
+        streams=tuple(int(stream) for stream in streams),
+        steady=steady,
+        values=values,
+    )
+
+
+def build_probes(columns: Columns | None) -> Probes | None:
+    """The probes of one set; None without them."""
+    if columns is None or not {"sent_ns", "rtt_ns"} <= columns.keys():
+        return None
+    return Probes(sent_s=columns["sent_ns"] / 1e9, rtt_ms=columns["rtt_ns"] / 1e6)
+
+
+def build_core_loads(columns: Columns | None) -> CoreLoads | None:
+    """What the cores of one host did; None without readings."""
+    if columns is None or not {"time_ns", "core", "idle_ratio"} <= columns.keys():
+        return None
+    times, row = np.unique(columns["time_ns"], return_inverse=True)
+    cores, place = np.unique(columns["core"], return_inverse=True)
+    busy = np.full((len(times), len(cores)), np.nan)
+    busy[row, place] = 100 * (1 - columns["idle_ratio"])
+    return CoreLoads(time_s=times / 1e9, cores=tuple(int(core) for core in cores), busy_percent=busy)
+
+
+def join_intervals(table: StreamTable, most: int) -> tuple[StreamTable, int]:
+    """The table with so many neighbouring intervals joined that at most ``most`` are left, and how many.
+
+    Bytes and counts add up; only columns of such may be in the table.
+    """
+    every = -(-len(table.start_s) // most)
+    if every <= 1:
+        return table, 1
+    starts = np.arange(0, len(table.start_s), every)
+    ends = np.minimum(starts + every, len(table.start_s)) - 1
+    joined = StreamTable(
+        start_s=table.start_s[starts],
+        end_s=table.end_s[ends],
+        streams=table.streams,
+        steady=table.steady[starts],
+        values={name: np.add.reduceat(values, starts, axis=0) for name, values in table.values.items()},
+    )
+    return joined, every
+
+
+def _to_array(values: Any) -> NDArray[Any]:
+    if values.dtype.kind in "iufb":
+        return np.asarray(values, dtype=np.float64)
+    if hasattr(values.dtype, "numpy_dtype") and values.dtype.numpy_dtype.kind in "iufb":
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(values.astype(str).to_numpy(), dtype=object)

@@ -1,0 +1,238 @@
+"""Single trials: what each stream of a combination carried, and all series of a trial over its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from pathlab.errors import UsageError
+from pathlab.report.page.model import Block, Fold, Paragraph, Section
+from pathlab.report.plots.model import Panel, Plot, Span
+from pathlab.report.plots.preparation import prepare_plot
+from pathlab.report.sections.contributions import (
+    Shelf,
+    choose_evenly,
+    name_contributions,
+    name_place,
+    plot_contributions,
+)
+from pathlab.report.sections.material import Material
+from pathlab.report.sections.trial_panels import (
+    build_loads,
+    build_rates,
+    build_retransmits,
+    build_round_trips,
+    build_windows,
+    count_retransmits,
+)
+from pathlab.report.sections.trial_series import (
+    StreamTable,
+    build_core_loads,
+    build_probes,
+    build_stream_table,
+    read_columns,
+)
+from pathlab.report.source import StoredTrial
+from pathlab.report.summary import Cell, rise_ns
+from pathlab.store.records import TrialRecord
+from pathlab.units import format_bytes, format_rate, format_ratio, format_time
+
+CONTRIBUTIONS_MAX, TRIALS_MAX = 12, 16  # figures of a page, over all paths
+_SENDER = ("index", "stream", "start_ns", "end_ns", "rtt_us", "snd_cwnd_segments", "snd_cwnd_bytes")
+SERIES = {
+    "receiver_intervals": ("index", "stream", "start_ns", "end_ns", "bytes"),
+    "sender_intervals": (*_SENDER, "snd_mss_bytes", "total_retrans_segments", "bytes"),
+    "loaded_probes": ("sent_ns", "rtt_ns"),
+    "unloaded_probes": ("sent_ns", "rtt_ns"),
+    "sender_cpu": ("time_ns", "core", "idle_ratio"),
+    "receiver_cpu": ("time_ns", "core", "idle_ratio"),
+}
+SAID = {
+    "receiver_intervals": "the receiver's rates",
+    "sender_intervals": "the sender's TCP",
+    "loaded_probes": "probes under load",
+    "unloaded_probes": "probes without load",
+    "sender_cpu": "the sender's cores",
+    "receiver_cpu": "the receiver's cores",
+}
+
+
+def build_trials(material: Material) -> Section:
+    """Shares of the streams, and one trial of each combination, as far as a page has room for them."""
+    shelves = [shelf for shelf in _list_shelves(material) if shelf.path.measured]
+    blocks: list[Block] = []
+    for shelf in shelves:
+        several = [cell for cell in shelf.path.measured if cell.streams > 1]
+        cells = choose_evenly(_best_first(several), CONTRIBUTIONS_MAX // len(shelves))
+        blocks += _fold_plots(
+            [plot_contributions(material, shelf, cell) for cell in cells],
+            f"What each stream carried, other combinations of {shelf.path.path}",
+        )
+        cells = choose_evenly(_best_first(shelf.path.measured), TRIALS_MAX // len(shelves))
+        blocks += _fold_plots(
+            [prepare_plot(plot_trial(material, choose_trial(cell).trial_id)) for cell in cells],
+            f"A trial of each other combination of {shelf.path.path}",
+        )
+    if not blocks:
+        blocks.append(Paragraph(text="No trial completed, so there is none to show."))
+    blocks.insert(0, Paragraph(text=_introduce(material), note=True))
+    return Section(key="trials", title="Single trials", blocks=tuple(blocks))
+
+
+def list_trial_names(material: Material) -> tuple[str, ...]:
+    """The names of the figures of ``list_trial_plots``; none is made."""
+    return tuple(
+        name_contributions(shelf, cell)
+        for shelf in _list_shelves(material)
+        for cell in shelf.path.measured
+        if cell.streams > 1
+    )
+
+
+def list_trial_plots(material: Material) -> Iterator[Plot]:
+    """The streams' shares of every combination, each made when it is asked for."""
+    for shelf in _list_shelves(material):
+        for cell in shelf.path.measured:
+            if cell.streams > 1:
+                yield plot_contributions(material, shelf, cell)
+
+
+def find_trial_plot(material: Material, name: str) -> Plot | None:
+    """The figure ``trial-N`` or ``contributions-…`` of that name; None where there is none."""
+    kind, _, number = name.partition("-")
+    if kind == "trial" and number.isdecimal():
+        return plot_trial(material, int(number))
+    for shelf in _list_shelves(material):
+        for cell in shelf.path.measured:
+            if cell.streams > 1 and name_contributions(shelf, cell) == name:
+                return plot_contributions(material, shelf, cell)
+    return None
+
+
+def plot_trial(material: Material, trial_id: int) -> Plot:
+    """Rates, congestion windows, round trips, retransmits and cores of one trial over its time.
+
+    A trial that kept no series gives an empty plot. Raises UsageError where there is no such trial.
+    """
+    record = _find_record(material, trial_id)
+    found = read_columns(material.source, trial_id, SERIES)
+    received = build_stream_table(found.get("receiver_intervals"), ("bytes",))
+    sent = build_stream_table(found.get("sender_intervals"), SERIES["sender_intervals"][4:])
+    marks = _mark_steady(record)
+    panels: list[Panel] = []
+    joined = 1
+    if received is not None:
+        panels, joined = build_rates(received, "Received", marks)
+    elif sent is not None and "bytes" in sent.values:
+        panels, joined = build_rates(sent.only("bytes"), "Sent", marks)
+    loaded, unloaded = (build_probes(found.get(f"{kind}_probes")) for kind in ("loaded", "unloaded"))
+    optional = [
+        build_windows(sent, marks) if sent is not None else None,
+        build_round_trips(loaded, unloaded, sent, marks),
+        build_retransmits(sent, marks) if sent is not None else None,
+    ]
+    for end in ("sender", "receiver"):
+        loads = build_core_loads(found.get(f"{end}_cpu"))
+        optional.append(build_loads(loads, end, marks) if loads is not None else None)
+    panels += [panel for panel in optional if panel is not None]
+    window = "autotuned" if record.window_asked_bytes is None else format_bytes(record.window_asked_bytes)
+    return Plot(
+        name=f"trial-{trial_id}",
+        title=f"Trial {trial_id}, cycle {record.cycle + 1}: {record.streams} × {window}",
+        condition=f"{_name_ends(record)} · {name_place(material, record)} · {record.started_utc[:10]}",
+        sentence=_describe_trial(record, sent, [kind for kind in SERIES if kind not in found], joined),
+        panels=tuple(panels),
+        shared_x=True,
+        empty=None if panels else f"trial {trial_id} kept no series",
+    )
+
+
+def choose_trial(cell: Cell) -> StoredTrial:
+    """The complete trial whose throughput is nearest to the cell's median, the earliest of equals."""
+    middle = cell.throughput_bits_per_s.median or 0.0
+    return min(cell.trials, key=lambda trial: abs((trial.record.throughput_bits_per_s or 0.0) - middle))
+
+
+def _list_shelves(material: Material) -> list[Shelf]:
+    return [Shelf(number=place + 1, path=path) for place, path in enumerate(material.summary.paths)]
+
+
+def _best_first(cells: Sequence[Cell]) -> list[Cell]:
+    return sorted(cells, key=lambda cell: -(cell.throughput_bits_per_s.median or 0.0))
+
+
+def _fold_plots(plots: list[Plot], title: str) -> list[Block]:
+    """The first plot open, the others on demand."""
+    rest: list[Block] = (
+        [Fold(title=f"{title} ({len(plots) - 1})", blocks=tuple(plots[1:]))] if plots[1:] else []
+    )
+    return [*plots[:1], *rest]
+
+
+def _introduce(material: Material) -> str:
+    first = "the trial nearest to the median of its combination"
+    numbers = [trial.trial_id for cell in material.summary.cells for trial in cell.trials]
+    if not numbers:
+        return "Failed trials are drawn by 'pathlab report RESULTS --figure trial-N --out trial-N.svg'."
+    return (
+        f"Of each combination shown: {first}. Lost probes are crosses on the axis. Any other trial from "
+        f"{min(numbers)} to {max(numbers)}: 'pathlab report RESULTS --figure trial-N --out trial-N.svg'."
+    )
+
+
+def _name_ends(record: TrialRecord) -> str:
+    return f"{record.path_source} → {record.path_destination}"
+
+
+def _find_record(material: Material, trial_id: int) -> TrialRecord:
+    summary = material.summary
+    every = [trial for cell in summary.cells for trial in cell.trials] + list(summary.failures)
+    for trial in every:
+        if trial.trial_id == trial_id:
+            return trial.record
+    numbers = [trial.trial_id for trial in every]
+    known = f"trials run from {min(numbers)} to {max(numbers)}" if numbers else "no trial was stored"
+    raise UsageError(f"there is no trial {trial_id} in these results", hint=known)
+
+
+def _mark_steady(record: TrialRecord) -> tuple[Span, ...]:
+    if not record.steady_ns:
+        return ()
+    start_s = record.warmup_ns / 1e9
+    return (Span(name="steady window", start=start_s, end=start_s + record.steady_ns / 1e9),)
+
+
+def _describe_trial(
+    record: TrialRecord, sent: StreamTable | None, lacking: Sequence[str], joined: int
+) -> str:
+    """What the trial measured, what it did not record, and how its rates were joined."""
+    said: list[str] = []
+    if record.status != "complete":
+        stage = f" at '{record.failed_stage}'" if record.failed_stage else ""
+        said.append(f"{record.status}{stage}: {record.failure or 'no reason stored'}")
+    if record.throughput_bits_per_s is not None:
+        said.append(f"{format_rate(record.throughput_bits_per_s)} in the steady window")
+    rise = rise_ns(record.loaded_rtt_mean_ns, record.unloaded_rtt_mean_ns)
+    if rise is not None:
+        loaded, unloaded = format_time(record.loaded_rtt_mean_ns), format_time(record.unloaded_rtt_mean_ns)
+        said.append(f"average RTT {loaded} loaded, {unloaded} unloaded (rise {format_time(rise)})")
+    if record.loaded_sent and record.loaded_received is not None:
+        lost = record.loaded_sent - record.loaded_received
+        share = format_ratio(lost / record.loaded_sent)
+        said.append(f"{lost} of {record.loaded_sent} probes under load lost ({share})")
+    again = None if sent is None else count_retransmits(sent)
+    if again is not None:
+        count = int(np.nansum(again))
+        said.append(f"{count:,} segment{'s' * (count != 1)} sent again" if count else "no segment sent again")
+    for end in ("sender", "receiver"):
+        busy = getattr(record, f"{end}_busiest_core_ratio")
+        if busy is not None:
+            said.append(f"the {end}'s busiest core busy {format_ratio(busy)} of the steady window")
+    text = "; ".join(said)
+    sentences = [f"{text[:1].upper()}{text[1:]}."] if text else []
+    if joined > 1:
+        sentences.append(f"Each rate is the mean of {joined} neighbouring intervals.")
+    if lacking:
+        sentences.append(f"Not recorded: {', '.join(SAID[kind] for kind in lacking)}.")
+    return " ".join(sentences)

@@ -1,0 +1,273 @@
+"""Everything against the number of streams, for each window: throughput, loss, dRTT, RTT IQR and RV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from pathlab.analysis.cells import Floats
+from pathlab.analysis.interval import Interval
+from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule, Scale
+from pathlab.report.sections import quantities as of
+from pathlab.report.sections.clouds import Drawn, draw_aside, draw_clouds, gather
+from pathlab.report.sections.drafts import Draft, PlotDraft
+from pathlab.report.sections.phrases import join_words, say_left_out, say_range, say_spread, say_undecided
+from pathlab.report.sections.places import Book, Part, Place, name_reasons, spell_window
+from pathlab.report.sections.quantities import Quantity, Scaled
+from pathlab.report.summary import Path, link_truth
+from pathlab.study.answer import Spread, measure_spread
+from pathlab.study.selection import Sample
+from pathlab.units import format_ratio
+
+#: Points of different windows stand side by side, so that equal values do not hide each other.
+SHIFT_RATIO = 0.006
+SHIFT_FACTOR = 1.012
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A figure over streams: its name, its subject, and a panel for each quantity."""
+
+    key: str
+    title: str
+    quantities: tuple[Quantity, ...]
+    pooled: str = ""  # "probes": medians are not what is drawn but the loss over all probes of a cell
+
+
+VIEWS = (
+    View(key="throughput-streams", title="Aggregate throughput against streams", quantities=(of.THROUGHPUT,)),
+    View(
+        key="loss-streams",
+        title="Loss of probes against streams",
+        quantities=(of.LOSS_LOADED, of.LOSS_UNLOADED),
+        pooled="probes",
+    ),
+    View(
+        key="drtt-streams",
+        title="Rise of the round trip under load against streams",
+        quantities=(of.RISE_MEAN, of.RISE_MEDIAN),
+    ),
+    View(
+        key="iqr-streams",
+        title="Inter-quartile range of round trips against streams",
+        quantities=(of.IQR_LOADED, of.IQR_UNLOADED),
+    ),
+    View(
+        key="variability-streams",
+        title="Rate variability against streams",
+        quantities=(of.RV_LOADED, of.RV_UNLOADED),
+    ),
+)
+
+
+def outline_views(place: Place, book: Book) -> Iterator[Draft]:
+    """The figures over streams of one place."""
+    for view in VIEWS:
+        name = f"{view.key}-{place.number}"
+        yield PlotDraft(name=name, build=partial(plot_view, book, place, view))
+
+
+def plot_view(book: Book, place: Place, view: View) -> Plot:
+    """One figure over streams: trials as points, each window's medians with their intervals."""
+    panels: list[Panel] = []
+    said: list[str] = []
+    choices: list[str] = []
+    for quantity in view.quantities:
+        panel, words, choice = _draw_panel(book, place, view, quantity)
+        if panel is not None:
+            panels.append(panel)
+        said.append(words)
+        choices += [choice] if choice else []
+    said += [*choices[:1], say_left_out(place) if place.parts else ""]
+    sentence = " ".join(dict.fromkeys(word for word in said if word)) if panels else ""
+    return Plot(
+        name=f"{view.key}-{place.number}",
+        title=view.title,
+        condition=place.title,
+        sentence=sentence,
+        panels=tuple(panels),
+        shared_x=len(panels) > 1,
+        empty=None if panels else f"{join_words([one.label for one in view.quantities])}: not measured here",
+    )
+
+
+def build_streams_axis(levels: Sequence[int]) -> Axis:
+    """The axis of streams, marked at the measured levels; logarithmic where they are powers of two."""
+    powers = len(levels) > 3 and all(level & (level - 1) == 0 for level in levels)
+    return Axis(
+        label="Streams",
+        scale=Scale.LOG2 if powers else Scale.LINEAR,
+        ticks=tuple(float(level) for level in levels),
+        tick_labels=tuple(str(level) for level in levels),
+    )
+
+
+def place_streams(streams: Floats, axis: Axis, position: int, count: int) -> Floats:
+    """Where streams are drawn for one of so many windows: a little beside their level."""
+    step = position - (count - 1) / 2
+    moved: Floats = streams + SHIFT_RATIO * max(axis.ticks or (1.0,)) * step
+    if axis.scale is Scale.LOG2:
+        moved = streams * SHIFT_FACTOR**step
+    return moved
+
+
+def _draw_panel(book: Book, place: Place, view: View, quantity: Quantity) -> tuple[Panel | None, str, str]:
+    """The panel of one quantity (None where it was not measured), what it says, and which trials it has."""
+    values = [quantity.take(part.sample) for part in place.parts]
+    known = [value[~np.isnan(value)] for value in values]
+    aside = quantity.take(place.aside)
+    if not any(one.size for one in known) and not np.any(~np.isnan(aside)):
+        return None, f"{quantity.label}: not measured.", ""
+    unit = quantity.choose_unit(np.concatenate([*values, aside]))
+    axis = build_streams_axis(sorted({*place.levels, *place.aside.streams.astype(int).tolist()}))
+    spreads = dict(zip(place.parts, map(measure_spread, values), strict=True))
+    losses = _pool_losses(place, quantity) if view.pooled else {}
+    layers, drawn = _draw_windows(book, place, quantity, (axis, unit))
+    for window in place.windows:
+        position = place.every_window.index(window)
+        found = _draw_middle(place.along(window), spreads, losses, unit)
+        layers.append(
+            Curve(
+                name=f"window {spell_window(window)}",
+                x=place_streams(found[0], axis, position, len(place.every_window)),
+                y=found[1],
+                slot=book.material.slot(window),
+                low=found[2],
+                high=found[3],
+            )
+        )
+    layers += _draw_truth(book, place, quantity, unit)
+    said = _say_losses(losses, quantity) if losses else _say_extremes(spreads, quantity)
+    if not any(one.size for one in known):
+        said = _say_aside(place, quantity)
+    several = len(view.quantities) > 1
+    panel = Panel(
+        x=axis,
+        y=Axis(label=quantity.short if several else quantity.label, unit=unit.unit or None, from_zero=True),
+        layers=tuple(layers),
+        title=quantity.label if several else None,
+    )
+    return panel, " ".join(part for part in (said, drawn.marked) if part), drawn.choice
+
+
+def _draw_windows(
+    book: Book, place: Place, quantity: Quantity, axes: tuple[Axis, Scaled]
+) -> tuple[list[Layer], Drawn]:
+    """Every window's trials and those in no median; what was made of the former."""
+    axis, unit = axes
+    clouds = []
+    for window in place.windows:
+        position = place.every_window.index(window)
+
+        def shift(sample: Sample, at: int = position) -> Floats:
+            return place_streams(sample.streams, axis, at, len(place.every_window))
+
+        across = Quantity(label="Streams", kind="plain", take=shift)
+        name = f"window {spell_window(window)}"
+        slot = book.material.slot(window)
+        clouds.append(gather(name, slot, place.along(window), (across, quantity)))
+    drawn = draw_clouds(clouds, (1.0, unit.size), book.points)
+    beside = Quantity(label="Streams", kind="plain", take=partial(_shift_windows, place, axis))
+    return [*drawn.layers, *draw_aside(book, place, (beside, quantity), unit.size)], drawn
+
+
+def _shift_windows(place: Place, axis: Axis, sample: Sample) -> Floats:
+    """Where trials of any window are drawn: beside their number of streams."""
+    windows, across = sample.window_bytes, np.full(len(sample), np.nan)
+    for position, window in enumerate(place.every_window):
+        inside = np.isnan(windows) if window is None else windows == window
+        shifted = place_streams(sample.streams[inside], axis, position, len(place.every_window))
+        across[inside] = shifted
+    return across
+
+
+def _draw_middle(
+    parts: Sequence[Part], spreads: Mapping[Part, Spread], losses: Mapping[Part, Loss], unit: Scaled
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Streams, middle and its interval's ends of one window's cells, in the unit of the axis."""
+    rows = []
+    for part in parts:
+        middle: float | None = spreads[part].median
+        interval: Interval = spreads[part].interval
+        if losses:
+            middle, interval = losses[part].loss_ratio, losses[part].interval_ratio
+        found = (middle, interval.low, interval.high)
+        rows.append([float(part.streams), *(np.nan if one is None else one / unit.size for one in found)])
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    return table[:, 0], table[:, 1], table[:, 2], table[:, 3]
+
+
+def _pool_losses(place: Place, quantity: Quantity) -> dict[Part, Loss]:
+    """The loss over all probes of each cell."""
+    probes = "loaded" if quantity is of.LOSS_LOADED else "unloaded"
+    found = {}
+    for part in place.parts:
+        sent, received = part.sample.get(f"{probes}_sent"), part.sample.get(f"{probes}_received")
+        known = (sent >= received) & (received >= 0)
+        found[part] = probe_loss(int(sent[known].sum()), int(received[known].sum()))
+    return found
+
+
+def _draw_truth(book: Book, place: Place, quantity: Quantity, unit: Scaled) -> list[Layer]:
+    """What the lab set, where it did: the link's rate for data, the delay of a full queue."""
+    if quantity is of.THROUGHPUT and place.line is not None:
+        rate = place.line.data_bits_per_s
+        return [Rule(name="link less headers (lab's truth)", value=rate / unit.size)]
+    if quantity in (of.RISE_MEAN, of.RISE_MEDIAN):
+        path = Path(source=place.key.path_source, destination=place.key.path_destination)
+        lab = book.material.source.campaign.environment.get("lab")
+        truth = link_truth(lab, path) if place.key.medium == "lab" else None
+        if truth is not None and truth.queue_bytes:
+            full_ns = truth.queue_bytes * 8e9 / truth.rate_bits_per_s
+            return [Rule(name="full queue (lab's truth)", value=full_ns / unit.size)]
+    return []
+
+
+def _say_extremes(spreads: Mapping[Part, Spread], quantity: Quantity) -> str:
+    """Highest and lowest median with their intervals."""
+    measured = [(spread.median, part) for part, spread in spreads.items() if spread.median is not None]
+    if not measured:
+        return f"{quantity.label}: not measured."
+    most = max(measured, key=lambda pair: pair[0])[1]
+    least = min(measured, key=lambda pair: pair[0])[1]
+    text = f"{quantity.label}: highest median {say_spread(spreads[most], quantity.spell)} with {most.name}"
+    if least is not most:
+        text += f", lowest {say_spread(spreads[least], quantity.spell)} with {least.name}"
+    return f"{text}. {say_undecided(spreads.values())}".strip()
+
+
+def _say_aside(place: Place, quantity: Quantity) -> str:
+    """What was seen where no trial counts, with what is doubtful about it."""
+    values = quantity.take(place.aside)
+    seen = values[~np.isnan(values)]
+    reasons = join_words(sorted({str(reason) for reason in name_reasons(place.aside)}))
+    least, most = quantity.spell(float(seen.min())), quantity.spell(float(seen.max()))
+    ends = most if least == most else say_range(least, most)
+    return f"{quantity.label}: {ends}, but every trial was {reasons}, so there is no median."
+
+
+def _say_losses(losses: Mapping[Part, Loss], quantity: Quantity) -> str:
+    """All probes together, and the cell that lost most."""
+    sent, lost = sum(one.sent for one in losses.values()), sum(one.lost for one in losses.values())
+    if not sent:
+        return f"{quantity.label}: no probes were sent."
+    whole = probe_loss(sent, sent - lost).interval_ratio
+    text = (
+        f"{quantity.label}: {lost} of {sent} probes lost in all "
+        f"(95 % interval {format_ratio(whole.low)} to {format_ratio(whole.high)})"
+    )
+    worst = max(
+        (part for part in losses if losses[part].sent), key=lambda part: losses[part].loss_ratio or 0.0
+    )
+    found = losses[worst]
+    if found.lost and len(losses) > 1:
+        low, high = found.interval_ratio.low, found.interval_ratio.high
+        text += (
+            f"; most with {worst.name}: {format_ratio(found.loss_ratio)} "
+            f"({format_ratio(low)} to {format_ratio(high)})"
+        )
+    return f"{text}."

@@ -1,0 +1,128 @@
+"""The report in a headless Chromium: every figure drawn, nothing fetched, nothing complained of."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from pathlab.report.page.document import build_document
+from pathlab.report.page.html import write_html
+from pathlab.report.plots.export import tabulate
+from pathlab.report.plots.live import SCRIPT, SHEET, read_library
+from pathlab.report.plots.markup import render_figure
+from pathlab.report.plots.preparation import prepare_plot
+from tests.integration.browser import Browser
+from tests.unit.plot_samples import list_samples
+from tests.unit.synthetic_results import make_quickstart
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
+STATES = "Array.from(document.querySelectorAll('figure.plot')).map(f => [f.dataset.name, f.dataset.state])"
+WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as opened:
+        yield opened
+
+
+def write_samples(out: Path, *, library: str) -> Path:
+    """A page of one figure of each kind, which may fetch nothing."""
+    figures = "".join(render_figure(plot, f"f{place}") for place, plot in enumerate(list_samples()))
+    head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    scripts = f"<script>{library}</script><script>{SCRIPT}</script>"
+    head = f"<!doctype html><html><head>{head}<style>{SHEET}</style></head>"
+    out.write_text(f"{head}<body>{figures}{scripts}</body></html>", encoding="utf-8")
+    return out
+
+
+def check_quiet(browser: Browser, page: Path) -> None:
+    """Nothing was complained of, and nothing asked for but the page and pictures inside it."""
+    assert browser.complaints == []
+    outside = [url for url in browser.requests if not url.startswith(("data:", "blob:"))]
+    assert outside == [page.resolve().as_uri()]
+
+
+def check_drawn(browser: Browser) -> None:
+    """Every figure is drawn once asked for, save those that say why they are empty."""
+    browser.evaluate("window.pathlabPlots.drawAll()")
+    states = dict(browser.evaluate(STATES))
+    assert states
+    assert {state for state in states.values() if state != "empty"} == {"drawn"}
+    total = sum(state == "drawn" for state in states.values())
+    assert browser.evaluate("document.documentElement.dataset.plots") == f"{total}/{total}"
+    drawn = "Array.from(document.querySelectorAll('.plot[data-state=drawn]'))"
+    assert browser.evaluate(f"{drawn}.filter(f => !f.querySelector('svg.main-svg')).length") == 0
+
+
+def test_samples_of_every_kind(browser: Browser, tmp_path: Path) -> None:
+    page = write_samples(tmp_path / "samples.html", library=read_library())
+    browser.open(page)
+    last = "document.getElementById('figure-hostile')"
+    assert browser.evaluate(f"{last}.dataset.state") == "waiting"  # far below what is seen
+    seen = (
+        f"new Promise(resolve => {{ new MutationObserver(() => resolve({last}.dataset.state))"
+        f".observe({last}, {{attributes: true}}); {last}.scrollIntoView(); }})"
+    )
+    assert browser.evaluate(seen) == "drawn"
+    check_drawn(browser)
+    check_quiet(browser, page)
+    buttons = browser.evaluate(
+        "Array.from(document.querySelectorAll('.modebar-btn')).map(b => b.dataset.title)"
+    )
+    assert "Zoom" in buttons
+    assert not [title for title in buttons if "loud" in title or "hare" in title]
+    for plot in list_samples()[:5]:
+        told = browser.evaluate(f"window.pathlabPlots.tabulate({json.dumps(plot.name)})")
+        compare_tables(told, tabulate(prepare_plot(plot))[1])
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    shown = "Array.from(document.querySelectorAll('.plot-still')).map(s => getComputedStyle(s).display)"
+    assert set(browser.evaluate(shown)) == {"block"}
+    browser.ask("Emulation.setEmulatedMedia", media="")
+
+
+def compare_tables(told: str, rows: list[tuple[str | float | None, ...]]) -> None:
+    """What the page offers as a table are the plot's numbers, as far as a screen shows them."""
+    offered = [[cell or None for cell in row] for row in list(csv.reader(io.StringIO(told)))[1:]]
+    series = {row[1] for row in offered}
+    expected = [row for row in rows if row[1] in series and row[-1] not in ("line", "stretch of x")]
+    for place in (2, 3, 4, 5):
+        mine, theirs = (
+            sorted(float(row[place] or 0) for row in table if has_height(row) and row[place] is not None)
+            for table in (offered, expected)
+        )
+        assert mine == pytest.approx(theirs, rel=2e-3, abs=2e-3)
+
+
+def has_height(row: Sequence[str | float | None]) -> bool:
+    """True unless the row is a gap."""
+    return row[3] is not None or (row[4] is not None and row[5] is not None)
+
+
+def test_without_the_library_the_pictures_stay(browser: Browser, tmp_path: Path) -> None:
+    page = write_samples(tmp_path / "plain.html", library="")
+    browser.open(page)
+    assert {state for _, state in browser.evaluate(STATES)} == {"waiting", "empty"}
+    check_quiet(browser, page)
+
+
+def test_the_report_at_the_width_of_a_desk_and_of_a_phone(browser: Browser, tmp_path: Path) -> None:
+    results = make_quickstart(cycles=2, levels=[(1, 65536), (4, 65536), (1, 262144), (2, None)])
+    page = write_html(build_document(results), tmp_path / "report.html")
+    for width in (1280, 390):
+        browser.open(page, width=width)
+        browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        check_drawn(browser)
+        check_quiet(browser, page)
+        needed, there = browser.evaluate(WIDTHS)
+        assert needed <= there
+        beyond = (
+            "Array.from(document.querySelectorAll('.plot[data-state=drawn] .plot-live'))"
+            ".filter(area => area.firstChild.getBoundingClientRect().right > window.innerWidth + 1).length"
+        )
+        assert browser.evaluate(beyond) == 0

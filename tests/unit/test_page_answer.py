@@ -1,0 +1,251 @@
+"""The recommendation: as the rule says, decided only where the numbers decide, in the same words anywhere."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pathlab.analysis.curve_fit import Estimate
+from pathlab.analysis.interval import Interval
+from pathlab.analysis.limits import Limit
+from pathlab.report.page.answer import Certainty, PathAnswer, answer_path, answer_paths
+from pathlab.report.page.answer_text import LIMITS, describe_answer, shorten_answer
+from pathlab.report.page.document import gather_material
+from pathlab.report.page.notices import list_notices
+from pathlab.report.page.opening import build_opening
+from pathlab.report.page.standing import read_cells
+from pathlab.report.page.terminal import render_summary
+from pathlab.store.records import TrialRecord
+from tests.unit.synthetic_results import SyntheticResults, make_quickstart
+
+KIB = 1024
+Change = Callable[[TrialRecord], TrialRecord]
+
+
+def answer(results: SyntheticResults) -> PathAnswer:
+    (found,) = answer_paths(gather_material(results))
+    return found
+
+
+def make(levels: Sequence[tuple[int, int | None]], cycles: int, change: Change) -> SyntheticResults:
+    """Cells with 1 % of noise of their own, every trial passed through ``change``."""
+    results = make_quickstart(cycles=cycles, levels=levels, environment={})
+    rng = np.random.default_rng(3)
+    for number, record in enumerate(results.records):
+        changed = change(record)
+        rate = (changed.throughput_bits_per_s or 0.0) * float(np.exp(rng.normal(0, 0.01)))
+        results.records[number] = replace(changed, throughput_bits_per_s=rate)
+    return SyntheticResults(results.campaign, results.plan(), results.records, {})
+
+
+def rate(values: dict[tuple[int, int], float], **others: Any) -> Change:
+    """Trials with the rate of their cell."""
+
+    def change(record: TrialRecord) -> TrialRecord:
+        value = values[record.streams, (record.window_asked_bytes or 0) // KIB]
+        return replace(record, throughput_bits_per_s=value, **others)
+
+    return change
+
+
+def test_the_least_product_that_carries_enough_is_recommended() -> None:
+    found = answer(make_quickstart(cycles=8))
+    assert found.certainty is Certainty.DECIDED
+    assert found.recommended is not None
+    assert found.recommended.size_bytes == 256 * KIB
+    enough = {one.levels: one.enough for one in found.standings}
+    assert enough == {
+        (streams, window * KIB): streams * window >= 256 for streams in (1, 2, 4, 8) for window in (64, 256)
+    }
+    assert found.capacity is not None
+    assert found.recommended.share_ratio == pytest.approx(1.0, abs=0.01)
+    assert found.recommended.limit is Limit.PATH_CAPACITY
+    assert found.more_cycles is None
+
+
+def test_ninety_percent_of_the_best_suffice_where_there_is_no_capacity() -> None:
+    levels = [(1, 64 * KIB), (2, 64 * KIB), (4, 64 * KIB)]
+    found = answer(make(levels, 8, rate({(1, 64): 80e6, (2, 64): 93e6, (4, 64): 100e6})))
+    assert found.capacity is None
+    assert found.reference_bits_per_s == pytest.approx(100e6, rel=0.02)
+    assert [one.enough for one in found.standings] == [False, True, True]
+    assert [one.equivalent for one in found.standings] == [False, False, True]
+    assert found.recommended is not None
+    assert (found.recommended.streams, found.certainty) == (2, Certainty.DECIDED)
+
+
+def test_of_equal_products_the_one_with_less_delay_wins_then_the_one_with_fewer_streams() -> None:
+    levels = [(1, 256 * KIB), (4, 64 * KIB)]
+    flat = rate({(1, 256): 50e6, (4, 64): 50e6})
+
+    def delay(record: TrialRecord) -> TrialRecord:
+        more = 30e6 if record.streams == 1 else 5e6
+        return replace(flat(record), loaded_rtt_mean_ns=(record.unloaded_rtt_mean_ns or 0) + more)
+
+    slow = answer(make(levels, 8, delay)).recommended
+    even = answer(make(levels, 8, lambda record: replace(flat(record), loaded_rtt_mean_ns=9e7))).recommended
+    assert slow is not None
+    assert even is not None
+    assert (slow.streams, even.streams) == (4, 1)
+
+
+def test_too_few_cycles_are_tentative_and_say_how_many_would_decide() -> None:
+    found = answer(make_quickstart(cycles=2))
+    assert (found.certainty, found.more_cycles) == (Certainty.TENTATIVE, 4)
+    told = describe_answer(found)
+    assert told.lead.startswith("Tentatively, use ")
+    assert "interval undecided, n=2" in told.lead
+    assert "4 more cycles would probably decide" in dict(told.facts)["How sure"]
+
+
+def test_three_cycles_decide_nothing_even_if_they_agree() -> None:
+    found = answer(make([(1, 64 * KIB), (2, 64 * KIB)], 3, rate({(1, 64): 1e8, (2, 64): 1e8})))
+    assert (found.certainty, found.more_cycles) == (Certainty.TENTATIVE, 3)
+
+
+def test_a_path_whose_capacity_was_not_reached_is_said_so() -> None:
+    found = answer(make_quickstart(cycles=6, levels=[(1, 64 * KIB), (2, 64 * KIB)]))
+    assert found.best is not None
+    assert found.best.limit is Limit.WINDOW
+    assert any("held by its windows" in text for text in describe_answer(found).sentences)
+    full = answer(make_quickstart(cycles=6, levels=[(1, 256 * KIB), (2, 256 * KIB)]))
+    assert not any("held by its windows" in text for text in describe_answer(full).sentences)
+
+
+def test_a_smaller_one_that_may_do_as_well_is_named_and_not_chosen() -> None:
+    def change(record: TrialRecord) -> TrialRecord:
+        swing = 1 + 0.12 * (-1) ** record.cycle if record.streams == 1 else 1.0
+        return replace(record, throughput_bits_per_s=(90.5e6 if record.streams == 1 else 100e6) * swing)
+
+    found = answer(make([(1, 64 * KIB), (2, 64 * KIB)], 10, change))
+    assert found.certainty is Certainty.ENOUGH
+    assert found.recommended is not None
+    assert found.recommended.streams == 2
+    assert [one.levels for one in found.undecided] == [(1, 64 * KIB)]
+    assert found.more_cycles is not None
+    assert "whether 1 × 64 KiB would as well is undecided" in dict(describe_answer(found).facts)["How sure"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "reason"),
+    [("lab-limited", "the lab was at its limit"), ("host-limited", "a host was at its limit")],
+)
+def test_what_a_host_or_the_lab_limited_is_never_recommended(flag: str, reason: str) -> None:
+    def change(record: TrialRecord) -> TrialRecord:
+        fast = record.streams == 1
+        return replace(
+            record,
+            throughput_bits_per_s=100e6 if fast else 50e6,
+            flags=(flag,) if fast and record.cycle else (),
+        )
+
+    found = answer(make([(1, 64 * KIB), (2, 64 * KIB)], 8, change))
+    assert found.recommended is not None
+    assert found.recommended.streams == 2
+    assert [(one.streams, one.doubt) for one in found.doubted] == [(1, reason)]
+    assert f"Not considered: 1 × 64 KiB, since {reason}." in describe_answer(found).sentences
+    everything = answer(make([(1, 64 * KIB)], 8, lambda record: replace(record, flags=(flag,))))
+    assert (everything.recommended, everything.certainty) == (None, Certainty.NONE)
+    assert (
+        describe_answer(everything).lead == f"Nothing can be recommended: in the only combination {reason}."
+    )
+
+
+def test_a_loopback_fallback_recommends_nothing() -> None:
+    found = answer(make([(1, 64 * KIB)], 8, lambda record: replace(record, flags=("loopback-fallback",))))
+    assert found.recommended is None
+    assert "no network" in describe_answer(found).lead
+
+
+def test_windows_that_were_not_granted_are_no_evidence() -> None:
+    results = make(
+        [(1, 64 * KIB), (2, 64 * KIB)],
+        8,
+        lambda record: replace(record, flags=("window-short",) if record.streams == 2 else ()),
+    )
+    found = answer(results)
+    assert found.recommended is not None
+    assert found.recommended.streams == 1
+    assert [one.doubt is not None for one in found.standings] == [False, True]
+
+
+def test_a_capacity_that_nothing_came_near_is_said() -> None:
+    material = gather_material(make_quickstart(cycles=8, levels=[(1, 64 * KIB), (2, 64 * KIB)]))
+    (cells,) = read_cells(material.study.study_table(), {})
+    interval = Interval(low=99e6, high=101e6, n=16, confidence_ratio=0.95, coverage_ratio=None, method="test")
+    fitted = Estimate(name="capacity", unit="bit/s", value=100e6, interval=interval)
+    found = answer_path(cells, "west → east", fitted)
+    assert found.recommended is not None
+    assert (found.recommended.streams, found.certainty) == (2, Certainty.DECIDED)
+    assert found.recommended.share_ratio == pytest.approx(0.262, rel=0.01)
+    assert any("would probably carry more" in text for text in describe_answer(found).sentences)
+
+
+def test_autotuned_windows_count_with_what_they_came_to() -> None:
+    results = make_quickstart(cycles=8, levels=[(1, None), (1, 64 * KIB)])
+    found = answer(results)
+    assert found.recommended is not None
+    assert found.recommended.window_bytes is None
+    assert found.recommended.size_bytes == pytest.approx(GOODPUT_WINDOW_BYTES, rel=0.5)
+    assert "autotuned" in describe_answer(found).lead
+
+
+GOODPUT_WINDOW_BYTES = 38.6e6 / 8 * 0.09  # what the line holds in a loaded round trip
+
+
+@pytest.mark.parametrize("missing", ["loaded_rtt_mean_ns", "loaded_sent", "sender_cpu_user_s"])
+def test_what_was_not_measured_is_said_so_and_never_a_number(missing: str) -> None:
+    results = make_quickstart(cycles=6, levels=[(1, 256 * KIB), (1, 64 * KIB)])
+    results.records = [replace(record, **{missing: None}) for record in results.records]  # type: ignore[arg-type]
+    found = answer(results)
+    facts = dict(describe_answer(found).facts)
+    if missing == "loaded_sent":
+        assert facts["Cost to others, loss"] == "not measured"
+    elif missing == "loaded_rtt_mean_ns":
+        assert facts["Cost to others, delay"] == "dRTT not measured"
+    else:
+        assert facts["CPU cost"].startswith("– per GB at the sender")
+    assert not any("nan" in text or "None" in text for text in facts.values())
+
+
+def test_no_trial_gives_no_answer() -> None:
+    empty = SyntheticResults(make_quickstart(cycles=1, levels=[(1, None)]).campaign, [], [], {})
+    assert answer_paths(gather_material(empty)) == ()
+    (block,) = build_opening(()).blocks
+    assert "no trial completed" in str(block)
+
+
+def test_the_terminal_says_what_the_page_says() -> None:
+    results = make_quickstart(cycles=8)
+    material = gather_material(results)
+    answers = answer_paths(material)
+    console = Console(file=io.StringIO(), width=400, color_system=None)
+    render_summary(material.summary, answers, list_notices(material.summary), console)
+    assert isinstance(console.file, io.StringIO)
+    printed = console.file.getvalue()
+    told = describe_answer(answers[0])
+    assert told.lead in printed
+    for text in (*told.sentences, *(f"{label}: {value}" for label, value in told.facts)):
+        assert text in printed
+
+
+def test_many_conditions_have_a_table_and_folds() -> None:
+    results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
+    results.records = [
+        replace(record, path_destination=f"east{number}") for number in range(5) for record in results.records
+    ]
+    answers = answer_paths(gather_material(results))
+    assert len(answers) == 5
+    names = [type(block).__name__ for block in build_opening(answers).blocks]
+    assert names == ["TableBlock", *["Fold"] * 6]
+    assert {len(shorten_answer(one)) for one in answers} == {8}
+
+
+def test_every_limit_has_words() -> None:
+    assert set(LIMITS) == set(Limit)

@@ -1,0 +1,95 @@
+"""``pathlab report RESULTS --figure NAME``: what it writes, prints and refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+from pathlab.cli.figures import write_single
+from pathlab.cli.report import command
+from pathlab.errors import UsageError
+from pathlab.store.results import Results
+from pathlab.study.analyses import StudiedResults
+from tests.unit.synthetic_results import make_quickstart
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results on the disk with series."""
+    synthetic = make_quickstart(cycles=2, levels=[(1, 65536), (4, 65536)])
+    found = tmp_path_factory.mktemp("figures") / "results"
+    with Results.create(found, synthetic.campaign, synthetic.plan()) as results:
+        for number, record in enumerate(synthetic.records, 1):
+            frames = {kind: synthetic.series(number, kind) for kind in synthetic.series_kinds(number)}
+            tables = {
+                kind: pa.Table.from_pandas(frame, preserve_index=False) for kind, frame in frames.items()
+            }
+            results.add_trial(record, tables)
+    return found
+
+
+@pytest.fixture
+def stored(folder: Path) -> Iterator[StudiedResults]:
+    with StudiedResults.open(folder) as opened:
+        yield opened
+
+
+def test_a_figure_is_written_and_its_path_printed(folder: Path, tmp_path: Path) -> None:
+    for name, start in (
+        ("trial-3", b"<?xml"),
+        ("throughput-streams-1", b"<?xml"),
+        ("contributions-1-4-64KiB", b"<?xml"),
+    ):
+        out = tmp_path / f"{name}.svg"
+        result = CliRunner().invoke(command, [str(folder), "--figure", name, "--out", str(out)])
+        assert result.exit_code == 0, result.output
+        assert result.output == f"{out}\n"
+        assert out.read_bytes().startswith(start)
+
+
+def test_the_numbers_of_a_figure_are_written_as_csv(stored: StudiedResults, tmp_path: Path) -> None:
+    write_single(stored, "trial-3", tmp_path / "a.csv", None)
+    lines = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith('panel,series,"x: Time since go, ')
+    assert any("probes under load" in line for line in lines)
+
+
+def test_the_list_names_every_figure_once(stored: StudiedResults, capsys: pytest.CaptureFixture[str]) -> None:
+    write_single(stored, "list", None, None)
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    names = [row[0] for row in rows]
+    assert len(names) == len(set(names))
+    assert {"throughput-streams-1", "contributions-1-4-64KiB", "trial-N"} <= set(names)
+    assert rows[-1][1] == "all series of trial N, from 1 to 4"
+    assert all("west → east" in title for name, title in rows[:-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "out", "style", "said"),
+    [
+        (
+            "throughput-stream-1",
+            "a.svg",
+            None,
+            "no figure 'throughput-stream-1'; did you mean 'throughput-streams-1'",
+        ),
+        ("trial-99", "a.svg", None, "no trial 99"),
+        ("trial-1", "a.gif", None, r"a\.gif' does not end in"),
+        ("trial-1", "nowhere/a.svg", None, "no folder"),
+        ("trial-1", "a.csv", "x.mplstyle", "--style is for pictures"),
+        ("trial-1", "a.svg", "x.mplstyle", "No such file"),
+        ("list", "a.svg", None, "takes no --out"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(
+    stored: StudiedResults, tmp_path: Path, name: str, out: str, style: str | None, said: str
+) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        write_single(stored, name, tmp_path / out, None if style is None else tmp_path / style)
+    assert caught.value.hint
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / out).exists()
