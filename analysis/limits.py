@@ -10,24 +10,27 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pathlab.analysis.host_limits import (
+    BUSY_CORE_RATIO,
+    CEILING_RATIO,
+    EXPLAINED_RATIO,
+    OWN_WORK_RATIO,
+    WAITING_RATIO,
+    HostLoad,
+    is_host_limited,
+)
 from pathlab.analysis.interval import Undecided, as_samples
 from pathlab.errors import UsageError
 
-#: Busy share of a core, softirq included, from which it has no time left to speak of.
-BUSY_CORE_RATIO = 0.95
-#: Share of a core's time that the traffic's own work must take for a busy core to be a limit of the traffic:
-#: who wants more of a core than this and shares it with two others gets no more.
-OWN_WORK_RATIO = 0.25
-#: Share of what the windows or a known line would carry from which they explain a rate, busy core or not.
-EXPLAINED_RATIO = 0.9
-#: Share of what a host carries over its own loopback from which a rate may be the host's.
-CEILING_RATIO = 0.8
 #: Share of the steady window from which the kernel's clock of a limit makes it the limit.
 LIMITED_TIME_RATIO = 0.5
 #: Share of the delivery-rate samples marked application-limited from which the sender had too little to send.
 APP_LIMITED_RATIO = 0.5
 #: Share of the asked window in flight from which it counts as filled.
 FILLED_WINDOW_RATIO = 0.8
+#: Receive buffers hold up to a third more than was asked for: a rate beyond this share of what the windows
+#: asked for would carry is not set by them.
+OVERFULL_RATIO = 1.35
 #: Share of what was sent that was sent again from which loss held the congestion window down, ...
 RETRANSMIT_RATIO = 1e-4
 #: ... and, on fast and long paths where less suffices, the share of what so much loss allows by Mathis.
@@ -50,6 +53,7 @@ OPTIONAL_EVIDENCE = frozenset(
         "engine_core_ratio",
         "line_share_ratio",
         "standing_rise_ns",
+        "waiting_ratio",
         "windows_share_ratio",
         "window_filled_ratio",
         "mathis_share_ratio",
@@ -64,6 +68,7 @@ class Limit(StrEnum):
 
     RECEIVER_WINDOW = "receiver-window"
     SEND_BUFFER = "send-buffer"
+    WINDOW = "window"  # of one end or the other: which one was not measured
     CONGESTION = "congestion-loss"
     PATH_CAPACITY = "path-capacity"
     APPLICATION = "sending-application"
@@ -97,9 +102,8 @@ class FlowReading:
     """What was seen of a trial; ``None`` where it was not measured, or, of a window, where none was asked.
 
     ``rtt_loaded_ns`` and ``rtt_unloaded_ns`` are probes' medians, ``rtt_standing_ns`` is the least loaded
-    probe less the least unloaded one (0 where it was no longer). ``busiest_core_ratios`` are those of sender
-    and receiver, ``engine_core_ratios`` the shares of one core that the traffic's own busiest thread took
-    there. ``line_bits_per_s`` is what a known line leaves for data, ``ceiling_bits_per_s`` what a host
+    probe less the least unloaded one (0 where it was no longer). ``hosts`` are the loads of sender and
+    receiver. ``line_bits_per_s`` is what a known line leaves for data, ``ceiling_bits_per_s`` what a host
     carries over its own loopback, ``asked_bits_per_s`` the rate that the sender was told to keep.
     ``rate_spread_ratio`` is that of ``measure_rate_spread``.
     """
@@ -111,8 +115,7 @@ class FlowReading:
     rtt_unloaded_ns: float | None = None
     rtt_standing_ns: float | None = None
     rate_spread_ratio: float | None = None
-    busiest_core_ratios: tuple[float | None, ...] = ()
-    engine_core_ratios: tuple[float | None, ...] = ()
+    hosts: tuple[HostLoad, ...] = ()
     line_bits_per_s: float | None = None
     ceiling_bits_per_s: float | None = None
     asked_bits_per_s: float | None = None
@@ -149,61 +152,6 @@ class FlowVerdict:
     streams: tuple[LimitVerdict, ...]
 
 
-def is_core_busy(busiest_core_ratios: Iterable[float | None]) -> bool:
-    """Whether the busiest core of one of the hosts had no time left; unmeasured ones (None) say nothing."""
-    return any(ratio is not None and ratio >= BUSY_CORE_RATIO for ratio in busiest_core_ratios)
-
-
-def is_traffic_cpu_bound(
-    busiest_core_ratios: Iterable[float | None], engine_core_ratios: Iterable[float | None] = ()
-) -> bool:
-    """Whether the traffic itself ran out of CPU time at one end: sender and receiver in the same order.
-
-    One of its threads took a whole core, or a core was busy at an end where the traffic's busiest thread took
-    ``OWN_WORK_RATIO`` or more of one (or where that was not measured: the host is then distrusted).
-    """
-    busiest, own = list(busiest_core_ratios), list(engine_core_ratios)
-    if is_core_busy(own):
-        return True
-    own += [None] * (len(busiest) - len(own))
-    return any(
-        is_core_busy((core,)) and (thread is None or thread >= OWN_WORK_RATIO)
-        for core, thread in zip(busiest, own, strict=False)
-    )
-
-
-def is_host_limited(
-    throughput_bits_per_s: float | None,
-    busiest_core_ratios: Iterable[float | None],
-    bounds_bits_per_s: Iterable[float | None],
-    ceiling_bits_per_s: float | None = None,
-    engine_core_ratios: Iterable[float | None] = (),
-) -> bool:
-    """Whether a host was at its limit and no known bound (windows over RTT, a lab's line) explains the rate.
-
-    At its limit: ``is_traffic_cpu_bound``, or the rate is near what the host carries over its own loopback
-    (``ceiling_bits_per_s``, None where that was not measured).
-
-    Notes
-    -----
-    Evidence and no proof: a thread that shares a core may have needed no more than it got, and loopback
-    spares a network card's work (a real path's ceiling is lower) but runs both ends on one host (it may be
-    higher). It errs towards distrust of the host. A core that something else keeps busy while the traffic's
-    own threads hardly ran says nothing. Minimum: one trial. Source: METHOD section 4 (limit verdict); the
-    thresholds are this project's.
-    """
-    if throughput_bits_per_s is None:
-        return False
-    near_ceiling = (
-        ceiling_bits_per_s is not None and throughput_bits_per_s >= CEILING_RATIO * ceiling_bits_per_s
-    )
-    if not near_ceiling and not is_traffic_cpu_bound(busiest_core_ratios, engine_core_ratios):
-        return False
-    return all(
-        throughput_bits_per_s < EXPLAINED_RATIO * bound for bound in bounds_bits_per_s if bound is not None
-    )
-
-
 def measure_rate_spread(interval_bytes: ArrayLike, interval_ns: ArrayLike) -> float | None:
     """Inter-quartile range over median of a flow's rates per interval; ``None`` below 8 or at median 0.
 
@@ -237,9 +185,12 @@ def judge_limits(reading: FlowReading) -> FlowVerdict:
     to keep is reached, or too little to send and the asked window not filled); path capacity (a known line is
     reached, or the queue builds, the rate is flat and the windows over the unloaded RTT would carry more;
     without losses, or where a window holds the flow, the least RTT must have risen too: else the delays come
-    from elsewhere);
+    from elsewhere; beside a busy core, either that or the waits of the traffic's threads for it must be
+    known, else path and windows stay undecided);
     receiver window; send buffer (the kernel's clock, or the asked window is filled while the receiver's is
     measured not to hold: the kernel's clock stays at 0 with small writes although the buffer is the limit);
+    a window of either end (the rate is what the windows carry, no queue builds, the kernel's clock of the
+    receiver's was not measured);
     congestion and loss (retransmits without a full path). Else undecided: not measured where a figure is
     missing, no evidence where all are there.
     The flow's limit is the one under which streams carry more than half of its rate; streams that differ
@@ -254,13 +205,20 @@ def judge_limits(reading: FlowReading) -> FlowVerdict:
     return FlowVerdict(flow=_judge_flow(reading, shared, streams), streams=streams)
 
 
+def estimate_windows_rate(streams: int, window_bytes: float | None, rtt_ns: float | None) -> float | None:
+    """What so many windows carry over an empty path, streams x window / RTT; None where one is not known."""
+    if window_bytes is None or not rtt_ns:
+        return None
+    return streams * window_bytes * 8e9 / rtt_ns
+
+
 def _check_reading(reading: FlowReading) -> None:
-    several = ("busiest_core_ratios", "engine_core_ratios")
-    names = [name for name in FlowReading.__slots__ if name not in ("streams", *several)]
+    names = [name for name in FlowReading.__slots__ if name not in ("streams", "hosts")]
     figures = [(name, getattr(reading, name)) for name in names]
-    figures += [(name, ratio) for name in several for ratio in getattr(reading, name)]
     for stream in reading.streams:
         figures += [(name, getattr(stream, name)) for name in StreamReading.__slots__]
+    for host in reading.hosts:
+        figures += [(name, getattr(host, name)) for name in HostLoad.__slots__]
     for name, value in figures:
         if value is not None and not 0 <= value < math.inf:
             raise UsageError(f"{name} is {value}", hint="pass 0 or more, None where it was not measured")
@@ -291,9 +249,7 @@ def _flow_evidence(reading: FlowReading) -> tuple[Evidence, ...]:
         reading.window_asked_bytes,
         reading.rtt_unloaded_ns,
     )
-    windows = None
-    if window is not None and unloaded:
-        windows = len(reading.streams) * window * 8e9 / unloaded
+    windows = estimate_windows_rate(len(reading.streams), window, unloaded)
     rise = None
     if reading.rtt_loaded_ns is not None and unloaded is not None:
         rise = reading.rtt_loaded_ns - unloaded
@@ -308,14 +264,14 @@ def _flow_evidence(reading: FlowReading) -> tuple[Evidence, ...]:
         enough = min(max(QUEUE_RISE_RATIO * base, QUEUE_RISE_LEAST_NS), QUEUE_RISE_MOST_NS)
     limited = is_host_limited(
         rate,
-        reading.busiest_core_ratios,
+        reading.hosts,
         (reading.line_bits_per_s, windows, reading.asked_bits_per_s),
         reading.ceiling_bits_per_s,
-        reading.engine_core_ratios,
     )
     return (
-        _weigh("busiest_core_ratio", _most(reading.busiest_core_ratios), BUSY_CORE_RATIO),
-        _weigh("engine_core_ratio", _most(reading.engine_core_ratios), OWN_WORK_RATIO),
+        _weigh("busiest_core_ratio", _most(one.busiest_core_ratio for one in reading.hosts), BUSY_CORE_RATIO),
+        _weigh("engine_core_ratio", _most(one.engine_core_ratio for one in reading.hosts), OWN_WORK_RATIO),
+        _weigh("waiting_ratio", _most(one.waiting_ratio for one in reading.hosts), WAITING_RATIO),
         _weigh("asked_share_ratio", _divide(rate, reading.asked_bits_per_s), EXPLAINED_RATIO),
         _weigh("ceiling_share_ratio", _divide(rate, reading.ceiling_bits_per_s), CEILING_RATIO),
         _weigh("host_limited", float(limited) if rate is not None else None, 1.0),
@@ -365,9 +321,11 @@ def _judge_stream(stream: StreamReading, reading: FlowReading, shared: tuple[Evi
     # Only losses let the queue of a full path run empty.
     if met["standing_rise_ns"] is False and (held or stream.retransmitted_bytes == 0):
         full_path = False
-    # Who waits for a core that others keep busy sees delays that are no queue's.
-    if met["busiest_core_ratio"]:
+    # Who waits for a core that others keep busy sees delays that are no queue's, but not with every probe.
+    if met["busiest_core_ratio"] and met["waiting_ratio"] is None and not met["standing_rise_ns"]:
         full_path = full_path and None
+    # Where a queue is in doubt, so are the windows, unless the rate is all that they carry without one.
+    windowed = full_path is not None or not queue or met["windows_share_ratio"]
     lossy = met["retransmit_ratio"] or met["mathis_share_ratio"]
     filled = met["window_filled_ratio"]
     limit = None
@@ -377,10 +335,12 @@ def _judge_stream(stream: StreamReading, reading: FlowReading, shared: tuple[Evi
         limit = Limit.APPLICATION
     elif met["line_share_ratio"] or (full_path and not met["windows_share_ratio"]):
         limit = Limit.PATH_CAPACITY
-    elif met["receiver_limited_ratio"]:
+    elif met["receiver_limited_ratio"] and windowed:
         limit = Limit.RECEIVER_WINDOW
-    elif met["buffer_limited_ratio"] or (filled and met["receiver_limited_ratio"] is False):
+    elif windowed and (met["buffer_limited_ratio"] or (filled and met["receiver_limited_ratio"] is False)):
         limit = Limit.SEND_BUFFER
+    elif met["receiver_limited_ratio"] is None and queue is False and _is_window_full(evidence):
+        limit = Limit.WINDOW
     elif lossy and full_path is False:
         limit = Limit.CONGESTION
     if limit is not None:
@@ -388,6 +348,16 @@ def _judge_stream(stream: StreamReading, reading: FlowReading, shared: tuple[Evi
     missing = queue is None or any(one.met is None for one in evidence if one.name not in OPTIONAL_EVIDENCE)
     reason = Undecided.NOT_MEASURED if missing else Undecided.NO_EVIDENCE
     return LimitVerdict(limit=None, evidence=evidence, undecided=reason)
+
+
+def _is_window_full(evidence: tuple[Evidence, ...]) -> bool:
+    """Whether the rate is what the windows asked for carry, no less and not much more."""
+    names = ("windows_share_ratio", "window_filled_ratio")
+    return any(
+        one.met and one.value is not None and one.value <= OVERFULL_RATIO
+        for one in evidence
+        if one.name in names
+    )
 
 
 def _judge_flow(

@@ -27,6 +27,7 @@ from pathlab.analysis.curve_fit import (
 from pathlab.analysis.interval import Undecided, as_samples
 from pathlab.analysis.least_squares import Fits, fit_knee, fit_many, search_start
 from pathlab.analysis.models import MODELS, Family, SaturationModel
+from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
 from pathlab.errors import UsageError
 
 MINIMUM_LEVELS = 3
@@ -35,7 +36,6 @@ MINIMUM_TRIALS = 6
 PLAUSIBLE_DIFFERENCE = 2 * math.log(10)
 # A capacity beyond this multiple of the largest fitted rate was not approached, so it is not reported.
 EXTRAPOLATION_RATIO = 10.0
-REACHED_RATIO = 0.9
 BAND_POINTS = 256
 
 CAPACITY = ("capacity", "bit/s")
@@ -371,7 +371,7 @@ def _find_points(
         rows = slice(start, start + 200)
         rates = model.curve(whole, replicates.parameters[rows], most)
         highest[rows] = rates.max(axis=1)
-        enough = rates >= REACHED_RATIO * top[rows, None]
+        enough = rates >= SUFFICIENT_RATIO * top[rows, None]
         reached[rows] = np.where(enough.any(axis=1), whole[np.argmax(enough, axis=1)], np.inf)
     seen = top <= EXTRAPOLATION_RATIO * highest
     if model.family is Family.LINEAR_THEN_FLAT:

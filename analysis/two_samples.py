@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pathlab.analysis.corrections import ALPHA_RATIO, check_alpha
-from pathlab.analysis.equivalence import MARGIN_RATIO, log_margins
+from pathlab.analysis.equivalence import MARGIN_RATIO, check_margins, log_margins
 from pathlab.analysis.interval import Interval, Undecided, as_samples, undecided_interval
 from pathlab.errors import UsageError
 
@@ -39,6 +39,19 @@ class GroupRatio:
     undecided: Undecided | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupShift:
+    """``second`` less ``first``: Hodges-Lehmann shift in the values' unit; p-values as of ``GroupRatio``."""
+
+    first_n: int
+    second_n: int
+    shift: float | None
+    interval: Interval
+    p_value: float | None
+    equivalence_p_value: float | None
+    undecided: Undecided | None = None
+
+
 def compare_groups(
     first: ArrayLike,
     second: ArrayLike,
@@ -59,23 +72,60 @@ def compare_groups(
     3 against 5) for either verdict at 95 %. Cost: n x m.
     Source: Hodges and Lehmann 1963; Moses' interval as in Hollander and Wolfe, section 4.3.
     """
-    check_alpha(alpha_ratio)
-    low, high = log_margins(margin_ratio)
+    margins = log_margins(margin_ratio)
     ours, theirs = as_samples(first, "first"), as_samples(second, "second")
-    reason = None
-    if not (ours.size and theirs.size):
-        reason = Undecided.NO_SAMPLES
-    elif min(ours.min(), theirs.min()) <= 0:
-        reason = Undecided.NOT_POSITIVE
-    if reason is not None:
-        return _undecided(reason, (ours.size, theirs.size), alpha_ratio)
-    before, after = np.log(ours), np.log(theirs)
-    differences = np.sort(np.subtract.outer(_thin(after), _thin(before)).ravel())
+    if min(ours.min(initial=1.0), theirs.min(initial=1.0)) <= 0:
+        check_alpha(alpha_ratio)
+        empty = not (ours.size and theirs.size)
+        reason = Undecided.NO_SAMPLES if empty else Undecided.NOT_POSITIVE
+        found = _undecided(reason, (ours.size, theirs.size), alpha_ratio)
+    else:
+        found = compare_levels(np.log(ours), np.log(theirs), margins=margins, alpha_ratio=alpha_ratio)
+    interval = found.interval
     return GroupRatio(
-        first_n=ours.size,
-        second_n=theirs.size,
-        ratio=math.exp(float(np.median(differences))),
-        interval_ratio=_ratio_interval(differences, (before.size, after.size), alpha_ratio),
+        first_n=found.first_n,
+        second_n=found.second_n,
+        ratio=None if found.shift is None else math.exp(found.shift),
+        interval_ratio=replace(
+            interval,
+            low=None if interval.low is None else math.exp(interval.low),
+            high=None if interval.high is None else math.exp(interval.high),
+        ),
+        p_value=found.p_value,
+        equivalence_p_value=found.equivalence_p_value,
+        undecided=found.undecided,
+    )
+
+
+def compare_levels(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    margins: tuple[float, float],
+    alpha_ratio: float = ALPHA_RATIO,
+) -> GroupShift:
+    """By how much the values of ``second`` lie above those of ``first``, in their own unit.
+
+    For what may be 0 or below, such as loss and dRTT. ``margins`` (low below 0, high above) bound what does
+    not matter. Raises ``UsageError`` for margins or a level that mean nothing.
+
+    Notes
+    -----
+    As ``compare_groups``, of the values instead of their logarithms. Where most values are equal, such as a
+    loss of 0, the shift is theirs and its interval is undecided (no variation); the tests are corrected for
+    the ties.
+    """
+    check_margins(margins, alpha_ratio)
+    low, high = margins
+    before, after = as_samples(first, "first"), as_samples(second, "second")
+    if not (before.size and after.size):
+        return _undecided(Undecided.NO_SAMPLES, (before.size, after.size), alpha_ratio)
+    differences = np.sort(np.subtract.outer(_thin(after), _thin(before)).ravel())
+    return GroupShift(
+        first_n=before.size,
+        second_n=after.size,
+        shift=float(np.median(differences)),
+        interval=_bound_shift(differences, (before.size, after.size), alpha_ratio),
         p_value=_rank_sum(after, before, "two-sided"),
         equivalence_p_value=max(
             _rank_sum(after - low, before, "greater"), _rank_sum(after - high, before, "less")
@@ -138,7 +188,7 @@ def _rank_sum(after: NDArray[np.float64], before: NDArray[np.float64], alternati
     return min(1.0, less if alternative == "less" else greater)
 
 
-def _ratio_interval(differences: NDArray[np.float64], sizes: tuple[int, int], alpha_ratio: float) -> Interval:
+def _bound_shift(differences: NDArray[np.float64], sizes: tuple[int, int], alpha_ratio: float) -> Interval:
     """Moses' interval: as many differences from either end as the rank-sum test leaves inside."""
     n, m = sizes
     rank = _critical_rank(n, m, alpha_ratio)
@@ -154,8 +204,8 @@ def _ratio_interval(differences: NDArray[np.float64], sizes: tuple[int, int], al
         return undecided_interval(reason, n=total, confidence_ratio=1 - alpha_ratio, method=METHOD)
     scaled = max(1, scaled)
     return Interval(
-        low=math.exp(float(differences[scaled - 1])),
-        high=math.exp(float(differences[differences.size - scaled])),
+        low=float(differences[scaled - 1]),
+        high=float(differences[differences.size - scaled]),
         n=total,
         confidence_ratio=1 - alpha_ratio,
         coverage_ratio=None,
@@ -186,13 +236,13 @@ def _count_rank_sums(n: int, m: int) -> NDArray[np.float64]:
     return np.array([count / total for count in ways])
 
 
-def _undecided(reason: Undecided, sizes: tuple[int, int], alpha_ratio: float) -> GroupRatio:
+def _undecided(reason: Undecided, sizes: tuple[int, int], alpha_ratio: float) -> GroupShift:
     none = undecided_interval(reason, n=sum(sizes), confidence_ratio=1 - alpha_ratio, method=METHOD)
-    return GroupRatio(
+    return GroupShift(
         first_n=sizes[0],
         second_n=sizes[1],
-        ratio=None,
-        interval_ratio=none,
+        shift=None,
+        interval=none,
         p_value=None,
         equivalence_p_value=None,
         undecided=reason,

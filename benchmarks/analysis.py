@@ -168,15 +168,21 @@ def make_series(streams: int, window: int) -> dict[str, tuple[bytes, int]]:
         "worker": np.zeros(steps, dtype=np.int64),
         "user_ns": np.full(steps, 10**6),
         "system_ns": np.full(steps, 5 * 10**6),
+        "waiting_ns": np.full(steps, 10**5),
     }
+    names = ["streams", "congestion", "pacing_bits_per_s", "rate_cap_bits_per_s"]
+    told = [str(streams), "reno", None, None]
+    settings = {"name": names, "asked": told, "sender": told, "receiver": told}
     tables = {
         "sender_intervals": common | info | rest,
         "receiver_intervals": common | info | rest,
         "sender_workers": workers,
         "receiver_workers": workers,
+        "settings": settings,
     }
     return {
-        kind: (encode_series(kind, pa.table(table)), len(table["index"])) for kind, table in tables.items()
+        kind: (encode_series(kind, pa.table(table)), len(next(iter(table.values()))))
+        for kind, table in tables.items()
     }
 
 

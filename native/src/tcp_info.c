@@ -6,7 +6,13 @@
 #include <sys/socket.h>
 
 /* Values by which the kernel says that it has none yet. */
-enum absence { ALWAYS_THERE, ABSENT_AT_ZERO, ABSENT_AT_UINT32_MAX, ABSENT_AT_INT32_MAX };
+enum absence {
+    ALWAYS_THERE,
+    ABSENT_AT_ZERO,
+    ABSENT_AT_UINT32_MAX,
+    ABSENT_AT_INT32_MAX,
+    ABSENT_AT_UINT64_MAX
+};
 
 struct field {
     const char *name;
@@ -41,6 +47,7 @@ static const struct field fields[PL_TCP_INFO_FIELDS] = {
     {"rcv_space_bytes", 96, 4, ALWAYS_THERE},
     {"snd_wnd_bytes", 228, 4, ALWAYS_THERE},
     {"pmtu_bytes", 60, 4, ALWAYS_THERE},
+    {"max_pacing_bytes_per_s", 112, 8, ABSENT_AT_UINT64_MAX},
 };
 
 const char *pl_tcp_info_name(size_t field)
@@ -82,6 +89,8 @@ static bool is_absent(uint64_t value, enum absence absence)
         return value == UINT32_MAX;
     case ABSENT_AT_INT32_MAX:
         return value == INT32_MAX;
+    case ABSENT_AT_UINT64_MAX:
+        return value == UINT64_MAX;
     case ALWAYS_THERE:
         break;
     }

@@ -8,7 +8,7 @@
 
 #include "json.h"
 
-#define PL_TCP_INFO_FIELDS 23
+#define PL_TCP_INFO_FIELDS 24
 
 /* Room for the kernel's struct, which grows from release to release. */
 #define PL_TCP_INFO_RAW_BYTES 512

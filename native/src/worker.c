@@ -184,8 +184,10 @@ static bool apply_mode(struct pl_worker *worker)
     if (mode == PL_MODE_QUIT)
         return false;
     /* Not before: until all workers are ready, the others' pipes come first where descriptors are few. */
-    if (never_ran)
+    if (never_ran) {
         worker->schedule_fd = pl_run_queue_open();
+        publish(worker, pl_now_ns());
+    }
     for (uint32_t i = 0; i < worker->count; i++) {
         if (never_ran)
             begin_stream(worker, worker->streams[i]);

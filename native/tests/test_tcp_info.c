@@ -48,6 +48,7 @@ static struct tcp_info make_kernel_struct(void)
         .tcpi_bytes_sent = UINT64_C(0x4122334455667788),
         .tcpi_bytes_retrans = 1017,
         .tcpi_snd_wnd = 1018,
+        .tcpi_max_pacing_rate = UINT64_C(0x5122334455667788),
     };
 }
 
@@ -93,6 +94,7 @@ static void check_lengths(void)
         EXPECT("rcv_space_bytes", tcpi_rcv_space),
         EXPECT("snd_wnd_bytes", tcpi_snd_wnd),
         EXPECT("pmtu_bytes", tcpi_pmtu),
+        EXPECT("max_pacing_bytes_per_s", tcpi_max_pacing_rate),
     };
     CHECK_EQUAL(sizeof all / sizeof all[0], PL_TCP_INFO_FIELDS);
     uint8_t bytes[sizeof kernel + 64];
@@ -134,6 +136,7 @@ static void check_absence(void)
     kernel.tcpi_min_rtt = UINT32_MAX;
     kernel.tcpi_snd_ssthresh = INT32_MAX;
     kernel.tcpi_delivery_rate = 0;
+    kernel.tcpi_max_pacing_rate = UINT64_MAX;
     kernel.tcpi_delivery_rate_app_limited = 0;
     kernel.tcpi_lost = 0;
     struct pl_tcp_info info;
@@ -142,6 +145,7 @@ static void check_absence(void)
     CHECK(!is_present(&info, find_field("min_rtt_us")));
     CHECK(!is_present(&info, find_field("snd_ssthresh_segments")));
     CHECK(!is_present(&info, find_field("delivery_rate_bytes_per_s")));
+    CHECK(!is_present(&info, find_field("max_pacing_bytes_per_s")));
     /* A count of nothing is a count. */
     CHECK(is_present(&info, find_field("lost_segments")));
     CHECK(is_present(&info, find_field("delivery_rate_app_limited")));
@@ -151,17 +155,20 @@ static void check_absence(void)
 static void check_record(void)
 {
     struct tcp_info kernel = make_kernel_struct();
+    kernel.tcpi_max_pacing_rate = 1000000;
     struct pl_tcp_info infos[3];
     pl_tcp_info_parse((const uint8_t *)&kernel, sizeof kernel, &infos[0]);
     pl_tcp_info_parse((const uint8_t *)&kernel, 0, &infos[1]);
     kernel.tcpi_rtt = 77;
+    kernel.tcpi_max_pacing_rate = UINT64_MAX;
     pl_tcp_info_parse((const uint8_t *)&kernel, sizeof kernel, &infos[2]);
     struct pl_json j = {0};
     pl_json_begin_object(&j, NULL);
     pl_tcp_info_write(&j, "tcp_info", infos, 3);
     pl_json_end_object(&j);
     static const char begin[] = "{\"tcp_info\":{\"rtt_us\":[1005,null,77],\"rttvar_us\":[1006,null,1006],";
-    static const char end[] = ",\"pmtu_bytes\":[1004,null,1004]}}";
+    static const char end[] =
+        ",\"pmtu_bytes\":[1004,null,1004],\"max_pacing_bytes_per_s\":[1000000,null,null]}}";
     CHECK(j.length > sizeof begin + sizeof end);
     CHECK_EQUAL(strncmp(j.data, begin, sizeof begin - 1), 0);
     CHECK_EQUAL(strncmp(j.data + j.length - (sizeof end - 1), end, sizeof end - 1), 0);

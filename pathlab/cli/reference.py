@@ -17,7 +17,6 @@ from pathlab.report.analyses_text import MESSAGE_COLUMNS
 from pathlab.study.document import encode
 
 SIZES = "message_bytes"
-RATE_SUFFIX = "_gbps"
 
 
 @click.group(name="reference")
@@ -68,5 +67,5 @@ def fit_columns(table: ReferenceTable) -> dict[str, Any]:
     return {
         column: fit_message_cost(sizes, [size * 8 / rate for size, rate in zip(sizes, rates, strict=True)])
         for column, rates in table.columns.items()
-        if column.endswith(RATE_SUFFIX)
+        if column in table.rates
     }

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
 from pathlab.errors import UsageError
 
+#: Ending of the columns that hold rates, ...
+RATE_SUFFIX = "_gbps"
+#: ... and their unit in bit/s.
+GBPS = 1e9
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceTable:
-    """One published table; a column ends with its unit (``_bytes``, ``_gbps``: 10^9 bit/s)."""
+    """One published table; a column ends with its unit (``_bytes``, ``_gbps``: 10^9 bit/s).
+
+    The first column holds the levels, ascending. ``steps`` is the unit of each column's last printed digit: a
+    figure is known no better than to half of it.
+    """
 
     name: str
     columns: Mapping[str, tuple[float, ...]]
+    steps: Mapping[str, float]
+
+    @property
+    def level(self) -> str:
+        """The column that holds the levels: what was varied."""
+        return next(iter(self.columns))
+
+    @property
+    def rates(self) -> tuple[str, ...]:
+        """The columns that hold rates."""
+        return tuple(name for name in self.columns if name.endswith(RATE_SUFFIX))
 
 
 def list_tables() -> tuple[str, ...]:
@@ -33,4 +53,10 @@ def load_table(name: str) -> ReferenceTable:
     return ReferenceTable(
         name=name,
         columns={title: tuple(float(row[at]) for row in rows) for at, title in enumerate(header)},
+        steps={title: _find_step([row[at] for row in rows]) for at, title in enumerate(header)},
     )
+
+
+def _find_step(texts: Sequence[str]) -> float:
+    """The unit of the last digit of figures that are printed alike."""
+    return float(10.0 ** -max(len(text.partition(".")[2]) for text in texts))

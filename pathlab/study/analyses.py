@@ -42,6 +42,7 @@ from pathlab.study.order import (
     find_outliers,
     judge_precision,
 )
+from pathlab.study.references import ReferenceOverlay, lay_beside
 from pathlab.study.source import Condition, StudySource, TrialTable, read_trials
 from pathlab.study.throughput import (
     StreamsVsWindows,
@@ -73,6 +74,7 @@ class Analyses(ABC):
     _table: TrialTable | None = None
     _surfaces: tuple[Answer[Surface], ...] | None = None
     _shelf: RateShelf | None = None
+    _limits: dict[int | None, tuple[Answer[CellLimit], ...]] | None = None
 
     @property
     @abstractmethod
@@ -81,7 +83,7 @@ class Analyses(ABC):
 
     def reread(self) -> None:
         """Forget the trials read so far, so that the next analysis sees those stored since."""
-        self._table, self._surfaces, self._shelf = None, None, None
+        self._table, self._surfaces, self._shelf, self._limits = None, None, None, None
 
     def study_table(self) -> TrialTable:
         """All trials with their conditions, read once."""
@@ -116,7 +118,13 @@ class Analyses(ABC):
 
     def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> tuple[Answer[CellLimit], ...]:
         """What limited each cell, by at most so many of its trials' series and 1,000 in all (None: all)."""
-        return judge_cells(self.study_source, self.study_table(), trials_per_cell, self._get_shelf())
+        if self._limits is None:
+            self._limits = {}
+        if trials_per_cell not in self._limits:
+            self._limits[trials_per_cell] = judge_cells(
+                self.study_source, self.study_table(), trials_per_cell, self._get_shelf()
+            )
+        return self._limits[trials_per_cell]
 
     def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> tuple[Answer[CellWarmUp], ...]:
         """Whether each cell's warm-up was long enough; ``trials_per_cell`` as for ``limits``."""
@@ -142,6 +150,13 @@ class Analyses(ABC):
     def message_cost(self) -> tuple[Answer[MessageCost], ...]:
         """The cost of a message and of a byte, where the plan varies ``message_bytes``."""
         return fit_message_costs(self.study_table())
+
+    def against_reference(self, name: str, column: str | None = None) -> tuple[Answer[ReferenceOverlay], ...]:
+        """Own throughput beside a published table's, by its levels: ``pathlab reference list`` names them.
+
+        ``column`` alone, or every column. Raises ``UsageError`` for one that there is not.
+        """
+        return lay_beside(self.study_table(), name, column)
 
     def duration(self) -> tuple[Answer[ChangeBound], ...]:
         """By how much each cell's throughput changes over the trials' durations."""

@@ -77,7 +77,9 @@ def measure_spread(values: Floats) -> Spread:
     return Spread(n=found.n, median=found.median, q1=found.q1, q3=found.q3, interval=median_interval(known))
 
 
-def make_cell_answer(sample: Sample, cell: tuple[int | None, int | None], result: Result) -> Answer[Result]:
+def make_cell_answer(
+    sample: Sample, cell: tuple[int | None, int | None], result: Result, *, quantity: str | None = None
+) -> Answer[Result]:
     """The answer of one cell (streams, window asked for; None: autotuned)."""
     streams, window = cell
     return Answer(
@@ -87,4 +89,5 @@ def make_cell_answer(sample: Sample, cell: tuple[int | None, int | None], result
         streams=streams,
         window_bytes=window,
         autotuned=window is None,
+        quantity=quantity,
     )

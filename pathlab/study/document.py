@@ -2,9 +2,10 @@
 
 Version 1. The document's keys: ``document`` ("pathlab-analysis"), ``version``, ``program_version``,
 ``campaign`` (name, title, digest, seed), ``trials`` (stored, complete), ``analyses``: by the name of the
-method, a list of answers as ``Answer`` names their fields. Enums are their values, numbers that are not
-finite (an infinite AICc, a missing value) are null, and no key is ever left out for want of a value. A
-version only grows: a field that changes its meaning or goes makes a new one.
+method, a list of answers as ``Answer`` names their fields; ``references``: the same by the name of each
+published table that was laid beside the results (none unless asked for). Enums are their values, numbers
+that are not finite (an infinite AICc, a missing value) are null, and no key is ever left out for want of a
+value. A version only grows: a field that changes its meaning or goes makes a new one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -59,8 +61,13 @@ def choose_analyses(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in ANALYSES if not wanted or name in wanted)
 
 
-def build_document(study: Analyses, names: Iterable[str] = ()) -> dict[str, Any]:
-    """The document of these analyses (none named: of all), of values that JSON can hold."""
+def build_document(
+    study: Analyses, names: Iterable[str] = (), references: Mapping[str, str | None] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The document of these analyses (none named: of all), of values that JSON can hold.
+
+    ``references``: published tables to lay beside the results, each with one of its columns (None: all).
+    """
     campaign = study.study_source.campaign
     status = study.study_table().frame["status"]
     return {
@@ -75,6 +82,9 @@ def build_document(study: Analyses, names: Iterable[str] = ()) -> dict[str, Any]
         },
         "trials": {"stored": len(status), "complete": int((status == "complete").sum())},
         "analyses": {name: encode(ANALYSES[name](study)) for name in choose_analyses(names)},
+        "references": {
+            name: encode(study.against_reference(name, column)) for name, column in references.items()
+        },
     }
 
 

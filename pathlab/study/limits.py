@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -111,9 +114,10 @@ def judge_cells(
 
     At most ``trials_per_cell`` trials are read, fewer where there are so many cells that it would be more
     than ``TRIALS_IN_ALL`` (None: all trials); host-limited ones are among them, lab-limited ones are not. The
-    line's rate is passed where the lab set it, and not where it was fitted.
+    line's rate is passed where the lab set it, and not where it was fitted. The rate asked for is the plan's
+    pacing or the budget's cap, whichever is lower, or what the sender says it was told.
     """
-    hosts = source.hosts()
+    hosts, cap = source.hosts(), find_rate_cap(source.campaign.model)
     cells = _list_cells(table, Rules(flags=LAB_FLAGS))
     most = _share_out(trials_per_cell, len(cells))
     answers = []
@@ -122,11 +126,11 @@ def judge_cells(
         line = find_line(source.campaign.environment, *ends)
         ceiling = find_ceiling(hosts, ends, streams)
         found = []
-        for trial in _read_figures(part, most):
+        for trial in _read_figures(part, most, cap):
             limit, rates = _judge_trial(source, trial, line, ceiling)
             shelf.put(trial.trial_id, rates)
             found.append(limit)
-        answers.append(make_cell_answer(part, (streams, window), _agree(found)))
+        answers.append(make_cell_answer(part, (streams, window), agree_on_limit(found)))
     return tuple(answers)
 
 
@@ -185,13 +189,14 @@ def _choose(part: Sample, most: int | None) -> np.ndarray:
     return chosen
 
 
-def _read_figures(part: Sample, most: int | None) -> list[TrialFigures]:
+def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) -> list[TrialFigures]:
     ids, streams, windows = part.get("trial_id"), part.streams, part.window_bytes
     rates, loaded = part.rates_bits_per_s, part.get("loaded_rtt_median_ns")
     unloaded = part.get("unloaded_rtt_median_ns")
     standing = np.maximum(part.get("loaded_rtt_min_ns") - part.get("unloaded_rtt_min_ns"), 0.0)
     cores = part.get("sender_busiest_core_ratio"), part.get("receiver_busiest_core_ratio")
-    pacing = part.condition.get("pacing_bits_per_s")
+    told = part.condition.get("pacing_bits_per_s"), cap_bits_per_s
+    asked = min((float(rate) for rate in told if isinstance(rate, (int, float)) and rate > 0), default=None)
     return [
         TrialFigures(
             trial_id=int(ids[at]),
@@ -202,10 +207,17 @@ def _read_figures(part: Sample, most: int | None) -> list[TrialFigures]:
             rtt_unloaded_ns=_known(unloaded[at]),
             rtt_standing_ns=_known(standing[at]),
             busiest_core_ratios=(_known_share(cores[0][at]), _known_share(cores[1][at])),
-            asked_bits_per_s=float(pacing) if isinstance(pacing, (int, float)) and pacing > 0 else None,
+            asked_bits_per_s=asked,
         )
         for at in _choose(part, most)
     ]
+
+
+def find_rate_cap(model: Mapping[str, Any]) -> float | None:
+    """The rate that the campaign's budget lets no trial exceed, bit/s; None without one."""
+    budget = model.get("budget")
+    rate = budget.get("rate_bits_per_s") if isinstance(budget, Mapping) else None
+    return float(rate) if isinstance(rate, (int, float)) and 0 < rate < math.inf else None
 
 
 def _known(value: float) -> float | None:
@@ -217,7 +229,8 @@ def _known_share(value: float) -> float | None:
     return _known(value) if value <= HIGHEST_SHARE_RATIO else None
 
 
-def _agree(found: list[TrialLimit]) -> CellLimit:
+def agree_on_limit(found: Sequence[TrialLimit]) -> CellLimit:
+    """The limit that more than half of these trials share."""
     limits = [trial.verdict.flow.limit for trial in found]
     counts = Counter(limits)
     ordered = sorted(counts, key=lambda limit: (-counts[limit], str(limit)))
@@ -232,7 +245,7 @@ def _agree(found: list[TrialLimit]) -> CellLimit:
     )
 
 
-def _why(found: list[TrialLimit], named: list[Limit]) -> Undecided:
+def _why(found: Sequence[TrialLimit], named: list[Limit]) -> Undecided:
     if not found:
         return Undecided.NO_SAMPLES
     if len(named) > 1:

@@ -13,27 +13,32 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pathlab.analysis.cells import Floats
+from pathlab.analysis.host_limits import HostLoad
 from pathlab.analysis.limits import FlowReading, StreamReading, measure_rate_spread
 from pathlab.store.records import HostRecord
 from pathlab.study.lines import Line
 from pathlab.study.source import StudySource, column
 
 STEADY, DRAIN = "steady", "drain"
+SETTINGS = "settings"
+#: Settings that tell the sender to keep to a rate.
+RATE_SETTINGS = ("pacing_bits_per_s", "rate_cap_bits_per_s")
 #: Rates for the spread are taken over spans of a twentieth of the steady window, ...
 SPANS = 20
 #: ... but of no less than two round trips, in which a window comes and goes.
 ROUND_TRIPS = 2
 RECEIVED_COLUMNS = ("start_ns", "end_ns", "bytes")
-WORKER_COLUMNS = ("start_ns", "end_ns", "worker", "user_ns", "system_ns")
+WORKER_COLUMNS = ("start_ns", "end_ns", "worker", "user_ns", "system_ns", "waiting_ns")
 LIMIT_SERIES: Mapping[str, Sequence[str]] = {
     "sender_intervals": (
         *("start_ns", "end_ns", "rtt_us", "min_rtt_us", "snd_mss_bytes", "delivery_rate_app_limited"),
         *("busy_time_us", "rwnd_limited_us", "sndbuf_limited_us"),
-        *("bytes_sent", "bytes_retrans", "delivered_segments"),
+        *("bytes_sent", "bytes_retrans", "delivered_segments", "max_pacing_bytes_per_s"),
     ),
     "receiver_intervals": RECEIVED_COLUMNS,
     "sender_workers": WORKER_COLUMNS,
     "receiver_workers": WORKER_COLUMNS,
+    SETTINGS: ("name", "asked", "sender"),
 }
 RATE_SERIES: Mapping[str, Sequence[str]] = {"receiver_intervals": RECEIVED_COLUMNS}
 
@@ -70,15 +75,22 @@ class TrialSeries:
     """
 
     _tables: dict[str, Table]
+    _settings: Sequence[Mapping[str, Any]] = ()
 
     def __init__(self, source: StudySource, trial_id: int, kinds: Mapping[str, Sequence[str]]) -> None:
         read_several = getattr(source, "series_tables", None)
         if read_several is not None:
             found = read_several(trial_id, {kind: (*names, "phase") for kind, names in kinds.items()})
+            settings = found.pop(SETTINGS, None)
+            self._settings = settings.to_pylist() if settings is not None else ()
             self._tables = {kind: _read_arrow(table, kinds[kind]) for kind, table in found.items()}
         else:
             kept = [kind for kind in source.series_kinds(trial_id) if kind in kinds]
-            self._tables = {kind: _read_frame(source.series(trial_id, kind), kinds[kind]) for kind in kept}
+            frames = {kind: source.series(trial_id, kind) for kind in kept}
+            if SETTINGS in frames:
+                rows = frames.pop(SETTINGS).to_dict(orient="records")
+                self._settings = [{str(name): value for name, value in row.items()} for row in rows]
+            self._tables = {kind: _read_frame(frame, kinds[kind]) for kind, frame in frames.items()}
 
     @classmethod
     def empty(cls) -> TrialSeries:
@@ -91,6 +103,15 @@ class TrialSeries:
         """A series; None where the trial kept none, or where it is empty."""
         found = self._tables.get(kind)
         return found if found is not None and found.rows else None
+
+    def find_asked_rate(self) -> float | None:
+        """The lowest rate that the sender was told to keep: as it states it, else as it was asked for."""
+        rates = []
+        for line in self._settings:
+            if line.get("name") in RATE_SETTINGS:
+                stated = _parse_rate(line.get("sender"))
+                rates.append(_parse_rate(line.get("asked")) if stated is None else stated)
+        return min((rate for rate in rates if rate is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +140,8 @@ def read_flow(
     """
     sent, received = series.table("sender_intervals"), series.table("receiver_intervals")
     streams = _read_streams(sent, received, trial.streams)
+    told = trial.asked_bits_per_s, series.find_asked_rate(), _read_pacing(sent, trial.streams)
+    asked = [rate for rate in told if rate is not None]
     return FlowReading(
         streams=streams or (StreamReading(),) * trial.streams,
         throughput_bits_per_s=trial.throughput_bits_per_s,
@@ -127,14 +150,13 @@ def read_flow(
         rtt_unloaded_ns=trial.rtt_unloaded_ns,
         rtt_standing_ns=trial.rtt_standing_ns,
         rate_spread_ratio=_measure_spread(sent, trial.streams),
-        busiest_core_ratios=trial.busiest_core_ratios,
-        engine_core_ratios=(
-            _read_engine_core(sent, series.table("sender_workers")),
-            _read_engine_core(received, series.table("receiver_workers")),
+        hosts=(
+            _read_load(trial.busiest_core_ratios[0], sent, series.table("sender_workers")),
+            _read_load(trial.busiest_core_ratios[1], received, series.table("receiver_workers")),
         ),
         line_bits_per_s=line.data_bits_per_s if line is not None else None,
         ceiling_bits_per_s=ceiling_bits_per_s,
-        asked_bits_per_s=trial.asked_bits_per_s,
+        asked_bits_per_s=min(asked, default=None),
     )
 
 
@@ -173,6 +195,15 @@ def _list_ceilings(calibration: Any) -> dict[int, float]:
     return found
 
 
+def _parse_rate(text: Any) -> float | None:
+    """A rate in bit/s as a setting tells it; None where it tells none."""
+    try:
+        rate = float(text)
+    except (TypeError, ValueError):
+        return None
+    return rate if 0 < rate < np.inf else None
+
+
 def _read_arrow(table: pa.Table, names: Sequence[str]) -> Table:
     columns = {
         name: np.asarray(table.column(name).to_numpy(), dtype=np.float64)
@@ -201,18 +232,35 @@ def _read_frame(frame: pd.DataFrame, names: Sequence[str]) -> Table:
     )
 
 
-def _read_engine_core(intervals: Table | None, workers: Table | None) -> float | None:
-    """Share of one core that the busiest thread of an end's engine took over its steady window."""
-    if intervals is None or workers is None or not intervals.steady.any():
+def _read_load(busiest_core_ratio: float | None, intervals: Table | None, workers: Table | None) -> HostLoad:
+    """What one end's cores did over its steady window."""
+    shares: dict[str, float | None] = {"work": None, "waiting": None}
+    if intervals is not None and workers is not None and intervals.steady.any():
+        begin = intervals.get("start_ns")[intervals.steady].min()
+        stop = intervals.get("end_ns")[intervals.steady].max()
+        kept = (workers.get("start_ns") >= begin) & (workers.get("end_ns") <= stop)
+        taken = {
+            "work": workers.get("user_ns") + workers.get("system_ns"),
+            "waiting": workers.get("waiting_ns"),
+        }
+        shares = {
+            name: _find_highest_share(workers.get("worker")[kept], spent[kept], stop - begin)
+            for name, spent in taken.items()
+        }
+    return HostLoad(
+        busiest_core_ratio=busiest_core_ratio,
+        engine_core_ratio=shares["work"],
+        waiting_ratio=shares["waiting"],
+    )
+
+
+def _find_highest_share(workers: Floats, spent_ns: Floats, span_ns: float) -> float | None:
+    """The share of the span that one worker spent, the highest of all; None unless every record tells."""
+    known = np.isfinite(workers).all() and np.isfinite(spent_ns).all()
+    if not spent_ns.size or not known or span_ns <= 0 or workers.min() < 0 or spent_ns.min() < 0:
         return None
-    begin = intervals.get("start_ns")[intervals.steady].min()
-    stop = intervals.get("end_ns")[intervals.steady].max()
-    kept = (workers.get("start_ns") >= begin) & (workers.get("end_ns") <= stop)
-    taken = (workers.get("user_ns") + workers.get("system_ns"))[kept]
-    numbers = workers.get("worker")[kept]
-    if not kept.any() or not np.isfinite(taken).all() or not np.isfinite(numbers).all() or stop <= begin:
-        return None
-    return float(np.bincount(numbers.astype(np.int64), taken).max() / (stop - begin))
+    _, numbers = np.unique(workers, return_inverse=True)
+    return float(np.bincount(numbers, spent_ns).max() / span_ns)
 
 
 def _read_streams(sent: Table | None, received: Table | None, streams: int) -> tuple[StreamReading, ...]:
@@ -251,6 +299,14 @@ def _read_streams(sent: Table | None, received: Table | None, streams: int) -> t
         StreamReading(steady_s=span_s, **{name: values[stream] for name, values in columns.items()})
         for stream in range(streams)
     )
+
+
+def _read_pacing(sent: Table | None, streams: int) -> float | None:
+    """The rate that all sockets together are told to keep, as the kernel says; None unless each is."""
+    if sent is None or sent.rows % streams or not sent.steady.any():
+        return None
+    rates = sent.grid("max_pacing_bytes_per_s", streams)[sent.steady_intervals(streams)]
+    return _parse_rate(rates.max(axis=0).sum() * 8)  # NaN where one is not bound
 
 
 def _stream_rates(received: Table | None, streams: int) -> list[float | None]:

@@ -69,11 +69,59 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
     assert {name for name, answers in document["analyses"].items() if not answers} == {"message_cost"}
     interval = document["analyses"]["surface"][0]["result"]["capacity"]["interval"]
     assert sorted(interval) == promised["interval"]
+    assert document["references"] == {}
     assert document["trials"] == {"stored": 36, "complete": 36}
     cell = document["analyses"]["cells"][0]
     assert cell["condition"]["settings"]["congestion"] == "cubic"
     assert cell["condition"]["medium"] == "lab"
     assert cell["basis"]["used"] == 6
+
+
+@pytest.fixture(scope="module")
+def messages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stored sweep of six cycles of 64-byte messages."""
+    made = make_sweep(6, levels=[(1, 65536)], settings={"message_bytes": 64})
+    path = tmp_path_factory.mktemp("messages") / "results"
+    with Results.create(path, made.campaign, made.plan()) as results:
+        for record in made.records:
+            results.add_trial(replace(record, throughput_bits_per_s=1.62e9, flags=("host-limited",)), {})
+    return path
+
+
+def test_a_published_table_beside_own_results(messages: Path, call: Call) -> None:
+    asked = ("--only", "cells", "--reference", "ibm-streams-3.0-internode", "--column", "tcp_gbps")
+    done = call("analyze", str(messages), *asked, "--json")
+    assert (done.status, done.err) == (0, "")
+    document = json.loads(done.out)
+    promised = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    (answer,) = document["references"]["ibm-streams-3.0-internode"]
+    assert sorted(answer) == promised["answer"]
+    assert sorted(answer["result"]) == promised["reference"]
+    assert sorted(answer["result"]["rows"][0]) == promised["reference_row"]
+    (row,) = [row for row in answer["result"]["rows"] if row["own"] is not None]
+    # the table's line of 64 bytes: 0.88, 0.81, 1.86
+    assert (row["level"], row["reference_bits_per_s"]) == (64, pytest.approx(0.81e9))
+    assert row["ratio"] == pytest.approx(2.0)
+    people = call("analyze", str(messages), *asked)
+    assert people.status == 0
+    assert "ibm-streams-3.0-internode, tcp_gbps, beside 1 × 64 KiB: west → east" in people.out
+    assert "host-limited" in people.out
+
+
+def test_a_published_table_that_does_not_fit_says_so(folder: Path, messages: Path, call: Call) -> None:
+    none = call("analyze", str(folder), "--only", "cells", "--reference", "ibm-streams-3.0-internode")
+    assert none.status == 0
+    said = "no trial's plan sets what it goes by: nothing to lay it beside."
+    assert said in " ".join(none.out.split())
+    unknown = call("analyze", str(messages), "--reference", "ibm")
+    assert unknown.status == 2
+    assert "next: take one of: ibm-streams" in unknown.err
+    column = call("analyze", str(messages), "--reference", "ibm-streams-3.0-internode", "--column", "udp")
+    assert column.status == 2
+    assert "take one of: tcp_batched_gbps, tcp_gbps, infiniband_batched_gbps" in column.err
+    alone = call("analyze", str(messages), "--column", "tcp_gbps")
+    assert alone.status == 2
+    assert "name the table with --reference" in alone.err
 
 
 def test_chosen_analyses_alone(folder: Path, call: Call) -> None:

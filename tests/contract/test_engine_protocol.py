@@ -36,7 +36,8 @@ TCP_INFO_NAMES = (
     "rtt_us rttvar_us min_rtt_us snd_cwnd_segments snd_ssthresh_segments snd_mss_bytes unacked_segments "
     "lost_segments total_retrans_segments reordering_segments delivery_rate_bytes_per_s "
     "delivery_rate_app_limited busy_time_us rwnd_limited_us sndbuf_limited_us bytes_sent bytes_acked "
-    "bytes_retrans bytes_received delivered_segments rcv_space_bytes snd_wnd_bytes pmtu_bytes"
+    "bytes_retrans bytes_received delivered_segments rcv_space_bytes snd_wnd_bytes pmtu_bytes "
+    "max_pacing_bytes_per_s"
 )
 TCP_INFO: Names = dict.fromkeys(TCP_INFO_NAMES.split())
 WINDOW: Names = dict.fromkeys(["asked_bytes", "sndbuf_bytes", "rcvbuf_bytes"])
@@ -46,7 +47,7 @@ SOCKET: Names = dict.fromkeys(
         *("max_pacing_bytes_per_s", "local_port", "remote_port"),
     ]
 )
-CPU: Names = dict.fromkeys(["user_ns", "system_ns", "wake_ups", "system_calls"])
+CPU: Names = dict.fromkeys(["user_ns", "system_ns", "waiting_ns", "wake_ups", "system_calls"])
 TRANSFER: Names = dict.fromkeys(["asked", "send", "receive", "reason"])
 PACING: Names = dict.fromkeys(["asked_bits_per_s", "stream_bits_per_s", "by"])
 READY: Names = {

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -134,13 +138,33 @@ def test_a_sender_that_keeps_a_rate_is_named(folder: Path) -> None:
     assert limit.result.limit is Limit.APPLICATION
 
 
-def test_a_core_that_the_traffic_keeps_busy_is_named(folder: Path) -> None:
-    """Both ends pinned to one core, over loopback."""
+@contextlib.contextmanager
+def keep_busy(core: int, programs: int) -> Iterator[None]:
+    """So many programs on a core that are not the traffic, from before until after."""
+    spin = f"import os\nos.sched_setaffinity(0, {{{core}}})\nprint(flush=True)\nwhile True: pass"
+    with contextlib.ExitStack() as stack:
+        for _ in range(programs):
+            program = subprocess.Popen([sys.executable, "-I", "-c", spin], stdout=subprocess.PIPE)
+            stack.enter_context(program)
+            stack.callback(program.kill)
+            assert program.stdout is not None
+            assert program.stdout.readline()
+        yield
+
+
+@pytest.mark.parametrize("others", [0, 3])
+def test_a_busy_core_of_the_traffic_is_named(folder: Path, others: int) -> None:
+    """Both ends pinned to one core, over loopback; beside three others, each thread gets a tenth of it."""
     core = min(os.sched_getaffinity(0))
     local = CAMPAIGN[: CAMPAIGN.index("[lab]")].replace('"a"', '"local"').replace('"b"', '"local"')
-    study = run(folder, text=local, cells=f'[factors]\nstreams = 2\ncpus = "{core}"\ncongestion = "cubic"')
+    with keep_busy(core, others):
+        study = run(
+            folder, text=local, cells=f'[factors]\nstreams = 2\ncpus = "{core}"\ncongestion = "cubic"'
+        )
     (limit,) = study.limits()
     assert limit.result.limit is Limit.HOST_CPU
+    waiting = limit.result.trials[0].verdict.flow.find("waiting_ratio")
+    assert waiting.met in (True, None)  # None: a kernel that does not tell
     assert study.surface()[0].basis.used == 0  # no property of the path
     assert [one.reason for one in study.surface()[0].basis.left_out] == ["host-limited"]
 

@@ -74,6 +74,8 @@ def test_all_streams_together_keep_to_the_rate(streams: int, transfer: str, paci
     granted = RATE // streams // 8 if pacing == "kernel" else None
     told = [socket["max_pacing_bytes_per_s"] for socket in sent.of("ready")[0]["sockets"]]
     assert told == [granted] * streams
+    bound = [record["tcp_info"]["max_pacing_bytes_per_s"] for record in sent.of("interval")]
+    assert bound[:-1] == [[granted] * streams] * (len(bound) - 1)  # the last one may be of a closed socket
     assert _pacing(received) == {"asked_bits_per_s": None, "stream_bits_per_s": None, "by": None}
 
 

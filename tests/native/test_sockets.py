@@ -268,6 +268,31 @@ def test_work_of_every_worker_is_counted() -> None:
             assert in_all["system_calls"] >= in_all["wake_ups"]
 
 
+def test_waits_for_a_core_are_counted() -> None:
+    """Both ends on one core: while one of them runs, the other waits."""
+    require(_tells_waits(), "a kernel that counts waits for a core (CONFIG_SCHED_INFO)")
+    core = min(os.sched_getaffinity(0))
+    ends = carry(streams=1, pin=core)
+    waits = []
+    for end in ends:
+        assert_complete(end)
+        told = [record["workers"][0]["waiting_ns"] for record in end.of("interval")]
+        steps = [step for step in told if step is not None]  # null: it had not yet run
+        assert len(steps) >= len(told) - 1
+        assert all(step >= 0 for step in steps)
+        assert sum(steps) <= end.last["workers"][0]["waiting_ns"]
+        waits.append(sum(steps))
+    assert max(waits) > 0
+
+
+def _tells_waits() -> bool:
+    """Whether this thread's account holds a turn on a core: without one the engine says null."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()[2]) > 0
+    except OSError:
+        return False
+
+
 # TCP_INFO
 
 

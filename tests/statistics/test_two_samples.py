@@ -9,7 +9,13 @@ import pytest
 from scipy import stats
 
 from pathlab.analysis.interval import Undecided
-from pathlab.analysis.two_samples import _count_rank_sums, compare_groups, split_halves, trials_to_decide
+from pathlab.analysis.two_samples import (
+    _count_rank_sums,
+    compare_groups,
+    compare_levels,
+    split_halves,
+    trials_to_decide,
+)
 from pathlab.errors import UsageError
 
 
@@ -97,3 +103,26 @@ def test_coverage_and_error_rates(n: int, m: int, draws: int) -> None:
     assert held / draws >= 0.95 - slack
     assert wrong / draws <= 0.05 + slack
     assert alike / draws <= 0.05 + slack
+
+
+def test_levels_shift_by_what_was_added_and_hold_it_in_their_interval() -> None:
+    rng = np.random.default_rng(8)
+    missed = 0
+    for _ in range(300):
+        before, after = rng.normal(0, 1, 9), rng.normal(0.7, 1, 12)
+        found = compare_levels(before, after, margins=(-1.0, 1.0))
+        missed += not found.interval.contains(0.7)
+    assert missed <= 26  # P(more | 5 %) is below 0.5 %
+    assert found.shift == pytest.approx(float(np.median(np.subtract.outer(after, before))))
+
+
+def test_levels_that_are_all_equal_are_the_same_and_have_no_interval() -> None:
+    found = compare_levels([0.0] * 8, [0.0] * 8, margins=(-0.01, 0.01))
+    assert found.shift == 0
+    assert found.interval.undecided is Undecided.NO_VARIATION
+    assert found.equivalence_p_value is not None
+    assert found.equivalence_p_value < 0.01
+    assert found.p_value == 1.0
+    assert compare_levels([], [1.0], margins=(-1.0, 1.0)).undecided is Undecided.NO_SAMPLES
+    with pytest.raises(UsageError, match="margins"):
+        compare_levels([1.0], [1.0], margins=(0.0, 1.0))

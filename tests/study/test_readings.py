@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from pathlab.analysis.host_limits import HostLoad
 from pathlab.analysis.interval import Undecided
 from pathlab.analysis.limits import FlowReading, Limit
 from pathlab.store.records import HostRecord
@@ -68,8 +69,8 @@ def make_intervals(**changes: float) -> pd.DataFrame:
     return frame
 
 
-def make_workers(busy_ns: int) -> pd.DataFrame:
-    """Two workers, of which the second takes ``busy_ns`` of every 100 ms."""
+def make_workers(busy_ns: int, **changes: float | None) -> pd.DataFrame:
+    """Two workers, of which the second takes ``busy_ns`` of every 100 ms and the first waits for 30 ms."""
     rows = [
         {
             "index": index,
@@ -78,6 +79,8 @@ def make_workers(busy_ns: int) -> pd.DataFrame:
             "worker": worker,
             "user_ns": 1_000_000,
             "system_ns": worker * busy_ns,
+            "waiting_ns": (1 - worker) * 30_000_000,
+            **changes,
         }
         for index in range(len(PHASES))
         for worker in range(2)
@@ -104,7 +107,7 @@ def test_figures_are_differences_within_the_steady_window() -> None:
     assert stream.rtt_ns == pytest.approx(40.3e6)
     assert stream.rtt_min_ns == pytest.approx(40e6)
     assert found.rate_spread_ratio == pytest.approx(0.0, abs=1e-9)
-    assert found.engine_core_ratios == (None, None)
+    assert found.hosts == (HostLoad(busiest_core_ratio=0.3), HostLoad(busiest_core_ratio=0.4))
 
 
 def test_a_lump_after_a_filled_hole_is_no_uneven_rate() -> None:
@@ -122,7 +125,61 @@ def test_a_lump_after_a_filled_hole_is_no_uneven_rate() -> None:
 def test_the_engines_own_threads_are_told_from_others() -> None:
     frames = {"sender_intervals": make_intervals(), "receiver_intervals": make_intervals()}
     found = read({**frames, "sender_workers": make_workers(89_000_000), "receiver_workers": make_workers(0)})
-    assert list(found.engine_core_ratios) == pytest.approx([0.90, 0.01])
+    assert [load.engine_core_ratio for load in found.hosts] == pytest.approx([0.90, 0.01])
+    assert [load.waiting_ratio for load in found.hosts] == pytest.approx([0.3, 0.3])
+    assert [load.busiest_core_ratio for load in found.hosts] == [0.3, 0.4]
+
+
+@pytest.mark.parametrize(
+    "workers", [make_workers(0, waiting_ns=None), make_workers(0).drop(columns="waiting_ns")]
+)
+def test_waits_for_a_core_that_no_kernel_told_are_not_measured(workers: pd.DataFrame) -> None:
+    found = read({"sender_intervals": make_intervals(), "sender_workers": workers}).hosts[0]
+    assert found.engine_core_ratio == pytest.approx(0.01)
+    assert found.waiting_ratio is None
+
+
+@pytest.mark.parametrize("change", [{"worker": -1}, {"user_ns": -1}, {"user_ns": np.nan}, {"end_ns": 9e9}])
+def test_records_of_workers_that_cannot_be_say_nothing(change: dict[str, float]) -> None:
+    frames = {"sender_intervals": make_intervals(), "sender_workers": make_workers(0, **change)}
+    assert read(frames).hosts[0].engine_core_ratio is None
+
+
+def test_sockets_that_keep_a_rate_tell_what_was_asked() -> None:
+    """Each of the two is bound to 1 MB/s; where one is not, or no kernel tells, nothing was asked."""
+    bound = make_intervals(max_pacing_bytes_per_s=1e6)
+    assert read({"sender_intervals": bound}).asked_bits_per_s == 16e6
+    lower = {"sender_intervals": bound, **make_settings(("pacing_bits_per_s", "8000000", "8000000"))}
+    assert read(lower).asked_bits_per_s == 8e6
+    one = bound.assign(max_pacing_bytes_per_s=bound["stream"].map({0: 1e6, 1: None}))
+    assert read({"sender_intervals": one}).asked_bits_per_s is None
+    assert read({"sender_intervals": make_intervals()}).asked_bits_per_s is None
+
+
+def make_settings(*rows: tuple[str, str | None, str | None]) -> dict[str, pd.DataFrame]:
+    """Settings by name, as asked and as the sender states them."""
+    lines = [{"name": name, "asked": asked, "sender": sender} for name, asked, sender in rows]
+    return {"settings": pd.DataFrame(lines, dtype="string")}
+
+
+@pytest.mark.parametrize(
+    ("rows", "rate"),
+    [
+        ([("pacing_bits_per_s", "8000000", "8000000"), ("rate_cap_bits_per_s", None, None)], 8e6),
+        # the host's own limit is lower than what was asked for
+        ([("pacing_bits_per_s", "8000000", "5000000"), ("rate_cap_bits_per_s", None, None)], 5e6),
+        ([("pacing_bits_per_s", "8000000", "6000000"), ("rate_cap_bits_per_s", "6000000", None)], 6e6),
+        # another program, which does not say what it was told
+        ([("pacing_bits_per_s", None, None), ("rate_cap_bits_per_s", "6000000", None)], 6e6),
+        ([("pacing_bits_per_s", None, None), ("streams", "2", "2")], None),
+        ([("pacing_bits_per_s", "fast", "-1"), ("rate_cap_bits_per_s", "nan", "inf")], None),
+        ([], None),
+    ],
+)
+def test_the_rate_that_the_sender_was_told_is_read(
+    rows: list[tuple[str, str | None, str | None]], rate: float | None
+) -> None:
+    assert read(make_settings(*rows)).asked_bits_per_s == rate
 
 
 def test_what_was_not_kept_is_not_measured() -> None:

@@ -1,0 +1,142 @@
+"""A published series laid beside own results, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pathlab.analysis.interval import CONFIDENCE_RATIO, Interval, Undecided, undecided_interval
+from pathlab.errors import UsageError
+from pathlab.reference.series import GBPS, ReferenceTable, load_table
+from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
+from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
+from pathlab.study.source import TrialTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceRow:
+    """One level: own throughput and the published one, bit/s, and the first over the second.
+
+    ``level`` has the unit of the overlay's ``level_name``. A side that does not have the level is None, and
+    so is the ratio. ``ratio_interval`` holds the interval of the own median and half a step of the published
+    figure, which was printed without scatter.
+    """
+
+    level: float
+    own: Spread | None
+    reference_bits_per_s: float | None
+    ratio: float | None
+    ratio_interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceOverlay:
+    """Own results of one cell beside one published column, by level, ascending; ``matched`` levels have both.
+
+    ``step_bits_per_s`` is the unit of the published figures' last digit.
+    """
+
+    reference: str
+    level_name: str
+    step_bits_per_s: float
+    matched: int
+    rows: tuple[ReferenceRow, ...]
+    undecided: Undecided | None = None
+
+
+def lay_beside(table: TrialTable, name: str, column: str | None) -> tuple[Answer[ReferenceOverlay], ...]:
+    """Every cell whose plan sets what the reference goes by, beside each of its columns (``quantity``).
+
+    Levels are matched where they are equal; nothing is interpolated. Host-limited trials are taken, since the
+    published figures speak of hosts as well, and are named among the cautions. Results whose plan does not
+    set the level give no answer. Raises ``UsageError`` for a reference or a column that there is not.
+    """
+    reference = load_table(name)
+    columns = _choose_columns(reference, column)
+    answers = []
+    for sample in select(table, Rules(flags=LAB_FLAGS, apart=reference.level)):
+        for streams, window, part in sample.by_cell():
+            levels = _read_levels(part, reference.level)
+            known = part.take(~np.isnan(levels))
+            if not len(known):
+                continue
+            for title in columns:
+                overlay = _lay_column(known, levels[~np.isnan(levels)], reference, title)
+                answers.append(make_cell_answer(known, (streams, window), overlay, quantity=title))
+    return tuple(answers)
+
+
+def _choose_columns(reference: ReferenceTable, column: str | None) -> Sequence[str]:
+    if column is None:
+        return reference.rates
+    if column not in reference.rates:
+        raise UsageError(
+            f"reference '{reference.name}' has no column '{column}'",
+            hint=f"take one of: {', '.join(reference.rates)}",
+        )
+    return (column,)
+
+
+def _read_levels(part: Sample, name: str) -> np.ndarray:
+    found = [part.table.conditions[place].get(name) for place in part.places]
+    return np.array([float(one) if isinstance(one, (int, float)) else np.nan for one in found])
+
+
+def _lay_column(part: Sample, levels: np.ndarray, reference: ReferenceTable, title: str) -> ReferenceOverlay:
+    published = dict(zip(reference.columns[reference.level], reference.columns[title], strict=True))
+    rows = tuple(
+        _lay_level(
+            float(level),
+            part.rates_bits_per_s[levels == level],
+            published.get(float(level)),
+            reference.steps[title],
+        )
+        for level in sorted({*published, *levels.tolist()})
+    )
+    matched = sum(row.ratio is not None for row in rows)
+    return ReferenceOverlay(
+        reference=reference.name,
+        level_name=reference.level,
+        step_bits_per_s=reference.steps[title] * GBPS,
+        matched=matched,
+        rows=rows,
+        undecided=None if matched else Undecided.NO_SAMPLES,
+    )
+
+
+def _lay_level(
+    level: float, rates_bits_per_s: np.ndarray, published_gbps: float | None, step_gbps: float
+) -> ReferenceRow:
+    own = measure_spread(rates_bits_per_s) if rates_bits_per_s.size else None
+    reference = None if published_gbps is None else published_gbps * GBPS
+    ratio = own.median / reference if own is not None and own.median is not None and reference else None
+    return ReferenceRow(
+        level=level,
+        own=own,
+        reference_bits_per_s=reference,
+        ratio=ratio,
+        ratio_interval=_divide_interval(own, reference, step_gbps * GBPS / 2),
+    )
+
+
+def _divide_interval(own: Spread | None, reference: float | None, half_step: float) -> Interval:
+    """The interval of own over published: lowest over highest to highest over lowest."""
+    method = "median interval over the published figure, half a step either way"
+    if own is None or reference is None or reference <= half_step:
+        n = 0 if own is None else own.n
+        return undecided_interval(Undecided.NO_SAMPLES, n=n, confidence_ratio=CONFIDENCE_RATIO, method=method)
+    low, high = own.interval.low, own.interval.high
+    if low is None or high is None:
+        reason = own.interval.undecided or Undecided.TOO_FEW_SAMPLES
+        confidence = own.interval.confidence_ratio
+        return undecided_interval(reason, n=own.n, confidence_ratio=confidence, method=method)
+    return Interval(
+        low=low / (reference + half_step),
+        high=high / (reference - half_step),
+        n=own.n,
+        confidence_ratio=own.interval.confidence_ratio,
+        coverage_ratio=None,
+        method=method,
+    )

@@ -1,0 +1,200 @@
+"""Every estimator on samples that hold nothing: one clear refusal, or an answer that is undecided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathlab.analysis.breakpoints import find_breakpoint
+from pathlab.analysis.cpu_cost import fit_cpu_cost
+from pathlab.analysis.curve_fit import FitOptions
+from pathlab.analysis.distributions import fit_distributions
+from pathlab.analysis.dominance import cliffs_delta
+from pathlab.analysis.drift import DriftVerdict, find_drift
+from pathlab.analysis.equivalence import judge_ratio
+from pathlab.analysis.fairness import jain_index
+from pathlab.analysis.frequencies import fit_cumulative_climb, fit_frequency_decline
+from pathlab.analysis.interval import Interval
+from pathlab.analysis.latency import rate_stability, rtt_rise
+from pathlab.analysis.limits import Limit
+from pathlab.analysis.message_cost import fit_message_cost
+from pathlab.analysis.optimum import find_optimal_streams
+from pathlab.analysis.outliers import name_outliers
+from pathlab.analysis.pairs import Verdict, compare_cost, compare_pairs
+from pathlab.analysis.planning import plan_cycles
+from pathlab.analysis.quantiles import bca_interval, median_interval, quartiles
+from pathlab.analysis.saturation import SaturationOptions, fit_saturation
+from pathlab.analysis.serial import (
+    measure_autocorrelation,
+    measure_effective_size,
+    serial_mean,
+    serial_median,
+)
+from pathlab.analysis.shifts import hodges_lehmann
+from pathlab.analysis.stopping import StopRule, judge_stop
+from pathlab.analysis.surface import fit_surface
+from pathlab.analysis.throughput import mean_rate
+from pathlab.analysis.trend import bound_change, find_trend
+from pathlab.analysis.two_samples import compare_groups
+from pathlab.analysis.warm_up import detect_warm_up
+from pathlab.errors import UsageError
+
+N = 24
+Values = list[float]
+
+
+def draw() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+def steps(values: Values, levels: int = 6) -> np.ndarray:
+    """Levels 1, 2, ... in turn, one for each value."""
+    return 1 + np.arange(len(values)) % levels
+
+
+def cycles(values: Values) -> np.ndarray:
+    return np.arange(len(values)) // 6
+
+
+def spans(values: Values) -> np.ndarray:
+    return np.full(len(values), 100_000_000.0)
+
+
+def grid(values: Values) -> np.ndarray:
+    """Streams and windows, one pair for each value."""
+    return np.stack([steps(values, 3), 16384.0 * steps(values, 2)], axis=1)
+
+
+#: Every estimator, of nothing but the values.
+ESTIMATORS: dict[str, Callable[[Values], Any]] = {
+    "bca_interval": lambda v: bca_interval(v, np.mean, rng=draw(), resamples=50),
+    "bound_change": lambda v: bound_change(v, np.arange(len(v))),
+    "breakpoint": lambda v: find_breakpoint(steps(v), v, cycles=cycles(v), rng=draw()),
+    "cliffs_delta": lambda v: cliffs_delta(v, v),
+    "compare_cost": lambda v: compare_cost("cost", v, v),
+    "compare_groups": lambda v: compare_groups(v, v),
+    "compare_pairs": lambda v: compare_pairs(v, v, rng=draw()),
+    "cpu_cost": lambda v: fit_cpu_cost(v, v),
+    "cumulative_climb": lambda v: fit_cumulative_climb(v, np.arange(12)),
+    "distributions": lambda v: fit_distributions(v, rng=draw()),
+    "drift": lambda v: find_drift(np.arange(len(v)), v),
+    "effective_size": measure_effective_size,
+    "autocorrelation": measure_autocorrelation,
+    "frequency_decline": lambda v: fit_frequency_decline(v, np.arange(12)),
+    "hodges_lehmann": hodges_lehmann,
+    "jain_index": jain_index,
+    "judge_ratio": lambda v: judge_ratio(v, v),
+    "judge_stop": lambda v: judge_stop({"cell": v}, len(v), StopRule()),
+    "mean_rate": lambda v: mean_rate(v, spans(v), rng=draw(), resamples=50),
+    "median_interval": median_interval,
+    "message_cost": lambda v: fit_message_cost(64.0 * steps(v), v),
+    "optimal_streams": lambda v: find_optimal_streams(steps(v), v, v, cycles=cycles(v), rng=draw()),
+    "outliers": name_outliers,
+    "plan_cycles": plan_cycles,
+    "quartiles": quartiles,
+    "rate_stability": rate_stability,
+    "rtt_rise": lambda v: rtt_rise(v, v, rng=draw(), resamples=50),
+    "saturation": lambda v: fit_saturation(
+        steps(v), v, cycles=cycles(v), rng=draw(), options=SaturationOptions(resamples=50)
+    ),
+    "serial_mean": serial_mean,
+    "serial_median": serial_median,
+    "surface": lambda v: fit_surface(
+        grid(v), v, cycles=cycles(v), rng=draw(), options=FitOptions(resamples=50)
+    ),
+    "trend": find_trend,
+    "warm_up": lambda v: detect_warm_up(v, spans(v)),
+}
+NAN, INF = math.nan, math.inf
+#: Beyond the last two no instrument can see; the store's columns are read so (study.source.column).
+ODD_VALUES = (NAN, INF, -INF, 0.0, -0.0, -1.0, 1.0, 3.0, 1e-30, 9e18)
+#: What holds no answer for anybody.
+EMPTY: dict[str, Values] = {
+    "nothing": [],
+    "one value": [5.0],
+    "no numbers": [NAN] * N,
+    "infinite": [INF] * N,
+    "one among holes": [NAN] * (N - 1) + [5.0],
+}
+#: What holds values, of which none tells of a difference.
+DULL: dict[str, Values] = {
+    "zeros": [0.0] * N,
+    "constant": [5.0] * N,
+    "negative": [-5.0 - 0.1 * (place % 7) for place in range(N)],
+}
+
+
+def walk(value: Any) -> Iterator[Any]:
+    """A result and everything in it."""
+    yield value
+    if is_dataclass(value):
+        for field in fields(value):
+            yield from walk(getattr(value, field.name))
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from walk(item)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from walk(item)
+
+
+def find_answer(name: str, values: Values) -> list[Any]:
+    """What the estimator says, part by part; nothing where it refuses in one line with a next step."""
+    try:
+        found = ESTIMATORS[name](values)
+    except UsageError as error:
+        refusal = error
+    else:
+        return list(walk(found))
+    assert "\n" not in refusal.message
+    assert refusal.hint
+    return []
+
+
+def assert_honest(name: str, parts: list[Any]) -> None:
+    for part in parts:
+        if isinstance(part, (float, np.floating)):
+            assert not math.isnan(part), f"{name}: a number that is none"
+        if isinstance(part, Interval) and part.decided:
+            assert part.low is not None
+            assert part.high is not None
+            assert -INF < part.low <= part.high < INF
+
+
+def list_verdicts(parts: list[Any]) -> set[str]:
+    kinds: tuple[type[StrEnum], ...] = (Verdict, DriftVerdict, Limit)
+    return {part.value for part in parts if isinstance(part, kinds)}
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_nothing_decides_nothing(name: str, kind: str) -> None:
+    parts = find_answer(name, EMPTY[kind])
+    assert_honest(name, parts)
+    assert not [part for part in parts if isinstance(part, Interval) and part.decided]
+    assert list_verdicts(parts) <= {"undecided"}
+
+
+@pytest.mark.parametrize("kind", DULL)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_values_that_tell_nothing_decide_no_winner(name: str, kind: str) -> None:
+    parts = find_answer(name, DULL[kind])
+    assert_honest(name, parts)
+    assert list_verdicts(parts) <= {"undecided", "equivalent", "steady"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(sorted(ESTIMATORS)),
+    st.lists(st.sampled_from(ODD_VALUES), max_size=N),
+)
+def test_whatever_the_values_the_answer_holds_no_number_that_is_none(name: str, values: Values) -> None:
+    assert_honest(name, find_answer(name, values))
