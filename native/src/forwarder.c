@@ -10,7 +10,8 @@ enum { BATCH_PACKETS = 64, CLOCK_EVERY_PACKETS = 8, OTHERS_MAX = 2, BYTES_PER_DE
 enum { PREFAULT_SMALL = 2048, PREFAULT_BIG = 64, PREFAULT_SHARE = 4 };
 static const pl_ns SLEEP_NS_MAX = 100 * PL_NS_PER_MS;
 static const pl_ns SPIN_BUDGET_NS_MAX = 5 * PL_NS_PER_MS;
-static const pl_ns SPIN_SHARE = 10; /* a tenth of the time */
+static const pl_ns SPIN_SHARE = 10;    /* a tenth of the time */
+static const pl_ns GATHER_NS = 100000; /* packets that come in this time are read together */
 
 enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl_forwarder_plan *plan,
                                  struct pl_error *error)
@@ -247,6 +248,28 @@ static void spin(struct pl_forwarder *forwarder, struct pollfd *descriptors, uns
     forwarder->spin_budget_ns -= now_ns - from_ns;
 }
 
+/* Packets that come now may be read a little later: the kernel stamps them, and none is due before. */
+static bool may_gather(const struct pl_forwarder *forwarder, pl_ns now_ns)
+{
+    if (now_ns - forwarder->written_ns >= PL_HANDOVER_PAUSE_NS) {
+        return false;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        const struct pl_direction *direction = &forwarder->directions[i];
+        const struct pl_link_settings *settings = &direction->link.settings;
+        if (!direction->from->stamped || settings->delay_ns < settings->jitter_ns + 2 * (uint64_t)GATHER_NS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void sleep_for(struct pollfd *descriptors, unsigned count, pl_ns length_ns)
+{
+    struct timespec timeout = {.tv_sec = length_ns / PL_NS_PER_S, .tv_nsec = length_ns % PL_NS_PER_S};
+    (void)ppoll(descriptors, count, &timeout, NULL);
+}
+
 void pl_forwarder_wait(struct pl_forwarder *forwarder, struct pollfd *others, unsigned count)
 {
     struct pollfd descriptors[2 + OTHERS_MAX] = {
@@ -260,14 +283,14 @@ void pl_forwarder_wait(struct pl_forwarder *forwarder, struct pollfd *others, un
     earn_budget(forwarder, now_ns);
     pl_ns left_ns = due_ns == INT64_MAX ? SLEEP_NS_MAX : due_ns - now_ns;
     bool may_spin = forwarder->spin_ns > 0 && forwarder->spin_budget_ns > 0;
-    if (may_spin && left_ns <= forwarder->spin_ns) {
+    if (left_ns > 0 && may_gather(forwarder, now_ns)) {
+        sleep_for(descriptors + 2, count, left_ns < GATHER_NS ? left_ns : GATHER_NS);
+    } else if (may_spin && left_ns <= forwarder->spin_ns) {
         spin(forwarder, descriptors, 2 + count, now_ns, due_ns);
     } else {
         left_ns -= may_spin ? forwarder->spin_ns : 0;
         left_ns = left_ns > SLEEP_NS_MAX ? SLEEP_NS_MAX : left_ns;
-        left_ns = left_ns < 0 ? 0 : left_ns;
-        struct timespec timeout = {.tv_sec = left_ns / PL_NS_PER_S, .tv_nsec = left_ns % PL_NS_PER_S};
-        (void)ppoll(descriptors, 2 + count, &timeout, NULL);
+        sleep_for(descriptors, 2 + count, left_ns < 0 ? 0 : left_ns);
     }
     memcpy(others, descriptors + 2, count * sizeof *others);
 }

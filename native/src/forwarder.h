@@ -47,7 +47,9 @@ struct pollfd;
 /* Wait until a delivery is due, a packet has come or one of the `count` descriptors of `others` (at most 2)
  * is ready, and at most 100 ms. Sleeps until shortly before the delivery and spins the rest, for at most a
  * tenth of the time: a sleeper wakes 30 to 100 us late, and endless spinning would starve the hosts under
- * test. `revents` of `others` are set. */
+ * test. While traffic flows over a link that delays and whose packets the kernel stamps, it is not woken by
+ * each packet: those of up to 0.1 ms are read together, each with its own time of arrival.
+ * `revents` of `others` are set. */
 void pl_forwarder_wait(struct pl_forwarder *forwarder, struct pollfd *others, unsigned count);
 
 #endif
