@@ -1,6 +1,7 @@
 #include "handover.h"
 
 enum { AVERAGED_WRITES = 8 };
+static const pl_ns WRITE_NS_MAX = 4 * (pl_ns)PL_HANDOVER_NS_MAX; /* more: the core was taken away meanwhile */
 
 pl_ns pl_handover_lead_ns(const struct pl_handover *handover, pl_ns written_ns, pl_ns now_ns)
 {
@@ -19,9 +20,7 @@ void pl_handover_learn(struct pl_handover *handover, pl_ns written_ns, pl_ns beg
         return;
     }
     pl_ns taken_ns = ended_ns - began_ns;
-    if (taken_ns > 4 * PL_HANDOVER_NS_MAX) {
-        taken_ns = 4 * PL_HANDOVER_NS_MAX; /* the core was taken away meanwhile */
-    }
+    taken_ns = taken_ns < WRITE_NS_MAX ? taken_ns : WRITE_NS_MAX;
     handover->write_ns +=
         handover->write_ns == 0 ? taken_ns : (taken_ns - handover->write_ns) / AVERAGED_WRITES;
 }

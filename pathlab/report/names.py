@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.loss import Loss
@@ -10,6 +10,7 @@ from pathlab.report.summary import Cell, Spread
 from pathlab.units import format_bytes, format_rate, format_ratio
 
 AUTOTUNED = "auto"
+SHORTENED_RUN = 4  # from how many consecutive numbers on only the ends are named
 
 
 def name_levels(streams: int, window_bytes: int | None) -> str:
@@ -49,14 +50,31 @@ def format_granted(sender_bytes: int | None, receiver_bytes: int | None) -> str:
 
 
 def enumerate_cells(cells: Iterable[tuple[int, int | None]]) -> str:
-    """Cells (streams, window) in short, by window: ``1, 2 and 4 × 64 KiB; 1 × 256 KiB``."""
-    groups: dict[str, list[str]] = {}
+    """Cells (streams, window) in short, by window: ``1 to 4 and 8 × (64 KiB, 256 KiB); 1 × 1 MiB``."""
+    by_window: dict[str, list[int]] = {}
     for streams, window in sorted(set(cells), key=lambda cell: (cell[1] is None, cell[1] or 0, cell[0])):
-        groups.setdefault(format_asked(window), []).append(str(streams))
+        by_window.setdefault(format_asked(window), []).append(streams)
+    groups: dict[str, list[str]] = {}
+    for window, numbers in by_window.items():
+        groups.setdefault(enumerate_numbers(numbers), []).append(window)
     return "; ".join(
-        f"{', '.join(streams[:-1])}{' and ' if streams[1:] else ''}{streams[-1]} × {window}"
-        for window, streams in groups.items()
+        f"{streams} × {windows[0] if len(windows) == 1 else '(' + ', '.join(windows) + ')'}"
+        for streams, windows in groups.items()
     )
+
+
+def enumerate_numbers(numbers: Sequence[int]) -> str:
+    """Ascending numbers in short: ``1 to 12, 15 and 20``; fewer than four in a row are named one by one."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    told: list[str] = []
+    for run in runs:
+        told += [f"{run[0]} to {run[-1]}"] if len(run) >= SHORTENED_RUN else [str(one) for one in run]
+    return f"{', '.join(told[:-1])}{' and ' if told[1:] else ''}{told[-1]}"
 
 
 def format_spread_rate(spread: Spread) -> str:

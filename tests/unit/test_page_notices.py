@@ -58,7 +58,7 @@ def test_flags_name_the_combinations_that_bear_them(name: str, words: str) -> No
     found = notices(change(make_quickstart(cycles=6), flag(name)))
     assert set(found) == {name}
     assert words in found[name].text
-    assert "1 × 64 KiB; 1 × 256 KiB" in found[name].text
+    assert "1 × (64 KiB, 256 KiB)" in found[name].text
 
 
 def test_windows_that_were_not_granted_say_what_to_do() -> None:

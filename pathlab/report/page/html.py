@@ -68,7 +68,7 @@ def render_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["tie"] = tie_units
+    environment.filters["tie"] = tie_units_on_paper if shape.flat else tie_units
     environment.filters["kind"] = _name_kind
     return environment.get_template("report.html").render(
         report=report,
@@ -89,6 +89,11 @@ def read_template(name: str) -> str:
 def tie_units(text: str) -> str:
     """Text in which no line breaks between a number and its unit."""
     return _BEFORE_UNIT.sub("\u00a0", text)
+
+
+def tie_units_on_paper(text: str) -> str:
+    """The same, and no line breaks within ``bit/s`` (in a browser this would hide it from searches)."""
+    return tie_units(text).replace("bit/s", "bit/\u2060s")
 
 
 def _name_kind(block: Any) -> str:
