@@ -55,8 +55,8 @@ def enumerate_cells(cells: Iterable[tuple[int, int | None]]) -> str:
     for streams, window in sorted(set(cells), key=lambda cell: (cell[1] is None, cell[1] or 0, cell[0])):
         by_window.setdefault(format_asked(window), []).append(streams)
     groups: dict[str, list[str]] = {}
-    for window, numbers in by_window.items():
-        groups.setdefault(enumerate_numbers(numbers), []).append(window)
+    for name, numbers in by_window.items():
+        groups.setdefault(enumerate_numbers(numbers), []).append(name)
     return "; ".join(
         f"{streams} × {windows[0] if len(windows) == 1 else '(' + ', '.join(windows) + ')'}"
         for streams, windows in groups.items()
