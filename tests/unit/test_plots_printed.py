@@ -61,6 +61,12 @@ def test_text_stays_text_and_names_are_not_interpreted() -> None:
     assert any(HOSTILE.split(" —")[0] in text for text in texts)
 
 
+def test_labels_of_close_values_keep_their_digits() -> None:
+    close = make_panel(Curve(name="ratio", x=np.array([1.0, 2.0]), y=np.array([1.0002, 1.0088])))
+    svg = render_svg(make_plot(close), "k")
+    assert {"1.002", "1.004", "1.006"} <= set(re.findall(r">([0-9.]+)</text>", svg))
+
+
 def test_the_same_plot_is_the_same_picture() -> None:
     assert render_svg(make_timeline(), "k") == render_svg(make_timeline(), "k")
 

@@ -36,6 +36,7 @@ from pathlab.report.plots.preparation import has_content, prepare_plot
 from pathlab.report.plots.style import BLANK, INK, STYLE
 
 FORMATS = (".svg", ".pdf", ".png")
+_TAG = re.compile(r"<[^>]*>")  # places are shortened, but not what is written between tags
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _IDLE = re.compile(
     r'<g id="(?:figure|patch|axes|line2d|text|xtick|ytick|matplotlib\.axis|legend|FillBetween)[^"]*"'
@@ -203,12 +204,16 @@ def _inline(text: str, key: str, description: str) -> str:
     text = re.sub(r'href="#', f'href="#{key}-', text)
     text = text.replace(INK, "currentColor").replace(_FONT, "")
     text = _USE_STYLE.sub(_lift_style, text)
-    text = _NUMBER.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
+    text = _TAG.sub(lambda tag: _NUMBER.sub(_shorten_number, tag[0]), text)
     # the page sets the width; the view box keeps the proportions
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     label = escape(" ".join(description.split()))
     return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()
+
+
+def _shorten_number(found: re.Match[str]) -> str:
+    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _lift_style(found: re.Match[str]) -> str:
