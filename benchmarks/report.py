@@ -23,7 +23,7 @@ from pathlab.report.page.forms import FORMS
 from pathlab.report.page.model import list_figures
 from pathlab.study.analyses import StudiedResults
 
-#: A report as large as the quickstart's, and one of a campaign of a couple of hundred cycles.
+#: One cycle, a campaign of a couple of hundred cycles, and one over several paths.
 SHAPES = ("1x1", "1x200", "8x25")
 
 
@@ -38,7 +38,7 @@ class Target:
 
 
 TARGETS = (
-    Target(trials=100, seconds=5.0, peak_bytes=10**9, page_bytes=15 * 10**6),
+    Target(trials=50, seconds=5.0, peak_bytes=10**9, page_bytes=15 * 10**6),
     Target(trials=20_000, seconds=60.0, peak_bytes=10**9, page_bytes=15 * 10**6),
 )
 
