@@ -30,6 +30,8 @@ GOODPUT_RATIO = 0.005
 IDLE_P50_NS, IDLE_P99_NS = 25_000, 400_000
 LOADED_RATIO = 0.03
 EMULATOR_CORES = 0.75
+LOSS_SEEDS = (1, 2, 3, 4, 5)
+LOSS_PROBES = 100_000
 _PORT = 5213
 _TOKEN = "50617468" * 4
 _MINIMUM_QUEUE_BYTES, _MINIMUM_QUEUE_NS = 150_000, 4_000_000
@@ -248,25 +250,29 @@ def count_losses(seed: int, loss_ratio: float, probes: int) -> tuple[int, tuple[
     topology = Topology(hosts=("a", "b"), links=(link,), seed=seed)
     with Lab(topology, engine=find_engine()) as lab, tempfile.TemporaryDirectory() as folder:
         bench = Bench(lab, Path(folder))
-        records = bench.ping(topology.address("b", "a"), "--count", str(probes), "--interval", "1ms")
+        records = bench.ping(topology.address("b", "a"), "--count", str(probes), "--interval", "500us")
     lost = tuple(r["sequence"] for r in records if r["type"] == "probe" and r["rtt_ns"] is None)
     return len(lost), lost
 
 
 def report_losses(probes: int) -> dict[str, Any]:
-    """Losses against their binomial interval, and the same seed twice."""
+    """Losses of several seeds together against their binomial interval, and one seed twice."""
     stored: dict[str, Any] = {}
     say()
     for loss_ratio in (0.001, 0.01, 0.05):
         expected = 1 - (1 - loss_ratio) ** 2  # both directions
-        lost, first = count_losses(7, loss_ratio, probes)
-        _, second = count_losses(7, loss_ratio, probes)
+        lost = 0
+        for seed in LOSS_SEEDS:
+            lost_of_seed, first = count_losses(seed, loss_ratio, probes // len(LOSS_SEEDS))
+            lost += lost_of_seed
+        _, second = count_losses(LOSS_SEEDS[-1], loss_ratio, probes // len(LOSS_SEEDS))
         found = probe_loss(probes, probes - lost)
         interval = found.interval_ratio
         within = "within" if interval.contains(expected) else "OUTSIDE"
         alike = "the same losses" if first == second else "OTHER LOSSES"
         say(
-            f"loss {100 * loss_ratio:g} % each way: {100 * lost / probes:.3f} % of {probes} probes; set: "
+            f"loss {100 * loss_ratio:g} % each way: {100 * lost / probes:.3f} % of {probes} probes, "
+            f"{len(LOSS_SEEDS)} seeds; set: "
             f"{100 * expected:.3f} %, {within} its 95 % interval; the same seed again: {alike}"
         )
         stored[str(loss_ratio)] = {"lost": lost, "probes": probes, "same": first == second}
@@ -283,6 +289,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--only", action="append", metavar="PATTERN", help="cells such as '100M/*'; repeatable"
     )
     parser.add_argument("--idle", action="store_true", help="only the idle round trips")
+    parser.add_argument("--losses", action="store_true", help="only the losses")
     parser.add_argument("--json", type=Path, metavar="FILE", help="every run, as JSON")
     return parser.parse_args(arguments)
 
@@ -315,6 +322,9 @@ def main(arguments: Sequence[str]) -> int:
     say(f"{system.sysname} {system.release}, {os.cpu_count()} cores; cubic; {options.repetitions} runs each")
     if options.idle:
         return print_idle(options)
+    if options.losses:
+        report_losses(LOSS_PROBES)
+        return 0
     say("                 goodput error, %         idle RTT - set, us   loaded   emulator  segments   lab-")
     say(
         "rate/rtt/streams   median [min, max]              p50      p99   p99, %     cores    resent  limited"
@@ -324,7 +334,7 @@ def main(arguments: Sequence[str]) -> int:
         report_cell(cell, readings)
         stored[cell.name] = [asdict(reading) for reading in readings]
     if options.only is None:
-        stored["losses"] = report_losses(20_000)
+        stored["losses"] = report_losses(LOSS_PROBES)
     if options.json is not None:
         options.json.write_text(json.dumps(stored, indent=1), encoding="utf-8")
     return 0
