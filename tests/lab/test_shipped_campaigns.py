@@ -1,0 +1,29 @@
+"""Each campaign that ships, in its quick profile, in its lab: from start to report. Seven minutes in all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pathlab
+from pathlab.campaign.load import list_shipped
+from tests.integration.running import running
+from tests.require import require_namespaces
+
+pytestmark = [pytest.mark.engine, pytest.mark.netns, pytest.mark.long]
+WAIT_S = 300
+
+
+@pytest.mark.parametrize("name", list_shipped())
+def test_quick_profile_runs_from_start_to_report(name: str, tmp_path: Path) -> None:
+    require_namespaces()
+    with running(["run", name, "--profile", "quick", "--out", "out"], tmp_path) as run:
+        status, screen = run.read_to_end(WAIT_S)
+    assert status == 0, screen
+    with pathlab.open(tmp_path / "out") as results:
+        planned, trials = results.plan(), results.trials()
+    assert sorted(trials["plan_row"]) == [row.row for row in planned]
+    assert set(trials["status"]) == {"complete"}
+    assert all("lab" in flags for flags in trials["flags"])
+    assert "The answer" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
