@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,12 +22,12 @@ LEVELS, CYCLES = (1, 2, 4, 8), 8
 @settings(max_examples=40, deadline=None)
 @given(RATES, RATES, st.integers(1, 1000), st.randoms(use_true_random=False))
 def test_the_ratio_of_groups_ignores_unit_and_order_and_mirrors(
-    first: list[int], second: list[int], scale: int, shuffler: object
+    first: list[int], second: list[int], scale: int, shuffler: random.Random
 ) -> None:
     found = compare_groups(first, second)
     assert found.ratio is not None
     mixed = [value * scale for value in second]
-    shuffler.shuffle(mixed)  # type: ignore[attr-defined]
+    shuffler.shuffle(mixed)
     same = compare_groups([value * scale for value in first], mixed)
     assert same.ratio == pytest.approx(found.ratio)
     assert same.p_value == pytest.approx(found.p_value)
@@ -98,10 +100,10 @@ def test_a_hops_capacity_ignores_a_longer_path_and_follows_the_unit(
 
 @settings(max_examples=40, deadline=None)
 @given(RATES, st.integers(1, 1000), st.randoms(use_true_random=False))
-def test_stopping_ignores_unit_and_order(values: list[int], scale: int, shuffler: object) -> None:
+def test_stopping_ignores_unit_and_order(values: list[int], scale: int, shuffler: random.Random) -> None:
     plain = judge_stop({"cell": values}, len(values), StopRule())
     mixed = [value * scale for value in values]
-    shuffler.shuffle(mixed)  # type: ignore[attr-defined]
+    shuffler.shuffle(mixed)
     other = judge_stop({"cell": mixed}, len(values), StopRule())
     assert (other.stop, other.reason) == (plain.stop, plain.reason)
     assert other.cells[0].half_width_ratio == pytest.approx(plain.cells[0].half_width_ratio)

@@ -19,6 +19,7 @@ import pytest
 
 from pathlab.agents import host_lock
 from pathlab.agents.host_lock import HostLock, take_host_lock
+from tests.require import require
 
 OWNER = {"run": "1", "campaign": "first", "user": "ann", "controller": "desk"}
 OTHER = {"run": "2", "campaign": "second", "user": "bob", "controller": "rack"}
@@ -147,8 +148,8 @@ def test_what_was_planted_is_neither_followed_nor_changed(tmp_path: Path, plant:
         assert (tmp_path / "victim").read_text() == "precious"
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root to become somebody else")
 def test_another_users_file_serves_unless_it_is_closed_to_us() -> None:
+    require(os.getuid() == 0, "root, to become somebody else")
     with tempfile.TemporaryDirectory(prefix="pathlab-lock-") as name:  # where strangers get to
         folder = Path(name)
         folder.chmod(0o1777)

@@ -166,11 +166,21 @@ def _styled(style: Path | None, more: dict[Any, Any]) -> Iterator[None]:
         yield
 
 
+class _Listener(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+
+
 def _read_style(style: Path) -> dict[Any, Any]:
     """The settings of a style sheet; what matplotlib only logs is an error here."""
-    said: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    handler = _Listener()
+    said = handler.said
     logger = logging.getLogger("matplotlib")
     before = logger.propagate
     logger.addHandler(handler)

@@ -225,8 +225,10 @@ def plot_pairs(book: Book, place: Place) -> Plot:
 
 def _list_ratio(found: StreamsVsWindows) -> tuple[float, float, float]:
     interval = found.comparison.ratio_interval
-    ratio, low, high = found.comparison.ratio, interval.low, interval.high
-    return tuple(np.nan if one is None else one for one in (ratio, low, high))  # type: ignore[return-value]
+    low, ratio, high = (
+        np.nan if one is None else one for one in (interval.low, found.comparison.ratio, interval.high)
+    )
+    return ratio, low, high
 
 
 def _say_pairs(found: list[StreamsVsWindows]) -> str:

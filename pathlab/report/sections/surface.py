@@ -48,7 +48,8 @@ def plot_residuals(book: Book, place: Place) -> Plot:
     found = _find_surface(book, place)
     ratios: dict[tuple[float, float], float] = {}
     if found is not None and found.residuals is not None:
-        ratios = dict(zip(map(tuple, found.residuals.cell_levels), found.residuals.cell_ratio, strict=True))  # type: ignore[arg-type]
+        levels = [(float(streams), float(window)) for streams, window in found.residuals.cell_levels]
+        ratios = dict(zip(levels, map(float, found.residuals.cell_ratio), strict=True))
     values = {}
     for part in place.parts:
         window = part.sample.usable_window_bytes
