@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from pathlab.analysis.interval import (
@@ -16,6 +18,9 @@ from pathlab.analysis.interval import (
 from pathlab.errors import UsageError
 
 METHOD = "wilson"
+
+#: No trial sends more probes; a stored count beyond it is a fault of who wrote it.
+PROBES_MAX = 2**40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,3 +64,13 @@ def probe_loss(sent: int, received: int, confidence_ratio: float = CONFIDENCE_RA
         method=METHOD,
     )
     return Loss(sent=sent, lost=lost, loss_ratio=lost / sent, interval_ratio=interval)
+
+
+def pool_loss(sent: ArrayLike, received: ArrayLike) -> Loss:
+    """``probe_loss`` over the probes of several trials, in the same order; NaN: not counted.
+
+    Trials with counts that cannot be (below 0, more received than sent, beyond ``PROBES_MAX``) add nothing.
+    """
+    out, back = np.asarray(sent, dtype=np.float64), np.asarray(received, dtype=np.float64)
+    known = (back >= 0) & (out >= back) & (out <= PROBES_MAX)
+    return probe_loss(int(out[known].sum()), int(back[known].sum()))

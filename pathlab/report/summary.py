@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pathlab.analysis.interval import Interval
-from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.analysis.loss import Loss, pool_loss
 from pathlab.analysis.quantiles import median_interval, quartiles
 from pathlab.campaign.factor_model import Combination, Factors
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_level, name_levels
@@ -285,13 +287,8 @@ def cpu_s_per_gbyte(user_s: float | None, system_s: float | None, total_bytes: i
 
 
 def _pooled_loss(pairs: Iterable[tuple[int | None, int | None]]) -> Loss:
-    """Loss over the probes of several trials; those without probes or with impossible counts add nothing."""
-    known = [
-        (sent, received)
-        for sent, received in pairs
-        if sent is not None and received is not None and 0 <= received <= sent
-    ]
-    return probe_loss(sum(sent for sent, _ in known), sum(received for _, received in known))
+    counts = np.array([(sent, received) for sent, received in pairs], dtype=np.float64).reshape(-1, 2)
+    return pool_loss(counts[:, 0], counts[:, 1])
 
 
 def _build_cell(path: Path, trials: Sequence[StoredTrial]) -> Cell:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pathlab.analysis.cpu_cost import CpuCost, fit_cpu_cost
 from pathlab.analysis.interval import Undecided
-from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.analysis.loss import Loss, pool_loss
 from pathlab.analysis.message_cost import MessageCost, fit_message_cost
 from pathlab.analysis.rfc6349 import Capacity, PathFigures, measure_capacity, measure_transfers
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
@@ -170,15 +170,9 @@ def _describe_cell(part: Sample) -> CellFigures:
         window_effective_bytes=measure_spread(part.get("window_effective_bytes")),
         retransmitted_segments=measure_spread(part.get("retransmitted_segments")),
         cpu_s_per_gb=measure_spread(part.cpu_s_per_gb),
-        loaded_loss=_pool_loss(part, "loaded"),
-        unloaded_loss=_pool_loss(part, "unloaded"),
+        loaded_loss=pool_loss(part.get("loaded_sent"), part.get("loaded_received")),
+        unloaded_loss=pool_loss(part.get("unloaded_sent"), part.get("unloaded_received")),
     )
-
-
-def _pool_loss(part: Sample, probes: str) -> Loss:
-    sent, received = part.get(f"{probes}_sent"), part.get(f"{probes}_received")
-    known = (sent >= received) & (received >= 0)
-    return probe_loss(int(sent[known].sum()), int(received[known].sum()))
 
 
 def _as_line(data_bits_per_s: float, mtu_bytes: int = 1500) -> Line:
@@ -190,7 +184,7 @@ def _as_line(data_bits_per_s: float, mtu_bytes: int = 1500) -> Line:
 def _judge_cell(part: Sample, kind: Bottleneck | None, line: Line | None) -> TcpFigures:
     idle = measure_spread(part.get("unloaded_rtt_median_ns")).median
     none = measure_spread(np.empty(0))
-    if line is None or not idle:
+    if line is None or idle is None or idle <= 0:
         return TcpFigures(
             bottleneck=kind,
             bottleneck_bits_per_s=line.rate_bits_per_s if line else None,

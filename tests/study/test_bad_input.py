@@ -52,6 +52,7 @@ BAD: dict[str, SyntheticResults] = {
     "negative": make_sweep(8, levels=LEVELS, change=set_all(-5)),
     "not a number": make_sweep(8, levels=LEVELS, change=set_all(math.nan)),
     "infinite": make_sweep(8, levels=LEVELS, change=set_all(math.inf)),
+    "huge": make_sweep(8, levels=LEVELS, change=set_all(2**62)),
     "all probes lost": make_sweep(8, levels=LEVELS, change=lose_probes),
     "all failed": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, status="failed")),
     "two cycles": make_sweep(2, levels=LEVELS),

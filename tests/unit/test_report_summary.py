@@ -147,7 +147,7 @@ def test_truth_is_the_link_of_the_path() -> None:
     assert summarise(make_quickstart(environment={"lab": None, "fallback": None})).paths[0].truth is None
 
 
-@pytest.mark.parametrize(("sent", "received"), [(20, 21), (20, -1), (-5, 0)])
+@pytest.mark.parametrize(("sent", "received"), [(20, 21), (20, -1), (-5, 0), (2**62, 2**61)])
 def test_impossible_counts_of_probes_are_no_loss(sent: int, received: int) -> None:
     results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
     results.records[0] = replace(results.records[0], loaded_sent=sent, loaded_received=received)

@@ -224,7 +224,10 @@ def test_surveys_of_the_path_become_a_chapter() -> None:
     assert any(isinstance(one, Paragraph) and "no change" in one.text for one in blocks)
 
 
-@pytest.mark.parametrize("name", ["nothing measured", "zeros", "constant", "all probes lost"])
+HOSTILE = ["nothing measured", "zeros", "constant", "negative", "huge", "all probes lost"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
 def test_bad_figures_never_end_a_report(name: str) -> None:
     for block in list_blocks(chapters.build_sections(make_material(BAD[name]))):
         if isinstance(block, Plot):

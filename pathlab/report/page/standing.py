@@ -13,7 +13,7 @@ from pathlab.analysis.curve_fit import Estimate
 from pathlab.analysis.equivalence import judge_ratio
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.limits import Limit
-from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.analysis.loss import Loss, pool_loss
 from pathlab.analysis.planning import (
     MINIMUM_CYCLES,
     POWER_RATIO,
@@ -221,8 +221,8 @@ def _describe(
         rate=measure_spread(part.rates_bits_per_s),
         throughput=_measure_interval(part),
         drtt_ns=measure_spread(part.rise_ns),
-        loaded_loss=_pool_loss(part, "loaded"),
-        unloaded_loss=_pool_loss(part, "unloaded"),
+        loaded_loss=pool_loss(part.get("loaded_sent"), part.get("loaded_received")),
+        unloaded_loss=pool_loss(part.get("unloaded_sent"), part.get("unloaded_received")),
         variability_ratio=measure_spread(part.variability_ratio),
         sender_cpu_s_per_gb=measure_spread(spent["sender"] / known),
         receiver_cpu_s_per_gb=measure_spread(spent["receiver"] / known),
@@ -238,12 +238,6 @@ def _measure_interval(part: Sample) -> Interval:
     if rates.size >= MINIMUM_INTERVAL_SAMPLES:
         return serial_median(rates).interval
     return median_interval(rates)
-
-
-def _pool_loss(part: Sample, probes: str) -> Loss:
-    sent, received = part.get(f"{probes}_sent"), part.get(f"{probes}_received")
-    known = (sent >= received) & (received >= 0)
-    return probe_loss(int(sent[known].sum()), int(received[known].sum()))
 
 
 def _rate_by_cycle(part: Sample) -> dict[int, float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pathlab.analysis.cells import Floats
 from pathlab.analysis.interval import Interval
-from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.analysis.loss import Loss, pool_loss, probe_loss
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import Drawn, draw_aside, draw_clouds, gather
@@ -204,12 +204,10 @@ def _draw_middle(
 def _pool_losses(place: Place, quantity: Quantity) -> dict[Part, Loss]:
     """The loss over all probes of each cell."""
     probes = "loaded" if quantity is of.LOSS_LOADED else "unloaded"
-    found = {}
-    for part in place.parts:
-        sent, received = part.sample.get(f"{probes}_sent"), part.sample.get(f"{probes}_received")
-        known = (sent >= received) & (received >= 0)
-        found[part] = probe_loss(int(sent[known].sum()), int(received[known].sum()))
-    return found
+    return {
+        part: pool_loss(part.sample.get(f"{probes}_sent"), part.sample.get(f"{probes}_received"))
+        for part in place.parts
+    }
 
 
 def _draw_truth(book: Book, place: Place, quantity: Quantity, unit: Scaled) -> list[Layer]:
