@@ -27,6 +27,14 @@ class MessageError(Exception):
     """A whole frame whose message is refused; the text names the operation and the field."""
 
 
+class RequestError(Exception):
+    """A request that the agent's host cannot carry out; becomes an answer with ``ok`` false."""
+
+    def __init__(self, stage: str, text: str) -> None:
+        super().__init__(text)
+        self.stage = stage
+
+
 def encode_frame(message: Mapping[str, Any]) -> bytes:
     """One frame holding ``message``. FrameError when it is not plain JSON or larger than the cap."""
     try:

@@ -73,7 +73,10 @@ def resolve_target(name: str, family: int) -> str:
         found = socket.getaddrinfo(name, None, families[family], socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as error:
         raise ValueError(f"cannot resolve '{name}': {getattr(error, 'strerror', None) or error}") from error
-    address = str(found[0][4][0])
+    place = found[0][4]
+    address = str(place[0])
+    if len(place) == 4 and place[3] and "%" not in address:  # the zone of a link-local address
+        address += f"%{socket.if_indextoname(place[3])}"
     if ipaddress.ip_address(address.partition("%")[0]).is_multicast:
         raise ValueError(f"'{name}' is a multicast address, to which no path leads")
     return address

@@ -63,11 +63,9 @@ class Prober:
         self._expired: Dict[int, int] = {}  # number to when it was given up, of each probe of this batch
         self._silent_ns: Dict[int, int] = {}  # flow to when a probe of it last went unanswered
         self._late = self._ambiguous = 0
-        self._batch_number = 0
 
     def run(self, batch: Batch) -> None:
         """Send the batch and say one record per probe, then ``batch-end``. Ends early when interrupted."""
-        self._batch_number = batch.number
         self._expired.clear()
         self._late = self._ambiguous = 0
         courses = {

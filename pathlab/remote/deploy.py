@@ -1,26 +1,20 @@
-"""What is put on a host: the agent as one zip, the same bytes every time, stored by content hash.
-
-Entries are stored, not deflated, because deflated bytes depend on the zlib at hand.
-"""
+"""What is put on a host: the agent as one zip, the same bytes every time, stored by content hash."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import os
-import stat
 import tempfile
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from pathlab import _version, agents
 from pathlab.agents import deployment
 from pathlab.errors import HostError
+from pathlab.remote.packing import pack_files
 
 _PACKAGE_INIT = '"""PathLab as an agent sees it: only what runs on a host."""\n'
-_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def build_agent_zip() -> bytes:
@@ -31,14 +25,7 @@ def build_agent_zip() -> bytes:
     entries["__main__.py"] = (root / "__main__.py").read_bytes()
     for path in root.rglob("*.py"):
         entries["pathlab/agents/" + path.relative_to(root).as_posix()] = path.read_bytes()
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(entries):
-            entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
-            entry.create_system = 3  # Unix, whatever the controller runs on
-            entry.external_attr = (stat.S_IFREG | 0o644) << 16
-            archive.writestr(entry, entries[name])
-    return buffer.getvalue()
+    return pack_files(entries)
 
 
 def content_hash(data: bytes) -> str:

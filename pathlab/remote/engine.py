@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import os
 import platform
-import stat
 import subprocess
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pathlab
 from pathlab.errors import HostError
+from pathlab.remote.packing import pack_files
 
 ENGINE_VARIABLE = "PATHLAB_ENGINE"
 _HINT = "run `make engine` in the checkout; it needs a C compiler (Debian: apt-get install build-essential)"
@@ -77,14 +75,7 @@ def build_source_zip(host: str, *, package: Path | None = None) -> bytes:
             stage="engine",
             hint="run PathLab from a checkout, which has the sources",
         )
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for path in sorted(folder.glob("*.[ch]")):
-            entry = zipfile.ZipInfo(f"src/{path.name}", (1980, 1, 1, 0, 0, 0))
-            entry.create_system = 3
-            entry.external_attr = (stat.S_IFREG | 0o644) << 16
-            archive.writestr(entry, path.read_bytes())
-    return buffer.getvalue()
+    return pack_files({f"src/{path.name}": path.read_bytes() for path in folder.glob("*.[ch]")})
 
 
 def engine_version(engine: Path, *, timeout_s: float = 10.0) -> str:

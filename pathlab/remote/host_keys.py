@@ -39,8 +39,7 @@ class KnownKey:
 def find_known_keys(name: str, files: Sequence[Path]) -> list[KnownKey]:
     """Every line about ``name`` (``host`` or ``[host]:port``), in the order of files and lines.
 
-    Files that are not there hold nothing. HostError for one that cannot be read is the caller's to raise:
-    OSError passes through.
+    Files that are not there hold nothing. OSError for one that cannot be read.
     """
     return [known for file in files for known in _read_file(name, file)]
 

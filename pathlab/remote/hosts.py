@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import getpass
 import ipaddress
 import socket
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +14,9 @@ from typing import Protocol
 from pathlab.errors import HostError
 from pathlab.remote.bootstrap import Delivery
 from pathlab.remote.ssh import SshTransport
-from pathlab.remote.ssh_auth import Secrets
 from pathlab.remote.ssh_config import HostAccess, SshFiles, SshSettings, is_numeric, read_settings
 from pathlab.remote.ssh_connection import SshConnection, SshConnections, SshOptions
+from pathlab.remote.terminal import ask_on_terminal
 
 LOOPBACK = "127.0.0.1"
 MEASURE_HINT = "name the address that traffic shall use with `measure_addresses`"
@@ -50,11 +48,6 @@ class RemoteAccess:
 
     files: SshFiles = field(default_factory=SshFiles.of_user)
     options: SshOptions = field(default_factory=SshOptions)
-
-
-def ask_on_terminal() -> Secrets:
-    """Secrets that are asked for on the terminal, where there is one."""
-    return Secrets(getpass.getpass if sys.stdin is not None and sys.stdin.isatty() else None)
 
 
 def build_access(*, accept_new_host_keys: bool = False) -> RemoteAccess:

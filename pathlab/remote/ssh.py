@@ -172,14 +172,15 @@ class SshTransport(Transport):
             self.identity = {**hello, **answer}
         except TimeoutError as error:
             raise self._refusal(
-                "deploy", f"{error}{_said(channel)}", "see whether the host is busy"
+                "deploy", f"{error}{channel.last_words()}", "see whether the host is busy"
             ) from error
         except (OSError, paramiko.SSHException, EOFError) as error:
             stage = "connect" if isinstance(error, LostError) else "deploy"
-            raise self._refusal(stage, f"{str(error) or type(error).__name__}{_said(channel)}") from error
+            raise self._refusal(
+                stage, f"{str(error) or type(error).__name__}{channel.last_words()}"
+            ) from error
         except (FrameError, KeyError, TypeError) as error:
-            noise = decoder.noise.decode("utf-8", "replace").strip().splitlines()
-            said = f"; it said: {noise[-1][:200]}" if noise else ""
+            said = channel.last_words(decoder.noise)
             raise self._refusal("deploy", f"what the host says is not understood: {error}{said}") from error
 
     @property
@@ -219,7 +220,7 @@ class SshTransport(Transport):
                 lines[-1] if lines else "no Python 3.8 or newer was found",
                 "install python3 on the host, or name an interpreter with `python`",
             )
-        said = _said(channel, decoder.noise)
+        said = channel.last_words(decoder.noise)
         return self._refusal(
             "deploy",
             f"the login shell ended with status {status} before the agent could start{said}",
@@ -228,9 +229,3 @@ class SshTransport(Transport):
 
     def _refusal(self, stage: str, text: str, hint: str | None = None) -> HostError:
         return HostError(text, host=self._host, stage=stage, hint=hint or "try it with `ssh` by hand")
-
-
-def _said(channel: SshChannel, noise: bytes = b"") -> str:
-    text = channel.stderr_tail().strip() or noise.decode("utf-8", "replace").strip()
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return f"; it said last: {lines[-1][:300]}" if lines else ""

@@ -31,16 +31,13 @@ class Secrets:
         self._keys: dict[Path, paramiko.PKey | str] = {}
         self._lock = threading.RLock()
 
-    @property
-    def can_ask(self) -> bool:
-        """Whether somebody can be asked."""
-        return self._ask is not None
-
     def password(self, login: str) -> str | None:
         """The password of ``user@host``; None where nobody can be asked."""
         with self._lock:
-            if login not in self._known and self._ask is not None:
-                self._known[login] = self._ask(f"Password of {login}: ")
+            if login not in self._known:
+                answer = self._put_question(f"Password of {login}: ")
+                if answer is not None:
+                    self._known[login] = answer
             return self._known.get(login)
 
     def forget(self, login: str) -> None:
@@ -56,6 +53,15 @@ class Secrets:
             self._keys[path] = self._load(path)  # refusals too: nobody is asked again for every host
             return self._keys[path]
 
+    def _put_question(self, text: str) -> str | None:
+        try:
+            return None if self._ask is None else self._ask(text)
+        except EOFError:
+            return None  # Ctrl-D: there is no answer
+        except KeyboardInterrupt:
+            self._ask = None  # nor are other hosts to ask while everything ends
+            raise
+
     def _load(self, path: Path) -> paramiko.PKey | str:
         passphrase: str | None = None
         for answers in range(1 + PASSPHRASE_TRIES):
@@ -64,9 +70,9 @@ class Secrets:
             except _PassphraseNeededError:
                 if answers == PASSPHRASE_TRIES:
                     break
-                if self._ask is None:
+                passphrase = self._put_question(f"Passphrase of {path}: ")
+                if passphrase is None:
                     return "has a passphrase and nobody can be asked for it; use an SSH agent"
-                passphrase = self._ask(f"Passphrase of {path}: ")
             except OSError as error:
                 return (error.strerror or str(error)).lower()
             except (paramiko.SSHException, ValueError, TypeError) as error:

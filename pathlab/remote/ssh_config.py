@@ -6,6 +6,7 @@ import getpass
 import ipaddress
 import re
 import shlex
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ SSH_PORT = 22
 INCLUDE_DEPTH_MAX = 16  # as OpenSSH's READCONF_MAX_DEPTH
 JUMPS_MAX = 8
 _SECTION = re.compile(r"\s*(host|match)(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
+_FAMILIES = {"inet": socket.AF_INET, "inet6": socket.AF_INET6}
 _INCLUDE = re.compile(r"\s*include(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
 
 
@@ -88,12 +90,12 @@ class SshSettings:
     host_key_alias: str | None = None
     known_hosts: tuple[Path, ...] = ()
     hash_known_hosts: bool = False
-    family: int = 0
+    family: socket.AddressFamily | None = None
 
     @property
     def known_name(self) -> str:
         """The name under which known_hosts lists the host."""
-        name = self.host_key_alias or self.address
+        name = self.host_key_alias or self.address.lower()  # as ssh does before it looks for a hashed name
         return name if self.port == SSH_PORT or self.host_key_alias else f"[{name}]:{self.port}"
 
     @property
@@ -110,7 +112,10 @@ def read_settings(
     ``known`` are the campaign's hosts, which a jump may name. HostError (stage connect) names a file that
     cannot be used, or jumps that lead in a circle.
     """
-    return _read(host, access, files, known or {}, ())
+    try:
+        return _read(host, access, files, known or {}, ())
+    except (ValueError, RuntimeError) as error:  # open quotation marks, ~ of nobody, patterns of no file
+        raise _refuse_files(host, files, error) from error
 
 
 def _read(
@@ -123,6 +128,7 @@ def _read(
     if host in via or len(via) > JUMPS_MAX:
         raise _refusal(via[0], f"the jumps lead in a circle: {' via '.join((*via, host))}", "correct `jump`")
     alias = (access.address if access else None) or host
+    own_name = _own_name(host)  # paramiko asks for it as well, whatever the files say
     table = _look_up(alias, host, access, files)
     jump = (access.jump if access else None) or str(table.get("proxyjump", "none"))
     jumps: tuple[SshSettings, ...] = ()
@@ -130,7 +136,7 @@ def _read(
         jumps = tuple(_read_jump(spec.strip(), files, known, (*via, host)) for spec in jump.split(","))
         # A jump's own jumps come first, so the chain is flat.
         jumps = tuple(step for one in jumps for step in (*one.jumps, replace(one, jumps=())))
-    user = str(table.get("user") or getpass.getuser())
+    user = str(table.get("user") or own_name)
     port = _read_port(host, str(table.get("port", SSH_PORT)))
     address = str(table.get("hostname", alias))
     key = access.key if access else None
@@ -148,7 +154,7 @@ def _read(
         host_key_alias=table.get("hostkeyalias"),
         known_hosts=_read_known_hosts(table, files),
         hash_known_hosts=str(table.get("hashknownhosts", "no")).lower() == "yes",
-        family={"inet": 4, "inet6": 6}.get(str(table.get("addressfamily", "any")).lower(), 0),
+        family=_FAMILIES.get(str(table.get("addressfamily", "any")).lower()),
     )
 
 
@@ -165,6 +171,13 @@ def _read_jump(spec: str, files: SshFiles, known: dict[str, HostAccess], via: tu
     if user:
         settings = replace(settings, user=user)
     return replace(settings, port=_read_port(via[0], found.group(2))) if found.group(2) else settings
+
+
+def _own_name(host: str) -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError) as error:  # a number that /etc/passwd does not know, as in some containers
+        raise _refusal(host, "the account that PathLab runs as has no name", "set LOGNAME") from error
 
 
 def _read_port(host: str, text: str) -> int:
@@ -212,12 +225,8 @@ def _look_up(alias: str, host: str, access: HostAccess | None, files: SshFiles) 
         lines += _expand(path, alias, folder, 0)
     try:
         return dict(paramiko.SSHConfig.from_text("\n".join(lines)).lookup(alias))
-    except (paramiko.SSHException, ValueError, KeyError, OSError) as error:
-        raise _refusal(
-            host,
-            f"the SSH configuration cannot be used: {error}",
-            f"correct {files.user_folder / 'config'}",
-        ) from error
+    except (paramiko.SSHException, ValueError, KeyError, OSError, ImportError) as error:
+        raise _refuse_files(host, files, error) from error
 
 
 def _expand(path: Path, alias: str, folder: Path, depth: int) -> Iterator[str]:
@@ -269,6 +278,11 @@ def is_numeric(address: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _refuse_files(host: str, files: SshFiles, error: BaseException) -> HostError:
+    text = f"the SSH configuration cannot be used: {error}"
+    return _refusal(host, text, f"correct {files.user_folder / 'config'}")
 
 
 def _refusal(host: str, text: str, hint: str) -> HostError:

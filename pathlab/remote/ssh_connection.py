@@ -14,6 +14,7 @@ import paramiko
 
 from pathlab.errors import HostError
 from pathlab.remote.host_keys import (
+    KnownKey,
     add_host_key,
     check_host_key,
     find_known_keys,
@@ -144,8 +145,13 @@ class SshConnection:
         self._open = None
 
     def _connect(self) -> paramiko.Transport:
-        via = f" through {self._via.settings.host}" if self._via is not None else ""
-        transport = self._greet(self._dial(via), via)
+        via = ""
+        if self._via is not None:
+            via = f" through {self._via.settings.host}"
+        elif self.settings.proxy_command:
+            via = f" by ProxyCommand '{self.settings.proxy_command}'"
+        known = self._find_known()
+        transport = self._greet(self._dial(via), via, known)
         try:
             self._check_host_key(transport)
             authenticate(transport, self.settings, self._options.secrets)
@@ -163,7 +169,7 @@ class SshConnection:
                 return self._via.open_tunnel(step.address, step.port)
             if step.proxy_command:
                 return paramiko.ProxyCommand(step.proxy_command)
-            opened = self._options.dial(step.address, step.port, CONNECT_TIMEOUT_S)
+            opened = self._options.dial(_choose_address(step), step.port, CONNECT_TIMEOUT_S)
             with contextlib.suppress(OSError):
                 opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, LOST_AFTER_MS)
                 opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -183,10 +189,20 @@ class SshConnection:
                 f"cannot connect to {place}: {_words(error)}", "see whether its SSH server runs"
             ) from error
 
-    def _greet(self, opened: Any, via: str) -> paramiko.Transport:
+    def _find_known(self) -> list[KnownKey]:
+        try:
+            return find_known_keys(self.settings.known_name, self.settings.known_hosts)
+        except OSError as error:
+            raise HostError(
+                f"{error.filename} cannot be read: {_words(error)}",
+                host=self.settings.host,
+                stage="host key",
+                hint="see to its owner and permissions",
+            ) from error
+
+    def _greet(self, opened: Any, via: str, known: list[KnownKey]) -> paramiko.Transport:
         step, transport = self.settings, None
         try:
-            known = find_known_keys(step.known_name, step.known_hosts)
             transport = paramiko.Transport(opened)
             transport.daemon = True
             transport.banner_timeout = HANDSHAKE_TIMEOUT_S
@@ -208,7 +224,7 @@ class SshConnection:
     def _check_host_key(self, transport: paramiko.Transport) -> None:
         step, key = self.settings, transport.get_remote_server_key()
         name = step.known_name
-        if check_host_key(step.host, name, key, find_known_keys(name, step.known_hosts)):
+        if check_host_key(step.host, name, key, self._find_known()):
             return
         if not self._options.accept_new_host_keys:
             raise refuse_unknown(step.host, name, key, step.known_hosts)
@@ -255,6 +271,14 @@ class SshConnections:
             self._connections.clear()
         for connection in reversed(connections):
             connection.close()
+
+
+def _choose_address(step: SshSettings) -> str:
+    """What to dial: the name itself, or its first address of the family that AddressFamily allows."""
+    if step.family is None:
+        return step.address
+    found = socket.getaddrinfo(step.address, step.port, family=step.family, type=socket.SOCK_STREAM)
+    return str(found[0][4][0])
 
 
 def _words(error: BaseException) -> str:

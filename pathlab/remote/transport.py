@@ -35,6 +35,12 @@ class Channel(ABC):
     def stderr_tail(self) -> str:
         """The end of what the agent's side said on stderr; for messages about its death."""
 
+    def last_words(self, noise: bytes = b"") -> str:
+        """What a message about its death ends with: the last line of stderr, or of ``noise``, or nothing."""
+        text = self.stderr_tail().strip() or noise.decode("utf-8", "replace").strip()
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return f"; it said last: {lines[-1][:300]}" if lines else ""
+
     @abstractmethod
     def alive(self) -> bool:
         """Whether the agent's side still runs."""

@@ -58,12 +58,6 @@ def goodputs(folder: Path) -> list[float]:
     return [float(value) for value in frame["throughput_bits_per_s"]]
 
 
-@pytest.fixture
-def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the hosts do by themselves is not asked here, and takes seconds."""
-    monkeypatch.setattr(Environment, "calibrate", lambda _self: None)
-
-
 @pytest.mark.slow
 def test_a_campaign_over_ssh_has_the_results_of_local_agents(
     reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uncalibrated: None
@@ -159,6 +153,22 @@ def test_measure_takes_hosts_as_ssh_does(reach: Reach) -> None:
     with lab.spawn_program(*words, *settings, more=user_home(lab)) as program:
         text = program.read_rest()
         assert program.process.wait(20) == 0, text
+
+
+@pytest.mark.long
+def test_a_path_is_found_in_both_directions_between_hosts_given_as_for_ssh(reach: Reach) -> None:
+    lab = reach.lab
+    words = ["-m", "pathlab", "path", f"bash@{lab.address('a')}", f"fish@{lab.address('b')}", "--both"]
+    settings = ["--json", "--no-capacity", "--method", "udp", "--flows", "2"]
+    with lab.spawn_program(*words, *settings, more=user_home(lab)) as program:
+        text = program.read_rest()
+        assert program.process.wait(30) == 0, text
+    there = json.loads(text)
+    back = there["back"]
+    assert (there["address"], back["address"]) == (lab.address("b"), there["routes"][0]["local_address"])
+    assert there["routes"][0]["reached"]
+    assert back["routes"][0]["reached"]
+    assert back["routes"][0]["local_address"] == there["address"]
 
 
 RELAY = f"""

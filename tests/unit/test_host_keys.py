@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from pathlab.remote.host_keys import (
     fingerprint,
     order_key_types,
 )
+from pathlab.remote.ssh_config import SshSettings
+from pathlab.remote.ssh_connection import SshConnection, SshOptions
 
 # Made with: ssh-keygen -t ed25519.
 ONE = "AAAAC3NzaC1lZDI1NTE5AAAAIKBk428VHx/DKcq0lFAUyvgn1SKsYINytsa7qw4ocpSl"
@@ -102,3 +105,27 @@ def test_keys_are_added_whole_also_by_many_at_once(tmp_path: Path, hashed: bool)
     for number in range(40):
         (known,) = find_known_keys(f"host{number}", [file])
         assert known.key == key.asbytes()
+
+
+def test_a_known_hosts_that_cannot_be_read_is_named_before_anything_is_dialled(tmp_path: Path) -> None:
+    def dial(_address: str, _port: int, _timeout_s: float) -> socket.socket:
+        raise AssertionError("dialled")
+
+    settings = SshSettings(host="alpha", address="alpha", user="me", known_hosts=(tmp_path,))
+    with pytest.raises(HostError, match=f"{tmp_path} cannot be read: Is a directory") as caught:
+        SshConnection(settings, SshOptions(dial=dial)).open_channel()
+    assert caught.value.stage == "host key"
+
+
+@pytest.mark.parametrize(("family", "dialled"), [(None, "localhost"), (socket.AF_INET, "127.0.0.1")])
+def test_the_address_family_of_the_file_is_dialled(family: socket.AddressFamily | None, dialled: str) -> None:
+    asked: list[str] = []
+
+    def dial(address: str, _port: int, _timeout_s: float) -> socket.socket:
+        asked.append(address)
+        raise ConnectionRefusedError("refused")
+
+    settings = SshSettings(host="alpha", address="localhost", user="me", family=family)
+    with pytest.raises(HostError, match="cannot connect to localhost port 22"):
+        SshConnection(settings, SshOptions(dial=dial)).open_channel()
+    assert asked == [dialled]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import subprocess
+import termios
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import paramiko
 import pytest
 
 from pathlab.remote.ssh_auth import Secrets
+from pathlab.remote.terminal import ask_secret
 
 PASSPHRASE = "pass and word"
 
@@ -16,7 +21,7 @@ PASSPHRASE = "pass and word"
 def make_key(folder: Path, kind: str, passphrase: str = "") -> Path:
     path = folder / "key"
     words = {"rsa-pem": ["-t", "rsa", "-b", "2048", "-m", "PEM"]}.get(kind, ["-t", kind])
-    subprocess.run(["ssh-keygen", "-q", "-N", passphrase, "-f", str(path), *words], check=True)
+    subprocess.run(["ssh-keygen", "-q", "-a", "1", "-N", passphrase, "-f", str(path), *words], check=True)
     return path
 
 
@@ -49,6 +54,61 @@ def test_a_passphrase_that_stays_wrong_is_given_up(tmp_path: Path) -> None:
     for _ in range(2):  # the second host that wants the key does not ask again
         assert secrets.load_key(path) == "its passphrase was wrong 3 times"
     assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        (b"se cret\n", "se cret"),
+        (b"wrong\x15right\n", "right"),  # Ctrl-U
+        (b"\x04", EOFError),  # Ctrl-D
+        (b"sec\x03", KeyboardInterrupt),  # Ctrl-C
+    ],
+)
+def test_a_secret_is_read_unseen_and_ctrl_c_ends_the_question_on_any_thread(
+    typed: bytes, answer: str | type[BaseException]
+) -> None:
+    screen, terminal = pty.openpty()
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(ask_secret, "Secret: ", os.ttyname(terminal))
+            shown = b""
+            while b"Secret: " not in shown:
+                shown += os.read(screen, 100)
+            os.write(screen, typed)
+            if isinstance(answer, str):
+                assert asked.result(10) == answer
+            else:
+                assert isinstance(asked.exception(10), answer)
+        shown += os.read(screen, 100)
+        assert shown == b"Secret: \r\n"
+        assert termios.tcgetattr(terminal)[3] & termios.ECHO
+    finally:
+        os.close(screen)
+        os.close(terminal)
+
+
+def test_after_ctrl_c_nobody_else_asks() -> None:
+    asked: list[str] = []
+
+    def interrupt(question: str) -> str:
+        asked.append(question)
+        raise KeyboardInterrupt
+
+    secrets = Secrets(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        secrets.password("me@alpha")
+    assert secrets.password("me@beta") is None
+    assert len(asked) == 1
+
+
+def test_a_question_that_is_not_answered_is_nobody_to_be_asked(tmp_path: Path) -> None:
+    def end(_question: str) -> str:
+        raise EOFError
+
+    secrets = Secrets(end)
+    assert secrets.password("me@alpha") is None
+    assert "use an SSH agent" in str(secrets.load_key(make_key(tmp_path, "ed25519", PASSPHRASE)))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,13 @@ def test_the_campaign_counts_more_than_the_file_and_the_file_more_than_the_syste
     (tmp_path / "system" / "ssh_config").write_text(
         "Host *\n  Port 23\n  User nobody\n  HashKnownHosts yes\n"
     )
-    settings = read(tmp_path, "Host alpha\n  HostName 192.0.2.1\n  User me\n  Port 24\n", port=25)
+    settings = read(
+        tmp_path, "Host alpha\n  HostName 192.0.2.1\n  User me\n  Port 24\n  AddressFamily inet6\n", port=25
+    )
     assert (settings.address, settings.user, settings.port) == ("192.0.2.1", "me", 25)
     assert settings.hash_known_hosts
+    assert settings.family == socket.AF_INET6
+    assert read(tmp_path, "", "Beta").known_name == "[beta]:23"
     assert settings.known_name == "[192.0.2.1]:25"
 
 
@@ -72,6 +77,10 @@ def test_a_jump_may_be_a_host_of_the_campaign(tmp_path: Path) -> None:
         ("Host alpha\n  Port ninety\n", "'ninety' is no port"),
         ("Host alpha\n  ProxyJump a:b:c\n", "'a:b:c' is not understood"),
         ("Host alpha\n  What?\n", "Unparsable line"),
+        ('Include "half\n', "No closing quotation"),
+        ('Host *\n  UserKnownHostsFile "half\n', "No closing quotation"),
+        ("Include d**/x\n", "Invalid pattern"),
+        ("Host *\n  UserKnownHostsFile ~nobody-here/known\n", "home directory"),
     ],
 )
 def test_what_cannot_be_used_is_named(tmp_path: Path, config: str, named: str) -> None:
@@ -79,6 +88,16 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, config: str, named: str) -
         read(tmp_path, config)
     assert caught.value.stage == "connect"
     assert caught.value.hint
+
+
+def test_an_account_without_a_name_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> str:
+        raise KeyError("getpwuid(): uid not found: 12345")
+
+    monkeypatch.setattr("getpass.getuser", fail)
+    with pytest.raises(HostError, match="has no name") as caught:
+        read(tmp_path, "")
+    assert "LOGNAME" in str(caught.value.hint)
 
 
 def test_known_hosts_and_keys_are_found_where_ssh_looks(tmp_path: Path) -> None:

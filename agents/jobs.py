@@ -1,0 +1,168 @@
+"""What runs for one controller: engines, probers and other programs, each in its own process."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import sys
+import time
+from typing import Any, Dict, Iterator, List, Optional
+
+from pathlab.agents import limits
+from pathlab.agents.engines import Engine, build_command, check_token
+from pathlab.agents.outbox import Outbox
+from pathlab.agents.peers import read_arguments
+from pathlab.agents.protocol import Message, RequestError, encode_frame, frame_body
+
+
+class Jobs:
+    """The jobs of one conversation, numbered from 1; what they say goes into the outbox. Nothing blocks.
+
+    ``engine`` is the native engine, None where the agent has none. Methods named after requests return their
+    results and raise RequestError.
+    """
+
+    def __init__(self, outbox: Outbox, *, engine: Optional[str], caps: limits.Caps) -> None:
+        self._outbox = outbox
+        self._engine, self._caps = engine, caps
+        self._running: Dict[int, Engine] = {}
+        self._last = 0
+
+    def __iter__(self) -> Iterator[Engine]:
+        """Those whose end was not told yet; one may be taken out meanwhile."""
+        return iter(list(self._running.values()))
+
+    def start_engine(self, request: Message) -> Dict[str, Any]:
+        """``pathlab-engine SUBCOMMAND --flag value …``, within the limits of the request and of this host."""
+        if self._engine is None:
+            raise RequestError("engine", "this agent was started without an engine")
+        options, token = request["options"], request.get("token")
+        try:
+            if token is not None:
+                check_token(token)
+            clamped = limits.clamp_limits(request["limits"], self._caps)
+            command = build_command(self._engine, request["subcommand"], options, clamped)
+        except ValueError as error:
+            raise RequestError("engine", str(error)) from error
+        control = options.get("control") == "stdin"
+        answer = self._start(command, clamped, control=control, token=token)
+        return {**answer, "asked": {name: request["limits"].get(name) for name in clamped}}
+
+    def start_discovery(self, request: Message) -> Dict[str, Any]:
+        """The prober of this very agent, as a job like an engine; it always listens for commands."""
+        try:
+            clamped = limits.clamp_limits(request["limits"], self._caps)
+        except ValueError as error:
+            raise RequestError("discovery", str(error)) from error
+        command = [*_own_command(), "--discover", json.dumps(request["options"])]
+        return self._start(command, clamped, control=True)
+
+    def start_peer(self, request: Message) -> Dict[str, Any]:
+        """Another program, checked against the list of ``peers``, as a job like an engine."""
+        if self._caps.bytes is not None or self._caps.rate_bits_per_s is not None:
+            text = "this host caps bytes or rate, which other programs do not keep: use the native engine"
+            raise RequestError("engine", text)
+        try:
+            clamped = limits.clamp_limits(request["limits"], self._caps)
+            read_arguments(request["options"])
+        except ValueError as error:
+            raise RequestError("engine", str(error)) from error
+        command = [*_own_command(), "--peer", json.dumps(request["options"])]
+        return self._start(command, clamped, control=True)
+
+    def _start(
+        self, command: List[str], clamped: Dict[str, Any], *, control: bool, token: Optional[str] = None
+    ) -> Dict[str, Any]:
+        if len(self._running) >= limits.MAX_JOBS:
+            raise RequestError("engine", f"{limits.MAX_JOBS} engines run already, the most at a time")
+        try:
+            number = self._last + 1
+            job = Engine(number, command, seconds=clamped["seconds"], control=control, token=token)
+        except OSError as error:
+            raise RequestError("engine", f"cannot start {command[0]}: {error.strerror or error}") from error
+        self._last = number
+        self._running[number] = job
+        return {"job": number, "limits": clamped, "pid": job.pid}
+
+    def command(self, request: Message) -> Dict[str, Any]:
+        """One line for a job's stdin."""
+        job = self._find(request)
+        if job is None:
+            raise RequestError("engine", f"job {request['job']} has ended")
+        try:
+            job.command(request["line"])
+        except ValueError as error:
+            raise RequestError("engine", str(error)) from error
+        return {}
+
+    def kill(self, request: Message) -> Dict[str, Any]:
+        """SIGTERM, and SIGKILL soon after; one that has ended is no error."""
+        job = self._find(request)
+        if job is not None:
+            job.terminate()
+        return {}
+
+    def _find(self, request: Message) -> Optional[Engine]:
+        number = request["job"]
+        if number not in self._running and not 0 < number <= self._last:
+            raise RequestError("engine", f"there is no job {number}")
+        return self._running.get(number)
+
+    def forward(self, job: Engine) -> None:
+        """Hand on the records that can be read now."""
+        # The line is spliced in as it is: it has just been checked to be one JSON object.
+        head = b'{"type":"engine","job":%d,"record":' % job.number
+        for line in job.read_records():
+            self._outbox.append(frame_body(head + line.strip() + b"}"))
+
+    def take_out(self, job: Engine) -> bool:
+        """Hand on the rest of an ended job's output and forget it; False, and not yet, under back-pressure.
+
+        Its descriptors must not be watched any more when ``tell_exit`` closes them.
+        """
+        while True:
+            if self._outbox.throttled:
+                return False
+            if job.stdout is None or not _is_readable(job.stdout):
+                break  # a stranger may hold the pipe open; the engine itself can say nothing more
+            before = self._outbox.size_bytes
+            self.forward(job)
+            if self._outbox.size_bytes > before:
+                self._outbox.flush()
+        job.drain_errors()
+        del self._running[job.number]
+        return True
+
+    def tell_exit(self, job: Engine) -> None:
+        """Say how a job ended that was taken out, and close what is left of it."""
+        event = {"type": "engine-exit", "job": job.number}
+        self._outbox.append(encode_frame({**event, **job.reap()}))
+
+    def kill_all(self) -> None:
+        """End everything at once, and wait for it for a bounded time."""
+        for job in self:
+            job.kill()
+        waiting = list(self)
+        deadline_ns = time.monotonic_ns() + 2_000_000_000
+        while waiting and time.monotonic_ns() < deadline_ns:
+            waiting = [job for job in waiting if not job.notice_exit()]
+            if waiting:
+                time.sleep(0.01)
+        for job in self:
+            if job.exited:
+                job.reap()
+
+
+def _own_command() -> List[str]:
+    """How this agent is started once more: from its zip, or as a module where it is no zip."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    archive = os.path.dirname(os.path.dirname(package))
+    here = [archive] if os.path.isfile(archive) else ["-m", "pathlab.agents"]
+    return [sys.executable, "-I", *here]
+
+
+def _is_readable(descriptor: int) -> bool:
+    with selectors.PollSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        return bool(selector.select(0))

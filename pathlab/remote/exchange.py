@@ -1,0 +1,355 @@
+"""The exchange of messages with one agent: requests with answers, and every way in which it can end."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pathlab._version import VERSION
+from pathlab.agents.protocol import (
+    MAX_NOISE_BYTES,
+    PROTOCOL_VERSION,
+    FrameDecoder,
+    FrameError,
+    MessageError,
+    check_agent_message,
+    encode_frame,
+)
+from pathlab.errors import HostError, PathlabError, ProtocolError
+from pathlab.remote.jobs import Record
+from pathlab.remote.transport import Channel, LostError, Transport
+
+REQUEST_TIMEOUT_S = 15.0
+READ_BYTES = 64 * 1024
+MAX_UNEXPECTED = 100
+SILENCE_S = 5.0  # over a transport with heartbeats: an agent that says nothing for so long is lost
+_VERSION_HINT = "use the same PathLab version on both sides; see `pathlab --version`"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Request:
+    """A request under way. ``register`` runs in the reader thread, before any later message is looked at."""
+
+    register: Callable[[Record], None] | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+    answer: Record | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """Who hears what is no answer; both are called from the exchange's threads and must not wait.
+
+    ``hear`` gets a message's type and the message, and returns what was wrong with it for somebody who reads
+    along, None where nothing was. ``wake`` is called when the exchange is over.
+    """
+
+    hear: Callable[[str, Record], str | None]
+    wake: Callable[[], None]
+
+
+class Exchange:
+    """One channel to one agent, from hello to the end. Every method may be called from any thread.
+
+    When the agent dies, everyone who waits wakes with a HostError (stage agent). ``unexpected`` holds the
+    first hundred fields and messages that this version does not know.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        listener: Listener,
+        *,
+        host: str,
+        request_timeout_s: float = REQUEST_TIMEOUT_S,
+    ) -> None:
+        self.unexpected: list[str] = []
+        self.hello: Record | None = None
+        self._host = host
+        self._transport, self._listener = transport, listener
+        self._request_timeout_s = request_timeout_s
+        self._channel: Channel | None = None
+        self._lock = threading.Lock()
+        self._send_lock = threading.Lock()
+        self._requests: dict[int, _Request] = {}
+        self._last_request = 0
+        self._death: tuple[type[PathlabError], str, str | None] | None = None
+        self._death_stage = "agent"
+        self._last_heard_s = 0.0
+        self._ended = threading.Event()
+        self._greeted = threading.Event()
+        self._callbacks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._callback_thread: int | None = None
+
+    @property
+    def opened(self) -> bool:
+        """Whether it was opened; it stays so."""
+        return self._channel is not None
+
+    def open(self, require: tuple[str, ...], timeout_s: float) -> Record:
+        """Start the agent and greet it; its hello. Errors as of :meth:`Session.open`."""
+        if self._channel is not None:
+            raise RuntimeError("a session is opened once")
+        self._channel = self._transport.open()
+        self._start_thread("read", self._read_messages)
+        self._start_thread("records", self._run_callbacks)
+        hello = {"protocol": PROTOCOL_VERSION, "program": VERSION, "require": list(require)}
+        with contextlib.suppress(PathlabError):  # raised below, after everything is closed
+            self._send({"op": "hello", **hello})
+        if not self._greeted.wait(timeout_s):
+            self._die(HostError, f"the agent did not answer within {timeout_s:g} s{self._said()}")
+        death = self.death()
+        if death is not None:
+            self.close(0.0)
+            raise death
+        assert self.hello is not None
+        if self._transport.heartbeat_s is not None:
+            self._last_heard_s = time.monotonic()
+            self._start_thread("alive", self._keep_alive)
+        return self.hello
+
+    def ask(
+        self,
+        operation: str,
+        fields: Mapping[str, Any],
+        *,
+        timeout_s: float | None = None,
+        register: Callable[[Record], None] | None = None,
+    ) -> Record:
+        """One request and its result, which ``register`` sees before any later message is looked at.
+
+        HostError when it is refused or late, or when the agent is gone.
+        """
+        wait_s = self._request_timeout_s if timeout_s is None else timeout_s
+        request = _Request(register=register)
+        with self._lock:
+            self._last_request += 1
+            number = self._last_request
+            self._requests[number] = request
+        try:
+            self._send({"op": operation, "id": number, **fields})
+            answered = request.done.wait(wait_s)
+        finally:
+            with self._lock:
+                unclaimed = self._requests.pop(number, None) is not None
+        if not answered and not unclaimed:
+            request.done.wait()  # the reader holds the answer in hand right now
+        elif not answered:
+            raise self._unanswered(operation, wait_s)
+        if request.answer is None:
+            raise self.death() or self._unanswered(operation, wait_s)
+        if not request.answer["ok"]:
+            error = request.answer["error"]
+            raise HostError(str(error.get("text")), host=self._host, stage=str(error.get("stage", "agent")))
+        result: Record = request.answer["result"]
+        return result
+
+    def defer(self, call: Callable[[], None]) -> None:
+        """Have something called on the thread of the callbacks, which may ask and wait."""
+        self._callbacks.put(call)
+
+    def in_callback(self) -> bool:
+        """Whether the calling thread is the one that runs what was deferred."""
+        return threading.get_ident() == self._callback_thread
+
+    def death(self) -> PathlabError | None:
+        """A fresh error when the exchange is over, else None."""
+        with self._lock:
+            if self._death is None:
+                return None
+            kind, text, hint = self._death
+        if kind is HostError:
+            return HostError(text, host=self._host, stage=self._death_stage, hint=hint)
+        return kind(f"host '{self._host}': {text}", hint=hint)
+
+    def close(self, timeout_s: float) -> None:
+        """Say bye, so that the agent ends its engines, and close the channel. Never raises; idempotent."""
+        channel = self._channel
+        if channel is None:
+            self._transport.close()
+            return
+        if self.death() is None and timeout_s > 0:
+            with contextlib.suppress(PathlabError):
+                self.ask("bye", {}, timeout_s=timeout_s)
+        self._die(HostError, "the session is closed")
+        self._ended.set()
+        with contextlib.suppress(OSError):
+            channel.close()
+        self._callbacks.put(None)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(max(timeout_s, 1.0))
+        self._transport.close()
+
+    def _start_thread(self, name: str, target: Callable[[], None]) -> None:
+        thread = threading.Thread(target=target, name=f"pathlab-{name}-{self._host}", daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def _unanswered(self, operation: str, wait_s: float) -> HostError:
+        text = f"the agent did not answer '{operation}' within {wait_s:g} s"
+        return HostError(text, host=self._host, stage="agent", hint="see whether the host is overloaded")
+
+    def _send(self, message: Record) -> None:
+        death = self.death()
+        if death is not None:
+            raise death
+        if self._channel is None:
+            raise RuntimeError("the session is not open")
+        try:
+            frame = encode_frame(message)
+        except FrameError as error:
+            raise ProtocolError(f"host '{self._host}': {error}") from error
+        try:
+            with self._send_lock:
+                self._channel.write(frame)
+        except OSError as error:
+            # Half a frame may be under way: nothing more can be said on this channel.
+            self._die(HostError, f"cannot speak to the agent: {error.strerror or error}{self._said()}")
+            raise self.death() or error from error
+
+    def _keep_alive(self) -> None:
+        """Runs in a thread of its own: say something now and then, and notice when nothing comes back."""
+        assert self._channel is not None
+        assert self._transport.heartbeat_s is not None
+        while not self._ended.wait(self._transport.heartbeat_s):
+            silent_s = time.monotonic() - self._last_heard_s
+            if silent_s >= SILENCE_S:
+                self._die_lost(f"nothing came from the host for {silent_s:.0f} s")
+                self._channel.abandon()
+                return
+            with self._lock:
+                self._last_request += 1
+                number = self._last_request
+            with contextlib.suppress(PathlabError):
+                self._send({"op": "ping", "id": number})  # its answer is for nobody; that it comes counts
+            if self.death() is not None:
+                return
+
+    def _run_callbacks(self) -> None:
+        self._callback_thread = threading.get_ident()
+        while (call := self._callbacks.get()) is not None:
+            call()
+
+    # What follows runs in the reader thread.
+
+    def _read_messages(self) -> None:
+        assert self._channel is not None
+        decoder = FrameDecoder(noise_bytes=MAX_NOISE_BYTES)
+        try:
+            while data := self._channel.read(READ_BYTES):
+                self._last_heard_s = time.monotonic()
+                decoder.feed(data)
+                while (message := decoder.take()) is not None:
+                    self._dispatch(message)
+            noise = decoder.noise if self.hello is None else b""
+            self._die(HostError, f"the agent is gone{self._said(noise)}")
+        except LostError as error:
+            self._die_lost(str(error))
+        except OSError as error:
+            self._die(HostError, f"lost the agent: {error.strerror or error}{self._said()}")
+        except FrameError as error:
+            noise = decoder.noise if self.hello is None else b""
+            self._die(ProtocolError, f"{error}{self._said(noise)}")
+            self._abandon_channel()
+        except (MessageError, KeyError, TypeError, ValueError, OverflowError) as error:
+            self._die(ProtocolError, f"the agent sent a message that cannot be used: {error}")
+            self._abandon_channel()
+
+    def _dispatch(self, message: Record) -> None:
+        if self.hello is None and message.get("protocol") not in (None, PROTOCOL_VERSION):
+            # Before the fields: another version may well have other fields.
+            self._die(ProtocolError, _name_versions(message), _VERSION_HINT)
+            return
+        kind, unknown = check_agent_message(message)
+        if unknown and kind != "hello":
+            self._note(f"message '{kind}': unknown field '{unknown[0]}'")
+        if self.hello is None:
+            self._greet(kind, message)
+        elif kind == "answer":
+            self._take_answer(message)
+        elif kind == "refusal":
+            self._die(ProtocolError, str(message["text"]))
+        else:
+            odd = self._listener.hear(kind, message)
+            if odd is not None:
+                self._note(odd)
+
+    def _greet(self, kind: str, message: Record) -> None:
+        if kind == "refusal":
+            self._die(ProtocolError, f"the agent refuses: {message['text']}", _VERSION_HINT)
+        elif kind != "hello":
+            raise MessageError(f"'{kind}' before 'hello'")
+        else:
+            self.hello = message
+            self._greeted.set()
+
+    def _take_answer(self, message: Record) -> None:
+        with self._lock:
+            request = self._requests.pop(message["id"], None)
+        if request is None:
+            self._take_late_answer(message)
+            return
+        try:
+            if message["ok"] and request.register is not None:
+                request.register(message["result"])
+            request.answer = message
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            self._die(ProtocolError, f"the agent sent an answer that cannot be used: {error!r}")
+            raise
+        finally:
+            request.done.set()  # whoever waits would wait for ever
+
+    def _take_late_answer(self, message: Record) -> None:
+        """Undo what a request started whose caller has given up; on the callback thread, which may write."""
+        result = message.get("result", {})
+        for key, operation in (("job", "engine.kill"), ("watch", "counters.stop")):
+            if key in result:
+                self.defer(functools.partial(self._undo, operation, {key: result[key]}))
+
+    def _undo(self, operation: str, fields: Record) -> None:
+        with contextlib.suppress(PathlabError):
+            self.ask(operation, fields)
+
+    def _note(self, text: str) -> None:
+        if len(self.unexpected) < MAX_UNEXPECTED:
+            self.unexpected.append(text)
+
+    def _die_lost(self, text: str) -> None:
+        with self._lock:
+            if self._death is None:
+                self._death_stage = "connect"
+        self._die(HostError, text, "see whether the host is up and the network to it works")
+
+    def _die(self, kind: type[PathlabError], text: str, hint: str | None = None) -> None:
+        """Remember the first reason and wake everyone who waits."""
+        with self._lock:
+            if self._death is None:
+                self._death = (kind, text, hint)
+            requests = list(self._requests.values())
+        self._greeted.set()
+        for request in requests:
+            request.done.set()
+        self._listener.wake()
+
+    def _abandon_channel(self) -> None:
+        """Close a channel that cannot be understood; from another thread, since this one is its reader."""
+        assert self._channel is not None
+        threading.Thread(target=self._channel.close, name="pathlab-abandon", daemon=True).start()
+
+    def _said(self, noise: bytes = b"") -> str:
+        assert self._channel is not None
+        return self._channel.last_words(noise)
+
+
+def _name_versions(message: Record) -> str:
+    return (
+        f"the agent (PathLab {message.get('program')}) speaks agent protocol {message.get('protocol')}, "
+        f"this controller (PathLab {VERSION}) speaks {PROTOCOL_VERSION}"
+    )
