@@ -11,6 +11,8 @@ from scipy import stats
 
 from pathlab.analysis.corrections import ALPHA_RATIO, check_alpha
 from pathlab.analysis.interval import Interval, Undecided, as_samples, undecided_interval
+from pathlab.analysis.serial import MINIMUM_SAMPLES as MINIMUM_SERIAL
+from pathlab.analysis.serial import measure_inflation
 from pathlab.errors import UsageError
 
 METHOD = "student"
@@ -65,9 +67,14 @@ def log_ratios(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64]
 
 
 def judge_equivalence(
-    differences: ArrayLike, margins: tuple[float, float], alpha_ratio: float = ALPHA_RATIO
+    differences: ArrayLike,
+    margins: tuple[float, float],
+    alpha_ratio: float = ALPHA_RATIO,
+    inflation_ratio: float = 1.0,
 ) -> Equivalence:
     """Whether the mean of paired differences lies within ``margins`` (low below 0, high above, same unit).
+
+    ``inflation_ratio``: by which serial correlation inflates the variance of that mean (1: independent).
 
     Notes
     -----
@@ -91,7 +98,7 @@ def judge_equivalence(
             alpha_ratio=alpha_ratio,
             estimate=float(values.mean()) if n else None,
         )
-    spread = float(values.std(ddof=1)) / math.sqrt(n)
+    spread = float(values.std(ddof=1)) * math.sqrt(inflation_ratio / n)
     return judge_estimate(float(values.mean()), spread, n=n, margins=margins, alpha_ratio=alpha_ratio)
 
 
@@ -150,20 +157,26 @@ def judge_ratio(
 ) -> Equivalence:
     """Whether ``first`` is ``second`` within a factor 1 + ``margin_ratio``, by the log ratios of their pairs.
 
-    All figures of the answer are natural logarithms of ratios. A value that is not above 0 makes it
-    undecided (not positive).
+    The pairs are in time order. All figures of the answer are natural logarithms of ratios. A value that is
+    not above 0 makes it undecided (not positive).
 
     Notes
     -----
-    Assumption: independent pairs (one per cycle) whose log ratios are about normal, as multiplicative noise
-    gives. Minimum sample: 3 pairs. Source: as ``judge_equivalence``.
+    Assumption: pairs (one per cycle) whose log ratios are about normal, as multiplicative noise gives. Fewer
+    than 20 are taken for independent; from there on serial correlation is allowed for
+    (``serial.measure_inflation``). Minimum sample: 3 pairs. Source: as ``judge_equivalence``.
     """
     margins = log_margins(margin_ratio)
     ratios, reason = log_ratios(first, second)
     if reason is not None:
         n = np.size(first) if reason is Undecided.NOT_POSITIVE else 0
         return undecided_equivalence(reason, n=n, margins=margins, alpha_ratio=alpha_ratio)
-    return judge_equivalence(ratios, margins, alpha_ratio)
+    return judge_equivalence(ratios, margins, alpha_ratio, measure_order(ratios))
+
+
+def measure_order(series: NDArray[np.float64]) -> float:
+    """``serial.measure_inflation`` of a series in time order, 1 for fewer than the 20 that can tell it."""
+    return measure_inflation(series) if series.size >= MINIMUM_SERIAL else 1.0
 
 
 def check_margins(margins: tuple[float, float], alpha_ratio: float) -> None:

@@ -42,7 +42,9 @@ def probe_loss(sent: int, received: int, confidence_ratio: float = CONFIDENCE_RA
     Notes
     -----
     Assumption: independent probes of equal loss probability; bursts of loss make the true interval wider.
-    Minimum sample: 1 probe. The interval never leaves 0 to 1 and does not collapse when nothing was lost.
+    Minimum sample: 1 probe. The interval never leaves 0 to 1 and does not collapse when nothing was lost. Its
+    coverage goes up and down with the true ratio, about 95 % on the whole (5 to 1,000 probes); where some 0.2
+    of all probes are lost on average, so that one lost is bad luck, it is as low as 83 to 86 %.
     Source: Wilson, JASA 22, 1927, without continuity correction; computed by ``scipy.stats.binomtest``.
     """
     check_confidence(confidence_ratio)

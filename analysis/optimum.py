@@ -32,8 +32,8 @@ MINIMUM_LEVELS = 2
 class OptimalStreams:
     """The measured number of streams with the least dRTT / throughput, and every number's ratio.
 
-    ``cost_ns_per_bit_per_s`` belongs to ``candidates``, ascending; ``left_out`` are stream counts with fewer
-    than 5 usable trials. ``n`` counts usable trials (dRTT measured).
+    ``cost_ns_per_bit_per_s`` belongs to ``candidates``, ascending, and is below 0 where the mean dRTT was;
+    ``left_out`` are stream counts with fewer than 5 usable trials. ``n`` counts trials with dRTT measured.
     """
 
     n: int
@@ -56,8 +56,8 @@ def find_optimal_streams(
     """The number of streams that minimises mean dRTT / mean throughput, one value of each argument per trial.
 
     ``drtt_ns`` may be below 0 (noise about no rise) and is NaN where it was not measured. ``cycles`` numbers
-    each trial's cycle in time order. Only measured numbers of streams are
-    candidates.
+    each trial's cycle in time order. Only measured numbers of streams are candidates; of those whose mean
+    dRTT is not above 0, which cost no delay, the one that carries the most is taken.
 
     Notes
     -----
@@ -83,7 +83,7 @@ def find_optimal_streams(
     carried = group_trials(counts[usable, None], rates[usable], numbers[usable])
     delayed = group_trials(counts[usable, None], rises[usable], numbers[usable])
     costs = delayed.means / carried.means
-    best = int(np.argmin(costs))
+    best = int(np.argmin(_rank(delayed.means, carried.means)))
     return OptimalStreams(
         n=carried.n,
         streams=float(carried.levels[best, 0]),
@@ -117,10 +117,16 @@ def _undecided(reason: Undecided, n: int, left_out: tuple[float, ...]) -> Optima
     )
 
 
+def _rank(rises: Floats, rates: Floats) -> Floats:
+    """What the optimum is least of: delay per rate, and below all of these minus the rate where none rose."""
+    ranks: Floats = np.where(rises > 0, rises / rates, -rates)
+    return ranks
+
+
 def _interval(carried: Cells, delayed: Cells, rng: np.random.Generator) -> Interval:
     """Percentiles of the optimum when both means move by the same multipliers of the cycles' residuals."""
     rests = [cells.values - cells.means[cells.cell_of] for cells in (carried, delayed)]
-    scales = [max(float(np.std(rest)), 1e-300) for rest in rests]
+    scales = [float(np.std(rest)) or 1.0 for rest in rests]  # equal residuals are rounding
     effective = min(
         count_effective_cycles(cells, rest / scale)
         for cells, rest, scale in zip((carried, delayed), rests, scales, strict=True)
@@ -134,5 +140,5 @@ def _interval(carried: Cells, delayed: Cells, rng: np.random.Generator) -> Inter
         for cells, rest in zip((carried, delayed), rests, strict=True)
     ]
     rates = np.maximum(moved[0], 1e-3 * carried.means)
-    found = carried.levels[np.argmin(moved[1] / rates, axis=1), 0]
+    found = carried.levels[np.argmin(_rank(moved[1], rates), axis=1), 0]
     return replicate_interval(found, n=carried.n, confidence_ratio=CONFIDENCE_RATIO)

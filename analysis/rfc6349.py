@@ -74,6 +74,7 @@ class TcpTest:
 class TransferMetrics:
     """The metrics of many transfers over one path, one value each; NaN where they were not measured."""
 
+    ideal_s: NDArray[np.float64]
     transfer_time_ratio: NDArray[np.float64]
     efficiency_percent: NDArray[np.float64]
     buffer_delay_percent: NDArray[np.float64]
@@ -147,10 +148,12 @@ def measure_transfers(path: PathFigures, transfers: Mapping[str, ArrayLike]) -> 
     carried, span_s = figures["transfer_bytes"], figures["transfer_s"]
     sent, again, rtt_ns = figures["sent_bytes"], figures["retransmitted_bytes"], figures["rtt_mean_ns"]
     with np.errstate(divide="ignore", invalid="ignore"):
-        time_ratio = span_s * capacity.achievable_bits_per_s / (carried * 8)
+        ideal_s = carried * 8 / capacity.achievable_bits_per_s
+        time_ratio = span_s / ideal_s
         efficiency = 100 * (sent - again) / sent
         delay = 100 * (rtt_ns - path.rtt_ns) / path.rtt_ns
     return TransferMetrics(
+        ideal_s=np.where(carried > 0, ideal_s, np.nan),
         transfer_time_ratio=np.where((carried > 0) & (span_s > 0), time_ratio, np.nan),
         efficiency_percent=np.where((again >= 0) & (again <= sent) & (sent > 0), efficiency, np.nan),
         buffer_delay_percent=np.where(rtt_ns > 0, delay, np.nan),

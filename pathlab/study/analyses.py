@@ -66,8 +66,9 @@ class Analyses(ABC):
     host-limited and lab-limited trials, and those with another congestion control than was asked for, are
     left out as each analysis says, and counted in the answer's basis; loopback fallbacks, labs, imported
     trials and real hosts are never pooled. Too little data is an answer that is undecided and says why; no
-    method raises for it. Random draws come from the campaign's seed, so that the same results give the same
-    answers. Reading again is needed for trials stored later: ``reread``.
+    method raises for it; a cell of which no trial counts has no answer. Random draws come from the campaign's
+    seed, so that the same results give the same answers. Reading again is needed for trials stored later:
+    ``reread``.
     """
 
     study_options = StudyOptions()
@@ -148,7 +149,7 @@ class Analyses(ABC):
         return fit_cpu_costs(self.study_table())
 
     def message_cost(self) -> tuple[Answer[MessageCost], ...]:
-        """The cost of a message and of a byte, where the plan varies ``message_bytes``."""
+        """The cost of a message and of a byte in each cell, where the plan varies ``message_bytes``."""
         return fit_message_costs(self.study_table())
 
     def against_reference(self, name: str, column: str | None = None) -> tuple[Answer[ReferenceOverlay], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -15,23 +15,35 @@ from pathlab.analysis.loss import Loss, pool_loss
 from pathlab.analysis.message_cost import MessageCost, fit_message_cost
 from pathlab.analysis.rfc6349 import Capacity, PathFigures, measure_capacity, measure_transfers
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
-from pathlab.study.lines import HEADER_BYTES, Line, find_line
-from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
+from pathlab.study.lines import HEADER_BYTES, Line, know_line
+from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.source import TrialTable
 
+#: Setting of the plan that a message's cost goes by.
+MESSAGE_SIZE = "message_bytes"
 #: Parts of an engine's CPU time, as the store names them.
 CPU_PARTS = {"user": ("user",), "kernel": ("system",), "total": ("user", "system")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFigures:
-    """The spreads of one cell's trials; losses are pooled over its probes."""
+    """The spreads of one cell's trials; losses are pooled over its probes.
+
+    ``drtt_ns`` is that of the averages, ``drtt_median_ns`` that of the medians; ``.._rtt_iqr_ns`` is the
+    inter-quartile range of a trial's probes.
+    """
 
     throughput_bits_per_s: Spread
     drtt_ns: Spread
+    drtt_median_ns: Spread
+    loaded_rtt_min_ns: Spread
     loaded_rtt_mean_ns: Spread
+    loaded_rtt_iqr_ns: Spread
+    unloaded_rtt_min_ns: Spread
     unloaded_rtt_mean_ns: Spread
+    unloaded_rtt_iqr_ns: Spread
     loaded_variability_ratio: Spread
+    unloaded_variability_ratio: Spread
     window_effective_bytes: Spread
     retransmitted_segments: Spread
     cpu_s_per_gb: Spread
@@ -58,14 +70,17 @@ class Bottleneck(StrEnum):
 class TcpFigures:
     """RFC 6349 over the trials of one cell: bandwidth-delay product, and each metric's spread.
 
-    ``transfer_time_ratio`` 1 is the best there is. ``efficiency_percent`` is what was not sent again, over
-    the whole trial. ``buffer_delay_percent`` is the rise of the mean RTT. ``bottleneck`` says what the path's
-    rate was taken from; without one all is undecided.
+    ``ideal_s`` is the time that the data of the steady window take at the achievable rate, ``actual_s`` the
+    time that they took; ``transfer_time_ratio``, actual / ideal, is 1 at best. ``efficiency_percent`` is what
+    was not sent again, over the whole trial. ``buffer_delay_percent`` is the rise of the mean RTT.
+    ``bottleneck`` says what the path's rate was taken from; without one all is undecided.
     """
 
     bottleneck: Bottleneck | None
     bottleneck_bits_per_s: float | None
     capacity: Capacity | None
+    ideal_s: Spread
+    actual_s: Spread
     transfer_time_ratio: Spread
     efficiency_percent: Spread
     buffer_delay_percent: Spread
@@ -84,19 +99,17 @@ def describe_cells(table: TrialTable) -> tuple[Answer[CellFigures], ...]:
 def fit_cpu_costs(table: TrialTable) -> tuple[Answer[CpuCost], ...]:
     """CPU lines of each end, user, kernel and total, over all cells of a condition.
 
-    CPU % and throughput are means over the traffic of a trial, warm-up included, as is the engine's CPU time.
-    Host-limited trials are what the line is about and are kept. ``quantity``: ``sender user`` and so on.
+    CPU % is that of carrying the throughput: ``Sample.measure_cpu_percent``. Host-limited trials are what the
+    line is about and are kept. ``quantity``: ``sender user`` and so on.
     """
     answers = []
-    for sample in select(table, Rules(flags=LAB_FLAGS, needed=("received_total_bytes",))):
-        span_s = (sample.get("warmup_ns") + sample.get("steady_ns")) / 1e9
+    for sample in select(table, Rules(flags=LAB_FLAGS)):
         for end in ("sender", "receiver"):
             for part, names in CPU_PARTS.items():
-                spent = sum((sample.get(f"{end}_cpu_{name}_s") for name in names), np.zeros(len(sample)))
-                usable = (span_s > 0) & (spent >= 0)
-                taken = sample.take(usable)
-                rates = taken.get("received_total_bytes") * 8 / span_s[usable]
-                found = fit_cpu_cost(rates, 100 * spent[usable] / span_s[usable])
+                percent = sample.measure_cpu_percent(end, names)
+                usable = percent >= 0
+                taken = sample.leave_out(~usable, f"{end}_cpu: {NOT_MEASURED}")
+                found = fit_cpu_cost(taken.rates_bits_per_s, percent[usable])
                 answers.append(
                     Answer(
                         condition=taken.condition, basis=taken.basis, result=found, quantity=f"{end} {part}"
@@ -128,7 +141,7 @@ def judge_tcp(
     """
     answers = []
     for sample in select(table):
-        line = find_line(environment, *sample.condition.flow_ends)
+        line = know_line(environment, sample.condition)
         kind = Bottleneck.LAB if line is not None else None
         fitted = capacities.get(sample.condition)
         if line is None and fitted is not None:
@@ -141,32 +154,41 @@ def judge_tcp(
 def fit_message_costs(table: TrialTable) -> tuple[Answer[MessageCost], ...]:
     """The per-message and per-byte cost of each cell whose plan sets ``message_bytes``.
 
-    The time of a message is its size over the rate. Conditions without message sizes give no answer.
+    The time of a message is its size over the flow's rate, so that streams and windows have costs of their
+    own. Conditions without message sizes give no answer.
     """
     answers = []
-    for sample in select(table, Rules(apart="message_bytes")):
-        sizes = _message_sizes(table, sample)
-        usable = (sizes > 0) & (sample.rates_bits_per_s > 0)
-        if not usable.any():
-            continue
-        taken = sample.take(usable)
-        found = fit_message_cost(sizes[usable], sizes[usable] * 8e9 / taken.rates_bits_per_s)
-        answers.append(Answer(condition=taken.condition, basis=taken.basis, result=found))
+    for streams, window, part in select_messages(table):
+        sizes = part.read_setting(MESSAGE_SIZE)
+        found = fit_message_cost(sizes, sizes * 8e9 / part.rates_bits_per_s)
+        answers.append(make_cell_answer(part, (streams, window), found))
     return tuple(answers)
 
 
-def _message_sizes(table: TrialTable, sample: Sample) -> np.ndarray:
-    sizes = [table.conditions[place].get("message_bytes") for place in sample.places]
-    return np.array([np.nan if size is None else float(size) for size in sizes])
+def select_messages(table: TrialTable) -> Iterator[tuple[int, int | None, Sample]]:
+    """Streams, window and trials of every cell, all sizes of messages, that a message's cost is told from.
+
+    Small messages are what hosts carry, not paths: host-limited trials are kept.
+    """
+    for every in select(table, Rules(flags=LAB_FLAGS, as_asked=True, apart=MESSAGE_SIZE)):
+        sample = every.leave_out(~(every.read_setting(MESSAGE_SIZE) > 0), f"{MESSAGE_SIZE}: {NOT_MEASURED}")
+        carried = sample.leave_out(~(sample.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
+        yield from carried.by_cell()
 
 
 def _describe_cell(part: Sample) -> CellFigures:
     return CellFigures(
         throughput_bits_per_s=measure_spread(part.rates_bits_per_s),
         drtt_ns=measure_spread(part.rise_ns),
+        drtt_median_ns=measure_spread(part.rise_median_ns),
+        loaded_rtt_min_ns=measure_spread(part.get("loaded_rtt_min_ns")),
         loaded_rtt_mean_ns=measure_spread(part.get("loaded_rtt_mean_ns")),
+        loaded_rtt_iqr_ns=measure_spread(part.get("loaded_rtt_iqr_ns")),
+        unloaded_rtt_min_ns=measure_spread(part.get("unloaded_rtt_min_ns")),
         unloaded_rtt_mean_ns=measure_spread(part.get("unloaded_rtt_mean_ns")),
-        loaded_variability_ratio=measure_spread(part.variability_ratio),
+        unloaded_rtt_iqr_ns=measure_spread(part.get("unloaded_rtt_iqr_ns")),
+        loaded_variability_ratio=measure_spread(part.measure_variability()),
+        unloaded_variability_ratio=measure_spread(part.measure_variability("unloaded")),
         window_effective_bytes=measure_spread(part.get("window_effective_bytes")),
         retransmitted_segments=measure_spread(part.get("retransmitted_segments")),
         cpu_s_per_gb=measure_spread(part.cpu_s_per_gb),
@@ -189,6 +211,8 @@ def _judge_cell(part: Sample, kind: Bottleneck | None, line: Line | None) -> Tcp
             bottleneck=kind,
             bottleneck_bits_per_s=line.rate_bits_per_s if line else None,
             capacity=None,
+            ideal_s=none,
+            actual_s=none,
             transfer_time_ratio=none,
             efficiency_percent=none,
             buffer_delay_percent=none,
@@ -201,12 +225,12 @@ def _judge_cell(part: Sample, kind: Bottleneck | None, line: Line | None) -> Tcp
         header_bytes=HEADER_BYTES,
         link_bytes=0,
     )
-    again = part.get("retransmitted_bytes")
+    again, steady_s = part.get("retransmitted_bytes"), part.get("steady_ns") / 1e9
     found = measure_transfers(
         path,
         {
             "transfer_bytes": part.get("received_steady_bytes"),
-            "transfer_s": part.get("steady_ns") / 1e9,
+            "transfer_s": steady_s,
             "sent_bytes": part.get("sent_total_bytes") + again,
             "retransmitted_bytes": again,
             "rtt_mean_ns": part.get("loaded_rtt_mean_ns"),
@@ -217,6 +241,8 @@ def _judge_cell(part: Sample, kind: Bottleneck | None, line: Line | None) -> Tcp
         bottleneck=kind,
         bottleneck_bits_per_s=line.rate_bits_per_s,
         capacity=measure_capacity(path),
+        ideal_s=measure_spread(found.ideal_s),
+        actual_s=measure_spread(np.where(np.isnan(found.transfer_time_ratio), np.nan, steady_s)),
         transfer_time_ratio=ratio,
         efficiency_percent=measure_spread(found.efficiency_percent),
         buffer_delay_percent=measure_spread(found.buffer_delay_percent),

@@ -18,7 +18,7 @@ from pathlab.analysis.frequencies import (
 )
 from pathlab.analysis.interval import Undecided
 from pathlab.study.answer import Answer
-from pathlab.study.selection import Sample, select
+from pathlab.study.selection import NOT_MEASURED, Sample, select
 from pathlab.study.source import TrialTable
 
 #: RV up to which a trial counts as steady (METHOD, throughput-effect).
@@ -32,7 +32,8 @@ class ThroughputEffect:
     """Where dRTT (ns) and loaded RV climb over throughput (bit/s), and how the two agree with each other.
 
     ``r_squared_ratio`` is that of the straight line between them, ``spearman_ratio`` their rank correlation.
-    ``steady_share_ratio`` is the share of trials with RV of at most 10 %.
+    ``steady_share_ratio`` is the share of trials with a loaded RV of at most 10 %,
+    ``unloaded_steady_share_ratio`` that of the unloaded one.
     """
 
     n: int
@@ -41,6 +42,7 @@ class ThroughputEffect:
     r_squared_ratio: float | None
     spearman_ratio: float | None
     steady_share_ratio: float | None
+    unloaded_steady_share_ratio: float | None
     undecided: Undecided | None = None
 
 
@@ -68,24 +70,25 @@ def find_effects(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[Th
 def describe_distributions(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[QuantitySpread], ...]:
     """The distributions of throughput, dRTT and loaded RV over all trials of a condition.
 
-    They pool its cells, as SLAC's histograms do; ``quantity`` has the store's units in its name.
+    They pool its cells, as SLAC's histograms do; ``quantity`` has the store's units in its name. The fits'
+    intervals take the trials for independent draws of one law: over several cells, or where cycles repeat
+    each other, they are narrower than the truth.
     """
     answers = []
     for sample in select(table):
         for name, values in (
             ("throughput_bits_per_s", sample.rates_bits_per_s),
             ("drtt_ns", sample.rise_ns),
-            ("loaded_variability_ratio", sample.variability_ratio),
+            ("loaded_variability_ratio", sample.measure_variability()),
         ):
-            known = ~np.isnan(values)
-            part = sample.take(known)
-            found = _describe(values[known], rng)
+            part = sample.leave_out(np.isnan(values), f"{name}: {NOT_MEASURED}")
+            found = _describe(values[~np.isnan(values)], rng)
             answers.append(Answer(condition=part.condition, basis=part.basis, result=found, quantity=name))
     return tuple(answers)
 
 
 def _find_effect(sample: Sample, rng: np.random.Generator) -> ThroughputEffect:
-    rates, rise, variability = sample.rates_bits_per_s, sample.rise_ns, sample.variability_ratio
+    rates, rise, variability = sample.rates_bits_per_s, sample.rise_ns, sample.measure_variability()
 
     def climb(values: Floats) -> Breakpoint:
         known = ~np.isnan(values)
@@ -93,16 +96,21 @@ def _find_effect(sample: Sample, rng: np.random.Generator) -> ThroughputEffect:
 
     both = ~np.isnan(rise) & ~np.isnan(variability)
     agreement = _measure_agreement(rise[both], variability[both])
-    steady = variability[~np.isnan(variability)]
     return ThroughputEffect(
         n=int(both.sum()),
         drtt=climb(rise),
         variability=climb(variability),
         r_squared_ratio=agreement[0],
         spearman_ratio=agreement[1],
-        steady_share_ratio=float(np.mean(steady <= STEADY_VARIABILITY_RATIO)) if steady.size else None,
+        steady_share_ratio=_share_steady(variability),
+        unloaded_steady_share_ratio=_share_steady(sample.measure_variability("unloaded")),
         undecided=agreement[2],
     )
+
+
+def _share_steady(variability: Floats) -> float | None:
+    known = variability[~np.isnan(variability)]
+    return float(np.mean(known <= STEADY_VARIABILITY_RATIO)) if known.size else None
 
 
 def _measure_agreement(first: Floats, second: Floats) -> tuple[float | None, float | None, Undecided | None]:

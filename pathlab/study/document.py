@@ -1,8 +1,9 @@
 """All analyses of a results file as one document for machines: ``pathlab analyze --json``.
 
 Version 1. The document's keys: ``document`` ("pathlab-analysis"), ``version``, ``program_version``,
-``campaign`` (name, title, digest, seed), ``trials`` (stored, complete), ``analyses``: by the name of the
-method, a list of answers as ``Answer`` names their fields; ``references``: the same by the name of each
+``campaign`` (name, title, digest, seed), ``trials`` (stored, complete, and, over all conditions, used for
+what speaks of a path, left out and cautions, as in a basis), ``analyses``: by the name of the method, a list
+of answers as ``Answer`` names their fields; ``references``: the same by the name of each
 published table that was laid beside the results (none unless asked for). Enums are their values, numbers
 that are not finite (an infinite AICc, a missing value) are null, and no key is ever left out for want of a
 value. A version only grows: a field that changes its meaning or goes makes a new one.
@@ -24,6 +25,7 @@ from pathlab.analysis.limits import FlowVerdict
 from pathlab.errors import UsageError
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
+from pathlab.study.selection import survey_table
 from pathlab.study.source import Condition
 
 DOCUMENT = "pathlab-analysis"
@@ -69,7 +71,7 @@ def build_document(
     ``references``: published tables to lay beside the results, each with one of its columns (None: all).
     """
     campaign = study.study_source.campaign
-    status = study.study_table().frame["status"]
+    status, basis = study.study_table().frame["status"], survey_table(study.study_table())
     return {
         "document": DOCUMENT,
         "version": DOCUMENT_VERSION,
@@ -80,7 +82,13 @@ def build_document(
             "digest": campaign.digest,
             "seed": campaign.seed,
         },
-        "trials": {"stored": len(status), "complete": int((status == "complete").sum())},
+        "trials": {
+            "stored": len(status),
+            "complete": int((status == "complete").sum()),
+            "used": basis.used,
+            "left_out": encode(basis.left_out),
+            "cautions": encode(basis.cautions),
+        },
         "analyses": {name: encode(ANALYSES[name](study)) for name in choose_analyses(names)},
         "references": {
             name: encode(study.against_reference(name, column)) for name, column in references.items()

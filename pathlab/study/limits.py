@@ -14,9 +14,9 @@ from pathlab.analysis.cells import Floats
 from pathlab.analysis.interval import Undecided
 from pathlab.analysis.limits import FlowVerdict, Limit, judge_limits
 from pathlab.analysis.warm_up import WarmUp, detect_warm_up
-from pathlab.errors import StoreError
+from pathlab.errors import StoreError, UsageError
 from pathlab.study.answer import Answer, make_cell_answer
-from pathlab.study.lines import Line, find_line
+from pathlab.study.lines import Line, know_line
 from pathlab.study.readings import (
     LIMIT_SERIES,
     RATE_SERIES,
@@ -123,7 +123,7 @@ def judge_cells(
     answers = []
     for sample, streams, window, part in cells:
         ends = sample.condition.flow_ends
-        line = find_line(source.campaign.environment, *ends)
+        line = know_line(source.campaign.environment, sample.condition)
         ceiling = find_ceiling(hosts, ends, streams)
         found = []
         for trial in _read_figures(part, most, cap):
@@ -161,9 +161,13 @@ def _list_cells(table: TrialTable, rules: Rules) -> list[tuple[Sample, int, int 
 
 
 def _share_out(trials_per_cell: int | None, cells: int) -> int | None:
-    """How many trials of each cell are read."""
+    """How many trials of each cell are read; ``UsageError`` for fewer than one."""
     if trials_per_cell is None:
         return None
+    if not trials_per_cell >= 1:
+        raise UsageError(
+            f"{trials_per_cell} trials per cell cannot be judged", hint="ask for 1 or more, or None for all"
+        )
     return max(1, min(trials_per_cell, TRIALS_IN_ALL // max(cells, 1)))
 
 

@@ -21,7 +21,7 @@ from pathlab.analysis.serial import (
 )
 from pathlab.analysis.stopping import StopDecision, StopRule, judge_stop
 from pathlab.study.answer import Answer, make_cell_answer
-from pathlab.study.selection import CONTROL, Rules, Sample, select
+from pathlab.study.selection import CONTROL, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.source import TrialTable
 
 
@@ -72,9 +72,9 @@ def describe_series(table: TrialTable) -> tuple[Answer[SerialFigures], ...]:
 def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
     """The outliers of every cell's throughput; rates of 0 have no logarithm and are not judged."""
     answers = []
-    for sample in select(table, Rules(as_asked=True)):
-        for streams, window, cell in sample.by_cell():
-            part = cell.take(cell.rates_bits_per_s > 0)
+    for every in select(table, Rules(as_asked=True)):
+        sample = every.leave_out(~(every.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
+        for streams, window, part in sample.by_cell():
             found = name_outliers(np.log(part.rates_bits_per_s))
             ids = part.get("trial_id")
             named = NamedOutliers(outliers=found, trial_ids=tuple(int(ids[place]) for place in found.places))

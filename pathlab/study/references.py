@@ -11,7 +11,7 @@ from pathlab.analysis.interval import CONFIDENCE_RATIO, Interval, Undecided, und
 from pathlab.errors import UsageError
 from pathlab.reference.series import GBPS, ReferenceTable, load_table
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
-from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
+from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, Rules, Sample, select
 from pathlab.study.source import TrialTable
 
 
@@ -58,8 +58,8 @@ def lay_beside(table: TrialTable, name: str, column: str | None) -> tuple[Answer
     answers = []
     for sample in select(table, Rules(flags=LAB_FLAGS, apart=reference.level)):
         for streams, window, part in sample.by_cell():
-            levels = _read_levels(part, reference.level)
-            known = part.take(~np.isnan(levels))
+            levels = part.read_setting(reference.level)
+            known = part.leave_out(np.isnan(levels), f"{reference.level}: {NOT_MEASURED}")
             if not len(known):
                 continue
             for title in columns:
@@ -77,11 +77,6 @@ def _choose_columns(reference: ReferenceTable, column: str | None) -> Sequence[s
             hint=f"take one of: {', '.join(reference.rates)}",
         )
     return (column,)
-
-
-def _read_levels(part: Sample, name: str) -> np.ndarray:
-    found = [part.table.conditions[place].get(name) for place in part.places]
-    return np.array([float(one) if isinstance(one, (int, float)) else np.nan for one in found])
 
 
 def _lay_column(part: Sample, levels: np.ndarray, reference: ReferenceTable, title: str) -> ReferenceOverlay:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ WINDOW_FLAG = "window-short"
 #: Flags of trials that are kept, and said.
 CAUTION_FLAGS = (
     *("over-line-rate", "busy-core", "route-changed", "sender-counted", "imported"),
-    *("loopback-fallback", "host-limited", "lab"),
+    *("loopback-fallback", "host-limited", "congestion-not-granted", "lab"),
 )
 #: Setting of a plan's row that is repeated to show drift.
 CONTROL = "control"
@@ -29,6 +29,13 @@ MIXED_VERSIONS = "mixed-versions"
 NOT_MEASURED = "not-measured"
 BELOW_ZERO = "below-zero"
 BELOW_ONE = "below-one"
+BEYOND_RANGE = "beyond-range"
+NOT_POSITIVE = "not-positive"
+#: More connections than a host has ports: a stored count beyond it is a fault of who wrote it.
+STREAMS_MAX = 2**16
+AUTOTUNED = "autotuned"
+#: A mean of equal figures may come out lower than they are by so little.
+ROUNDING_RATIO = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,16 +112,26 @@ class Sample:
         return self.get("loaded_rtt_mean_ns") - self.get("unloaded_rtt_mean_ns")
 
     @property
-    def loss_ratio(self) -> Floats:
-        """Loss of the loaded probes."""
-        sent, received = self.get("loaded_sent"), self.get("loaded_received")
-        return np.where(sent > 0, 1 - received / np.where(sent > 0, sent, 1), np.nan)
+    def rise_median_ns(self) -> Floats:
+        """DRTT of the medians: loaded less unloaded median RTT."""
+        return self.get("loaded_rtt_median_ns") - self.get("unloaded_rtt_median_ns")
 
-    @property
-    def variability_ratio(self) -> Floats:
-        """RV of the loaded probes, 1 - min / mean."""
-        least, mean = self.get("loaded_rtt_min_ns"), self.get("loaded_rtt_mean_ns")
-        return np.where(mean > 0, 1 - least / np.where(mean > 0, mean, 1), np.nan)
+    def measure_loss(self, probes: str = "loaded") -> Floats:
+        """Loss of the ``loaded`` or ``unloaded`` probes; NaN without any, or by counts that cannot be."""
+        sent, received = self.get(f"{probes}_sent"), self.get(f"{probes}_received")
+        known = (sent > 0) & (received >= 0) & (received <= sent)
+        return np.where(known, 1 - received / np.where(known, sent, 1), np.nan)
+
+    def measure_variability(self, probes: str = "loaded") -> Floats:
+        """RV of the ``loaded`` or ``unloaded`` probes, 1 - min / mean; NaN where these cannot be."""
+        least, mean = self.get(f"{probes}_rtt_min_ns"), self.get(f"{probes}_rtt_mean_ns")
+        known = (least > 0) & (least <= mean * (1 + ROUNDING_RATIO))
+        return np.where(known, np.maximum(0.0, 1 - least / np.where(known, mean, 1)), np.nan)
+
+    def read_setting(self, name: str) -> Floats:
+        """A setting of the plan as a number; NaN where it is none."""
+        found = [self.table.conditions[place].get(name) for place in self.places]
+        return np.array([float(one) if isinstance(one, (int, float)) else np.nan for one in found])
 
     @property
     def cpu_s(self) -> dict[str, Floats]:
@@ -131,6 +148,17 @@ class Sample:
         both = spent["sender"] + spent["receiver"]
         return np.where(carried > 0, both / np.where(carried > 0, carried / 1e9, 1), np.nan)
 
+    def measure_cpu_percent(self, end: str, parts: Sequence[str]) -> Floats:
+        """CPU % of one end's engine while it carries the throughput; 100 is one core, NaN: not measured.
+
+        CPU time over the time that the bytes of the whole trial take at the throughput: engines count CPU
+        until the last byte is drained, which nobody's asked duration includes.
+        """
+        carried_bits, rates = 8 * self.get("received_total_bytes"), self.rates_bits_per_s
+        known = (carried_bits > 0) & (rates > 0)
+        spent = sum((self.get(f"{end}_cpu_{part}_s") for part in parts), np.zeros(len(self)))
+        return np.where(known, 100 * spent * rates / np.where(known, carried_bits, 1), np.nan)
+
     def take(self, mask: Iterable[bool] | NDArray[np.bool_]) -> Sample:
         """The trials for which the mask holds; the basis counts them anew."""
         places = self.places[np.asarray(mask, dtype=bool)]
@@ -141,6 +169,16 @@ class Sample:
             cautions=_list_cautions(self.table, places),
         )
         return Sample(condition=self.condition, basis=basis, table=self.table, places=places)
+
+    def leave_out(self, mask: Iterable[bool] | NDArray[np.bool_], reason: str) -> Sample:
+        """The other trials; those for which the mask holds are counted in the basis under the reason."""
+        dropped = np.asarray(mask, dtype=bool)
+        kept = self.take(~dropped)
+        if not dropped.any():
+            return kept
+        left = (*kept.basis.left_out, Count(reason=reason, trials=int(dropped.sum())))
+        basis = replace(kept.basis, left_out=tuple(sorted(left, key=lambda count: count.reason)))
+        return replace(kept, basis=basis)
 
     def by_window(self) -> Iterator[tuple[int | None, Sample]]:
         """The trials of each window asked for, ascending; None: autotuned, last."""
@@ -199,6 +237,21 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
     return tuple(samples)
 
 
+def survey_table(table: TrialTable) -> Basis:
+    """The basis of all conditions together, for what speaks of a path by the windows that were asked for."""
+    samples = select(table, Rules(as_asked=True, controls=True))
+    left: Counter[str] = Counter()
+    for sample in samples:
+        left.update({count.reason: count.trials for count in sample.basis.left_out})
+    places = np.concatenate([np.empty(0, dtype=np.int64), *(sample.places for sample in samples)])
+    return Basis(
+        trials=len(table),
+        used=int(places.size),
+        left_out=tuple(Count(reason=name, trials=left[name]) for name in sorted(left)),
+        cautions=_list_cautions(table, places),
+    )
+
+
 def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
     """Why a trial is left out: the first reason of its own, empty for none."""
     reasons = np.full(len(table), "", dtype=object)
@@ -217,6 +270,7 @@ def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
         mark(np.nan_to_num(values) < 0, f"{name}: {BELOW_ZERO}")
     for name in ("streams", "window_asked_bytes"):
         mark(table.get(name) < 1, f"{name}: {BELOW_ONE}")
+    mark(table.get("streams") > STREAMS_MAX, f"streams: {BEYOND_RANGE}")
     return reasons
 
 

@@ -24,15 +24,15 @@ from pathlab.analysis.saturation import Saturation, SaturationOptions, fit_satur
 from pathlab.analysis.surface import Surface, fit_surface
 from pathlab.analysis.trend import ChangeBound, bound_change
 from pathlab.study.answer import Answer, StudyOptions, make_cell_answer
-from pathlab.study.selection import Rules, Sample, select
+from pathlab.study.selection import AUTOTUNED, BELOW_ONE, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.source import TrialTable
 
 Cell = tuple[int, int]  # streams, window asked for in bytes
 #: What carrying the bytes costs, each with its figure per trial.
 COSTS: Mapping[str, Callable[[Sample], Floats]] = {
     "drtt_ns": lambda sample: sample.rise_ns,
-    "loaded_loss_ratio": lambda sample: sample.loss_ratio,
-    "loaded_variability_ratio": lambda sample: sample.variability_ratio,
+    "loaded_loss_ratio": lambda sample: sample.measure_loss(),
+    "loaded_variability_ratio": lambda sample: sample.measure_variability(),
     "cpu_s_per_gb": lambda sample: sample.cpu_s_per_gb,
     "fairness_jain": lambda sample: sample.get("fairness_jain"),
 }
@@ -112,8 +112,8 @@ def fit_surfaces(
     """The response surface of each condition over streams and windows granted; autotuned ones left out."""
     answers = []
     for sample in select(table):
-        windows = sample.usable_window_bytes
-        part = sample.take(windows > 0)
+        named = sample.leave_out(np.isnan(sample.window_bytes), AUTOTUNED)
+        part = named.leave_out(~(named.usable_window_bytes >= 1), f"window_granted: {BELOW_ONE}")
         levels = np.stack([part.streams, part.usable_window_bytes], axis=1)
         found = fit_surface(levels, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=options.fit)
         answers.append(Answer(condition=part.condition, basis=part.basis, result=found))
@@ -142,7 +142,8 @@ def bound_durations(table: TrialTable) -> tuple[Answer[ChangeBound], ...]:
     """
     answers = []
     for sample in select(table, Rules(as_asked=True, apart="duration_ns")):
-        some = sample.take((sample.get("duration_ns") > 0) & (sample.rates_bits_per_s > 0))
+        some = sample.leave_out(~(sample.get("duration_ns") > 0), f"duration_ns: {NOT_POSITIVE}")
+        some = some.leave_out(~(some.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
         varied = np.unique(some.get("duration_ns")).size > 1
         if not varied:
             found = bound_change(some.rates_bits_per_s, np.log2(some.get("duration_ns")))

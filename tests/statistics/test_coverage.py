@@ -11,9 +11,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.latency import rtt_rise
+from pathlab.analysis.loss import probe_loss
 from pathlab.analysis.quantiles import bca_interval, median_interval
 from pathlab.analysis.throughput import mean_rate
 
@@ -65,6 +67,18 @@ def test_bca_interval_reaches_its_stated_coverage(name: str, n: int, runs: int) 
         found = [bca_interval(sample, statistic, rng=rng, resamples=999) for sample in samples]
         held = sum(interval.contains(truth) for interval in found) / runs
         assert 0.92 - tolerance(0.92, runs) <= held <= 0.97 + tolerance(0.97, runs)
+
+
+@pytest.mark.parametrize("n", [5, 10, 21, 200])
+def test_wilson_interval_holds_most_ratios_as_often_as_it_says_and_rare_losses_less(n: int) -> None:
+    """Summed over all outcomes, not drawn."""
+    intervals = [probe_loss(n, n - lost).interval_ratio for lost in range(n + 1)]
+    ratios = np.linspace(1e-4, 0.5, 2000)
+    held = np.array([[interval.contains(ratio) for interval in intervals] for ratio in ratios])
+    coverage = np.sum(stats.binom.pmf(np.arange(n + 1), n, ratios[:, None]) * held, axis=1)
+    assert 0.95 <= np.mean(coverage) <= 0.956
+    assert 0.83 <= np.min(coverage) <= 0.86
+    assert 0.15 < n * ratios[np.argmin(coverage)] < 0.2
 
 
 def rate_intervals(rng: np.random.Generator, n: int, correlation: float, runs: int) -> list[Interval]:

@@ -47,7 +47,7 @@ def test_halving_counts_by_hand() -> None:
 
 
 @pytest.mark.parametrize("runs", [150, pytest.param(2000, marks=pytest.mark.long)])
-@pytest.mark.parametrize("n", [40, 200])
+@pytest.mark.parametrize("n", [21, 200])
 def test_intervals_cover(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs])
     shares = 1 - np.exp(-EDGES[1:] / 3)
@@ -55,7 +55,8 @@ def test_intervals_cover(n: int, runs: int) -> None:
     samples = [rng.exponential(3.0, n) for _ in range(runs)]
     declines = [fit_frequency_decline(sample, EDGES).scale_interval for sample in samples]
     decided = [interval for interval in declines if interval.decided]
-    assert len(decided) >= 0.95 * runs
+    # Beside a slope of 0, which 21 samples do not always rule out, no interval holds the scale.
+    assert len(decided) >= (0.95 if n > 21 else 0.9) * runs
     check_share(sum(interval.contains(3.0) for interval in decided), len(decided), 0.92, 0.98)
     climbs = [fit_cumulative_climb(sample, EDGES) for sample in samples]
     check_coverage([climb.slope_interval for climb in climbs], float(slope))

@@ -73,6 +73,16 @@ def test_what_was_not_measured_is_left_out_and_named() -> None:
     assert found.streams == 6
 
 
+def test_of_streams_that_cost_no_delay_the_most_is_taken() -> None:
+    """Loaded probes may come back sooner, where idle hosts fall asleep: no reason to carry less."""
+    streams, numbers = number_trials(6)
+    rises = np.where(streams <= 6, -4e6, 3e6)
+    rates = np.tile(RATES, 6)
+    found = find_optimal_streams(streams, rates, rises, cycles=numbers, rng=np.random.default_rng(0))
+    assert (found.streams, found.interval.low, found.interval.high) == (6, 6, 6)
+    assert found.cost_ns_per_bit_per_s[0] == pytest.approx(-4e6 / 12e6)
+
+
 def test_order_does_not_matter() -> None:
     streams, numbers = number_trials(8)
     rng = np.random.default_rng(3)

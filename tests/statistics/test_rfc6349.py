@@ -108,6 +108,9 @@ def test_many_transfers_are_judged_like_each_of_them() -> None:
     found = measure_transfers(GIGABIT, columns)
     first = judge_transfer(GIGABIT, TransferFigures(**{name: row[0] for name, row in columns.items()}))
     second = judge_transfer(GIGABIT, TransferFigures(transfer_bytes=2e8, transfer_s=3.0))
+    assert found.ideal_s.tolist() == pytest.approx(
+        [first.ideal_s, second.ideal_s, nan, first.ideal_s], nan_ok=True
+    )
     ratios = [first.transfer_time_ratio, second.transfer_time_ratio, nan, nan]
     assert found.transfer_time_ratio.tolist() == pytest.approx(ratios, nan_ok=True)
     # more sent again than sent is a contradiction, and no figure

@@ -109,7 +109,9 @@ LONG = pytest.mark.long
         *(pytest.param("serial", cycles, 1000, marks=LONG) for cycles in (21, 200)),
     ],
 )
-@pytest.mark.parametrize("family", COVERED)
+@pytest.mark.parametrize(
+    "family", [one if one in COVERED else pytest.param(one, marks=LONG) for one in Family]
+)
 def test_intervals_of_parameters_cover(family: Family, kind: str, cycles: int, runs: int) -> None:
     """Ten cycles carry an interval unless they look correlated by chance, 21 correlated ones mostly."""
     rng = np.random.default_rng([cycles, runs])

@@ -77,7 +77,7 @@ def test_intervals_cover(kind: str, cycles: int, runs: int) -> None:
     rng = np.random.default_rng([cycles, runs, 2])
     truth = np.tile(true_rates(LEVELS), cycles)
     found = [fit(truth * draw_factors(kind, rng, cycles, len(LEVELS)), cycles, rng) for _ in range(runs)]
-    for name, value in (("capacity", CAPACITY), ("effective_rtt", RTT_NS)):
+    for name, value in (("capacity", CAPACITY), ("effective_rtt", RTT_NS), ("sharpness", SHARPNESS)):
         intervals = [getattr(surface, name).interval for surface in found]
         decided = [interval for interval in intervals if interval.decided]
         assert len(decided) >= (0.7 if kind == "serial" or cycles == 10 else 0.95) * runs

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
+from pathlab.analysis.breakpoints import find_breakpoint
 from pathlab.analysis.drift import DriftVerdict
 from pathlab.analysis.interval import Undecided
 from pathlab.analysis.models import Family
 from pathlab.analysis.pairs import Verdict
+from pathlab.analysis.quantiles import median_interval
+from pathlab.analysis.serial import serial_median
+from pathlab.analysis.stopping import StopRule, judge_stop
+from pathlab.errors import UsageError
+from pathlab.report.analyses_rows import tell_effect
 from pathlab.store.records import TrialRecord
+from pathlab.study.answer import measure_spread
 from pathlab.study.costs import Bottleneck
-from pathlab.study.selection import Count
+from pathlab.study.selection import Count, select
 from tests.study.trials import (
     CAPACITY,
     RTT_NS,
@@ -126,6 +135,10 @@ def test_rfc6349_stands_on_the_labs_link_or_on_the_fit() -> None:
     assert found.capacity is not None
     assert found.capacity.achievable_bits_per_s == pytest.approx(40e6 * 1448 / 1500)
     # the synthetic trials state bytes of their own model: 64 KiB and less over 40 ms
+    assert found.actual_s.median is not None
+    assert found.ideal_s.median == pytest.approx(
+        found.actual_s.median / (found.transfer_time_ratio.median or 0)
+    )
     assert found.transfer_time_ratio.median == pytest.approx(
         40e6 * 1448 / 1500 / (16384 * 8 / 0.04), rel=0.02
     )
@@ -197,6 +210,90 @@ def test_message_cost_needs_message_sizes() -> None:
     assert found.result.rate_bits_per_s == pytest.approx(10e9, rel=0.05)
 
 
+def test_messages_have_a_cost_in_every_cell() -> None:
+    """Four streams carry four times as much: what a message costs the flow is a quarter. Hosts limit both."""
+    results = make_sweep(5, levels=[(1, 65536), (4, 65536)] * 4)
+    plan, trials = [], []
+    for row, record in zip(results.plan(), results.records, strict=True):
+        size = 4 ** (row.row // 2 % 4 + 3)
+        plan.append(replace(row, settings={**row.settings, "message_bytes": size}))
+        rate = 0.0 if record.cycle == 4 else record.streams * size * 8e9 / (500 + size)
+        flags = ("host-limited", "congestion-not-granted")
+        trials.append(replace(record, throughput_bits_per_s=rate, flags=flags))
+    found = study(type(results)(results.campaign, plan, trials, {})).message_cost()
+    assert [(one.streams, one.window_bytes) for one in found] == [(1, 65536), (4, 65536)]
+    assert [one.result.message_ns for one in found] == pytest.approx([500, 125])
+    assert [one.result.rate_bits_per_s for one in found] == pytest.approx([8e9, 32e9])
+    assert found[0].basis.left_out == (Count(reason="throughput_bits_per_s: not-positive", trials=8),)
+    assert {count.reason for count in found[0].basis.cautions} == {"host-limited", "congestion-not-granted"}
+
+
+def test_every_trial_of_a_condition_is_used_or_left_out_for_a_reason() -> None:
+    """Of each kind that an analysis has no use for: autotuned, carrying nothing, without probes or CPU."""
+
+    def spoil(record: TrialRecord) -> TrialRecord:
+        changes: dict[int, dict[str, float | None]] = {
+            1: {"throughput_bits_per_s": 0.0},
+            2: {"unloaded_rtt_mean_ns": None, "loaded_rtt_min_ns": None},
+            3: {"sender_cpu_user_s": None, "receiver_cpu_system_s": None},
+        }
+        return replace(record, **changes.get(record.cycle, {}))  # type: ignore[arg-type]
+
+    one = study(make_sweep(5, levels=[(1, 65536), (2, 65536), (2, None)], change=spoil))
+    analyses = (one.surface, one.cpu_cost, one.duration, one.distributions)
+    for basis in [answer.basis for analyse in analyses for answer in analyse()]:
+        assert basis.trials == basis.used + sum(count.trials for count in basis.left_out)
+    (surface,) = one.surface()
+    assert surface.basis.left_out == (Count(reason="autotuned", trials=5),)
+    assert one.outliers()[0].basis.left_out == (
+        Count(reason="throughput_bits_per_s: not-positive", trials=3),
+    )
+
+
+def test_cells_have_the_figures_of_the_report() -> None:
+    (cell,) = study(make_sweep(4, levels=[(2, 65536)])).cells()
+    figures = cell.result
+    # the synthetic trials: probes 0.2 ms above the loaded path, 0.3 ms above the unloaded one
+    assert figures.loaded_rtt_mean_ns.median is not None
+    assert figures.loaded_rtt_min_ns.median is not None
+    least = figures.loaded_rtt_min_ns.median / figures.loaded_rtt_mean_ns.median
+    assert figures.loaded_variability_ratio.median == pytest.approx(1 - least)
+    assert figures.unloaded_rtt_min_ns.median is not None
+    assert figures.unloaded_rtt_mean_ns.median is not None
+    least = figures.unloaded_rtt_min_ns.median / figures.unloaded_rtt_mean_ns.median
+    assert figures.unloaded_variability_ratio.median == pytest.approx(1 - least)
+    assert figures.drtt_median_ns.n == figures.loaded_rtt_iqr_ns.n == figures.unloaded_rtt_iqr_ns.n == 4
+
+
+def test_probes_that_cannot_be_have_no_loss_and_no_variability() -> None:
+    def spoil(record: TrialRecord) -> TrialRecord:
+        changes: dict[int, dict[str, float]] = {
+            0: {"loaded_sent": 5, "loaded_received": 9},
+            1: {"loaded_rtt_min_ns": 9e9, "loaded_rtt_mean_ns": 1e6},
+        }
+        return replace(record, **changes.get(record.cycle, {}))  # type: ignore[arg-type]
+
+    (sample,) = select(study(make_sweep(3, levels=[(2, 65536)], change=spoil)).study_table())
+    assert np.isnan(sample.measure_loss()).tolist() == [True, False, False]
+    assert np.isnan(sample.measure_variability()).tolist() == [False, True, False]
+
+
+def test_intervals_of_many_cycles_allow_for_their_correlation() -> None:
+    """A rate that wanders over 60 cycles: they are worth fewer, and the median is known less well."""
+    rng = np.random.default_rng(2)
+    values = 1e8 * np.exp(0.1 * lfilter([1.0], [1.0, -0.7], rng.normal(size=60)))
+    serial, plain = measure_spread(values), measure_spread(values, in_order=False)
+    assert plain.interval == median_interval(values)
+    assert serial.interval == serial_median(values).interval
+    assert (serial.interval.high or 0) - (serial.interval.low or 0) > 1.3 * (
+        (plain.interval.high or 0) - (plain.interval.low or 0)
+    )
+    assert measure_spread(values[:39]).interval == median_interval(values[:39])
+    assert measure_spread(np.full(60, 5.0)).interval.decided
+    (cell,) = judge_stop({"cell": values}, 60, StopRule()).cells
+    assert cell.interval == serial.interval
+
+
 def test_the_same_results_give_the_same_answers() -> None:
     first, second = study(make_sweep(8)), study(make_sweep(8))
     assert first.saturation() == second.saturation()
@@ -207,6 +304,23 @@ def test_the_same_results_give_the_same_answers() -> None:
 def test_a_file_without_trials_has_no_answers() -> None:
     one = study(BareResults())
     assert not (*one.cells(), *one.surface(), *one.limits(), *one.streams_vs_windows(), *one.drift())
+
+
+def test_a_line_that_turns_down_is_not_told_as_a_climb() -> None:
+    (answer,) = study(make_sweep(2)).breakpoint()
+    rates = np.linspace(1e7, 9e7, 60)
+    bends = np.minimum(rates, 5e7) + np.random.default_rng(0).normal(0, 1e6, 60)
+    for values, beginning in ((bends, "flatter from "), (-bends, "")):
+        found = find_breakpoint(rates, values, cycles=np.arange(60), rng=np.random.default_rng(0))
+        (row,) = tell_effect(replace(answer, result=replace(answer.result, drtt=found)))
+        assert re.match(rf"{beginning}(49|50|51)", row[1])
+
+
+def test_a_cell_cannot_be_judged_by_no_trial() -> None:
+    one = study(make_sweep(2, levels=[(2, 65536)]))
+    for ask in (one.limits, one.warm_up):
+        with pytest.raises(UsageError, match="0 trials per cell"):
+            ask(0)
 
 
 def test_fairness_is_for_several_streams() -> None:

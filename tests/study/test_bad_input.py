@@ -37,6 +37,13 @@ def set_all(value: float) -> Callable[[TrialRecord], TrialRecord]:
     return lambda record: replace(record, **dict.fromkeys(FIGURES, value))  # type: ignore[arg-type]
 
 
+def count_wrongly(record: TrialRecord) -> TrialRecord:
+    """More streams than there are ports, or windows of half a byte."""
+    if record.cycle % 2:
+        return replace(record, streams=2**62)
+    return replace(record, window_granted_sender_bytes=1)
+
+
 def lose_probes(record: TrialRecord) -> TrialRecord:
     """Every probe lost: counted as sent, no RTT."""
     rtts = {name: None for name in FIGURES if "_rtt_" in name}
@@ -53,6 +60,7 @@ BAD: dict[str, SyntheticResults] = {
     "not a number": make_sweep(8, levels=LEVELS, change=set_all(math.nan)),
     "infinite": make_sweep(8, levels=LEVELS, change=set_all(math.inf)),
     "huge": make_sweep(8, levels=LEVELS, change=set_all(2**62)),
+    "counts that cannot be": make_sweep(8, levels=LEVELS, change=count_wrongly),
     "all probes lost": make_sweep(8, levels=LEVELS, change=lose_probes),
     "all failed": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, status="failed")),
     "two cycles": make_sweep(2, levels=LEVELS),
@@ -70,7 +78,9 @@ def test_every_analysis_answers_without_a_number_that_is_none(name: str) -> None
     json.dumps(document, allow_nan=False)
 
 
-@pytest.mark.parametrize("name", sorted(set(BAD) - {"all probes lost", "no times", "one time"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(BAD) - {"all probes lost", "counts that cannot be", "no times", "one time"})
+)
 def test_nothing_is_decided_on_nothing(name: str) -> None:
     one = study(BAD[name])
     assert {answer.result.comparison.verdict for answer in one.streams_vs_windows()} <= {Verdict.UNDECIDED}

@@ -16,8 +16,9 @@ from pathlab.analysis.limits import FlowReading, Limit
 from pathlab.store.records import HostRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults, Study
-from pathlab.study.lines import Line, find_line
+from pathlab.study.lines import Line, find_line, know_line
 from pathlab.study.readings import LIMIT_SERIES, TrialFigures, TrialSeries, find_ceiling, read_flow
+from pathlab.study.source import Condition
 from tests.study.trials import make_sweep, with_series
 from tests.unit.store_samples import COMPLETE, make_results
 
@@ -263,6 +264,30 @@ def test_the_narrowest_link_of_a_chain_in_its_direction() -> None:
     assert find_line({**environment, "fallback": "no lab here"}, "a", "b") is None
     assert find_line({}, "a", "b") is None
     assert find_line({"lab": {"links": [{"between": ["a", "b"]}]}}, "a", "b") is None
+
+
+def test_the_line_of_mptcp_is_all_links_between_two_neighbours() -> None:
+    links = [
+        {"between": ["a", "b"], "rate_bits_per_s": 10**7, "mtu_bytes": 1500},
+        {"between": ["b", "a"], "rate_bits_per_s": 10**7, "reverse": {"rate_bits_per_s": 3 * 10**7}},
+        {"between": ["b", "c"], "rate_bits_per_s": 10**6},
+    ]
+    environment = {"lab": {"links": links}}
+    assert find_line(environment, "a", "b", "tcp") == Line(rate_bits_per_s=10**7, mtu_bytes=1500)
+    assert find_line(environment, "a", "b", "mptcp") == Line(rate_bits_per_s=4 * 10**7, mtu_bytes=1500)
+    assert find_line(environment, "b", "a", "mptcp") == Line(rate_bits_per_s=2 * 10**7, mtu_bytes=1500)
+    assert find_line(environment, "a", "c", "mptcp") == Line(rate_bits_per_s=10**6, mtu_bytes=1500)
+
+
+def test_a_line_leaves_less_to_ipv6() -> None:
+    environment = {"lab": {"links": [{"between": ["a", "b"], "rate_bits_per_s": 15 * 10**6}]}}
+    left = {}
+    for family in ("ipv4", "ipv6"):
+        settings = (("family", family), ("transport", "tcp"))
+        condition = Condition(path_source="a", path_destination="b", medium="lab", settings=settings)
+        line = know_line(environment, condition)
+        left[family] = None if line is None else line.data_bits_per_s
+    assert left == {"ipv4": 14.48e6, "ipv6": 14.28e6}
 
 
 def test_the_lower_ceiling_at_about_so_many_streams() -> None:

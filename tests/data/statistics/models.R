@@ -45,12 +45,14 @@ m <- nls(y ~ ((x / rtt)^-p + C^-p)^(-1 / p), start = list(C = 85, rtt = 42, p = 
 for (p in names(coef(m))) tell("surface", p, coef(m)[[p]])
 tell("surface", "rss", deviance(m))
 
-# CPU lines; HC3 by its definition, as base R has no sandwich.
+# CPU lines; HC2 and the degrees of freedom of Bell and McCaffrey by their definitions: base R has no sandwich.
 t <- read.csv("trials.csv"); x <- t$throughput_gbits_per_s; y <- t$cpu_percent; n <- length(y)
 line <- function(case, X) {
   m <- lm(y ~ 0 + X); h <- hatvalues(m); bread <- solve(t(X) %*% X)
-  v <- bread %*% t(X) %*% diag((resid(m) / (1 - h))^2) %*% X %*% bread
-  reach <- qt(0.975, n - ncol(X)) * sqrt(diag(v)); last <- ncol(X)
+  v <- bread %*% t(X) %*% diag(resid(m)^2 / (1 - h)) %*% X %*% bread; left <- diag(n) - X %*% bread %*% t(X)
+  freedom <- apply(X %*% bread, 2, function(a) {
+    A <- left %*% diag(a^2 / (1 - h)) %*% left; sum(diag(A))^2 / sum(diag(A %*% A)) })
+  reach <- qt(0.975, freedom) * sqrt(diag(v)); last <- ncol(X)
   tell(case, "slope", coef(m)[[last]])
   tell(case, "slope_low", coef(m)[[last]] - reach[last]); tell(case, "slope_high", coef(m)[[last]] + reach[last])
   if (last == 2) {
