@@ -83,6 +83,17 @@ void pl_account_start(struct pl_account *account, pl_ns start_ns)
                     flow->bytes > 0 ? PL_UNPLANNED_NS : flow->duration_ns);
 }
 
+enum pl_transport pl_account_transport(const struct pl_account *account)
+{
+    enum pl_transport asked = account->flow->transport;
+    for (uint32_t s = 0; s < account->count; s++) {
+        enum pl_transport found = pl_transport_at_work(asked, account->streams[s].fd);
+        if (found != asked)
+            return found;
+    }
+    return asked;
+}
+
 static void turn(struct pl_tally *tally)
 {
     uint64_t *oldest = tally->before;

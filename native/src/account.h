@@ -61,6 +61,8 @@ void pl_account_close_interval(struct pl_account *account);
 /* Samples without an interval: of a trial that never started. */
 void pl_account_sample(struct pl_account *account);
 
+/* What carries the streams: TCP as soon as one of MPTCP's has fallen back to it. */
+enum pl_transport pl_account_transport(const struct pl_account *account);
 /* The bytes that this end speaks of: what it received, or, of an end that only sends, what the kernel took.
  */
 const struct pl_tally *pl_account_main(const struct pl_account *account);

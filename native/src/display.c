@@ -61,7 +61,7 @@ bool pl_display_ready(const struct pl_account *account)
                  flow->transmits && flow->receives ? "exchanging with"
                  : flow->transmits                 ? "sending to"
                                                    : "receiving from",
-                 address, pl_transport_name(flow->transport), (long long)flow->streams,
+                 address, pl_transport_name(pl_account_transport(account)), (long long)flow->streams,
                  flow->streams == 1 ? "" : "s", transfer.send != NULL ? transfer.send : transfer.receive,
                  facts.congestion[0] != 0 ? ", " : "", facts.congestion, window, account->workers,
                  account->workers == 1 ? "" : "s");

@@ -9,7 +9,8 @@ static const uint64_t NS_PER_S = PL_NS_PER_S;
 static const pl_ns WAIT_NS_MAX =
     3600000000000; /* an unlimited queue ends here, long before the time overflows */
 
-static const pl_ns CROSS_PLAYBACK_NS = 200 * PL_NS_PER_MS;
+static const pl_ns CROSS_PLAYBACK_NS_MIN = 200 * PL_NS_PER_MS;
+static const double CROSS_PLAYBACK_PACKETS = 8000; /* a queue at 95 % of the line has settled by then */
 enum { CROSS_BYTES = 1500 };
 
 /* ---------- chance ---------- */
@@ -130,10 +131,14 @@ static void admit_cross(struct pl_link *link, pl_ns now_ns)
         link->cross_due_ns = INT64_MIN;
         return;
     }
-    if (link->cross_due_ns < now_ns - CROSS_PLAYBACK_NS) {
-        link->cross_due_ns = now_ns - CROSS_PLAYBACK_NS;
-    }
     double mean_gap_ns = CROSS_BYTES * 8.0 * (double)NS_PER_S / (double)settings->cross_bits_per_s;
+    pl_ns playback_ns = (pl_ns)(CROSS_PLAYBACK_PACKETS * mean_gap_ns);
+    if (playback_ns < CROSS_PLAYBACK_NS_MIN) {
+        playback_ns = CROSS_PLAYBACK_NS_MIN;
+    }
+    if (link->cross_due_ns < now_ns - playback_ns) {
+        link->cross_due_ns = now_ns - playback_ns;
+    }
     while (link->cross_due_ns <= now_ns) {
         pl_ns due_ns = link->cross_due_ns;
         if (is_queue_full(link, due_ns, pl_link_backlog_bytes(link, due_ns), CROSS_BYTES)) {

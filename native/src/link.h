@@ -10,9 +10,9 @@
  * room in the queue meanwhile, which it would in a real one.
  * Packets of others (`cross_bits_per_s`) have 1500 bytes and come as a Poisson process; they meet the queue's
  * bound and the serializer, not CoDel, are never delivered and give way to nobody. After a pause in which no
- * packet came to be decided about, they are played back for the last 200 ms only. Sizes are bytes at IP
- * level. A lost packet has used its share of the rate; a dropped one has not. No sockets, no clock, no
- * allocation: `now_ns` is the caller's.
+ * packet came to be decided about, the last 8000 of them are played back, and no less than 200 ms, so that
+ * the queue has settled. Sizes are bytes at IP level. A lost packet has used its share of the rate; a dropped
+ * one has not. No sockets, no clock, no allocation: `now_ns` is the caller's.
  */
 #ifndef PL_LINK_H
 #define PL_LINK_H

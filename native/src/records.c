@@ -51,7 +51,7 @@ bool pl_records_ready(struct pl_json *j, const struct pl_account *account, int64
         pl_json_i64(j, "rejected", rejected);
     pl_json_u64(j, "workers", account->workers);
     write_cores(j, account);
-    pl_json_string(j, "transport", pl_transport_name(flow->transport));
+    pl_json_string(j, "transport", pl_transport_name(pl_account_transport(account)));
     pl_json_string(j, "direction", name_direction(flow));
     pl_json_i64(j, "warmup_ns", flow->warmup_ns);
     pl_json_i64(j, "duration_ns", flow->duration_ns);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "options.h"
 #include "resolve.h"
@@ -14,6 +15,13 @@
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
 #endif
+#ifndef SOL_MPTCP
+#define SOL_MPTCP 284
+#endif
+/* From <linux/mptcp.h>, which older systems lack: the option, the flag in struct mptcp_info and its place. */
+#define MPTCP_INFO_OPTION 1
+#define MPTCP_INFO_FALLBACK 1U
+#define MPTCP_INFO_FLAGS_AT 8
 #ifndef IPPROTO_SCTP
 #define IPPROTO_SCTP 132
 #endif
@@ -120,6 +128,39 @@ int pl_transport_socket(enum pl_transport transport, int family, struct pl_error
         pl_error_set(error, full ? PL_RESOURCES : PL_SETUP, "socket", cause, "cannot open a %s socket",
                      pl_transport_name(transport));
     return -1;
+}
+
+/* False with errno set where the socket is none of MPTCP's. */
+static bool read_mptcp_flags(int fd, uint32_t *flags)
+{
+    unsigned char info[128] = {0};
+    socklen_t length = sizeof info;
+    if (getsockopt(fd, SOL_MPTCP, MPTCP_INFO_OPTION, info, &length) != 0)
+        return false;
+    memcpy(flags, info + MPTCP_INFO_FLAGS_AT, sizeof *flags);
+    return true;
+}
+
+/* Whether this kernel tells of any socket whether it is MPTCP's. */
+static bool tells_mptcp(void)
+{
+    uint32_t flags = 0;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_MPTCP);
+    if (fd < 0)
+        return false;
+    bool tells = read_mptcp_flags(fd, &flags);
+    (void)close(fd);
+    return tells;
+}
+
+enum pl_transport pl_transport_at_work(enum pl_transport asked, int fd)
+{
+    uint32_t flags = 0;
+    if (asked != PL_MPTCP)
+        return asked;
+    if (read_mptcp_flags(fd, &flags))
+        return (flags & MPTCP_INFO_FALLBACK) != 0 ? PL_TCP : PL_MPTCP;
+    return tells_mptcp() ? PL_TCP : PL_MPTCP;
 }
 
 bool pl_transport_is_tcp(enum pl_transport transport)

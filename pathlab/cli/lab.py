@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from pathlab.lab import keeper
 from pathlab.lab.namespaces import lab_error
 from pathlab.lab.topology import Topology, read_facts
 from pathlab.remote.engine import find_engine
-from pathlab.report.lab_text import draw_text
+from pathlab.report.lab_text import describe_direction, draw_text
 from pathlab.runner.lab import build_topology
+from pathlab.runner.lab_changes import change_settings
 
 FIGURE_DPI = 200
 
@@ -42,6 +44,8 @@ def list_labs() -> None:
     console.print(table)
     names = keeper.list_labs()
     console.print(f"\nup now: {', '.join(names) if names else 'none'}")
+    for ended in keeper.take_obituaries():
+        click.echo(ended)
 
 
 @command.command()
@@ -54,8 +58,7 @@ def up(topology: str, name: str | None, backend: str | None) -> None:
     """Make the lab TOPOLOGY: a ready-made one, or the table [lab] of a TOML file. It stays until `down`."""
     model = load_lab(topology)
     chosen = name or Path(topology).stem
-    if not chosen.replace("-", "").replace("_", "").isalnum():
-        raise UsageError(f"'{chosen}' is no name of a lab", hint="use letters, digits, '-' and '_'")
+    keeper.socket_path(chosen)  # a name that cannot be is told before anything is made
     if chosen in keeper.list_labs():
         raise lab_error(
             f"a lab '{chosen}' is up already", f"pathlab lab down --name {chosen}, or choose another --name"
@@ -65,7 +68,8 @@ def up(topology: str, name: str | None, backend: str | None) -> None:
     click.echo(f"lab '{chosen}' is up (back end {started['backend']}):")
     click.echo(draw_text(plan))
     first = plan.hosts[0]
-    click.echo(f"next: pathlab lab exec {first} -- ping -c 3 {plan.address(plan.hosts[-1], first)}")
+    for last in [host for host in plan.hosts if plan.is_joined(first, host)][-1:]:
+        click.echo(f"next: pathlab lab exec {first} -- ping -c 3 {plan.address(last, first)}")
 
 
 def _start_keeper(name: str, backend: str, plan: Topology) -> dict[str, Any]:
@@ -100,7 +104,7 @@ def _the_lab(name: str | None) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        raise lab_error("no lab is up", "make one with: pathlab lab up TOPOLOGY")
+        raise keeper.no_lab("no lab is up")
     raise lab_error(f"several labs are up: {', '.join(names)}", "say which with --name")
 
 
@@ -111,6 +115,46 @@ def _the_lab(name: str | None) -> str:
 def execute(name: str | None, host: str, argv: tuple[str, ...]) -> int:
     """Run COMMAND on HOST of the lab; `pathlab lab exec a -- ping -c 3 198.18.0.2`."""
     return keeper.execute(_the_lab(name), host, list(argv))
+
+
+@command.command()
+@_name_option
+@click.option("--both", is_flag=True, help="Change the other direction as well.")
+@click.option(
+    "--link", "place", type=click.IntRange(min=1), default=1, help="Which of several links between the two."
+)
+@click.argument("start", metavar="FROM")
+@click.argument("end", metavar="TO")
+@click.argument("changes", nargs=-1, required=True, metavar="KEY=VALUE...")
+def change(name: str | None, both: bool, place: int, start: str, end: str, changes: tuple[str, ...]) -> None:
+    """Give a link other settings while it runs; `pathlab lab change a b rate=10Mbit/s loss=1%`.
+
+    The direction from FROM to TO alone, unless --both. Keys are those of a link in a file; KEY=none takes one
+    back. What is under way keeps its time.
+    """
+    chosen = _the_lab(name)
+    plan = read_facts(keeper.ask(chosen, {"op": "describe"})["lab"])
+    number = _find_link(plan, (start, end), place)
+    link = plan.links[number]
+    first = link.between.index(start)
+    ends = (first, 1 - first) if both else (first,)
+    wanted = [(one, change_settings(link, one, changes)) for one in ends]
+    for one, settings in wanted:
+        request = {"op": "change", "link": number, "end": one, "settings": asdict(settings)}
+        keeper.ask(chosen, request)
+        click.echo(f"{link.between[one]} to {link.between[1 - one]}: {describe_direction(settings)}")
+
+
+def _find_link(plan: Topology, ends: tuple[str, str], place: int) -> int:
+    """Number of the link between two nodes, by its place among those between them."""
+    found = [number for number, link in enumerate(plan.links) if set(link.between) == set(ends)]
+    if not found:
+        known = ", ".join(dict.fromkeys("-".join(link.between) for link in plan.links))
+        raise lab_error(f"no link joins '{ends[0]}' and '{ends[1]}'", f"the links are: {known}")
+    if place > len(found):
+        count = f"{len(found)} {'link joins' if len(found) == 1 else 'links join'}"
+        raise lab_error(f"{count} '{ends[0]}' and '{ends[1]}', not {place}", "give a smaller --link")
+    return found[place - 1]
 
 
 @command.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,11 @@ import click
 from rich.console import Console
 
 from pathlab.campaign.model import LOCAL, Host
-from pathlab.cli.host_options import accept_option, hosts_option, name_host, read_tables
+from pathlab.cli.host_options import accept_option, hosts_option, name_hosts, read_tables
 from pathlab.discover.capacity import CapacityOptions
 from pathlab.discover.names import look_up_names
 from pathlab.discover.path import PathOptions, PathReport, discover_path
-from pathlab.discover.probes import METHODS
+from pathlab.discover.probes import METHODS, TIMEOUTS_NS
 from pathlab.discover.route import RouteOptions
 from pathlab.discover.text import render_path
 from pathlab.errors import UsageError
@@ -24,7 +25,7 @@ from pathlab.remote.local import agent_command, start_process
 from pathlab.remote.process import ProcessChannel
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
-from pathlab.units import parse_time_ns
+from pathlab.units import parse_time_ns, spell_time
 
 
 class AgentAlone(Transport):
@@ -71,13 +72,21 @@ class AgentAlone(Transport):
     show_default=True,
     help="Most probes for the capacity.",
 )
+@click.option(
+    "--both", is_flag=True, help="Find the way back too: an agent then runs on the second HOST as well."
+)
 @click.option("--names", is_flag=True, help="Look up the names of the addresses.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@click.option("--figure", type=click.Path(path_type=Path), help="Draw the path into FILE (.svg, .png, .pdf).")
+@click.option(
+    "--figure",
+    type=click.Path(path_type=Path),
+    help="Draw the path into FILE (.svg, .png, .pdf), the way back into FILE-back.",
+)
 @hosts_option
 @accept_option
 def command(
     hosts: tuple[str, ...],
+    both: bool,
     names: bool,
     as_json: bool,
     figure: Path | None,
@@ -88,37 +97,65 @@ def command(
     """Find the route to the second HOST from the first (from this machine when one is named).
 
     The first HOST is `local`, this machine, a host of hosts.toml, or [user@]host[:port] as for ssh; the other
-    is any name or address. Hops answer probes that end at them: nothing needs to run there.
+    is any name or address, and with --both one as the first. Hops answer probes that end at them: without
+    --both nothing needs to run there.
     """
     if len(hosts) > 2:
         raise click.UsageError(f"two hosts at most, {len(hosts)} given")
     source, target = hosts if len(hosts) == 2 else (LOCAL, hosts[0])
     tables = read_tables(hosts_file)
-    source, table = name_host(source, tables)
+    ends = name_hosts((source, target) if both else (source,), tables)
     if figure is not None:
         from pathlab.report.path_figure import check_figure_file  # drawing takes a second to load
 
         check_figure_file(figure)
     options = _read_options(settings)
     address = "127.0.0.1" if target == LOCAL else _address_of(target, tables)
+    remote = _open_remote(ends, tables, accept_new_host_keys=accept_new_host_keys)
+    reports: list[PathReport] = []
+    try:
+        with contextlib.ExitStack() as stack:
+            sessions = [stack.enter_context(_start_agent(name, remote)) for name, _ in ends]
+            if both and ends[1][0] in remote:  # given as for ssh, which need not be an address
+                address = remote.addresses(ends[1][0])[0]
+            reports.append(discover_path(sessions[0], address, options))
+            if both:
+                named = tables.get(source, {}).get("measure_addresses")
+                back = named[0] if named else reports[0].route.local_address
+                reports.append(discover_path(sessions[1], str(back), options))
+    finally:
+        remote.close()
+        if reports:
+            _show(reports, names=names, as_json=as_json)
+    if figure is not None:
+        _draw(reports, figure)
+
+
+def _open_remote(
+    ends: list[tuple[str, dict[str, Any] | None]],
+    tables: dict[str, dict[str, Any]],
+    *,
+    accept_new_host_keys: bool,
+) -> RemoteHosts:
     known = {name: Host.model_validate(entry) for name, entry in tables.items()}
-    if table is not None:
-        known[source] = Host.model_validate(table)
-    remote = RemoteHosts(
+    known |= {name: Host.model_validate(table) for name, table in ends if table is not None}
+    return RemoteHosts(
         {name: host for name, host in known.items() if host.transport == "ssh"},
         build_access(accept_new_host_keys=accept_new_host_keys),
     )
-    transport = remote.transport(source, with_engine=False) if source in remote else AgentAlone()
-    try:
-        with Session(transport, host=source, require=("discovery",)) as session:
-            report = discover_path(session, address, options)
-    finally:
-        remote.close()
-    _show(report, names=names, as_json=as_json)
-    if figure is not None:
-        from pathlab.report.path_figure import save_path_figure
 
-        save_path_figure(report, figure)
+
+def _start_agent(name: str, remote: RemoteHosts) -> Session:
+    transport = remote.transport(name, with_engine=False) if name in remote else AgentAlone()
+    return Session(transport, host=name, require=("discovery",))
+
+
+def _draw(reports: list[PathReport], figure: Path) -> None:
+    from pathlab.report.path_figure import save_path_figure
+
+    save_path_figure(reports[0], figure)
+    for report in reports[1:]:
+        save_path_figure(report, figure.with_stem(f"{figure.stem}-back"))
 
 
 def _address_of(target: str, tables: dict[str, dict[str, Any]]) -> str:
@@ -129,6 +166,10 @@ def _address_of(target: str, tables: dict[str, dict[str, Any]]) -> str:
 
 def _read_options(settings: dict[str, Any]) -> PathOptions:
     timeout_ns = _read_time(settings, "timeout")
+    least_ns, most_ns = TIMEOUTS_NS
+    if not least_ns <= timeout_ns <= most_ns:
+        hint = f"give {spell_time(least_ns)} to {spell_time(most_ns)}"
+        raise UsageError(f"--timeout: '{settings['timeout']}' is out of range", hint=hint)
     budget_s = _read_time(settings, "budget") / 1e9
     capacity = CapacityOptions(
         budget_s=budget_s, budget_packets=settings["max_probes"], timeout_ns=timeout_ns
@@ -151,10 +192,14 @@ def _read_time(settings: dict[str, Any], name: str) -> int:
         raise UsageError(f"--{name}: {error}", hint="pathlab path --help") from error
 
 
-def _show(report: PathReport, *, names: bool, as_json: bool) -> None:
-    addresses = {address for route in report.routes for hop in route.hops for address in hop.addresses}
+def _show(reports: list[PathReport], *, names: bool, as_json: bool) -> None:
+    routes = [route for report in reports for route in report.routes]
+    addresses = {address for route in routes for hop in route.hops for address in hop.addresses}
     found = look_up_names(addresses) if names else {}
     if as_json:
-        click.echo(json.dumps({**report.as_document(), "names": found}, indent=2))
-    else:
+        there, *back = [report.as_document() for report in reports]
+        document = {**there, "back": back[0] if back else None, "names": found}
+        click.echo(json.dumps(document, indent=2))
+        return
+    for report in reports:
         render_path(report, Console(highlight=False), found)

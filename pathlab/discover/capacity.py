@@ -110,7 +110,13 @@ def measure_capacity(
     sizes_bytes = choose_sizes(mtu_bytes, options.sizes, prober.version)
     series = _Series(ttls=tuple(ttls), sizes_bytes=sizes_bytes, gap_ns=options.gap_ns)
     started_s = time.monotonic()
-    stopped = MTU_TOO_SMALL if len(series.sizes_bytes) < MINIMUM_SIZES else ""
+    stopped = ""
+    if len(series.sizes_bytes) < MINIMUM_SIZES:
+        stopped = MTU_TOO_SMALL
+    elif _plan(series, options).packets > options.budget_packets:
+        stopped = OUT_OF_PACKETS
+    elif options.budget_s <= 0:
+        stopped = OUT_OF_TIME
     while not stopped:
         round_s = _run_round(prober, series, options)
         elapsed_s = time.monotonic() - started_s

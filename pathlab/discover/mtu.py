@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pathlab.discover.probes import FROM_TARGET, ProbePlan, Prober
+from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, ProbePlan, Prober
 
 FURTHEST_TTL = 64
 TRIES = 3
+CONFIRMING_TRIES = 6
+MAX_DOUBTS = 4  # searches begun anew, however lossy the path
 MAX_HINTS = 8  # routers that narrow a path one after the other; beyond, ranges are halved
 
 
@@ -31,6 +33,7 @@ class _Trial:
     """What became of a size: it arrived, or a router named its limit, or nothing was heard."""
 
     arrived: bool
+    rtt_ns: int | None = None
     mtu_bytes: int | None = None
     source: str | None = None
 
@@ -44,30 +47,76 @@ def find_path_mtu(prober: Prober, timeout_ns: int = 1_000_000_000) -> PathMtu:
     first_link = min(int(prober.opened["mtu_bytes"]), 65535)
     if prober.target.method == "tcp":
         return _unknown(first_link, "a SYN has no size of one's choosing; use udp or icmp")
-    low, high = prober.smallest_bytes, first_link
-    if not _try_size(prober, low, timeout_ns).arrived:
+    patience = _Patience(first_ns=timeout_ns, again_ns=timeout_ns)
+    smallest = _try_size(prober, prober.smallest_bytes, patience, TRIES)
+    if smallest.rtt_ns is None:
         return _unknown(first_link, "the target does not answer even the smallest probe")
+    patience = replace(patience, first_ns=min(timeout_ns, max(SHORTEST_TIMEOUT_NS, 4 * smallest.rtt_ns)))
+    search = _Search(low=prober.smallest_bytes, high=first_link, named_high=first_link)
+    for _ in range(MAX_DOUBTS):
+        _narrow(prober, search, patience)
+        if not search.silent:
+            break
+        # A lossy path loses every try of a size now and then, which looks like a black hole above it.
+        trial = _try_size(prober, search.low + 1, patience, CONFIRMING_TRIES)
+        search.limited_by = trial.source or search.limited_by
+        search.silent = not trial.arrived and trial.source is None
+        if not trial.arrived:
+            break
+        search.low, search.high = search.low + 1, search.named_high
+    return PathMtu(
+        mtu_bytes=search.low,
+        first_link_bytes=first_link,
+        limited_by=search.limited_by,
+        black_hole=search.silent,
+        reason=None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Patience:
+    """How long a size's first try and its further ones are waited for: hosts may answer once a second."""
+
+    first_ns: int
+    again_ns: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Search:
+    """Bytes that arrive, that may arrive, and that may by what was said.
+
+    ``silent``: of more than that nothing was heard.
+    """
+
+    low: int
+    high: int
+    named_high: int
     limited_by: str | None = None
-    black_hole = False
-    size = high
-    hints = MAX_HINTS
-    while low < high:
-        trial = _try_size(prober, size, timeout_ns)
+    silent: bool = False
+    hints: int = MAX_HINTS
+
+
+def _narrow(prober: Prober, search: _Search, patience: _Patience) -> None:
+    """Until the largest that arrives is known."""
+    size = search.high
+    while search.low < search.high:
+        trial = _try_size(prober, size, patience, TRIES)
         if trial.arrived:
-            low = size
+            search.low = size
         else:
             named = trial.mtu_bytes
-            believed = hints > 0 and named is not None and low <= named < size
-            high = named if believed and named is not None else size - 1
-            limited_by = trial.source or limited_by
-            black_hole = black_hole or trial.source is None
+            believed = search.hints > 0 and named is not None and search.low <= named < size
+            search.high = named if believed and named is not None else size - 1
+            search.limited_by = trial.source or search.limited_by
+            if trial.source is None:
+                search.silent = True
+            else:
+                search.named_high = search.high
             if believed:
-                size, hints = high, hints - 1
+                size, search.hints = search.high, search.hints - 1
                 continue
-        size = (low + high + 1) // 2
-    return PathMtu(
-        mtu_bytes=low, first_link_bytes=first_link, limited_by=limited_by, black_hole=black_hole, reason=None
-    )
+        size = (search.low + search.high + 1) // 2
+    search.silent = search.silent and search.low < search.named_high
 
 
 def _unknown(first_link_bytes: int, reason: str) -> PathMtu:
@@ -76,12 +125,13 @@ def _unknown(first_link_bytes: int, reason: str) -> PathMtu:
     )
 
 
-def _try_size(prober: Prober, size_bytes: int, timeout_ns: int) -> _Trial:
-    for _ in range(TRIES):
+def _try_size(prober: Prober, size_bytes: int, patience: _Patience, tries: int) -> _Trial:
+    for number in range(tries):
+        timeout_ns = patience.again_ns if number else patience.first_ns
         plan = ProbePlan(ttls=(FURTHEST_TTL,), sizes_bytes=(size_bytes,), timeout_ns=timeout_ns)
         (probe,) = prober.send(plan).probes
         if probe.kind in FROM_TARGET:
-            return _Trial(arrived=True)
+            return _Trial(arrived=True, rtt_ns=probe.rtt_ns)
         if probe.kind == "too-big":
             return _Trial(arrived=False, mtu_bytes=probe.mtu_bytes, source=probe.source)
         if not probe.sent:

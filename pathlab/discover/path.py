@@ -11,7 +11,7 @@ from pathlab._version import VERSION
 from pathlab.discover.capacity import CapacityOptions, CapacityResult, measure_capacity
 from pathlab.discover.mtu import PathMtu, find_path_mtu
 from pathlab.discover.probes import Prober, ProbesRefused, ProbeTarget
-from pathlab.discover.route import Route, RouteOptions, discover_route
+from pathlab.discover.route import Route, RouteOptions, discover_route, weigh_ends
 from pathlab.errors import HostError
 from pathlab.remote.session import Session
 
@@ -115,7 +115,7 @@ def discover_path(session: Session, target: str, options: PathOptions) -> PathRe
         address=address,
         started_utc=started_utc,
         elapsed_s=time.monotonic() - started_s,
-        routes=tuple(found.routes),
+        routes=tuple(weigh_ends(route, found.routes) for route in found.routes),
         mtu=found.mtu,
         capacity=found.capacity,
         lost=tuple(found.lost),

@@ -35,6 +35,10 @@ SMALLEST_BYTES = {"udp": {4: 40, 6: 60}, "icmp": {4: 44, 6: 64}, "tcp": {4: 44, 
 FROM_TARGET = frozenset({"port-unreachable", "echo-reply", "answer", "syn-ack", "reset"})
 FROM_ROUTER = "time-exceeded"
 SETUP_TIMEOUT_S = 15.0
+#: For how long an answer may be waited for (agents/PROTOCOL.md).
+TIMEOUTS_NS = (1_000_000, 60_000_000_000)
+#: Less is not waited for an answer, however near the path's end was found to be.
+SHORTEST_TIMEOUT_NS = 250_000_000
 
 
 class ProbesRefused(HostError):  # noqa: N818 -- named as PartialCampaign is: an outcome
@@ -154,7 +158,9 @@ class Prober:
             return
         text, host = str(said[0]["text"]), self._session.host
         if said[0]["stage"] == "socket":
-            hint = "try another method of udp, icmp, tcp, or grant this host's user what is named"
+            hint = "check the address, and the routes of this host"
+            if said[0]["errno_name"] in ("EPERM", "EACCES"):
+                hint = "try another method of udp, icmp, tcp, or grant this host's user what is named"
             raise ProbesRefused(text, host=host, stage="network", hint=hint) from None
         raise HostError(text, host=host, stage="network", hint="check the name or address") from None
 

@@ -12,15 +12,17 @@ import json
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from pathlab.analysis.loss import Loss, probe_loss
-from pathlab.discover.probes import FROM_TARGET, Probe, ProbePlan, Prober
+from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, Probe, ProbePlan, Prober
 
 FINGERPRINT_FORMAT = "pathlab-route-1"
 FINGERPRINT_CHARACTERS = 32
-SHORTEST_TIMEOUT_NS = 250_000_000
+CONFIRMING_PROBES = 3
+#: A flow that a hop answers: this share of its probes at least, of so many at least.
+ANSWERED_RATIO, TOLD_PROBES = 0.75, 4
 NO_ANSWER = "*"
 
 
@@ -30,9 +32,10 @@ class Verdict(StrEnum):
     ANSWERS = "answers"  # every probe
     SILENT = "silent"  # none, though hops beyond it answer: it forwards and says nothing
     NOTHING_BEYOND = "nothing-beyond"  # none, and nothing beyond it either: a filter, or the path's end
+    SPLIT = "silent-on-some-flows"  # all or nearly all of some flows, none of others: these pass elsewhere
     LIMITED = "limited"  # some; a hop beyond it misses clearly fewer, so it rations its answers
-    LOSSY = "lossy"  # some; no hop beyond it misses fewer, so the path loses packets up to here
-    UNCLEAR = "unclear"  # some; too few probes to tell rationing from loss
+    LOSSY = "lossy"  # some; no hop beyond misses fewer, nor does the end: the path loses packets up to here
+    UNCLEAR = "unclear"  # some; too few probes, or no end that shows it, to tell rationing from loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +118,8 @@ class Route:
     @property
     def balanced(self) -> bool:
         """Whether flows take different ways, or one flow's packets do."""
+        if any(hop.verdict is Verdict.SPLIT for hop in self.hops):
+            return True
         return any(flow.balanced_per_packet for flow in self.flows) or any(
             first and second and set(first).isdisjoint(second)
             for flow in self.flows
@@ -150,15 +155,20 @@ def discover_route(prober: Prober, options: RouteOptions) -> Route:
     trace = _Trace()
     flows = tuple(range(prober.target.flows))
     _find_hops(prober, trace, options, deadline_s)
+    _confirm_ends(prober, trace, options, deadline_s)
     last = max((probe.ttl for probe in trace.probes if probe.rtt_ns is not None), default=0)
+    _probe_further(prober, trace, {flow: trace.ends.get(flow, last) for flow in flows}, options, deadline_s)
     lengths = {flow: trace.ends.get(flow, last) for flow in flows}
-    _probe_further(prober, trace, lengths, options, deadline_s)
-    return build_route(prober.opened, trace.probes, lengths, (trace.stopped, trace.late, trace.ambiguous))
+    ending = (trace.stopped, trace.late, trace.ambiguous)
+    return weigh_ends(build_route(prober.opened, trace.probes, lengths, ending))
 
 
 def _send(prober: Prober, trace: _Trace, plan: ProbePlan) -> tuple[Probe, ...]:
     sent = prober.send(plan)
     trace.probes += sent.probes
+    for probe in sent.probes:
+        if probe.kind is not None and (probe.kind in FROM_TARGET or probe.kind == "unreachable"):
+            trace.ends[probe.flow] = min(probe.ttl, trace.ends.get(probe.flow, probe.ttl))
     trace.late += sent.late
     trace.ambiguous += sent.ambiguous
     return sent.probes
@@ -177,9 +187,6 @@ def _find_hops(prober: Prober, trace: _Trace, options: RouteOptions, deadline_s:
             timeout_ns=options.timeout_ns,
         )
         probes = _send(prober, trace, plan)
-        for probe in probes:
-            if probe.kind is not None and (probe.kind in FROM_TARGET or probe.kind == "unreachable"):
-                trace.ends.setdefault(probe.flow, ttl)
         silent = 0 if any(probe.rtt_ns is not None for probe in probes) else silent + 1
         if len(trace.ends) == prober.target.flows:
             refused = not any(probe.kind in FROM_TARGET for probe in trace.probes)
@@ -193,12 +200,40 @@ def _find_hops(prober: Prober, trace: _Trace, options: RouteOptions, deadline_s:
     trace.stopped = "max-hops"
 
 
+def _confirm_ends(prober: Prober, trace: _Trace, options: RouteOptions, deadline_s: float) -> None:
+    """Ask once more before an end where the hop before it was silent: a lost answer of the target itself
+    leaves its flow a hop too long, since further probes reach it as well.
+    """
+    asked: set[tuple[int, int]] = set()
+    while time.monotonic() <= deadline_s:
+        heard = {(probe.flow, probe.ttl) for probe in trace.probes if probe.rtt_ns is not None}
+        before = {(flow, end - 1) for flow, end in trace.ends.items() if end > 1} - heard - asked
+        if not before:
+            return
+        ttl = max(ttl for _, ttl in before)
+        flows = tuple(sorted(flow for flow, its in before if its == ttl))
+        asked |= {(flow, ttl) for flow in flows}
+        plan = ProbePlan(
+            ttls=(ttl,),
+            sizes_bytes=(prober.smallest_bytes,),
+            repeats=CONFIRMING_PROBES,
+            flows=flows,
+            gap_ns=options.gap_ns,
+            timeout_ns=_choose_timeout(trace, options),
+        )
+        _send(prober, trace, plan)
+
+
+def _choose_timeout(trace: _Trace, options: RouteOptions) -> int:
+    slowest_ns = max((probe.rtt_ns for probe in trace.probes if probe.rtt_ns is not None), default=0)
+    return min(options.timeout_ns, max(SHORTEST_TIMEOUT_NS, 4 * slowest_ns))
+
+
 def _probe_further(
     prober: Prober, trace: _Trace, lengths: dict[int, int], options: RouteOptions, deadline_s: float
 ) -> None:
     """The rest of each hop's probes, round by round while there is time; flows of one length together."""
-    slowest_ns = max((probe.rtt_ns for probe in trace.probes if probe.rtt_ns is not None), default=0)
-    timeout_ns = min(options.timeout_ns, max(SHORTEST_TIMEOUT_NS, 4 * slowest_ns))
+    timeout_ns = _choose_timeout(trace, options)
     for turn in range(options.scouts, options.repeats):
         for length in sorted(set(lengths.values()) - {0}):
             plan = ProbePlan(
@@ -278,10 +313,22 @@ def judge_hops(probes: Sequence[Probe]) -> tuple[Hop, ...]:
                 rtt_min_ns=min(rtts, default=None),
                 rtt_median_ns=round(statistics.median(rtts)) if rtts else None,
                 loss=losses[index],
-                verdict=judge_loss(losses[index], losses[index + 1 :]),
+                verdict=Verdict.SPLIT if _is_split(group) else judge_loss(losses[index], losses[index + 1 :]),
             )
         )
     return tuple(hops)
+
+
+def _is_split(probes: Sequence[Probe]) -> bool:
+    """Whether one hop's probes were answered by flow: on some always, on others never."""
+    flows: dict[int, list[bool]] = {}
+    for probe in probes:
+        flows.setdefault(probe.flow, []).append(probe.rtt_ns is not None)
+    if any(len(answers) < TOLD_PROBES for answers in flows.values()):
+        return False
+    shares = [sum(answers) / len(answers) for answers in flows.values()]
+    answering = [share for share in shares if share >= ANSWERED_RATIO]
+    return 0 < len(answering) < len(shares) and not any(0 < share < ANSWERED_RATIO for share in shares)
 
 
 def judge_loss(own: Loss, beyond: Sequence[Loss]) -> Verdict:
@@ -303,6 +350,27 @@ def judge_loss(own: Loss, beyond: Sequence[Loss]) -> Verdict:
     if low is not None and any(top is not None and top < low for top in tops):
         return Verdict.LIMITED
     return Verdict.UNCLEAR
+
+
+def weigh_ends(route: Route, others: Sequence[Route] = ()) -> Route:
+    """The route with verdicts that the ends of the path bear out, its own and those by other methods.
+
+    What misses answers everywhere may be rationed everywhere: routers ration their errors, and so do hosts
+    those in which UDP probes end. Only an end that answers by echo replies or TCP, which nobody rations,
+    shows that the path loses, or that it does not lose so much.
+    """
+    ends = [other for other in (route, *others) if other.reached and other.method != "udp"]
+    hops = []
+    for index, hop in enumerate(route.hops):
+        passed = [end for end in ends if any(set(hop.addresses) & set(one.addresses) for one in end.hops)]
+        trusted = [end.hops[-1].loss for end in passed]
+        verdict = judge_loss(hop.loss, [*(later.loss for later in route.hops[index + 1 :]), *trusted])
+        if hop.verdict is Verdict.SPLIT:
+            verdict = Verdict.SPLIT
+        elif verdict is Verdict.LOSSY and not any(loss.lost for loss in trusted):
+            verdict = Verdict.UNCLEAR
+        hops.append(replace(hop, verdict=verdict))
+    return replace(route, hops=tuple(hops))
 
 
 def hash_route(method: str, address: str, flows: Sequence[Sequence[Sequence[str]]]) -> str:

@@ -21,6 +21,7 @@ VERDICTS = {
     Verdict.ANSWERS: "",
     Verdict.SILENT: "never answers",
     Verdict.NOTHING_BEYOND: "silence from here",
+    Verdict.SPLIT: "silent on some flows",
     Verdict.LIMITED: "rations answers",
     Verdict.LOSSY: "loses",
     Verdict.UNCLEAR: "loses or rations",
@@ -100,7 +101,7 @@ def describe_estimate(estimate: HopEstimate | None) -> tuple[str, str]:
         return f"{format_rate(estimate.capacity_bits_per_s)}\n{ends}{since}", latency
     reasons = {
         Undecided.NOT_POSITIVE: "RTT does not grow",
-        Undecided.BEYOND_RANGE: "too fast to tell",
+        Undecided.BEYOND_RANGE: "within the noise",
         Undecided.NO_SAMPLES: "no answers",
     }
     reason = reasons.get(estimate.undecided, "too few answers") if estimate.undecided else "too few answers"

@@ -6,6 +6,7 @@ The lab ends with it, whatever ends it. Requests and answers are one JSON object
 
     {"op": "describe"}                              {"ok": true, "name", "pid", "lab", "counters"}
     {"op": "exec", "node": N, "argv": [...]}        {"ok": true, "status": S}
+    {"op": "change", "link": N, "end": 0 or 1, "settings": {...}}   {"ok": true}
     {"op": "down"}                                  {"ok": true}
 
 ``exec`` comes with three descriptors; when its sender goes away the command is killed.
@@ -27,13 +28,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, UsageError
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import LabProcess, lab_error
-from pathlab.lab.topology import Topology, read_facts
+from pathlab.lab.topology import LinkSettings, Topology, read_facts
 
 MESSAGE_MAX_BYTES = 1 << 18
 POLL_S = 0.05
+NAME_BYTES_MAX = 40
+SOCKET_PATH_BYTES_MAX = 107  # struct sockaddr_un
 SIGNALLED = 128  # as a shell adds to the number of the signal that ended a command
 
 
@@ -41,16 +44,42 @@ def runtime_folder() -> Path:
     """Where the sockets of this user's labs are: below $XDG_RUNTIME_DIR, else a private folder of /tmp."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     folder = Path(base) / "pathlab" if base else Path(f"/tmp/pathlab-{os.getuid()}")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = folder.lstat()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.lstat()
+    except OSError as error:
+        hint = "set XDG_RUNTIME_DIR to a folder of this user's, or unset it"
+        raise lab_error(f"{folder} cannot be made: {error.strerror}", hint) from error
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise lab_error(f"{folder} is not this user's alone", f"chmod 700 {folder}, or set XDG_RUNTIME_DIR")
     return folder
 
 
 def socket_path(name: str) -> Path:
-    """The socket of a lab."""
-    return runtime_folder() / f"lab-{name}.sock"
+    """The socket of a lab. Raises UsageError for a name that cannot be one."""
+    if not name.replace("-", "").replace("_", "").isalnum() or len(os.fsencode(name)) > NAME_BYTES_MAX:
+        hint = f"use letters, digits, '-' and '_', {NAME_BYTES_MAX} bytes at most"
+        raise UsageError(f"'{name}' is no name of a lab", hint=hint)
+    path = runtime_folder() / f"lab-{name}.sock"
+    if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
+        raise lab_error(f"{path.parent} is too long for a socket", "set XDG_RUNTIME_DIR to a shorter one")
+    return path
+
+
+def _obituary_path(name: str) -> Path:
+    """Where a lab that ended by itself says why."""
+    return socket_path(name).with_suffix(".ended")
+
+
+def take_obituaries() -> list[str]:
+    """Which labs ended by themselves, and why; each is told once."""
+    told = []
+    for path in sorted(runtime_folder().glob("lab-*.ended")):
+        with contextlib.suppress(OSError):
+            name, why = path.stem.removeprefix("lab-"), path.read_text(encoding="utf-8")
+            told.append(f"the lab '{name}' ended by itself: {why}")
+            path.unlink()
+    return told
 
 
 def list_labs() -> list[str]:
@@ -58,23 +87,36 @@ def list_labs() -> list[str]:
     alive = []
     for path in sorted(runtime_folder().glob("lab-*.sock")):
         name = path.name.removeprefix("lab-").removesuffix(".sock")
-        with contextlib.suppress(HostError):
-            connect(name).close()
+        with contextlib.suppress(FileNotFoundError, ConnectionRefusedError, UsageError):
+            _reach(name).close()
             alive.append(name)
     return alive
 
 
+def no_lab(text: str) -> HostError:
+    """The error of a lab that is not there, with what ended since it was last asked."""
+    return lab_error("; ".join([text, *take_obituaries()]), "make one with: pathlab lab up TOPOLOGY")
+
+
 def connect(name: str) -> socket.socket:
     """A connection to the keeper of a lab. Raises HostError (stage lab) when there is none."""
+    try:
+        return _reach(name)
+    except (FileNotFoundError, ConnectionRefusedError) as error:
+        raise no_lab(f"there is no lab '{name}' up") from error
+
+
+def _reach(name: str) -> socket.socket:
+    """A connection; the socket of a keeper that is gone is removed."""
     path = socket_path(name)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         connection.connect(str(path))
-    except (FileNotFoundError, ConnectionRefusedError) as error:
+    except OSError as error:
         connection.close()
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-        raise lab_error(f"there is no lab '{name}' up", "make one with: pathlab lab up TOPOLOGY") from error
+        if isinstance(error, ConnectionRefusedError):
+            path.unlink(missing_ok=True)
+        raise
     return connection
 
 
@@ -116,10 +158,11 @@ class Keeper:
         self._name = name
         self._lab = lab
         self._down = threading.Event()
+        self._changing = threading.Lock()
 
     def serve(self, listener: socket.socket) -> None:
         """Answer until told to end; one thread per connection, since a command may take its time."""
-        while not self._down.is_set() and self._lab.is_alive():
+        while not self._down.is_set() and self._lab.find_fault() is None:
             ready, _, _ = select.select([listener], [], [], POLL_S * 10)
             if ready:
                 connection, _ = listener.accept()
@@ -153,6 +196,11 @@ class Keeper:
             return {"name": self._name, "pid": os.getpid(), "lab": facts, "counters": self._lab.counters()}
         if request["op"] == "exec":
             return {"status": self._execute(request["node"], request["argv"], descriptors, connection)}
+        if request["op"] == "change":
+            settings = LinkSettings(**request["settings"])
+            with self._changing:
+                self._lab.change_link(request["link"], request["end"], settings)
+            return {}
         if request["op"] == "down":
             return {"down": True}
         raise ValueError(f"there is no op '{request['op']}'")
@@ -205,10 +253,13 @@ def execute(name: str, node: str, argv: list[str]) -> int:
     return int(answer["status"])
 
 
-def _report(answer: dict[str, Any]) -> None:
-    """One line for whoever started us, who may be gone by now."""
-    with contextlib.suppress(BrokenPipeError):
+def _report(answer: dict[str, Any]) -> bool:
+    """One line for whoever started us; false when nobody is there any more."""
+    try:
         os.write(sys.stdout.fileno(), json.dumps(answer).encode() + b"\n")
+    except BrokenPipeError:
+        return False
+    return True
 
 
 def main(arguments: list[str]) -> int:
@@ -229,12 +280,17 @@ def main(arguments: list[str]) -> int:
         if isinstance(error, HostError):
             path.unlink()
         return 3
+    _obituary_path(name).unlink(missing_ok=True)
     keeper = Keeper(name, lab)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: keeper.end())
-    _report({"up": True, "backend": lab.backend})
+    if not _report({"up": True, "backend": lab.backend}):
+        keeper.end()  # it was interrupted meanwhile: nobody knows of this lab
     try:
         keeper.serve(listener)
+        fault = lab.find_fault()
+        if fault is not None:
+            _obituary_path(name).write_text(fault, encoding="utf-8")
     finally:
         lab.close()
         listener.close()

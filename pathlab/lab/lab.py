@@ -11,7 +11,7 @@ from pathlab.errors import HostError
 from pathlab.lab.links import EmulatedLink
 from pathlab.lab.namespaces import Namespaces, lab_error
 from pathlab.lab.netem import NetemLink, is_possible
-from pathlab.lab.topology import Link, Topology
+from pathlab.lab.topology import Link, LinkSettings, Topology, link_address, link_network
 from pathlab.lab.wiring import LinkPlace
 
 BACKENDS = ("netem", "tun", "packet")
@@ -22,6 +22,11 @@ PACKET_BUFFER_BYTES = 24 << 20
 #: Buffers autotuning may reach at least; the kernel's usual defaults, so that labs agree between machines.
 TCP_RMEM_MAX_BYTES = 6 << 20
 TCP_WMEM_MAX_BYTES = 4 << 20
+
+#: IPv6 with the links' own addresses alone: nothing is asked of neighbours, which would enter the counts.
+QUIET_IPV6 = {"accept_ra": "0", "accept_dad": "0", "addr_gen_mode": "1", "router_solicitations": "0"}
+MPTCP_SUBFLOWS = 8
+FURTHER_LINK_TABLE = 1000  # and the link's number
 
 
 class Lab:
@@ -34,6 +39,7 @@ class Lab:
         self._asked_backend = backend
         self._links: list[EmulatedLink | NetemLink] = []
         self.backend = ""
+        self.lap_late_p99_ns: list[int | None] = []  # of every lap so far, the latest link
 
     def __enter__(self) -> Self:
         self.start()
@@ -53,16 +59,23 @@ class Lab:
             paths = {}
             for node in self.topology.nodes:
                 paths[node] = self.namespaces.add_node(node)
-                self._quieten(node)
+                self._prepare_ipv6(node)
                 self._set_sysctls(node)
             for number, link in enumerate(self.topology.links):
                 ends = (paths[link.between[0]], paths[link.between[1]])
                 seed = self.topology.seed + 2 * number
-                place = LinkPlace(number=number, node_paths=ends, backend=self.backend, seed=seed)
+                place = LinkPlace(
+                    number=number,
+                    node_paths=ends,
+                    backend=self.backend,
+                    seed=seed,
+                    ipv6=self.topology.ipv6,
+                )
                 self._links.append(self._make_link(link, place))
                 self._links[-1].start()
             if len(self.topology.links) > 1:
                 self._add_routes()
+                self._offer_parallel_links()
         except BaseException:
             self.close()
             raise
@@ -104,20 +117,37 @@ class Lab:
             with contextlib.suppress(HostError):  # a kernel without IPv6 has nothing to switch off
                 self.namespaces.set_sysctl(node, f"net.ipv6.conf.{scope}.disable_ipv6", "1")
 
+    def _prepare_ipv6(self, node: str) -> None:
+        """IPv6 where it is asked for, and nothing that a node would send of its own."""
+        if not self.topology.ipv6:
+            self._quieten(node)
+            return
+        for key, value in QUIET_IPV6.items():
+            self.namespaces.set_sysctl(node, f"net.ipv6.conf.default.{key}", value)
+        self.namespaces.set_sysctl(node, "net.ipv6.icmp.ratelimit", "0")
+
     def _set_sysctls(self, node: str) -> None:
         """Independent trials, room for autotuning on every way, and ICMP errors that are not rationed.
 
         By default one a second tells a sender that its probe ended there. The mask takes the errors out of
         both rations, of which an older kernel keeps one for all namespaces.
         """
-        needed = self._autotuning_bytes()
-        receive, send = max(TCP_RMEM_MAX_BYTES, needed), max(TCP_WMEM_MAX_BYTES, needed)
+        self._set_tcp(node)
         set_sysctl = self.namespaces.set_sysctl
         set_sysctl(node, "net.ipv4.tcp_no_metrics_save", "1")
-        set_sysctl(node, "net.ipv4.tcp_rmem", f"4096 131072 {min(receive, 1 << 30)}")
-        set_sysctl(node, "net.ipv4.tcp_wmem", f"4096 16384 {min(send, 1 << 30)}")
         set_sysctl(node, "net.ipv4.icmp_ratelimit", "0")
         set_sysctl(node, "net.ipv4.icmp_ratemask", "0")
+        for scope in ("all", "default"):  # inherited from the machine; parallel links need none
+            set_sysctl(node, f"net.ipv4.conf.{scope}.rp_filter", "0")
+
+    def _set_tcp(self, node: str) -> None:
+        """What TCP needs for the links as they are: buffers, and ECN where one marks (else only answered)."""
+        needed = self._autotuning_bytes()
+        receive, send = max(TCP_RMEM_MAX_BYTES, needed), max(TCP_WMEM_MAX_BYTES, needed)
+        self.namespaces.set_sysctl(node, "net.ipv4.tcp_rmem", f"4096 131072 {min(receive, 1 << 30)}")
+        self.namespaces.set_sysctl(node, "net.ipv4.tcp_wmem", f"4096 16384 {min(send, 1 << 30)}")
+        if any(link.direction(end).ecn_bytes for link in self.topology.links for end in (0, 1)):
+            self.namespaces.set_sysctl(node, "net.ipv4.tcp_ecn", "1")
 
     def _autotuning_bytes(self) -> int:
         """Four times the greatest product of rate and round trip between two hosts."""
@@ -125,35 +155,80 @@ class Lab:
         for host in self.topology.hosts:
             for peer in self.topology.hosts:
                 with contextlib.suppress(KeyError):  # itself, or nothing joins the two
-                    rate_bits_per_s, _ = self.topology.bottleneck(host, peer)
+                    rate_bits_per_s, _ = self.topology.bottleneck(host, peer, multipath=True)
                     rtt_ns = self.topology.idle_rtt_ns(host, peer)
                     products.append(4 * (rate_bits_per_s or 0) * rtt_ns // (8 * 10**9))
         return max(products)
 
     def _add_routes(self) -> None:
         """Make every node forward, and tell it the way to the links that it is not on."""
+        forwarding = {4: "net.ipv4.ip_forward"}
+        if self.topology.ipv6:
+            forwarding[6] = "net.ipv6.conf.all.forwarding"
         for node in self.topology.nodes:
-            self.namespaces.set_sysctl(node, "net.ipv4.ip_forward", "1")
-            for network, next_hop in self.topology.routes(node):
-                self.namespaces.run(node, "ip", "route", "add", network, "via", next_hop)
+            for version, key in forwarding.items():
+                self.namespaces.set_sysctl(node, key, "1")
+                for network, next_hop in self.topology.routes(node, version):
+                    self.namespaces.run(node, "ip", "route", "add", network, "via", next_hop)
+
+    def _offer_parallel_links(self) -> None:
+        """Let MPTCP take every further link between two nodes; a connection begins on the first."""
+        versions = (4, 6) if self.topology.ipv6 else (4,)
+        for number, link in enumerate(self.topology.links):
+            first = self.topology.beside(number)[0]
+            if number == first:
+                continue
+            for end, node in enumerate(link.between):
+                with contextlib.suppress(HostError):  # a kernel without MPTCP has nothing to be told
+                    limits = f"subflow {MPTCP_SUBFLOWS} add_addr_accepted {MPTCP_SUBFLOWS}"
+                    self.namespaces.run(node, *f"ip mptcp limits set {limits}".split())
+                    for version in versions:
+                        self._offer_address(node, (first, number), end, version)
+
+    def _offer_address(self, node: str, links: tuple[int, int], end: int, version: int) -> None:
+        """From its address on a further link a node takes this link to the first one's far end."""
+        first, number = links
+        address, beyond = (link_address(number, one, version) for one in (end, 1 - end))
+        table = FURTHER_LINK_TABLE + number
+        for words in (
+            f"-{version} rule add from {address} lookup {table}",
+            f"-{version} route add {link_network(first, version)} via {beyond} table {table}",
+            f"mptcp endpoint add {address} subflow",
+        ):
+            self.namespaces.run(node, "ip", *words.split())
+
+    def change_link(self, number: int, end: int, settings: LinkSettings) -> None:
+        """Give the direction of a link that starts at an end (0 or 1) other settings, while it runs."""
+        self._links[number].change(end, settings)
+        self.topology = self.topology.with_direction(number, end, settings)
+        for node in self.topology.nodes:
+            self._set_tcp(node)
 
     def counters(self, *, lap: bool = False) -> list[dict[str, Any]]:
         """The emulators' counters, one per link in the topology's order; ``lap`` begins lateness anew."""
-        return [link.counters(lap=lap) for link in self._links]
+        told = [link.counters(lap=lap) for link in self._links]
+        if lap:
+            late_ns = [one["late_ns"]["p99"] for one in told if one["late_ns"] is not None]
+            self.lap_late_p99_ns.append(max((late for late in late_ns if late is not None), default=None))
+        return told
 
     def device_drops(self) -> int:
-        """Packets that the devices of the links dropped before the emulators saw them, since the start."""
+        """Packets that the links' devices dropped since the start, before the emulators or behind them."""
+        places: list[tuple[str | None, str]] = [(node, "wan") for node in self.topology.nodes]
+        if self.backend == "packet":  # the outer ends of the veth pairs hand packets over
+            places.append((None, "l"))
         drops = 0
-        for node in self.topology.nodes:
+        for node, prefix in places:
             for line in self.namespaces.run(node, "cat", "/proc/self/net/dev").splitlines():
-                name, _, values = line.partition(":")
-                if name.strip().startswith("wan"):
+                name, _, values = line.strip().partition(":")
+                if name.startswith(prefix) and name != "lo":
                     drops += int(values.split()[11])  # transmit drops
         return drops
 
-    def is_alive(self) -> bool:
-        """Whether every link still carries packets."""
-        return all(link.is_alive() for link in self._links)
+    def find_fault(self) -> str | None:
+        """Which link no longer carries packets, and why; None: all do."""
+        faults = (link.find_fault() for link in self._links)
+        return next((fault for fault in faults if fault is not None), None)
 
     def describe(self) -> dict[str, Any]:
         """What the results say about this lab: back end, privilege, the links' truth."""

@@ -11,12 +11,13 @@ import json
 import os
 import select
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from pathlab.lab.namespaces import LabProcess, Namespaces, lab_error
-from pathlab.lab.topology import Link
+from pathlab.lab.topology import Link, LinkSettings
 from pathlab.lab.wiring import LinkPlace, Wiring
 
 ANSWER_TIMEOUT_S = 10.0
@@ -37,6 +38,8 @@ class EmulatedLink:
         self._output = -1
         self._errors = -1
         self._buffer = b""
+        self._said = ""
+        self._asking = threading.Lock()  # an answer belongs to the command before it
 
     def start(self) -> None:
         """Make the interfaces, start the emulator, wait until it carries packets."""
@@ -78,7 +81,7 @@ class EmulatedLink:
             record: dict[str, Any] = json.loads(line)
             if record["type"] == record_type:
                 return record
-            if record["type"] == "error":
+            if record["type"] in ("error", "refused"):
                 raise lab_error(f"link {self._name()}: {record['text']}")
 
     def _read_line(self, deadline: float) -> bytes | None:
@@ -97,23 +100,35 @@ class EmulatedLink:
         return "-".join(self._link.between)
 
     def _last_words(self) -> str:
-        ready, _, _ = select.select([self._errors], [], [], 0)
-        text = os.read(self._errors, LINE_MAX_BYTES).decode(errors="replace").strip() if ready else ""
-        return text or "without a word"
+        if self._errors >= 0 and select.select([self._errors], [], [], 0)[0]:
+            self._said += os.read(self._errors, LINE_MAX_BYTES).decode(errors="replace")
+        return self._said.strip() or "without a word"
 
-    def is_alive(self) -> bool:
-        """Whether the emulator still runs."""
-        return self._process is not None and self._process.poll() is None
+    def find_fault(self) -> str | None:
+        """Why the link no longer carries packets; None: it does."""
+        if self._process is not None and self._process.poll() is None:
+            return None
+        return f"link {self._name()}: the emulator ended: {self._last_words()}"
 
     def counters(self, *, lap: bool = False) -> dict[str, Any]:
         """The emulator's counters, as native/PROTOCOL.md names them; ``lap`` begins ``late_ns`` anew."""
-        if not self.is_alive():
-            raise lab_error(f"link {self._name()}: the emulator ended: {self._last_words()}")
-        try:
-            os.write(self._commands, b"lap\n" if lap else b"stats\n")
-        except BrokenPipeError as error:
-            raise lab_error(f"link {self._name()}: the emulator ended: {self._last_words()}") from error
-        return self._wait_for("counters")
+        return self._ask("lap" if lap else "stats", "counters")
+
+    def change(self, end: int, settings: LinkSettings) -> None:
+        """Give the direction from this end (0 or 1) other settings; what is under way keeps its time."""
+        self._ask(f"{('forward', 'reverse')[end]} {settings.as_engine_spec(whole=True)}", "settings")
+
+    def _ask(self, command: str, answer_type: str) -> dict[str, Any]:
+        """One command and its answer. Raises HostError (stage lab)."""
+        with self._asking:
+            fault = self.find_fault()
+            if fault is not None:
+                raise lab_error(fault)
+            try:
+                os.write(self._commands, f"{command}\n".encode())
+            except BrokenPipeError as error:
+                raise lab_error(f"link {self._name()}: the emulator ended: {self._last_words()}") from error
+            return self._wait_for(answer_type)
 
     def close(self) -> None:
         """End the emulator; end of file on its stdin is the signal. Safe to call twice."""

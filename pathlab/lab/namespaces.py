@@ -30,6 +30,13 @@ from pathlab.lab import holder as holder_module
 REQUEST_TIMEOUT_S = 30.0
 START_TIMEOUT_S = 10.0
 LAB_HOST = "lab"
+#: What may forbid namespaces: the value that does, and one that does not.
+USER_NAMESPACE_SYSCTLS = (
+    ("user.max_user_namespaces", "0", "15000"),
+    ("user.max_net_namespaces", "0", "15000"),
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+)
 
 
 def lab_error(text: str, hint: str | None = None) -> HostError:
@@ -55,6 +62,20 @@ def recipes() -> tuple[Recipe, ...]:
     if os.geteuid() == 0:
         return (Recipe(privilege="root", command=("unshare", *common)), user)
     return (user,)
+
+
+def name_obstacle(sysctls: Path = Path("/proc/sys")) -> str:
+    """What keeps an ordinary user from making namespaces, as a next step."""
+    found = []
+    for key, forbids, allows in USER_NAMESPACE_SYSCTLS:
+        with contextlib.suppress(OSError):  # not every kernel has it
+            if (sysctls / key.replace(".", "/")).read_text(encoding="ascii").strip() == forbids:
+                found.append(f"{key}={allows}")
+    if found:
+        return f"as root: sysctl -w {' '.join(found)}; or run as root (CAP_SYS_ADMIN)"
+    return (
+        "no sysctl forbids it, so a container or security module does: allow unshare(2) there, or run as root"
+    )
 
 
 class LabProcess:
@@ -117,11 +138,7 @@ class Namespaces:
                 self.privilege = recipe.privilege
                 return
             refusals.append(f"{recipe.privilege}: {refusal}")
-        raise lab_error(
-            "no network namespaces here (" + "; ".join(refusals) + ")",
-            "allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, "
-            "kernel.apparmor_restrict_unprivileged_userns=0), or run as root (CAP_SYS_ADMIN)",
-        )
+        raise lab_error("no network namespaces here (" + "; ".join(refusals) + ")", name_obstacle())
 
     def _try(self, recipe: Recipe) -> str | None:
         """Start with one recipe; returns the refusal in words, or None on success."""

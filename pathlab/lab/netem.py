@@ -4,7 +4,8 @@ The lab's own namespace is the router between the two nodes: a bridge joins the 
 pairs, and each outer end carries netem on its way out, so that no node's own interface is shaped. netem
 counts its queue in packets and holds those on their way in the same queue, so that its limit is what the line
 holds plus the queue, in packets of full size: small packets find a shorter queue than they should.
-Super-packets are switched off on these links, because netem would delay and lose them whole.
+Super-packets are switched off on these links, because netem would delay and lose them whole. What it loses
+has used no share of the rate, and follows no seed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pathlab.errors import HostError
 from pathlab.lab.namespaces import Namespaces, lab_error
 from pathlab.lab.topology import Link, LinkSettings
 from pathlab.lab.wiring import LinkPlace, Wiring
@@ -74,12 +76,7 @@ class NetemLink:
     def start(self) -> None:
         """Make the interfaces, join them, shape both directions. Raises HostError (stage lab)."""
         for end in (0, 1):
-            if not is_possible(self._link.direction(end)):
-                raise lab_error(
-                    f"link {'-'.join(self._link.between)}: netem has no such jitter, reordering, marks, "
-                    "queue management or cross traffic",
-                    "use the back end 'tun' or 'packet'",
-                )
+            self._check(self._link.direction(end))
         run, bridge = self._namespaces.run, f"br{self._place.number}"
         self._wiring.add_veth_pairs()
         run(None, *f"ip link add {bridge} mtu {self._link.mtu_bytes} type bridge".split())
@@ -87,12 +84,39 @@ class NetemLink:
         for end, node in enumerate(self._link.between):
             run(node, *f"ip link set {self._wiring.interface} gso_max_segs 1".split())
             run(None, *f"ip link set {self._wiring.outer(end)} master {bridge}".split())
-            words = spell_netem(self._link.direction(1 - end), self._link.mtu_bytes)
-            run(None, "tc", "qdisc", "add", "dev", self._wiring.outer(end), "root", "netem", *words)
+            self._shape("add", 1 - end, self._link.direction(1 - end))
 
-    def is_alive(self) -> bool:
-        """Whether both interfaces are still shaped."""
-        return all(self._qdisc(end) is not None for end in (0, 1))
+    def _check(self, settings: LinkSettings) -> None:
+        if not is_possible(settings):
+            raise lab_error(
+                f"link {'-'.join(self._link.between)}: netem has no such jitter, reordering, marks, "
+                "queue management or cross traffic",
+                "use the back end 'tun' or 'packet'",
+            )
+
+    def _shape(self, action: str, start: int, settings: LinkSettings) -> None:
+        """The direction from an end is shaped where it leaves for the other one."""
+        place = f"qdisc {action} dev {self._wiring.outer(1 - start)} root netem"
+        words = spell_netem(settings, self._link.mtu_bytes)
+        if action == "change" and settings.rate_bits_per_s is None:
+            words += ["rate", "0bit"]  # else the old one would stay
+        self._namespaces.run(None, "tc", *place.split(), *words)
+
+    def change(self, end: int, settings: LinkSettings) -> None:
+        """Give the direction from this end (0 or 1) other settings. Raises HostError (stage lab)."""
+        self._check(settings)
+        self._shape("change", end, settings)
+
+    def find_fault(self) -> str | None:
+        """Why the link is no longer shaped; None: it is."""
+        for end in (0, 1):
+            try:
+                shaped = self._qdisc(end) is not None
+            except HostError as error:
+                return error.reason
+            if not shaped:
+                return f"link {'-'.join(self._link.between)}: netem is gone from {self._wiring.outer(end)}"
+        return None
 
     def _qdisc(self, end: int) -> dict[str, Any] | None:
         shown = self._namespaces.run(None, "tc", "-s", "-j", "qdisc", "show", "dev", self._wiring.outer(end))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 #: RFC 2544 sets this range aside for benchmarks of network devices; nothing else lives there.
 ADDRESS_RANGE = ipaddress.IPv4Network("198.18.0.0/15")
-
+#: The same for IPv6 (RFC 5180).
+ADDRESS_RANGE_6 = ipaddress.IPv6Network("2001:2::/48")
 
 #: Deliveries of one super-packet that are due within this time go out together (see the emulator).
 SLICE_NS = 100_000
@@ -47,8 +48,12 @@ class LinkSettings:
     aqm: str = "none"
     cross_bits_per_s: int | None = None
 
-    def as_engine_spec(self) -> str:
-        """The direction in the words of ``pathlab-engine emulate --forward``."""
+    def as_settings(self) -> LinkSettings:
+        """These alone, of a link its first direction."""
+        return LinkSettings(**{key.name: getattr(self, key.name) for key in fields(LinkSettings)})
+
+    def as_engine_spec(self, *, whole: bool = False) -> str:
+        """The direction in the words of ``pathlab-engine emulate``; ``whole``: what is 0 as well."""
         spec = (
             f"rate_bits_per_s={self.rate_bits_per_s or 0},delay_ns={self.delay_ns},"
             f"queue_bytes={self.queue_bytes or 0},loss_ratio={self.loss_ratio:.9g},slice_ns={SLICE_NS}"
@@ -64,9 +69,11 @@ class LinkSettings:
             "ecn_bytes": self.ecn_bytes or 0,
             "cross_bits_per_s": self.cross_bits_per_s or 0,
         }
-        spec += "".join(f",{key}={value:.9g}" for key, value in rare.items() if value)
+        spec += "".join(f",{key}={value:.9g}" for key, value in rare.items() if value or whole)
         if self.aqm == "codel":
             spec += f",aqm=codel,target_ns={CODEL_TARGET_NS},interval_ns={CODEL_INTERVAL_NS}"
+        elif whole:
+            spec += ",aqm=none"
         return spec
 
 
@@ -85,18 +92,26 @@ class Link(LinkSettings):
         """The direction that starts at this end (0 or 1)."""
         return self if end == 0 or self.reverse is None else self.reverse
 
+    def with_direction(self, end: int, settings: LinkSettings) -> Link:
+        """The same link with other settings in the direction that starts at this end (0 or 1)."""
+        ways = [settings if end == this else self.direction(this) for this in (0, 1)]
+        there, back = (way.as_settings() for way in ways)
+        return replace(self, **asdict(there), reverse=None if there == back else back)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
     """Hosts and routers joined by point-to-point links; a node with several links forwards between them.
 
-    Two nodes may be joined by several links; ways are then led over the first.
+    Two nodes may be joined by several links; ways are then led over the first, and MPTCP takes all of them.
+    ``ipv6``: the links have IPv6 addresses as well.
     """
 
     hosts: tuple[str, ...]
     links: tuple[Link, ...]
     seed: int = 1
     routers: tuple[str, ...] = ()
+    ipv6: bool = False
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -121,17 +136,39 @@ class Topology:
             raise KeyError(f"no chain of links joins '{host}' and '{peer}'")
         return chains[peer]
 
-    def address(self, host: str, peer: str) -> str:
-        """Address of ``host`` on its first link towards ``peer``."""
+    def address(self, host: str, peer: str, version: int = 4) -> str:
+        """Address of ``host`` on its first link towards ``peer``; ``version`` of IP."""
         number = self.chain(host, peer)[0]
-        return link_address(number, self.links[number].between.index(host))
+        return link_address(number, self.links[number].between.index(host), version)
 
-    def bottleneck(self, host: str, peer: str) -> tuple[int | None, int]:
-        """The lowest rate from ``host`` to ``peer`` (None: no link has one), and the smallest MTU."""
-        directions = self.directions(host, peer)
-        rates = [way.rate_bits_per_s for way in directions if way.rate_bits_per_s is not None]
+    def bottleneck(self, host: str, peer: str, *, multipath: bool = False) -> tuple[int | None, int]:
+        """The lowest rate from ``host`` to ``peer`` (None: no link has one), and the smallest MTU.
+
+        ``multipath``: as MPTCP meets it, which takes all links between two neighbours at once.
+        """
         numbers = self.chain(host, peer)
-        return min(rates, default=None), min(self.links[number].mtu_bytes for number in numbers)
+        if multipath and len(numbers) == 1:
+            numbers = self.beside(numbers[0])
+            ways = [self.links[number].direction(self._end(number, host)) for number in numbers]
+            together = [way.rate_bits_per_s for way in ways]
+            rate = None if None in together else sum(filter(None, together))
+        else:
+            rates = [way.rate_bits_per_s for way in self.directions(host, peer)]
+            rate = min((one for one in rates if one is not None), default=None)
+        return rate, min(self.links[number].mtu_bytes for number in numbers)
+
+    def beside(self, number: int) -> tuple[int, ...]:
+        """Numbers of all links between the two nodes that this one joins, itself among them."""
+        pair = set(self.links[number].between)
+        return tuple(other for other, link in enumerate(self.links) if set(link.between) == pair)
+
+    def _end(self, number: int, node: str) -> int:
+        return self.links[number].between.index(node)
+
+    def with_direction(self, number: int, end: int, settings: LinkSettings) -> Topology:
+        """The same with other settings of one direction of a link."""
+        changed = self.links[number].with_direction(end, settings)
+        return replace(self, links=(*self.links[:number], changed, *self.links[number + 1 :]))
 
     def directions(self, host: str, peer: str) -> list[LinkSettings]:
         """The links from ``host`` to ``peer``, each in the direction of travel."""
@@ -148,20 +185,21 @@ class Topology:
         ways = self.directions(host, peer) + self.directions(peer, host)
         return sum(way.delay_ns for way in ways)
 
-    def routes(self, host: str) -> list[tuple[str, str]]:
+    def routes(self, host: str, version: int = 4) -> list[tuple[str, str]]:
         """The networks that ``host`` has no link to, each with the address of the next hop towards it."""
         found = []
         for number, link in enumerate(self.links):
             if host in link.between:
                 continue
-            chains = [self.chain(host, end) for end in link.between if self._joined(host, end)]
+            chains = [self.chain(host, end) for end in link.between if self.is_joined(host, end)]
             if chains:
                 first = min(chains, key=len)[0]
                 beyond = 1 - self.links[first].between.index(host)
-                found.append((link_network(number), link_address(first, beyond)))
+                found.append((link_network(number, version), link_address(first, beyond, version)))
         return found
 
-    def _joined(self, host: str, peer: str) -> bool:
+    def is_joined(self, host: str, peer: str) -> bool:
+        """Whether a chain of links leads from one to the other."""
         try:
             return bool(self.chain(host, peer))
         except KeyError:
@@ -177,6 +215,7 @@ class Topology:
             "hosts": list(self.hosts),
             "routers": list(self.routers),
             "seed": self.seed,
+            "ipv6": self.ipv6,
             "links": self.as_facts(),
         }
 
@@ -193,17 +232,25 @@ def read_facts(table: Mapping[str, Any]) -> Topology:
         }
         links.append(Link(**settings))
     return Topology(
-        hosts=tuple(table["hosts"]), routers=tuple(table["routers"]), seed=table["seed"], links=tuple(links)
+        hosts=tuple(table["hosts"]),
+        routers=tuple(table["routers"]),
+        seed=table["seed"],
+        ipv6=table["ipv6"],
+        links=tuple(links),
     )
 
 
-def link_address(number: int, end: int) -> str:
-    """IPv4 address of an end (0 or 1) of link ``number``; each link has a /30 of its own."""
+def link_address(number: int, end: int, version: int = 4) -> str:
+    """Address of an end (0 or 1) of link ``number``; each link has a /30 of its own, and a /64 of IPv6."""
+    if version == 6:
+        return str(ADDRESS_RANGE_6.network_address + (number << 64) + 1 + end)
     return str(ADDRESS_RANGE.network_address + 4 * number + 1 + end)
 
 
-def link_network(number: int) -> str:
-    """The /30 of link ``number``."""
+def link_network(number: int, version: int = 4) -> str:
+    """The network of link ``number`` with its length."""
+    if version == 6:
+        return f"{ADDRESS_RANGE_6.network_address + (number << 64)}/64"
     return f"{ADDRESS_RANGE.network_address + 4 * number}/30"
 
 

@@ -29,11 +29,15 @@ OUTSIDE_THE_MODEL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabSnapshot:
-    """Counters of the lab and of this machine at one instant."""
+    """Counters of the lab and of this machine at one instant.
+
+    ``laps_ns``: the late 1 % of every lap up to now; trials at once each begin laps, and so end each other's.
+    """
 
     links: tuple[dict[str, Any], ...]
     device_drops: int
     cpu_ticks: tuple[int, ...]  # the first line of /proc/stat
+    laps_ns: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +61,19 @@ def take_snapshot(lab: Lab, proc_stat: Path = Path("/proc/stat")) -> LabSnapshot
     """Read everything; the lateness of deliveries is counted anew from here. Raises HostError (stage lab)."""
     with proc_stat.open(encoding="ascii") as lines:
         ticks = tuple(int(word) for word in lines.readline().split()[1:9])
-    return LabSnapshot(links=tuple(lab.counters(lap=True)), device_drops=lab.device_drops(), cpu_ticks=ticks)
+    links = tuple(lab.counters(lap=True))
+    return LabSnapshot(
+        links=links,
+        device_drops=lab.device_drops(),
+        cpu_ticks=ticks,
+        laps_ns=tuple(lab.lap_late_p99_ns),
+    )
 
 
 def judge_lab(before: LabSnapshot, after: LabSnapshot, idle_rtt_ns: int) -> LabVerdict:
     """Say whether the lab was within its limits between two snapshots."""
     outside = after.device_drops - before.device_drops
-    late: list[int] = []
+    late = [late_ns for late_ns in after.laps_ns[len(before.laps_ns) :] if late_ns is not None]
     cores: list[float] = []
     for first, last in zip(before.links, after.links, strict=True):
         outside += sum(

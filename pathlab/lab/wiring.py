@@ -8,6 +8,8 @@ from pathlab.lab.namespaces import Namespaces
 from pathlab.lab.topology import Link, link_address, link_mac
 
 TX_QUEUE_PACKETS = 10_000
+PREFIX_BITS = {4: 30, 6: 64}
+NO_DETECTION = {4: "", 6: " nodad"}  # of duplicate addresses, which would take a second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +20,7 @@ class LinkPlace:
     node_paths: tuple[str, str]
     backend: str
     seed: int
+    ipv6: bool = False
 
 
 class Wiring:
@@ -27,6 +30,10 @@ class Wiring:
         self._namespaces = namespaces
         self._link = link
         self._place = place
+
+    @property
+    def _versions(self) -> tuple[int, ...]:
+        return (4, 6) if self._place.ipv6 else (4,)
 
     @property
     def interface(self) -> str:
@@ -48,13 +55,16 @@ class Wiring:
             self.configure(end)
         for end, node in enumerate(self._link.between):
             # A neighbour known beforehand: else the first probe carries an ARP round trip over the link.
-            address, mac = link_address(number, 1 - end), link_mac(number, 1 - end)
-            run(node, *f"ip neigh replace {address} lladdr {mac} dev {self.interface} nud permanent".split())
+            mac = link_mac(number, 1 - end)
+            for version in self._versions:
+                neighbour = f"{link_address(number, 1 - end, version)} lladdr {mac}"
+                run(node, *f"ip neigh replace {neighbour} dev {self.interface} nud permanent".split())
 
     def configure(self, end: int) -> None:
-        """Bring the interface of one node up, with its address."""
+        """Bring the interface of one node up, with its addresses."""
         run, node = self._namespaces.run, self._link.between[end]
-        mtu_bytes, address = self._link.mtu_bytes, link_address(self._place.number, end)
-        change = f"mtu {mtu_bytes} txqueuelen {TX_QUEUE_PACKETS} up"
+        change = f"mtu {self._link.mtu_bytes} txqueuelen {TX_QUEUE_PACKETS} up"
         run(node, *f"ip link set {self.interface} {change}".split())
-        run(node, *f"ip address add {address}/30 dev {self.interface}".split())
+        for version in self._versions:
+            address = f"{link_address(self._place.number, end, version)}/{PREFIX_BITS[version]}"
+            run(node, *f"ip address add {address} dev {self.interface}{NO_DETECTION[version]}".split())

@@ -11,7 +11,11 @@ from pathlab.lab.topology import Link, LinkSettings, Topology
 def build_topology(lab: lab_model.Lab) -> Topology:
     """Return what the table describes."""
     return Topology(
-        hosts=lab.hosts, routers=lab.routers, links=tuple(_link(link) for link in lab.links), seed=lab.seed
+        hosts=lab.hosts,
+        routers=lab.routers,
+        links=tuple(_link(link) for link in lab.links),
+        seed=lab.seed,
+        ipv6=lab.ipv6,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pathlab.errors import HostError
 from pathlab.lab.lab import Lab
-from pathlab.lab.topology import Link, Topology
+from pathlab.lab.topology import Link, LinkSettings, Topology
 
 ENGINE = "/bin/pathlab-engine"
 TOKEN = "00112233445566778899aabbccddeeff"
@@ -84,6 +84,8 @@ def main() -> None:
         answer["tcp"] = carry(lab, address)
         answer["counters"] = lab.counters()
         answer["sctp"] = carry(lab, address, "--transport", "sctp")
+        lab.change_link(0, 1, LinkSettings(delay_ns=30_000_000))  # no rate any more
+        answer["changed"] = ping(lab, address, 10)
     lossy = Link(
         between=("a", "b"), rate_bits_per_s=None, delay_ns=1_000_000, queue_bytes=None, loss_ratio=0.2
     )

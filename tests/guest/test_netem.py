@@ -47,6 +47,13 @@ def test_sctp_carries_a_trial(answer: dict[str, Any]) -> None:
     assert 0.5 * LINE_BITS_PER_S < answer["sctp"]["bits_per_s"] < 1.05 * LINE_BITS_PER_S
 
 
+def test_a_link_changes_while_it_runs(answer: dict[str, Any]) -> None:
+    """10 ms there, and 30 ms back instead of 10."""
+    assert answer["changed"]["received"] == 10
+    assert answer["changed"]["least_ns"] >= 40_000_000
+    assert answer["changed"]["median_ns"] == pytest.approx(40e6, rel=0.1)
+
+
 def test_losses_are_those_configured(answer: dict[str, Any]) -> None:
     """20 % each way: 36 % of the probes are lost; four standard errors."""
     assert answer["lossy"]["received"] / 400 == pytest.approx(0.64, abs=4 * (0.64 * 0.36 / 400) ** 0.5)

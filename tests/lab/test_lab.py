@@ -109,11 +109,24 @@ def test_each_direction_has_its_own_delay_and_parallel_links_their_own_way() -> 
         assert counted[0]["reverse"]["arrived_packets"] == 20
 
 
-def test_trials_in_a_lab_are_independent() -> None:
-    with make_lab(PAIR) as lab:
+def test_trials_in_a_lab_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = make_lab(PAIR)
+    add_node = lab.namespaces.add_node
+
+    def inherit_a_filter(name: str) -> str:
+        path = add_node(name)
+        for scope in ("all", "default"):
+            lab.namespaces.set_sysctl(name, f"net.ipv4.conf.{scope}.rp_filter", "1")
+        return path
+
+    monkeypatch.setattr(lab.namespaces, "add_node", inherit_a_filter)
+    with lab:
         for host in ("a", "b"):
             assert lab.namespaces.run(host, "cat", "/proc/sys/net/ipv4/tcp_no_metrics_save") == "1\n"
             assert lab.namespaces.run(host, "ip", "-6", "-brief", "address", "show", "dev", "wan0") == ""
+            for scope in ("all", "wan0"):
+                filtered = lab.namespaces.run(host, "cat", f"/proc/sys/net/ipv4/conf/{scope}/rp_filter")
+                assert filtered == "0\n"
 
 
 def test_a_dead_emulator_is_named() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.errors import HostError
-from pathlab.lab.namespaces import Namespaces
+from pathlab.lab.namespaces import Namespaces, name_obstacle
 from tests.require import require_namespaces
 
 pytestmark = pytest.mark.netns
@@ -40,6 +40,26 @@ def test_nodes_have_networks_of_their_own(namespaces: Namespaces) -> None:
         assert "v0" not in namespaces.run(None, "ip", "-brief", "link")
         namespaces.set_sysctl("a", "net.ipv4.tcp_no_metrics_save", "1")
         assert namespaces.run("a", "cat", "/proc/sys/net/ipv4/tcp_no_metrics_save") == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"user/max_user_namespaces": "0"}, "sysctl -w user.max_user_namespaces=15000;"),
+        (
+            {"kernel/unprivileged_userns_clone": "0", "kernel/apparmor_restrict_unprivileged_userns": "1"},
+            "kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0;",
+        ),
+        ({"user/max_user_namespaces": "96365"}, "no sysctl forbids it"),
+    ],
+)
+def test_the_sysctl_that_forbids_namespaces_is_named(
+    values: dict[str, str], named: str, tmp_path: Path
+) -> None:
+    for key, value in values.items():
+        (tmp_path / key).parent.mkdir(exist_ok=True)
+        (tmp_path / key).write_text(f"{value}\n")
+    assert named in name_obstacle(tmp_path)
 
 
 def test_what_a_node_refuses_is_one_clear_line(namespaces: Namespaces) -> None:
@@ -91,7 +111,7 @@ def test_after_close_everything_is_gone(namespaces: Namespaces) -> None:
 
 CONTROLLER = """
 import os, sys
-from pathlab.lab.namespaces import Namespaces
+from pathlab.lab.namespaces import Namespaces, name_obstacle
 pipe = int(sys.argv[1])
 lab = Namespaces()
 lab.start()

@@ -141,7 +141,7 @@ def test_a_lossy_link_loses_to_every_hop_beyond_it() -> None:
     options = RouteOptions(timeout_ns=100_000_000, repeats=50)
     with (
         open_lab(chain((100, 100), losses=(0.0, 0.3))) as lab,
-        probing(lab, ("a", "c"), flows=4) as prober,
+        probing(lab, ("a", "c"), "icmp", flows=4) as prober,
     ):
         route = discover_route(prober, options)
     first, last = route.hops

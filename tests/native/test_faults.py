@@ -28,8 +28,6 @@ pytestmark = pytest.mark.engine
 STREAMS = 24
 BYTES = 24 * 200_000
 ENDS = ("receive", "send")
-FAILURES = ("ENOBUFS", "EMFILE", "ENOMEM", "ECONNRESET", "EPIPE", "EPERM")
-USES = (1, 2, 3, 4)
 STATUSES = (2, 3, 4, 5, 6)
 
 COMMON: dict[str, Flag] = {

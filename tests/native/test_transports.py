@@ -103,6 +103,22 @@ def test_mptcp_is_spoken_where_it_is_asked_for_and_only_there(transport: str) ->
     assert (flags & MPTCP_FALLBACK == 0) == (transport == "mptcp")
 
 
+@pytest.mark.parametrize(
+    ("accepting", "connecting"), [("tcp", "mptcp"), ("mptcp", "tcp"), ("mptcp", "mptcp")]
+)
+def test_mptcp_that_fell_back_is_called_tcp(accepting: str, connecting: str) -> None:
+    require(_refusal_of_socket(socket.AF_INET, IPPROTO_MPTCP) is None, "MPTCP")
+    spoken = "mptcp" if accepting == connecting else "tcp"
+    with receiving(transport=accepting, duration_ns=-1, warmup_ns=-1) as (receiver, port):
+        settings: dict[str, Flag] = {"duration_ns": 20 * MS, "warmup_ns": 0, "streams": 3}
+        with sending(port, transport=connecting, **settings) as sender:
+            assert sender.expect("ready")["transport"] == spoken
+            assert receiver.expect("ready")["transport"] == spoken
+            sender.say("go")
+            sender.finish()
+        receiver.finish()
+
+
 def test_sctp_ends_both_directions_at_once() -> None:
     ending = run("send", address="127.0.0.1", port=9, transport="sctp", direction="both")
     assert ending.status == USAGE

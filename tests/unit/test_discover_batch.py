@@ -57,6 +57,10 @@ def test_a_wrong_option_is_named(change: dict[str, Any], words: str) -> None:
         read_options({**OPTIONS, **change})
 
 
+def test_a_link_local_address_keeps_its_zone() -> None:
+    assert resolve_target("fe80::1%lo", 0) == "fe80::1%lo"
+
+
 def test_a_missing_option_is_named() -> None:
     for name in OPTIONS:
         with pytest.raises(ValueError, match=f"option '{name}' is missing"):

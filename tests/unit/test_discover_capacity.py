@@ -71,6 +71,17 @@ def test_budgets_end_it() -> None:
     assert measure_capacity(SimulatedPath([20e6]), (1,), 1500, late).stopped == OUT_OF_TIME
 
 
+@pytest.mark.parametrize(
+    ("options", "stopped"),
+    [(CapacityOptions(budget_packets=31), OUT_OF_PACKETS), (CapacityOptions(budget_s=0.0), OUT_OF_TIME)],
+)
+def test_a_budget_that_is_less_than_a_round_sends_nothing(options: CapacityOptions, stopped: str) -> None:
+    path = SimulatedPath([20e6])
+    result = measure_capacity(path, (1,), 1500, options)
+    assert (result.stopped, result.packets, path.plans) == (stopped, 0, [])
+    assert result.hops[0].estimate.undecided is Undecided.NO_SAMPLES
+
+
 def test_no_answers_at_all_end_it_at_once() -> None:
     path = SimulatedPath([20e6], answer_ratio={1: 0.0})
     result = measure_capacity(path, (1,), 1500, CapacityOptions())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pathlab.discover.mtu import find_path_mtu
+from pathlab.discover.mtu import TRIES, find_path_mtu
 from pathlab.discover.probes import Probe, ProbePlan, Prober, ProbeTarget, Sent
 from tests.unit.path_samples import OPENED, probe
 
@@ -92,3 +92,16 @@ def test_a_silent_target_and_tcp_have_no_mtu_but_a_reason() -> None:
     tcp = find_path_mtu(RuledPath(arrived, method="tcp"))
     assert tcp.mtu_bytes is None
     assert tcp.reason is not None
+
+
+@pytest.mark.parametrize("lost", [{1500}, {1500, 770}, {1500, 770, 1135}])
+def test_losses_are_not_taken_for_a_black_hole(lost: set[int]) -> None:
+    """Every try of a size was lost when it was first sought; afterwards packets of its size arrive."""
+    tries: dict[int, int] = {}
+
+    def answer(size: int) -> Probe:
+        tries[size] = tries.get(size, 0) + 1
+        return probe(9, None) if size in lost and tries[size] <= TRIES else arrived(size)
+
+    found = find_path_mtu(RuledPath(answer))
+    assert (found.mtu_bytes, found.limited_by, found.black_hole) == (1500, None, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,14 +14,17 @@ from pathlab.analysis.loss import probe_loss
 from pathlab.discover.probes import Probe
 from pathlab.discover.route import (
     Route,
+    RouteOptions,
     Verdict,
     build_route,
     compare_routes,
+    discover_route,
     hash_route,
     judge_hops,
     judge_loss,
+    weigh_ends,
 )
-from tests.unit.path_samples import OPENED, probe, sample_route
+from tests.unit.path_samples import OPENED, SimulatedPath, probe, sample_route
 
 HASHED = ["198.18.0.2", "198.18.0.6"]
 
@@ -44,6 +48,70 @@ def test_missing_answers_are_told_by_the_hops_beyond(
     own: tuple[int, int], beyond: Sequence[tuple[int, int]], verdict: Verdict
 ) -> None:
     assert judge_loss(probe_loss(*own), [probe_loss(*one) for one in beyond]) is verdict
+
+
+def answering(method: str, *answered: int) -> Route:
+    """A route whose hops answered so many of 20 probes; the last is the target."""
+    probes = [
+        probe(
+            ttl,
+            1000 if number < count else None,
+            **({"kind": "echo-reply"} if ttl == len(answered) and number < count else {}),
+        )
+        for ttl, count in enumerate(answered, start=1)
+        for number in range(20)
+    ]
+    return build_route({**OPENED, "method": method}, probes, {0: len(answered)}, ("reached", 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "verdicts"),
+    [
+        ((20, 6), None, (Verdict.ANSWERS, Verdict.UNCLEAR)),  # hosts ration what answers UDP
+        ((7, 6), None, (Verdict.UNCLEAR, Verdict.UNCLEAR)),
+        ((20, 6), (20, 20), (Verdict.ANSWERS, Verdict.LIMITED)),
+        ((7, 6), (8, 20), (Verdict.LIMITED, Verdict.LIMITED)),
+        ((20, 10), (20, 9), (Verdict.ANSWERS, Verdict.LOSSY)),
+        ((11, 10), (9, 10), (Verdict.LOSSY, Verdict.LOSSY)),
+    ],
+)
+def test_loss_is_told_by_an_end_that_answers_everything_that_reaches_it(
+    own: tuple[int, int], other: tuple[int, int] | None, verdicts: tuple[Verdict, ...]
+) -> None:
+    others = [answering("icmp", *other)] if other is not None else []
+    assert tuple(hop.verdict for hop in weigh_ends(answering("udp", *own), others).hops) == verdicts
+
+
+def test_an_end_elsewhere_says_nothing_of_a_hop_that_is_not_on_its_way() -> None:
+    own, other = answering("udp", 7, 20, 6), answering("icmp", 20, 20)
+    away = tuple(replace(hop, addresses=("198.18.0.77",)) for hop in other.hops)
+    assert weigh_ends(own, [replace(other, hops=away)]).hops[2].verdict is Verdict.UNCLEAR
+
+
+@pytest.mark.parametrize(
+    ("answered", "split"),
+    [((5, 0, 5, 0), True), ((4, 0), True), ((5, 5), False), ((0, 0), False), ((5, 0, 3), False)],
+)
+def test_a_hop_that_answers_some_flows_alone_is_not_on_the_way_of_the_others(
+    answered: tuple[int, ...], split: bool
+) -> None:
+    probes = [
+        one
+        for flow, count in enumerate(answered)
+        for number in range(5)
+        for one in (
+            probe(1, 1000 if number < count else None, flow=flow),
+            probe(2, 2000, flow=flow, kind="port-unreachable"),
+        )
+    ]
+    opened = {**OPENED, "source_ports": [53100 + flow for flow in range(len(answered))]}
+    route = weigh_ends(build_route(opened, probes, dict.fromkeys(range(len(answered)), 2), ("reached", 0, 0)))
+    assert (route.hops[0].verdict is Verdict.SPLIT) is split
+    assert route.balanced is split
+
+
+def test_an_end_by_echo_bears_out_its_own_losses() -> None:
+    assert weigh_ends(answering("icmp", 20, 10)).hops[1].verdict is Verdict.LOSSY
 
 
 def test_a_hop_nobody_answered_at_has_no_times() -> None:
@@ -124,3 +192,35 @@ def test_a_refusal_ends_a_route_and_names_the_router() -> None:
     route = build_route(OPENED, probes, {0: 2}, ("refused", 0, 0))
     assert not route.reached
     assert route.flows[0].refused == "198.18.0.2 code 13"
+
+
+class ForgetfulPath(SimulatedPath):
+    """Three hops; the first probes to a hop are lost."""
+
+    def __init__(self, lost: dict[int, int]) -> None:
+        super().__init__([1e9, 1e9, 1e9])
+        self._left = dict(lost)
+
+    def _probe(self, ttl: int, size_bytes: int) -> Probe:
+        if self._left.get(ttl, 0) > 0:
+            self._left[ttl] -= 1
+            return probe(ttl, None, size_bytes=size_bytes)
+        answered = super()._probe(min(ttl, 3), size_bytes)
+        return replace(answered, ttl=ttl)
+
+
+@pytest.mark.parametrize("lost", [{}, {3: 2}, {3: 4}, {3: 2, 4: 2}, {2: 9, 3: 2}])
+def test_a_target_whose_first_answers_are_lost_is_no_hop_further(lost: dict[int, int]) -> None:
+    """Probes that go further reach the target as well, which looked like one more hop, and like a change."""
+    route = discover_route(ForgetfulPath(lost), RouteOptions())
+    assert len(route.flows[0].hops) == 3
+    assert [hop.is_target for hop in route.hops] == [False, False, True]
+    assert route.stopped == "reached"
+    assert compare_routes(discover_route(ForgetfulPath({}), RouteOptions()), route).changed is False
+
+
+def test_a_hop_before_the_target_that_never_answers_is_asked_once_more_and_no_oftener() -> None:
+    path = ForgetfulPath({2: 10**6})
+    route = discover_route(path, RouteOptions(repeats=2))
+    assert [plan.repeats for plan in path.plans] == [2, 2, 2, 3]
+    assert route.hops[1].verdict is Verdict.SILENT

@@ -121,6 +121,10 @@ def test_the_figure_has_titles_units_intervals_and_bounds() -> None:
     assert points == [(estimate.capacity_bits_per_s or 0) / 1e6 for estimate in decided]
     assert all(isinstance(one, ErrorbarContainer) and one.has_yerr for one in above.containers)
     assert "undecided" in drawn_texts(figure)
+    figure.canvas.draw()
+    ticks = [tick.get_text() for tick in above.get_yticklabels(which="both")]
+    assert {"20", "100"} < set(ticks)
+    assert all(not tick or float(tick) > 0 for tick in ticks)  # numbers, no powers spelt out
     medians = np.asarray(below.lines[0].get_ydata())
     assert medians.tolist() == [(hop.rtt_median_ns or 0) / 1e6 for hop in report.route.hops]
 

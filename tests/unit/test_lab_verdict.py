@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -62,6 +63,14 @@ def test_drops_of_the_devices_count_as_well() -> None:
 def test_lateness_is_judged_by_the_round_trip(late_ns: int, rtt_ns: int, trusted: bool) -> None:
     verdict = judge_lab(snapshot(count()), snapshot(count(late_p99_ns=late_ns), ticks=IDLE), rtt_ns)
     assert verdict.trusted is trusted
+
+
+def test_lateness_of_laps_that_others_ended_meanwhile_counts() -> None:
+    before = replace(snapshot(count()), laps_ns=(9_000_000, None))
+    after = replace(snapshot(count(), ticks=IDLE), laps_ns=(9_000_000, None, 2_000_000, None, 50_000))
+    verdict = judge_lab(before, after, RTT_NS)
+    assert verdict.late_p99_ns == 2_000_000
+    assert not verdict.trusted
 
 
 def test_cpu_of_emulator_and_host_and_stolen_time() -> None:

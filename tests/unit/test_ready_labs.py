@@ -74,6 +74,28 @@ def test_the_other_direction_takes_over_what_it_does_not_name() -> None:
     assert (back.rate_bits_per_s, back.delay_ns, back.whole_queue_bytes) == (10**6, 5_000_000, 10_000)
 
 
+def test_a_host_that_no_link_leads_to_is_named() -> None:
+    lab = {"hosts": ["a", "b", "c"], "routers": ["r"], "links": [{"between": ["a", "b"]}]}
+    with pytest.raises(CampaignError) as caught:
+        build_campaign({**CAMPAIGN, "lab": lab}, label="x")
+    assert caught.value.mistakes == (
+        "x:lab.hosts.2: no link leads to 'c'; expected one, or no such name",
+        "x:lab.routers.0: no link leads to 'r'; expected one, or no such name",
+    )
+
+
+def test_ipv6_in_a_lab_is_asked_for_once_and_fits_its_links() -> None:
+    data = {**CAMPAIGN, "lab": {"topology": "wan-40ms"}, "factors": {"streams": 1, "family": "ipv6"}}
+    with pytest.raises(CampaignError, match=r"lab\.ipv6: .*expected ipv6 = true"):
+        build_campaign(data, label="x")
+    lab = build_campaign({**data, "lab": {"topology": "wan-40ms", "ipv6": True}}, label="x").lab
+    assert lab is not None
+    assert build_topology(lab).ipv6
+    narrow = {"between": ["a", "b"], "mtu": 1200}
+    with pytest.raises(CampaignError, match="IPv6 does not fit through 1200 bytes"):
+        build_campaign({**data, "lab": {"hosts": ["a", "b"], "links": [narrow], "ipv6": True}}, label="x")
+
+
 def test_a_file_without_a_lab_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("labs") / "none.toml"
     path.write_text("format = 1\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -115,5 +116,35 @@ def test_of_two_links_between_a_pair_the_first_is_the_way() -> None:
     assert TWO_WAYS.address("server", "home") == link_address(0, 0)
 
 
-def test_a_topology_survives_being_written() -> None:
-    assert read_facts(json.loads(json.dumps(TWO_WAYS.as_table()))) == TWO_WAYS
+def test_mptcp_takes_all_links_between_two_neighbours_and_no_more() -> None:
+    assert TWO_WAYS.beside(0) == (0, 2)
+    assert TWO_WAYS.bottleneck("server", "home", multipath=True) == (40_000_000, 1500)
+    assert TWO_WAYS.bottleneck("home", "server", multipath=True) == (10_000_000, 1500)
+    assert TWO_WAYS.bottleneck("server", "far", multipath=True) == (20_000_000, 1500)
+    free = Topology(hosts=("server", "home"), links=(HOME, Link(between=("home", "server"))))
+    assert free.bottleneck("server", "home", multipath=True) == (None, 1500)
+
+
+def test_links_have_networks_of_ipv6_of_their_own() -> None:
+    topology = Topology(hosts=("a", "b", "c"), links=(LINK, Link(between=("b", "c"))), ipv6=True)
+    assert topology.address("c", "a", 6) == "2001:2:0:1::2"
+    assert topology.routes("a", 6) == [("2001:2:0:1::/64", "2001:2::2")]
+
+
+def test_one_direction_changes_and_the_other_stays() -> None:
+    slower = LinkSettings(rate_bits_per_s=10**6, delay_ns=20_000_000)
+    before = Topology(hosts=("a", "b"), links=(LINK,))
+    after = before.with_direction(0, 1, slower)
+    assert after.links[0].as_settings() == LINK.as_settings()
+    assert after.directions("b", "a") == [slower]
+    assert after.with_direction(0, 1, LINK) == before
+
+
+def test_a_change_names_what_is_no_longer_set() -> None:
+    words = LinkSettings(rate_bits_per_s=10**6).as_engine_spec(whole=True).split(",")
+    assert {"loss_ratio=0", "jitter_ns=0", "ge_enter_ratio=0", "ecn_bytes=0", "aqm=none"} < set(words)
+
+
+@pytest.mark.parametrize("plan", [TWO_WAYS, replace(TWO_WAYS, ipv6=True)])
+def test_a_topology_survives_being_written(plan: Topology) -> None:
+    assert read_facts(json.loads(json.dumps(plan.as_table()))) == plan

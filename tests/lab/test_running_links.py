@@ -1,0 +1,113 @@
+"""Links that change while they run, that are asked by several at once, that carry IPv6, that MPTCP joins."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pathlab.lab.lab import Lab
+from pathlab.lab.topology import Link, LinkSettings, Topology
+from pathlab.lab.verdict import judge_lab, take_snapshot
+from pathlab.remote.engine import find_engine
+from tests.lab.test_lab import PAIR, make_lab, ping
+from tests.require import require
+
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
+
+LINE_BITS_PER_S = 20_000_000
+LINE = Link(between=("a", "b"), rate_bits_per_s=LINE_BITS_PER_S, delay_ns=2_000_000, queue_bytes=60_000)
+
+
+def test_one_direction_changes_while_the_link_runs() -> None:
+    with make_lab(PAIR) as lab:
+        lab.change_link(0, 1, LinkSettings(delay_ns=5_000_000, rate_bits_per_s=10**9))
+        changed = ping(lab, "a", "b", count=10)
+        assert changed["rtts_ns"][5] == pytest.approx(25e6, abs=1e6)
+        assert lab.topology.idle_rtt_ns("a", "b") == 25_000_000
+        assert lab.namespaces.run("a", "cat", "/proc/sys/net/ipv4/tcp_ecn") != "1\n"
+        lab.change_link(0, 0, LinkSettings(loss_ratio=1.0, rate_bits_per_s=10**7, ecn_bytes=30_000))
+        assert lab.namespaces.run("a", "cat", "/proc/sys/net/ipv4/tcp_ecn") == "1\n"
+        assert ping_once(lab)["received"] == 0
+        counted = lab.counters()[0]
+    assert counted["forward"]["lost_packets"] == 1
+    assert counted["reverse"]["lost_packets"] == 0
+
+
+def ping_once(lab: Lab) -> dict[str, object]:
+    words = ["ping", "--address", "198.18.0.2", "--count", "1", "--timeout", "100ms", "--output", "json"]
+    result: dict[str, object] = json.loads(
+        lab.namespaces.run("a", str(find_engine()), *words).splitlines()[-1]
+    )
+    return result
+
+
+def test_a_trial_beside_another_keeps_the_lateness_of_both() -> None:
+    with make_lab(PAIR) as lab:
+        before = take_snapshot(lab)
+        assert ping_once(lab)["received"] == 1
+        take_snapshot(lab)  # another trial begins or ends
+        verdict = judge_lab(before, take_snapshot(lab), 40_000_000)
+    assert verdict.late_p99_ns is not None
+
+
+def test_what_a_node_does_not_take_is_outside_the_model() -> None:
+    with make_lab(PAIR, "packet") as lab:
+        before = take_snapshot(lab)
+        lab.namespaces.run("b", "ip", "link", "set", "wan0", "down")
+        assert ping_once(lab)["received"] == 0
+        verdict = judge_lab(before, take_snapshot(lab), 40_000_000)
+        assert lab.device_drops() == 1
+    assert any("lost outside the emulated links" in reason for reason in verdict.reasons)
+
+
+def test_counters_may_be_asked_by_several_at_once() -> None:
+    with make_lab(PAIR) as lab, ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(lambda _: lab.counters()[0]["type"], range(200)))
+    assert told == ["counters"] * 200
+
+
+@pytest.mark.parametrize("backend", ["tun", "packet"])
+def test_ipv6_goes_through_a_chain_and_nodes_send_nothing_of_their_own(backend: str) -> None:
+    ends = [("a", "r"), ("r", "b")]
+    links = tuple(Link(between=pair, rate_bits_per_s=10**8, delay_ns=1_000_000) for pair in ends)
+    plan = Topology(hosts=("a", "b"), routers=("r",), links=links, ipv6=True)
+    with make_lab(plan, backend) as lab:
+        words = ["ping", "--address", plan.address("b", "a", 6), "--count", "10", "--interval", "10ms"]
+        lines = lab.namespaces.run("a", str(find_engine()), *words, "--output", "json").splitlines()
+        records = [json.loads(line) for line in lines]
+        rtts_ns = sorted(record["rtt_ns"] for record in records if record["type"] == "probe")
+        assert rtts_ns[5] == pytest.approx(4e6, abs=1e6)
+        shown = lab.namespaces.run("r", "ip", "-6", "-brief", "address", "show", "scope", "link")
+        assert shown == ""
+
+
+def carry(lab: Lab, *flags: str) -> float:
+    """Goodput of one stream from a to b, bit/s."""
+    common = ["--warmup", "500ms", "--duration", "1s", "--congestion", "reno", "--output", "json", *flags]
+    ours, theirs = os.pipe2(os.O_CLOEXEC)
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    address = lab.topology.address("b", "a")
+    with os.fdopen(ours, encoding="utf-8") as said:
+        words = [str(find_engine()), "receive", "--bind", address, *common]
+        receiver = lab.namespaces.spawn("b", words, (null, theirs, null))
+        os.close(theirs)
+        os.close(null)
+        assert any(json.loads(line)["type"] == "listening" for line in said)
+        lab.namespaces.run("a", str(find_engine()), "send", "--address", address, *common)
+        steady = [json.loads(line) for line in said][-1]["phases"]["steady"]
+        assert receiver.wait(10) == 0
+    return float(sum(steady["bytes"]) * 8e9 / (steady["end_ns"] - steady["start_ns"]))
+
+
+def test_mptcp_takes_both_of_two_links() -> None:
+    require(Path("/proc/sys/net/mptcp/enabled").exists(), "MPTCP")
+    with make_lab(Topology(hosts=("a", "b"), links=(LINE, replace(LINE)))) as lab:
+        both = carry(lab, "--transport", "mptcp")
+        together, _ = lab.topology.bottleneck("a", "b", multipath=True)
+    assert together == 2 * LINE_BITS_PER_S
+    assert 1.5 * LINE_BITS_PER_S < both < together
