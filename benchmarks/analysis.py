@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
+from outcome import say
 
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
@@ -48,12 +49,6 @@ class Shape:
     def trials(self) -> int:
         """Trials in the file."""
         return self.paths * self.cycles * CELLS
-
-
-def say(text: str = "") -> None:
-    """One line to whoever waits."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 def make_base() -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import os
 import sys
 import tempfile
@@ -19,11 +18,10 @@ from statistics import median
 from typing import Any
 
 from comparisons import MEMORY_LIMIT_BYTES, RECORD_BYTES, Group, Row, plan_groups
+from outcome import keep_json, say, translate_faults
 from places import PLACES, Place, open_place
 from tools import Candidate, Load, Tool, TransferError, find_tools
 from transfers import ATTEMPTS, Bench, Transfer
-
-from pathlab.errors import HostError
 
 DECIDING_RUNS = 5
 INTERFACE_TOLERANCE_RATIO = 0.03
@@ -52,12 +50,6 @@ class Ratio:
     least: float
     most: float
     runs: int
-
-
-def say(text: str = "") -> None:
-    """One line to whoever waits."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 def run_group(
@@ -257,6 +249,7 @@ def run_all(options: argparse.Namespace, tools: dict[str, Tool], stored: dict[st
                         )
 
 
+@translate_faults
 def main(arguments: Sequence[str]) -> int:
     """Run the benchmark; 0 also where a target is missed, 2 for a wrong option, 3 where it cannot run."""
     options = parse_arguments(arguments)
@@ -266,35 +259,26 @@ def main(arguments: Sequence[str]) -> int:
             f"benchmarks: no group is called {', '.join(options.only)}\n  next: one of {names}\n"
         )
         return 2
-    try:
-        tools, missing = find_tools()
-        machine = f"{' '.join(os.uname()[i] for i in (0, 2, 4))}, {os.cpu_count()} cores"
-        stored: dict[str, Any] = {
-            "realtime_s": int(time.time()),
-            "machine": machine,
-            "versions": {name: tool.version for name, tool in tools.items()},
-            "missing": missing,
-            "repetitions": options.repetitions,
-            "seconds": options.seconds,
-            "congestion": options.congestion,
-            "rows": [],
-            "runs": [],
-        }
-        say(f"{machine}; {options.congestion}; {options.repetitions} x {options.seconds} s each")
-        for tool in tools.values():
-            say(f"  {tool.name}: {tool.version}")
-        for line in missing:
-            say(f"  {line}; its rows are left out")
-        try:
-            run_all(options, tools, stored)
-        finally:
-            if options.json is not None:
-                options.json.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    except HostError as error:
-        sys.stderr.write(f"benchmarks: {error}\n" + (f"  next: {error.hint}\n" if error.hint else ""))
-        return 3
-    except KeyboardInterrupt:
-        return 130
+    tools, missing = find_tools()
+    machine = f"{' '.join(os.uname()[i] for i in (0, 2, 4))}, {os.cpu_count()} cores"
+    stored: dict[str, Any] = {
+        "realtime_s": int(time.time()),
+        "machine": machine,
+        "versions": {name: tool.version for name, tool in tools.items()},
+        "missing": missing,
+        "repetitions": options.repetitions,
+        "seconds": options.seconds,
+        "congestion": options.congestion,
+        "rows": [],
+        "runs": [],
+    }
+    say(f"{machine}; {options.congestion}; {options.repetitions} x {options.seconds} s each")
+    for tool in tools.values():
+        say(f"  {tool.name}: {tool.version}")
+    for line in missing:
+        say(f"  {line}; its rows are left out")
+    with keep_json(stored, options.json):
+        run_all(options, tools, stored)
     return 0
 
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from outcome import say, translate_faults
+
 from pathlab.analysis.loss import probe_loss
 from pathlab.errors import HostError
 from pathlab.lab.lab import Lab
@@ -87,12 +89,6 @@ class Reading:
     retransmitted: int
     emulator_cores: float | None
     doubts: tuple[str, ...]  # the lab's own verdict
-
-
-def say(text: str = "") -> None:
-    """One line to whoever waits."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 def plan_cells() -> list[Cell]:
@@ -291,7 +287,11 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--idle", action="store_true", help="only the idle round trips")
     parser.add_argument("--losses", action="store_true", help="only the losses")
     parser.add_argument("--json", type=Path, metavar="FILE", help="every run, as JSON")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if not any(map(is_chosen(options.only), plan_cells())):
+        known = ", ".join(cell.name for cell in plan_cells())
+        parser.error(f"--only: no cell is called {', '.join(options.only)}; the cells are {known}")
+    return options
 
 
 def is_chosen(only: list[str] | None) -> Callable[[Cell], bool]:
@@ -314,6 +314,7 @@ def print_idle(options: argparse.Namespace) -> int:
     return 0
 
 
+@translate_faults
 def main(arguments: Sequence[str]) -> int:
     """Run every cell in turn, and print."""
     options = parse_arguments(arguments)

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from engine import DECIDING_RUNS, say
+from engine import DECIDING_RUNS
 from machine import (
     CoreTime,
     counts_softirq_apart,
@@ -27,11 +27,10 @@ from machine import (
     read_core_time,
     unexplained_s,
 )
+from outcome import keep_json, say, translate_faults
 from places import PLACES, Place, Program, open_place, wait_until
 from strangers import KINDS
 from tools import PORT, Candidate, Load, Tool, TransferError, find_tools
-
-from pathlab.errors import HostError
 
 TARGET_RATIO = 0.99
 UNEXPLAINED_RATIO = 0.03  # of the cores' time may be somebody else's
@@ -307,6 +306,7 @@ def run_all(options: argparse.Namespace, tool: Tool, stored: dict[str, Any]) -> 
                     stored["rows"].append(run_kind(host, f"{name}/{kind}", kind, options))
 
 
+@translate_faults
 def main(arguments: Sequence[str]) -> int:
     """Run the benchmark; 0 also where the target is missed, 2 for a wrong option, 3 where it cannot run."""
     options = parse_arguments(arguments)
@@ -314,21 +314,12 @@ def main(arguments: Sequence[str]) -> int:
         names = ", ".join(f"{place}/{kind}" for place in PLACES for kind in KINDS)
         sys.stderr.write(f"benchmarks: nothing is called {', '.join(options.only)}\n  next: one of {names}\n")
         return 2
-    try:
-        tool = find_tools()[0]["engine"]
-        machine = f"{' '.join(os.uname()[i] for i in (0, 2, 4))}, {os.cpu_count()} cores"
-        stored: dict[str, Any] = {"machine": machine, "version": tool.version, "rows": []}
-        say(f"{tool.version}: {STREAMS} streams, Gbit/s, while strangers knock; {machine}")
-        try:
-            run_all(options, tool, stored)
-        finally:
-            if options.json is not None:
-                options.json.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    except HostError as error:
-        sys.stderr.write(f"benchmarks: {error}\n" + (f"  next: {error.hint}\n" if error.hint else ""))
-        return 3
-    except KeyboardInterrupt:
-        return 130
+    tool = find_tools()[0]["engine"]
+    machine = f"{' '.join(os.uname()[i] for i in (0, 2, 4))}, {os.cpu_count()} cores"
+    stored: dict[str, Any] = {"machine": machine, "version": tool.version, "rows": []}
+    say(f"{tool.version}: {STREAMS} streams, Gbit/s, while strangers knock; {machine}")
+    with keep_json(stored, options.json):
+        run_all(options, tool, stored)
     return 0
 
 

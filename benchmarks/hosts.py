@@ -1,4 +1,4 @@
-"""What hosts over SSH cost: the first session of a host, the next ones, and many at once.
+"""What hosts over SSH cost: the first session of a host, the next ones, many at once, gaps between trials.
 
 ``python benchmarks/hosts.py [--hosts 50] [--repeats 5]``, as whoever may make the lab's namespaces. OpenSSH
 runs inside a lab; each host is an account with a home of its own. Times are of this machine, whose cores
@@ -21,6 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.campaigns import GAP_MAX_S, measure_gaps, run_trials  # noqa: E402 -- the checkout goes first
 from pathlab.campaign.load import build_campaign  # noqa: E402 -- the checkout goes first
 from pathlab.remote.bootstrap import Delivery  # noqa: E402
 from pathlab.remote.hosts import RemoteAccess  # noqa: E402
@@ -80,6 +81,21 @@ def measure_many(lab: SshLab, count: int) -> dict[str, Any]:
     return found
 
 
+def measure_gap(lab: SshLab) -> dict[str, Any]:
+    """Seconds from a trial's end to the next one's first byte, besides drain and probes, at 20 streams."""
+    described = describe(build_tables(lab, 2), [("h0", "h1")])
+    described |= {
+        "cycles": 6,
+        "factors": {"streams": 20, "pacing": "100Mbit/s"},
+        "trial": {"warmup": "0s", "duration": "1s", "interval": "100ms"},
+        "probes": {"interval": "100ms", "unloaded": 5},
+    }
+    files = SshFiles(user_folder=lab.write_user_folder(), system_folder=lab.folder / "none")
+    access = RemoteAccess(files=files, options=SshOptions(dial=lab.dial))
+    gaps, _ = measure_gaps(run_trials(lab.folder / "gap", build_campaign(described, label="gap"), access))
+    return {"gap_s": median(gaps), "gap_most_s": max(gaps)}
+
+
 def build_tables(lab: SshLab, count: int) -> dict[str, dict[str, Any]]:
     """Hosts h0, h1, ...: accounts of one server."""
     common = {"address": lab.address("a"), "port": PORT, "key": str(lab.key)}
@@ -114,10 +130,17 @@ def main() -> int:
                 **measure_sessions(lab, options.repeats),
                 "hosts": options.hosts,
                 **measure_many(lab, options.hosts),
+                **measure_gap(lab),
                 "load_at_end": os.getloadavg()[0],
             }
     print(json.dumps({name: round(value, 3) for name, value in found.items()}))  # noqa: T201
-    bounds = {"cold_s": COLD_S, "warm_s": WARM_S, "many_cold_s": MANY_S, "many_warm_s": MANY_S}
+    bounds = {
+        "cold_s": COLD_S,
+        "warm_s": WARM_S,
+        "many_cold_s": MANY_S,
+        "many_warm_s": MANY_S,
+        "gap_s": GAP_MAX_S,
+    }
     return int(any(found[name] > bound for name, bound in bounds.items()))
 
 

@@ -23,9 +23,9 @@ from statistics import median
 from typing import Any
 
 from machine import find_ksoftirqd, read_core_time
+from outcome import keep_json, say, translate_faults
 from places import PLACES, Place, Program, open_place, wait_until
 
-from pathlab.errors import HostError
 from pathlab.remote.engine import engine_version, find_engine
 
 LIMIT_NS = 30_000
@@ -73,12 +73,6 @@ class Pairs:
     loaded: list[Sample | None] = field(default_factory=list)
     thrown_away: list[Sample] = field(default_factory=list)
     refusal: str | None = None
-
-
-def say(text: str = "") -> None:
-    """One line to whoever waits."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 @contextlib.contextmanager
@@ -281,6 +275,7 @@ def is_chosen(name: str, only: list[str] | None) -> bool:
     return only is None or any(fnmatch.fnmatch(name, pattern) for pattern in only)
 
 
+@translate_faults
 def main(arguments: Sequence[str]) -> int:
     """Run the benchmark; 0 also where the limit is missed, 2 for a wrong option, 3 where it cannot run."""
     options = parse_arguments(arguments)
@@ -290,25 +285,16 @@ def main(arguments: Sequence[str]) -> int:
             f"benchmarks: nothing is called {', '.join(options.only)}\n  next: one of {', '.join(names)}\n"
         )
         return 2
-    try:
-        engine = find_engine()
-        stored: dict[str, Any] = {
-            "version": engine_version(engine),
-            "limit_ns": LIMIT_NS,
-            "rows": [],
-            "runs": [],
-        }
-        say(f"pathlab-engine {stored['version']} ping: p50 on idle cores and with a busy loop on each")
-        try:
-            run_all(options, engine, stored)
-        finally:
-            if options.json is not None:
-                options.json.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    except HostError as error:
-        sys.stderr.write(f"benchmarks: {error}\n" + (f"  next: {error.hint}\n" if error.hint else ""))
-        return 3
-    except KeyboardInterrupt:
-        return 130
+    engine = find_engine()
+    stored: dict[str, Any] = {
+        "version": engine_version(engine),
+        "limit_ns": LIMIT_NS,
+        "rows": [],
+        "runs": [],
+    }
+    say(f"pathlab-engine {stored['version']} ping: p50 on idle cores and with a busy loop on each")
+    with keep_json(stored, options.json):
+        run_all(options, engine, stored)
     return 0
 
 

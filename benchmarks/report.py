@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis import Shape, build_file, say
+from outcome import say
+
+from analysis import Shape, build_file
 from pathlab.report.page.document import arrange_report, gather_material
 from pathlab.report.page.forms import FORMS
 from pathlab.report.page.model import list_figures

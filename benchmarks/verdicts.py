@@ -20,6 +20,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+from outcome import say, translate_faults
 
 from pathlab.analysis.limits import Limit
 from pathlab.campaign.load import CampaignText, parse_campaign
@@ -178,12 +179,6 @@ class View:
         return getattr(self._source, name)
 
 
-def say(text: str = "") -> None:
-    """One line to whoever waits."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
 @contextmanager
 def keep_busy(core: int | None) -> Iterator[None]:
     """Keep a core busy with something that is not the traffic, at ordinary priority."""
@@ -271,6 +266,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+@translate_faults
 def main(arguments: Sequence[str]) -> int:
     """Run the causes and print the table."""
     options = parse_arguments(arguments)

@@ -116,11 +116,14 @@ class Estimator:
         key = (
             id(self.know(row.path)),
             cell.streams,
-            cell.window_bytes,
+            cell.window_sender_bytes,
+            cell.window_receiver_bytes,
             cell.duration_ns,
             cell.warmup_ns,
             cell.pacing_bits_per_s,
             cell.direction,
+            cell.engine,
+            cell.transport,
         )
         estimate = self._trials.get(key)
         if estimate is None:
@@ -136,7 +139,7 @@ class Estimator:
         rtt_ns, drain_ns = truth.rtt_ns or 0, campaign.trial.drain_ns
         rest = campaign.rest
         probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
-        traffic_ns = row.cell.warmup_ns + row.cell.duration_ns
+        traffic_ns = row.cell.traffic_ns
         fixed_ns = OVERHEAD_NS + CONNECT_ROUND_TRIPS * rtt_ns + traffic_ns + probes_ns + rest.quiet_ns
         return TrialEstimate(
             time_ns=fixed_ns
@@ -150,37 +153,48 @@ class Estimator:
         )
 
     def _bound_bytes(self, row: PlanRow, truth: PathTruth, traffic_ns: int) -> int | None:
+        cell, line = row.cell, truth.rate_bits_per_s
+        if cell.transport == "mptcp" and row.path.capacity_bits_per_s is None:
+            line = self._sum_links(row.path.source)
+        rates = (line, cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s)
+        known = min((rate for rate in rates if rate is not None), default=None)
+        ends = cell.window_sender_bytes, cell.window_receiver_bytes
+        ways = [ends, ends[::-1]] if cell.direction == "both" else [ends]
+        bounds = [
+            self._bound_way(cell.streams, way, replace(truth, rate_bits_per_s=known), traffic_ns)
+            for way in ways
+        ]
+        sizes = [bound for bound in bounds if bound is not None]
+        return sum(sizes) if len(sizes) == len(bounds) else None
+
+    def _sum_links(self, host: str) -> int | None:
+        """The rate of all the links of a host of the lab, which MPTCP may use together; None: no limit."""
+        links = self._campaign.lab.links if self._campaign.lab else ()
+        ways = [
+            [link.direction(end).rate_bits_per_s for end in (0, 1)] for link in links if host in link.between
+        ]
+        limited = [max(filter(None, rates)) for rates in ways if None not in rates]
+        return sum(limited) if ways and len(limited) == len(ways) else None
+
+    def _bound_way(
+        self, streams: int, windows_bytes: tuple[int | None, int | None], truth: PathTruth, traffic_ns: int
+    ) -> int | None:
         """The line carries no more than rate x time; windows no more than streams x window each round trip.
 
-        What the sockets still hold when the sender stops is sent too: at most twice the window asked, as
-        Linux doubles it.
+        What the sender's sockets still hold when it stops is sent too: at most twice the window that is asked
+        there, as Linux doubles it, which is also the most that can be under way.
         """
-        cell, window_bytes = row.cell, row.cell.window_bytes
-        held = None if window_bytes is None else 2 * cell.streams * window_bytes
-        rates = (truth.rate_bits_per_s, cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s)
-        known = [rate for rate in rates if rate is not None]
+        sender_bytes, receiver_bytes = windows_bytes
+        held = None if sender_bytes is None else 2 * streams * sender_bytes
         bounds = []
-        if known:
-            drained = _line_bytes(min(known), self._campaign.trial.drain_ns)
-            bounds.append(
-                _line_bytes(min(known), traffic_ns) + (drained if held is None else min(held, drained))
-            )
-        if truth.rtt_ns and window_bytes is not None and held is not None:
-            round_trips = -(-traffic_ns // truth.rtt_ns)
-            bounds.append(cell.streams * window_bytes * round_trips + held)
-        if not bounds:
-            return None
-        return min(bounds) * (2 if cell.direction == "both" else 1)
-
-
-def estimate_trial_ns(campaign: Campaign, row: PlanRow) -> int:
-    """Return the time one trial is expected to take, in ns: an estimate, not a bound."""
-    return Estimator(campaign).trial(row).time_ns
-
-
-def estimate_trial_bytes(campaign: Campaign, row: PlanRow) -> int | None:
-    """Return an upper bound of the payload of one trial, or None when no rate and no RTT is known."""
-    return Estimator(campaign).trial(row).bytes_max
+        if truth.rate_bits_per_s is not None:
+            drained = _line_bytes(truth.rate_bits_per_s, self._campaign.trial.drain_ns)
+            sent = _line_bytes(truth.rate_bits_per_s, traffic_ns)
+            bounds.append(sent + (drained if held is None else min(held, drained)))
+        if truth.rtt_ns and held is not None:
+            under_way = held if receiver_bytes is None else min(held, streams * receiver_bytes)
+            bounds.append(under_way * -(-traffic_ns // truth.rtt_ns) + held)
+        return min(bounds, default=None)
 
 
 def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None) -> CampaignEstimate:

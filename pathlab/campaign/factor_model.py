@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from pathlab.campaign.levels import Levels
@@ -51,6 +51,14 @@ def _read_dscp(value: Any, info: ValidationInfo) -> Any:
     return value
 
 
+def _refuse_turned(value: str | None) -> str | None:
+    for part in (value or "").split(","):
+        first, _, last = part.partition("-")
+        if last and int(last) < int(first):
+            raise PydanticCustomError("cores", "{text}", {"text": f"'{part}' ends below its start"})
+    return value
+
+
 def _read_automatic(value: Any, info: ValidationInfo) -> Any:
     return None if value == "auto" or (value is None and info.context == STORED) else value
 
@@ -85,6 +93,7 @@ WorkerThreads = Annotated[
 Cpus = Annotated[
     str | None,
     Field(pattern=CPUS_PATTERN),
+    AfterValidator(_refuse_turned),
     BeforeValidator(_read_name),
     WithJsonSchema({"type": "string", "$comment": 'a list of cores such as "0,2-3", or "any"'}),
 ]

@@ -10,7 +10,7 @@ from typing import Any
 from pathlab.campaign.factor_model import Combination, Direction, Engine, Factors, Family, Transport
 from pathlab.campaign.levels import FILE_KEYS
 from pathlab.campaign.model import Campaign, Trial
-from pathlab.units import format_bytes, format_rate, format_time
+from pathlab.units import SECOND_NS, format_bytes, format_rate, format_time
 
 Level = int | str | bool | None
 #: What a level that is left to the system is called in a file, where it is not ``auto``.
@@ -53,6 +53,12 @@ class Cell:
     family: Family = "any"
     addresses: str | None = None  # name of a pair of the path
     given: tuple[str, ...] = ALWAYS_GIVEN
+
+    @property
+    def traffic_ns(self) -> int:
+        """Warm-up and steady window; iperf3 sends for whole seconds."""
+        asked_ns = self.warmup_ns + self.duration_ns
+        return -(-asked_ns // SECOND_NS) * SECOND_NS if self.engine == "iperf3" else asked_ns
 
     @property
     def levels(self) -> dict[str, Level]:

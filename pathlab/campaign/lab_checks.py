@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pathlab.campaign.levels import try_levels
 from pathlab.campaign.written import (
     Finding,
     Key,
@@ -20,6 +21,9 @@ from pathlab.units import parse_bytes
 #: What tc-netem(8) cannot do, or means otherwise.
 NOT_BY_NETEM = ("aqm", "cross", "ecn", "jitter", "reorder")
 
+#: The smallest that a link may have (RFC 8200).
+IPV6_MTU_BYTES = 1280
+
 
 def check_lab(data: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield every contradiction of the table."""
@@ -32,8 +36,14 @@ def check_lab(data: Mapping[str, Any]) -> Iterator[Finding]:
             if index >= len(hosts):
                 key = ("lab", "routers", index - len(hosts))
             yield key, f"'{name}' stands twice; expected each name once"
+    yield from _check_alone(data, hosts, routers)
+    if _asks_for_ipv6(data, hosts) and not lab.get("ipv6"):
+        yield ("lab", "ipv6"), "a level of family asks for IPv6 in the lab; expected ipv6 = true"
     for index, link in read_rows(lab, "links"):
         key = ("lab", "links", index)
+        mtu = link.get("mtu", 1500)
+        if lab.get("ipv6") is True and isinstance(mtu, int) and mtu < IPV6_MTU_BYTES:
+            yield (*key, "mtu"), f"IPv6 does not fit through {mtu} bytes; expected 1280 at least, or no ipv6"
         yield from _check_ends(key, link, nodes)
         yield from _check_direction(key, link, link)
         reverse = read_table(link, "reverse")
@@ -42,6 +52,28 @@ def check_lab(data: Mapping[str, Any]) -> Iterator[Finding]:
             for name in NOT_BY_NETEM:
                 if name in link or name in reverse:
                     yield (*key, name), "netem cannot do this; expected another backend, or no such key"
+
+
+def _check_alone(data: Mapping[str, Any], hosts: list[str], routers: list[str]) -> Iterator[Finding]:
+    """A node without a link, where all links are sound; of the ends of a path another check tells."""
+    joined: set[Any] = {end for _, path in read_rows(data, "paths") for end in path.values() if end in hosts}
+    for _, link in read_rows(read_table(data, "lab"), "links"):
+        ends = link.get("between")
+        if not isinstance(ends, list) or not all(end in (*hosts, *routers) for end in ends):
+            return
+        joined.update(ends)
+    for kind, nodes in (("hosts", hosts), ("routers", routers)):
+        for index, node in enumerate(nodes):
+            if node not in joined and read_table(data, "lab").get("links"):
+                yield ("lab", kind, index), f"no link leads to '{node}'; expected one, or no such name"
+
+
+def _asks_for_ipv6(data: Mapping[str, Any], hosts: list[str]) -> bool:
+    """Whether a path through the lab is to be measured over IPv6."""
+    inside = any(path.get("source") in hosts for _, path in read_rows(data, "paths"))
+    tables = [read_table(data, "factors"), read_table(data, "control")]
+    tables += [row for _, row in read_rows(data, "rows")]
+    return inside and any("ipv6" in try_levels("family", table.get("family", [])) for table in tables)
 
 
 def _check_ends(key: Key, link: Mapping[str, Any], nodes: list[str]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pathlab.campaign.part import MIB, HostName, Part, Seed
+from pathlab.campaign.part import MIB, Added, HostName, Part, Seed
 from pathlab.campaign.quantities import Quantity
 from pathlab.units import SECOND_NS
 
@@ -53,7 +53,7 @@ class LabDirection(Part):
     reorder_delay_ns: Delay = Field(0, alias="reorder_delay", description="... being so much later.")
     duplicate_ratio: Ratio = Field(0.0, alias="duplicate", description="Share of packets delivered twice.")
     ecn_bytes: Queue = Field(
-        None, alias="ecn", description="Backlog above which packets that allow it are marked (ECN)."
+        None, alias="ecn", description="Backlog above which packets are marked (ECN), as TCP then allows."
     )
     aqm: Literal["none", "codel"] = Field("none", description="Queue management: none (drop-tail) or CoDel.")
     cross_bits_per_s: Rate = Field(
@@ -98,8 +98,11 @@ class Lab(Part):
     fallback: Literal["loopback", "none"] = Field(
         "none", description="Where no lab can be built: measure over loopback and say so, or refuse to run."
     )
-    seed: Seed = Field(1, description="Seed of the links' random loss.")
+    seed: Seed = Field(1, description="Seed of all that happens at random on the links; netem has none.")
     backend: Literal["auto", "netem", "tun", "packet"] = Field("auto", description="How links are emulated.")
+    ipv6: Annotated[bool, Field(strict=True), Added()] = Field(
+        False, description="Whether the links have IPv6 addresses besides those of IPv4."
+    )
     hosts: tuple[HostName, ...] = Field(
         min_length=2, description="Names of the hosts (needed without `topology`)."
     )

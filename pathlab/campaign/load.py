@@ -25,13 +25,13 @@ from pathlab.campaign.model import HOST_NAME_PATTERN, PROFILE_NAME_PATTERN, Camp
 from pathlab.campaign.overrides import list_keys, put_override, put_paths, put_profile, take_profiles
 from pathlab.campaign.plan_checks import find_plan_faults
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
-from pathlab.campaign.unsupported import find_unsupported
 from pathlab.campaign.written import Finding, Key, list_names, read_table, suggest_name
 from pathlab.errors import CampaignError, UsageError
 
 SHIPPED_PACKAGE = "pathlab.campaigns"
 TEXT_MAX_BYTES = 4 * 1024**2
 CHECK_HINT = "Mend the file and look at it again with: pathlab plan"
+CHECK_LAB_HINT = "Mend the file and look at it again with: pathlab lab show FILE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +169,7 @@ def _examine(data: Mapping[str, Any]) -> tuple[Campaign | None, list[Finding]]:
     except ValidationError as error:
         translated = [_translate(details, whole) for details in error.errors(include_url=False)]
         findings += [found for found in translated if found and not is_filled_in(found[0], data, whole)]
-    return campaign, [*findings, *find_contradictions(data), *find_unsupported(data)]
+    return campaign, [*findings, *find_contradictions(data)]
 
 
 def _name_origin(key: Key, label: str, origins: Mapping[str, str]) -> str:
@@ -221,9 +221,18 @@ def load_lab(source: str) -> Lab:
     given = read_campaign(source)
     data = _parse_toml(given)
     if not read_table(data, "lab"):
-        raise _refusal(given.label, [f"{given.label}: has no table [lab]; expected hosts and links in one"])
+        mistake = f"{given.label}: has no table [lab]; expected hosts and links in one"
+        raise _refusal(given.label, [mistake], kind="lab")
     findings: list[Finding] = []
-    whole = fill_lab({"lab": data["lab"]}, findings)
+    lab = build_lab(fill_lab({"lab": data["lab"]}, findings), findings)
+    if lab is None or findings:
+        lines = [f"{given.label}:{'.'.join(map(str, key))}: {what}" for key, what in findings]
+        raise _refusal(given.label, list(dict.fromkeys(lines)), kind="lab")
+    return lab
+
+
+def build_lab(whole: Mapping[str, Any], findings: list[Finding]) -> Lab | None:
+    """Return the lab of the table ``lab``; add what is wrong with it."""
     lab = None
     try:
         lab = Lab.model_validate(whole["lab"])
@@ -234,15 +243,13 @@ def load_lab(source: str) -> Lab:
             if finding is not None:
                 findings.append(finding)
     findings += check_lab(whole)
-    if lab is None or findings:
-        lines = [f"{given.label}:{'.'.join(map(str, key))}: {what}" for key, what in findings]
-        raise _refusal(given.label, list(dict.fromkeys(lines)))
     return lab
 
 
-def _refusal(label: str, mistakes: list[str]) -> CampaignError:
+def _refusal(label: str, mistakes: list[str], kind: str = "campaign") -> CampaignError:
     told = f"1 mistake: {mistakes[0]}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-    return CampaignError(f"campaign '{label}' has {told}", mistakes=tuple(mistakes), hint=CHECK_HINT)
+    hint = CHECK_HINT if kind == "campaign" else CHECK_LAB_HINT
+    return CampaignError(f"{kind} '{label}' has {told}", mistakes=tuple(mistakes), hint=hint)
 
 
 def _parse_toml(given: CampaignText) -> dict[str, Any]:

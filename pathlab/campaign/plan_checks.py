@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.checks import PLAN_ROWS_MAX
@@ -65,10 +65,12 @@ def _check_cells(campaign: Campaign, cells: tuple[Cell, ...]) -> list[Finding]:
     estimator = Estimator(campaign)
     sizes = [estimator.trial(row).bytes_max for row in rows]
     times_ns = [estimator.trial(row).time_ns for row in rows]
+    unbounded = {row.cell.engine for row, size in zip(rows, sizes, strict=True) if size is None}
     return [
         *_check_bytes(campaign, sizes),
+        *_check_unbounded(campaign, unbounded),
         *_check_hours(campaign, max(times_ns)),
-        *_check_period(campaign, sum(times_ns)),
+        *_check_period(campaign, estimator.span_ns(rows)),
     ]
 
 
@@ -92,6 +94,17 @@ def _check_bytes(campaign: Campaign, sizes: list[int | None]) -> Iterator[Findin
             f"one trial may send {format_bytes(max(known))}, more than {format_bytes(budget.bytes_per_day)} "
             "a day; expected shorter trials, a rate, or a larger budget",
         )
+
+
+def _check_unbounded(campaign: Campaign, engines: Collection[str]) -> Iterator[Finding]:
+    """Our own engine counts what it sends and stops; iperf3 tells nothing before its end."""
+    for key in ("bytes_per_campaign", "bytes_per_day"):
+        if getattr(campaign.budget, key) is not None and "iperf3" in engines:
+            yield (
+                ("budget", key),
+                "iperf3 cannot be stopped at a number of bytes, and nothing bounds what it sends here; "
+                "expected budget.rate as well, or the path's capacity",
+            )
 
 
 def _check_hours(campaign: Campaign, longest_ns: int) -> Iterator[Finding]:

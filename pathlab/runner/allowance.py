@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pathlab.campaign.conduct_model import Budget
@@ -32,6 +31,7 @@ class Allowance:
         self._budget = budget
         self._used_bytes = 0
         self._used_by_day: dict[datetime.date, int] = {}
+        self._held_bytes: dict[int, int] = {}  # of trials under way, by row: what they may send at most
 
     @property
     def is_counting(self) -> bool:
@@ -44,13 +44,22 @@ class Allowance:
         self._used_bytes += sent_bytes
         self._used_by_day[day] = self._used_by_day.get(day, 0) + sent_bytes
 
+    def hold(self, row: int, volume_limit_bytes: int | None) -> None:
+        """Keep back what a trial that begins may send, until ``give_back``."""
+        if volume_limit_bytes is not None:
+            self._held_bytes[row] = volume_limit_bytes
+
+    def give_back(self, row: int) -> None:
+        """A trial has ended; what it sent is booked by ``count``."""
+        self._held_bytes.pop(row, None)
+
     def ask(self, now: datetime.datetime, trial_ns: int, trial_bytes: int | None) -> Leave:
         """May a trial of about that length and at most so many bytes (None: unknown) start now?"""
-        budget = self._budget
-        left = self._left(budget.bytes_per_campaign, self._used_bytes)
+        budget, held = self._budget, sum(self._held_bytes.values())
+        left = self._left(budget.bytes_per_campaign, self._used_bytes + held)
         if left is not None and left < (trial_bytes or 1):
             return Leave(spent=_say_spent("bytes_per_campaign", trial_bytes, left))
-        today = self._left(budget.bytes_per_day, self._used_by_day.get(now.date(), 0))
+        today = self._left(budget.bytes_per_day, self._used_by_day.get(now.date(), 0) + held)
         if today is not None and today < (trial_bytes or 1):
             if trial_bytes is not None and trial_bytes > (budget.bytes_per_day or 0):
                 return Leave(spent=_say_spent("bytes_per_day", trial_bytes, budget.bytes_per_day or 0))
@@ -82,12 +91,9 @@ class Allowance:
         return None if limit is None else limit - used
 
 
-def count_sent(records: Iterable[TrialRecord]) -> Iterable[tuple[str, int]]:
-    """Start and bytes of trials that moved data; what arrived where the sender's own count is missing."""
-    for record in records:
-        sent = record.sent_total_bytes if record.sent_total_bytes is not None else record.received_total_bytes
-        if sent:
-            yield record.started_utc, sent
+def count_sent(record: TrialRecord) -> int | None:
+    """What a trial sent; what arrived where the sender's own count is missing; None where both are."""
+    return record.sent_total_bytes if record.sent_total_bytes is not None else record.received_total_bytes
 
 
 def _say_spent(key: str, trial_bytes: int | None, left: int) -> str:

@@ -30,7 +30,7 @@ from pathlab.runner.precision import Precision, name_cell
 from pathlab.runner.resumption import refuse_other_plan
 from pathlab.runner.routes import RouteWatch
 from pathlab.runner.row import RowRunner
-from pathlab.runner.slots import Timetable
+from pathlab.runner.slots import Timetable, describe_missed
 from pathlab.runner.spec import TrialPath
 from pathlab.runner.survey import AFTER, BEFORE, PathSurveys
 from pathlab.runner.waiting import StopRequest, Wait
@@ -101,6 +101,7 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
         Environment(campaign, emit, access=source.access, owner=name_run(campaign.name)) as environment,
         _open_results(source, folder, environment.facts) as results,
     ):
+        StopRequest(results.folder).clear()  # of a run before: from here on a request is meant for this one
         environment.calibrate()
         run = _Run(campaign, environment, results, emit)
         try:
@@ -162,12 +163,12 @@ class _Run:
         self._surveys = PathSurveys(environment.session, self._journal)
         self._ending: Ending | None = None
         self._failed = 0
+        self._precise = False
         self._flags: tuple[str, ...] = ()
         self.interrupted = False
 
     def begin(self) -> None:
         """Note what this run starts with, and what is not as it was in the run before."""
-        self._stop.clear()
         before, kind = self._results.hosts(), RESUMED if self._results.journal() else STARTED
         now = self._environment.host_records()
         engine: Path | None = None
@@ -175,7 +176,10 @@ class _Run:
             engine = find_engine()
         programs = describe_programs(engine)
         changes = find_changes(before, now, self._results.journal(), programs)
-        if changes and self._campaign.on_change == "refuse":
+        refuses = self._campaign.on_change == "refuse"
+        if refuses and kind == RESUMED:
+            changes += self._find_other_routes()
+        if changes and refuses:
             raise UsageError(
                 f"the hosts are not as they were when this campaign began: {'; '.join(changes)}",
                 hint='put that right, start anew with --new, or allow it with on_change = "mark"',
@@ -192,6 +196,13 @@ class _Run:
         if self._campaign.survey != "none":
             self._surveys.take(self._paths(), BEFORE)
 
+    def _find_other_routes(self) -> Iterator[str]:
+        """One line for each path whose route is another one than in the run before."""
+        for path in self._forward_paths():
+            reading = self._routes.read(path)
+            if reading is not None and reading.changed:
+                yield f"{path.source} to {path.destination}: the route is another one"
+
     def all_cycles(self, interruption: Interruption) -> None:
         """Run what is unfinished, in the plan's order, until it is done or something ends it."""
         records = self._results.records()
@@ -204,13 +215,14 @@ class _Run:
                 folder=self._results.folder,
                 rows=len(self._rows),
                 done=len(self._rows) - len(todo),
-                estimate_ns=estimator.span_ns(todo),
+                estimate_ns=self._estimate_ns(todo, estimator),
                 work_ns=sum(estimator.trial(row).time_ns for row in todo),
             )
         )
         runner = RowRunner(self._campaign, self._environment, self._routes, self._emit)
         parts = RunParts(
             campaign=self._campaign,
+            rows=self._rows,
             results=self._results,
             journal=self._journal,
             wait=self._wait,
@@ -234,10 +246,27 @@ class _Run:
         finally:
             self._failed = cycles.failed
 
+    def _estimate_ns(self, todo: list[PlanRow], estimator: Estimator) -> int:
+        """What is left will take, the waits for later slots of a periodic campaign among it."""
+        span_ns, every_ns = estimator.span_ns(todo), self._campaign.every_ns
+        if every_ns is None or not todo:
+            return span_ns
+        last = [row for row in todo if row.cycle == todo[-1].cycle]
+        slots = len({row.cycle for row in todo}) - 1
+        return max(span_ns, slots * every_ns + estimator.span_ns(last))
+
     def _paths(self) -> list[TrialPath]:
-        """Every path of the plan and its reverse once, with the addresses that its traffic uses."""
-        forward = dict.fromkeys(self._environment.trial_path(row) for row in self._rows.values())
+        """Every path of the plan and its reverse once, as far as its addresses are known."""
+        forward = self._forward_paths()
         return list(dict.fromkeys(way for path in forward for way in (path, path.turned())))
+
+    def _forward_paths(self) -> list[TrialPath]:
+        paths: dict[TrialPath, None] = {}
+        kinds = {(id(row.path), row.cell.addresses, row.cell.family): row for row in self._rows.values()}
+        for row in kinds.values():
+            with contextlib.suppress(HostError):  # a host that does not answer: its trials will say so
+                paths[self._environment.trial_path(row)] = None
+        return list(paths)
 
     def close(self) -> RunOutcome:
         """Say how it ended, for the journal and for the caller."""
@@ -277,7 +306,8 @@ class _Run:
         if decision is None:
             return rows
         if decision.stop:
-            if not quiet:
+            if not quiet and not self._precise:
+                self._precise = True  # of the cycles to come it is told once
                 self._journal.add("stop-rule", f"after {cycle} cycles every cell is precise enough")
             return []
         done = self._precision.list_done(cycle)
@@ -298,10 +328,10 @@ class _Run:
         )
         last = max((facts["slot"] for facts in used), default=None)
         slot = timetable.choose(last, self._wait.now())
-        if slot.missed:
-            numbers = ", ".join(str(number) for number in slot.missed[:20])
-            text = f"{len(slot.missed)} slots of {self._campaign.name} were missed: {numbers}"
-            self._journal.add("missed-slots", text, facts={"slots": list(slot.missed[:1000])})
+        told = {n for entry in self._results.journal() for n in entry.facts.get("slots", ())}
+        missed = [number for number in slot.missed if number not in told]
+        if missed:
+            self._journal.add("missed-slots", describe_missed(missed), facts={"slots": missed[:1000]})
         if not self._wait.announce(slot.begins, "the next slot (every)", self._emit):
             return False
         self._journal.add(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
+
+import pyarrow as pa
 
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.model import Campaign
@@ -16,6 +18,7 @@ from pathlab.runner.events import Emit, TrialEnded, TrialStarted
 from pathlab.runner.failures import Failures
 from pathlab.runner.harm import STAGE as HARM_STAGE
 from pathlab.runner.interruption import Interrupted, Interruption
+from pathlab.runner.iperf3 import FLAG as IPERF3_FLAG
 from pathlab.runner.journal import Journal
 from pathlab.runner.record import build_record
 from pathlab.runner.row import Measured, RowRunner, RowTask
@@ -28,6 +31,8 @@ from pathlab.store.results import Results
 
 CHANGED_FLAG = "changed-since-start"
 STOPPED = "stopped by `pathlab stop`"
+#: Stages at which a trial of iperf3 may have carried data.
+IPERF3_UNTOLD = (HARM_STAGE, "engine", "controller")
 
 Future = concurrent.futures.Future[Measured]
 Given = ParamSpec("Given")
@@ -46,6 +51,7 @@ class RunParts:
     """What a run works with."""
 
     campaign: Campaign
+    rows: Mapping[int, PlanRow]  # of the whole plan
     results: Results
     journal: Journal
     wait: Wait
@@ -128,18 +134,19 @@ class CycleRunner:
         estimate = self._estimator.trial(row)
         while not self._parts.wait.is_stopped:
             leave = self._allowance.ask(self._parts.wait.now(), estimate.time_ns, estimate.bytes_max)
-            if leave.spent is not None:
-                return Ending(reason=leave.spent)
-            if leave.wait_until is None:
-                return self._start(row, leave.volume_limit_bytes)
-            if schedule.running > 1:
+            if leave.spent is None and leave.wait_until is None:
+                lanes = self._campaign.concurrency - schedule.running + 1
+                return self._start(row, _share(leave.volume_limit_bytes, estimate.bytes_max, lanes))
+            if schedule.running > 1:  # what these leave over of what is kept back for them comes free
                 return None
+            if leave.wait_until is None:
+                return Ending(reason=str(leave.spent))
             self._parts.journal.add("waiting", f"{leave.reason}: until {leave.wait_until.isoformat()}")
             self._parts.wait.announce(leave.wait_until, str(leave.reason), self._parts.emit)
         return Ending(reason=STOPPED)
 
     def _start(self, row: PlanRow, volume_limit_bytes: int | None) -> RowTask:
-        attempt = self._attempts.get(row.row, 0) + 1
+        attempt, estimate = self._attempts.get(row.row, 0) + 1, self._estimator.trial(row)
         self._attempts[row.row] = attempt
         self._parts.emit(
             TrialStarted(
@@ -148,16 +155,18 @@ class CycleRunner:
                 destination=row.path_destination,
                 streams=row.streams,
                 window_bytes=row.window_bytes,
-                estimate_ns=self._estimator.trial(row).time_ns,
+                estimate_ns=estimate.time_ns,
                 attempt=attempt,
                 settings=dict(row.settings),
             )
         )
-        share = None if volume_limit_bytes is None else volume_limit_bytes // self._campaign.concurrency
+        self._allowance.hold(row.row, volume_limit_bytes)
+        if volume_limit_bytes is not None and row.cell.direction == BOTH and estimate.bytes_max is None:
+            volume_limit_bytes //= 2  # an engine does not know yet what the other end has under way
         return RowTask(
             row=row,
             attempt=attempt,
-            volume_limit_bytes=share,
+            volume_limit_bytes=volume_limit_bytes,
             idle_rtt_ns=self._idle_rtt_ns.get((row.path_source, row.path_destination)),
             flags=self._flags,
         )
@@ -171,6 +180,7 @@ class CycleRunner:
         for future in done:
             row = running.pop(future)
             schedule.finish(row)
+            self._allowance.give_back(row.row)
             if isinstance(future.exception(), Interrupted):
                 signalled = True  # during its rest: nothing was measured
                 continue
@@ -193,7 +203,7 @@ class CycleRunner:
 
     def _judge(self, record: TrialRecord, measured: Measured, schedule: Schedule) -> None:
         """What follows from a trial's end: another attempt, a host set aside, bytes booked."""
-        self._learn(record, measured)
+        self._learn(record)
         if record.status == "complete":
             self._complete.append(record)
         else:
@@ -209,30 +219,46 @@ class CycleRunner:
             self._parts.journal.add("retry", text, row=record.plan_row)
             schedule.put_back(measured.task.row)
 
-    def _learn(self, record: TrialRecord, measured: Measured | None = None) -> None:
-        """Bytes used, and the round trip of the idle path, from a trial of this run or of one before."""
-        for started_utc, sent_bytes in count_sent((record,)):
-            self._allowance.count(started_utc, sent_bytes + self._count_back(record, measured))
+    def _learn(self, record: TrialRecord) -> None:
+        """Bytes used, and the idle round trip, from a stored trial of this run or of one before."""
+        if self._allowance.is_counting:
+            self._allowance.count(record.started_utc, self._count_sent(record))
         idle_ns = record.unloaded_rtt_median_ns
         if record.status == "complete" and idle_ns is not None:
             path = (record.path_source, record.path_destination)
             self._idle_rtt_ns[path] = min(self._idle_rtt_ns.get(path, idle_ns), idle_ns)
 
-    def _count_back(self, record: TrialRecord, measured: Measured | None) -> int:
-        """What a trial of both directions sent against the path: what the sender's end received."""
-        if not self._allowance.is_counting:
-            return 0
-        if measured is not None:
-            if measured.spec.settings.direction != BOTH:
-                return 0
-            return sum(sum(item["bytes"]) for item in measured.data.sender if item.get("type") == "interval")
+    def _count_sent(self, record: TrialRecord) -> int:
+        """Bytes sent, both ways together; of a trial whose ends state no sum, what its intervals hold.
+
+        iperf3 tells nothing of a trial that ended early: it counts as what it may have sent.
+        """
+        total_bytes = count_sent(record)
+        if total_bytes is None and IPERF3_FLAG in record.flags and record.failed_stage in IPERF3_UNTOLD:
+            return self._estimator.trial(self._parts.rows[record.plan_row]).bytes_max or 0
+        if total_bytes is not None and BOTH not in (self._campaign.factors.direction or ()):
+            return total_bytes
         results = self._parts.results
         frame = results.trials(plan_row=record.plan_row, attempt=record.attempt)
         number = int(frame["trial_id"].iloc[0])
-        if "sender_intervals" not in results.series_kinds(number):
-            return 0
-        table = results.series_table(number, "sender_intervals")
-        return sum(table["bytes"].to_pylist()) if "sent_bytes" in table.column_names else 0
+        kinds = [f"{end}_intervals" for end in ("sender", "receiver")]
+        kept = results.series_kinds(number)
+        tables = [results.series_table(number, kind) if kind in kept else None for kind in kinds]
+        received = [_sum_column(table, "bytes") for table in tables]
+        sent = [_sum_column(table, "sent_bytes") for table in tables]
+        # An end that sends alone has its own count under "bytes"; of the way back each end has a count.
+        there_bytes = max(sent[0], received[1]) if any(sent) else max(received)
+        back_bytes = max(sent[1], received[0]) if any(sent) else 0
+        return (there_bytes if total_bytes is None else total_bytes) + back_bytes
+
+
+def _sum_column(table: pa.Table | None, name: str) -> int:
+    return 0 if table is None or name not in table.column_names else sum(table[name].to_pylist())
+
+
+def _share(left_bytes: int | None, trial_bytes: int | None, lanes: int) -> int | None:
+    """What a trial may send of what is left: its bound, or an equal part for each lane that is free."""
+    return None if left_bytes is None else max(left_bytes // lanes, trial_bytes or 0)
 
 
 class _HereExecutor(concurrent.futures.Executor):

@@ -53,7 +53,7 @@ def flow_options(spec: TrialSpec, allowed: Allowed, *, sends: bool) -> Options:
         "pin": ",".join(map(str, list_cores(settings.cpus))) if settings.cpus else None,
         "write-bytes": settings.message_bytes if transmits else None,
         "rate-bits-per-s": spec.rate_bits_per_s if transmits else None,
-        "volume-limit-bytes": spec.volume_limit_bytes,
+        "volume-limit-bytes": spec.volume_limit_bytes if transmits else None,  # who stops says why
     }
     return options | {name: value for name, value in asked.items() if value is not None}
 

@@ -45,6 +45,7 @@ FALLBACK_FLAG = "loopback-fallback"
 PROBE_CHECK_TIMEOUT_S = 10.0
 #: Sessions opened, and machines calibrated, at a time.
 PARALLEL_MAX = 64
+UNEXPECTED_SHOWN = 3  # of what each agent said beyond its protocol
 
 
 def may_set_congestion(name: str) -> bool:
@@ -140,27 +141,39 @@ class Environment:
             return (LAB_FLAG,)
         return (FALLBACK_FLAG,) if self.facts["fallback"] else ()
 
-    def line_of(self, path: TrialPath) -> tuple[int | None, int | None]:
-        """Rate in bit/s and MTU in bytes of the narrowest link under a path; None where there is no lab."""
+    def line_of(self, path: TrialPath, transport: str = "tcp") -> tuple[int | None, int | None]:
+        """Rate in bit/s and MTU in bytes of the narrowest link under a path; None where there is no lab.
+
+        Of MPTCP all links between the two hosts together.
+        """
         if self._lab is None or self._topology is None or path.source not in self._topology.hosts:
             return None, None
-        return self._topology.bottleneck(path.source, path.destination)
+        multipath = transport == "mptcp"
+        return self._topology.bottleneck(path.source, path.destination, multipath=multipath)
 
     def _open_sessions(self) -> None:
-        """All at once; every host that fails is named."""
-        ends = [host for path in self._campaign.paths for host in (path.source, path.destination)]
-        hosts = list(dict.fromkeys(ends))
-        failures: list[PathlabError] = []
+        """All at once; every host that fails is named.
+
+        One that only does not answer may come back, so that the paths without it are measured meanwhile.
+        """
+        ends = [(path.source, path.destination) for path in self._campaign.paths]
+        hosts = list(dict.fromkeys(host for pair in ends for host in pair))
+        failures: dict[str, PathlabError] = {}
         with ThreadPoolExecutor(min(len(hosts), PARALLEL_MAX), thread_name_prefix="pathlab-open") as pool:
-            for opened in [pool.submit(self.session, host) for host in hosts]:
+            for host, opened in [(host, pool.submit(self.session, host)) for host in hosts]:
                 try:
                     opened.result()
                 except PathlabError as error:
-                    failures.append(error)
-        for failure in failures[1:]:
+                    failures[host] = error
+        silent = all(isinstance(error, HostError) and error.stage == "connect" for error in failures.values())
+        if silent and any(failures.keys().isdisjoint(pair) for pair in ends):
+            for failure in failures.values():
+                self._emit(Notice(text=f"{failure}; the paths without it are measured"))
+            return
+        first, *others = failures.values()
+        for failure in others:
             self._emit(Notice(text=str(failure)))
-        if failures:
-            raise failures[0]
+        raise first
 
     def session(self, host: str) -> Session:
         """The open session with a host; a lost one is opened anew. Raises HostError, ProtocolError."""
@@ -210,8 +223,11 @@ class Environment:
             and self._topology is not None
             and row.path_source in self._lab.topology.hosts
         ):
-            source = source or self._topology.address(row.path_source, row.path_destination)
-            destination = destination or self._topology.address(row.path_destination, row.path_source)
+            version = 6 if row.cell.family == "ipv6" else 4
+            source = source or self._topology.address(row.path_source, row.path_destination, version)
+            destination = destination or self._topology.address(
+                row.path_destination, row.path_source, version
+            )
         elif source is None or destination is None:
             ends = (row.path_source, row.path_destination)
             known = (self._host_addresses(ends[0]), self._host_addresses(ends[1]))
@@ -338,6 +354,9 @@ class Environment:
         """End sessions, agents, engines and the lab; safe to call twice."""
         sessions = list(self._sessions.values())
         self._sessions.clear()
+        for session in sessions:
+            for text in session.unexpected[:UNEXPECTED_SHOWN]:
+                self._emit(Notice(text=f"{session.host}: its agent said what is not in the protocol: {text}"))
         if sessions:
             with ThreadPoolExecutor(min(len(sessions), PARALLEL_MAX)) as pool:
                 list(pool.map(Session.close, sessions))

@@ -8,13 +8,11 @@ from pathlib import Path
 from pathlab.campaign.model import Campaign
 from pathlab.errors import PathlabError, UsageError
 from pathlab.runner.journal import is_finished
+from pathlab.store.database import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.results import Results
 
-DEFAULT_ROOT = Path("results")
-DATABASE = "results.db"
 
-
-def choose_folder(campaign: Campaign, *, out: Path | None, new: bool, root: Path = DEFAULT_ROOT) -> Path:
+def choose_folder(campaign: Campaign, *, out: Path | None, new: bool, root: Path = RESULTS_ROOT) -> Path:
     """The folder to run in. Raises UsageError when ``out`` holds something else.
 
     Without ``out`` it is the newest unfinished run of the same campaign under ``root``, else a fresh one.
@@ -22,7 +20,7 @@ def choose_folder(campaign: Campaign, *, out: Path | None, new: bool, root: Path
     if out is not None:
         if out.exists() and not out.is_dir():
             raise UsageError(f"--out: '{out}' is a file, not a folder", hint="name another folder")
-        if (out / DATABASE).exists():
+        if (out / DATABASE_NAME).exists():
             if new:
                 raise UsageError(f"--out: '{out}' already holds results", hint="name another folder")
             _check_same(campaign, out)
@@ -51,7 +49,7 @@ def _check_same(campaign: Campaign, folder: Path) -> None:
 
 def _unfinished(campaign: Campaign, root: Path) -> Path | None:
     for folder in sorted(root.glob(f"{campaign.name}-*"), reverse=True):
-        if not (folder / DATABASE).exists():
+        if not (folder / DATABASE_NAME).exists():
             continue
         try:
             with Results.open(folder) as results:

@@ -24,11 +24,18 @@ class Interruption:
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """Handle the signals inside this block (main thread only; elsewhere it does nothing)."""
+        """Handle the signals inside this block (main thread only; elsewhere it does nothing).
+
+        An ignored SIGHUP stays so: whoever started the run with nohup wants it to outlive the terminal.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.signal(number, self._handle) for number in NUMBERS}
+        before = {
+            number: signal.signal(number, self._handle)
+            for number in NUMBERS
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
+        }
         try:
             yield
         finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from pathlab.errors import HostError
@@ -96,6 +97,7 @@ def convert_output(
 def _convert(output: Mapping[str, Any], spec: TrialSpec, ended_ns: int, sends: bool) -> list[dict[str, Any]]:
     start, end = output["start"], output["end"]
     intervals = [_interval_record(n, item, spec) for n, item in enumerate(output["intervals"])]
+    _sum_retransmits(intervals)
     if not intervals:
         raise ValueError("no intervals")
     length_ns = intervals[-1]["end_ns"]
@@ -129,7 +131,7 @@ def _ready(start: Mapping[str, Any], end: Mapping[str, Any], spec: TrialSpec, se
         "sndbuf_bytes": start.get("sndbuf_actual"),
         "rcvbuf_bytes": start.get("rcvbuf_actual"),
         "congestion": congestion,
-        "mss_bytes": start.get("tcp_mss") or start.get("tcp_mss_default") or None,
+        "mss_bytes": start.get("tcp_mss_default") or None,  # tcp_mss is what was asked for
     }
     test = start["test_start"]
     return {
@@ -137,6 +139,7 @@ def _ready(start: Mapping[str, Any], end: Mapping[str, Any], spec: TrialSpec, se
         "streams": test["num_streams"],
         "transport": str(test["protocol"]).lower(),
         "direction": spec.settings.direction,
+        "congestion": congestion,
         "write_bytes": test["blksize"] if sends else None,
         "sockets": [{"stream": number, **socket} for number in range(spec.streams)],
     }
@@ -151,7 +154,13 @@ def _interval_record(number: int, item: Mapping[str, Any], spec: TrialSpec) -> d
     phase = "warmup" if middle_ns < spec.warmup_ns else "steady"
     if middle_ns >= spec.warmup_ns + spec.duration_ns:
         phase = "drain"
-    names = {"rtt_us": "rtt", "rttvar_us": "rttvar", "snd_wnd_bytes": "snd_wnd", "pmtu_bytes": "pmtu"}
+    names = {
+        "rtt_us": "rtt",
+        "rttvar_us": "rttvar",
+        "snd_wnd_bytes": "snd_wnd",
+        "pmtu_bytes": "pmtu",
+        "total_retrans_segments": "retransmits",
+    }
     info = {ours: [stream.get(theirs) for stream in streams] for ours, theirs in names.items()}
     nothing = [None] * len(streams)
     return {
@@ -164,6 +173,14 @@ def _interval_record(number: int, item: Mapping[str, Any], spec: TrialSpec) -> d
         "tcp_info": {**info, "unacked_segments": nothing, "snd_mss_bytes": nothing},
         "workers": [],
     }
+
+
+def _sum_retransmits(intervals: Sequence[Mapping[str, Any]]) -> None:
+    """From those of each interval to those since the start, as the kernel counts them; null stays null."""
+    for before, record in pairwise(intervals):
+        pairs = zip(*(item["tcp_info"]["total_retrans_segments"] for item in (before, record)), strict=True)
+        sums = [None if None in pair else sum(pair) for pair in pairs]
+        record["tcp_info"]["total_retrans_segments"] = sums
 
 
 def _phases(intervals: Sequence[Mapping[str, Any]], streams: int) -> dict[str, dict[str, Any]]:
@@ -187,5 +204,10 @@ def _cpu(end: Mapping[str, Any], length_ns: int) -> dict[str, int]:
     }
 
 
+def choose_interval_ns(spec: TrialSpec) -> int:
+    """The length of its records: what is asked for, but no less than iperf3 allows."""
+    return max(spec.interval_ns, INTERVAL_MIN_NS)
+
+
 def _interval(spec: TrialSpec) -> str:
-    return f"{max(spec.interval_ns, INTERVAL_MIN_NS) / NS_PER_S:g}"
+    return f"{choose_interval_ns(spec) / NS_PER_S:g}"

@@ -17,6 +17,7 @@ from pathlab.analysis.throughput import aggregate_throughput, effective_window
 from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.engine_options import find_refused, list_settings
 from pathlab.runner.host_load import measure_host_load
+from pathlab.runner.iperf3 import PROGRAM, choose_interval_ns
 from pathlab.runner.series import Record, find_offset_ns, list_intervals, list_probes
 from pathlab.runner.spec import BOTH, TrialSpec
 from pathlab.runner.trial import TrialData, first
@@ -111,7 +112,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         congestion_sender=_text(sender_ready, "congestion"),
         congestion_receiver=_text(first(data.receiver, "ready"), "congestion"),
         mss_bytes=_least(sender_ready, "mss_bytes"),
-        interval_ns=spec.interval_ns,
+        interval_ns=choose_interval_ns(spec) if spec.settings.engine == PROGRAM else spec.interval_ns,
         warmup_ns=spec.warmup_ns,
         duration_ns=spec.duration_ns,
         steady_ns=flow["steady_ns"],

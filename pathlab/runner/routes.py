@@ -16,8 +16,12 @@ from pathlab.runner.trial import RouteReading, TrialPath
 
 #: A reading holds for so long; a trial that is longer begins with a fresh one anyway.
 FRESH_S = 60.0
+#: In a pause that is long enough for a reading, where it delays nobody, it is renewed from this age on ...
+RENEW_S = 30.0
 #: One flow of UDP, which every user may send, and few probes: enough to see another way, not to judge hops.
 OPTIONS = RouteOptions(scouts=1, repeats=2, give_up_hops=3, budget_s=5.0, timeout_ns=500_000_000)
+#: ... which this is.
+PAUSE_NS = int(OPTIONS.budget_s * 1e9)
 PROBER_S = 30.0
 
 
@@ -49,10 +53,10 @@ class RouteWatch:
             self._last[path] = _Last(route=last.route, read_s=last.read_s - FRESH_S)
             self.read(path)
 
-    def read(self, path: TrialPath) -> RouteReading | None:
+    def read(self, path: TrialPath, fresh_s: float = FRESH_S) -> RouteReading | None:
         """The route now, or a reading that is still fresh; None where it cannot be read, as a notice says."""
         last = self._last.get(path)
-        if path in self._without or (last is not None and time.monotonic() - last.read_s < FRESH_S):
+        if path in self._without or (last is not None and time.monotonic() - last.read_s < fresh_s):
             return RouteReading(route=last.route, changed=False) if last is not None else None
         target = ProbeTarget(address=path.destination_address, method="udp", flows=1, port=None, family=0)
         try:

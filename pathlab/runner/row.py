@@ -22,7 +22,7 @@ from pathlab.runner.iperf3 import PROGRAM
 from pathlab.runner.peer_trial import Iperf3Trial
 from pathlab.runner.record import Outcome
 from pathlab.runner.rest import RestOptions, wait_until_idle
-from pathlab.runner.routes import RouteWatch
+from pathlab.runner.routes import PAUSE_NS, RENEW_S, RouteWatch
 from pathlab.runner.spec import BOTH, Allowed, HarmCeiling, TrialPath, TrialSettings, TrialSpec
 from pathlab.runner.trial import Onlooker, Trial, TrialData
 
@@ -32,7 +32,7 @@ CONTROL_FLAG, CLOCK_FLAG, NOT_DRAINED_FLAG = "control", "clock-jumped", "not-dra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowTask:
-    """A row to be measured. ``volume_limit_bytes`` is what the budget has left for it, both directions."""
+    """A row to be measured. ``volume_limit_bytes``: what each end may send and receive together."""
 
     row: PlanRow
     attempt: int
@@ -64,7 +64,7 @@ class _End:
 def build_spec(campaign: Campaign, task: RowTask, path: TrialPath) -> TrialSpec:
     """What a row asks for, with the campaign's ceilings."""
     row, cell = task.row, task.row.cell
-    ways = 2 if cell.direction == BOTH else 1  # the budget counts both directions, the engine each
+    ways = 2 if cell.direction == BOTH else 1  # the budget's rate is of both directions, the engine's of each
     cap, volume = campaign.budget.rate_bits_per_s, task.volume_limit_bytes
     return TrialSpec(
         row=row.row,
@@ -97,7 +97,7 @@ def build_spec(campaign: Campaign, task: RowTask, path: TrialPath) -> TrialSpec:
             cpus=cell.cpus,
         ),
         rate_cap_bits_per_s=None if cap is None else max(1, cap // ways),
-        volume_limit_bytes=None if volume is None else max(1, volume // ways),
+        volume_limit_bytes=None if volume is None else max(1, volume),
         harm=HarmCeiling(loaded_rtt_ns=campaign.harm.loaded_rtt_ns, loss_ratio=campaign.harm.loss_ratio),
     )
 
@@ -190,7 +190,7 @@ class RowRunner:
         about: tuple[datetime.datetime, int, tuple[str, ...]],
     ) -> Outcome:
         environment, (started, attempt, flags) = self._environment, about
-        rate_bits_per_s, mtu_bytes = environment.line_of(spec.flow_path)
+        rate_bits_per_s, mtu_bytes = environment.line_of(spec.flow_path, spec.settings.transport)
         return Outcome(
             status=end.status,
             attempt=attempt,
@@ -216,6 +216,7 @@ class RowRunner:
                     ),
                     rtt=lambda rtt_ns: self._emit(RttNow(row=spec.row, rtt_ns=rtt_ns)),
                     traffic=lambda: self._watch_lab(data),
+                    idle=lambda: self._renew_route(spec, data),
                 )
             )
         except HarmStop as error:
@@ -265,6 +266,18 @@ class RowRunner:
             snapshot = self._environment.lab_snapshot()
         if snapshot is not None:
             data.lab.append(snapshot)
+
+    def _renew_route(self, spec: TrialSpec, data: TrialData) -> None:
+        """Read the route for the next trial while this one's last probes are sent, if they take long enough.
+
+        One that has changed since this trial began may have touched it.
+        """
+        if data.route is None or spec.unloaded_count * spec.probe_interval_ns < PAUSE_NS:
+            return
+        with self._lock:
+            reading = self._routes.read(spec.path, RENEW_S)
+        if reading is not None and reading.changed:
+            data.route = replace(data.route, changed=True)
 
     def _rest(self, task: RowTask, path: TrialPath) -> bool:
         """Wait as ``[rest]`` says; False when the path was not idle at the cap."""

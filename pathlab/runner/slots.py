@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 #: A slot that began so long ago, as a share of the period, is taken still.
 LATE_RATIO = 0.1
+#: Missed slots that are told by their numbers.
+NAMED_MAX = 20
 NS_PER_S = 1_000_000_000
 
 
@@ -45,3 +48,10 @@ class Timetable:
         while self.begin(number) < now - late:
             number += 1
         return Slot(number=number, begins=self.begin(number), missed=tuple(range(first, number)))
+
+
+def describe_missed(numbers: Sequence[int]) -> str:
+    """Slots that went by unused, in one line."""
+    what = "1 slot was" if len(numbers) == 1 else f"{len(numbers)} slots were"
+    named = ", ".join(str(number) for number in numbers[:NAMED_MAX])
+    return f"{what} missed: {named}{', ...' if len(numbers) > NAMED_MAX else ''}"

@@ -89,7 +89,7 @@ class TrialSpec:
     unloaded_count: int
     settings: TrialSettings = field(default_factory=TrialSettings)
     rate_cap_bits_per_s: int | None = None  # of the campaign's budget; none where it is above the pacing
-    volume_limit_bytes: int | None = None  # what the campaign's budget has left, in each direction
+    volume_limit_bytes: int | None = None  # at which an end stops, by what it sends and receives
     harm: HarmCeiling = field(default_factory=HarmCeiling)
 
     @property

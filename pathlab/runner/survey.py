@@ -7,7 +7,6 @@ path that was another one afterwards is seen there and in the report.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.per_hop import HopEstimate
@@ -26,12 +25,6 @@ BEFORE, AFTER = "before", "after"
 BUDGET_S = 15.0
 #: Less precise than `pathlab path`: enough to see a change, and every run waits for it.
 OPTIONS = PathOptions(methods=("udp",), capacity=CapacityOptions(budget_s=BUDGET_S, target_ratio=0.1))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Survey:
-    path: TrialPath
-    report: PathReport
 
 
 class PathSurveys:

@@ -64,6 +64,7 @@ class Onlooker:
     rate: Callable[[float, int], None]  # bit/s over the latest interval, ns since the start
     rtt: Callable[[int | None], None]  # ns of the latest loaded probe; None: lost
     traffic: Callable[[], None]  # twice: before the first byte may leave, and when the last has come
+    idle: Callable[[], None]  # while the unloaded probes are sent
 
 
 class Trial:
@@ -101,7 +102,7 @@ class Trial:
         try:
             watches = self._start_counters()
             self._move_traffic(show)
-            self._probe_unloaded()
+            self._probe_unloaded(show)
         finally:
             for role, job in self._roles.items():
                 setattr(self.data, role, job.records)
@@ -205,13 +206,14 @@ class Trial:
         direction = engine_direction(self.spec, sender_connects=self._sender_connects)
         return {**options, "direction": direction}
 
-    def _probe_unloaded(self) -> None:
+    def _probe_unloaded(self, show: Onlooker) -> None:
         spec = self.spec
         if spec.unloaded_count == 0:
             return
         seconds = (spec.unloaded_count * spec.probe_interval_ns + spec.probe_timeout_ns) / 1e9 + GRACE_S
         job = self._start_probes(count=spec.unloaded_count, seconds=seconds)
         self._roles["unloaded"] = job
+        show.idle()
         job.wait_for("result", seconds)
 
     def _start_probes(

@@ -99,13 +99,6 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def screenshot(self, out: Path) -> None:
-        """The whole page as a PNG."""
-        import base64
-
-        found = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True)
-        out.write_bytes(base64.b64decode(found["data"]))
-
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
         """The answer to one command; raises AssertionError for a refusal."""
         self._number += 1

@@ -58,6 +58,11 @@ def write_campaign(folder: Path, *, lab: bool = True, cycles: int = 2, duration:
     return path
 
 
+def _heed_hang_up() -> None:
+    """As in a terminal, also where the tests themselves were started with nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class Run:
     """One ``pathlab`` process on a pseudo terminal. Everything it starts carries its mark."""
 
@@ -83,6 +88,7 @@ class Run:
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
+            preexec_fn=_heed_hang_up,  # noqa: PLW1509 -- one thread starts processes here
         )
         os.close(theirs)
 

@@ -22,6 +22,7 @@ from pathlab.remote.local import agent_command, start_process
 from pathlab.remote.process import ProcessChannel
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
+from tests.command_line import call, call_lines
 from tests.integration.processes import assert_all_end, watching
 from tests.require import require
 
@@ -199,16 +200,18 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_subcommand_prints_json_and_draws(tmp_path: Path) -> None:
-    done = run(
-        "127.0.0.1", "--method", "udp", "--budget", "2s", "--json", "--figure", "path.svg", cwd=tmp_path
-    )
+    words = ["local", "local", "--both", "--method", "udp", "--budget", "1s", "--json"]
+    done = run(*words, "--figure", "path.svg", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     document = json.loads(done.stdout)
     assert document["address"] == "127.0.0.1"
     assert document["routes"][0]["reached"] is True
     assert document["mtu"]["mtu_bytes"] == 65535
     assert document["capacity"]["packets"] > 0
-    assert (tmp_path / "path.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert document["back"]["address"] == document["routes"][0]["local_address"]
+    assert document["back"]["routes"][0]["reached"] is True
+    for file in ("path.svg", "path-back.svg"):
+        assert (tmp_path / file).read_text(encoding="utf-8").startswith("<?xml")
 
 
 def test_the_subcommand_prints_a_table_within_eighty_columns(tmp_path: Path) -> None:
@@ -224,7 +227,7 @@ def test_the_subcommand_prints_a_table_within_eighty_columns(tmp_path: Path) -> 
     [
         (["a", "b", "c"], 2, "two hosts at most, 3 given"),
         (["127.0.0.1", "--method", "gre"], 2, "gre"),
-        (["127.0.0.1", "--flows", "17"], 2, "--flows"),
+        (["127.0.0.1", "--timeout", "0"], 2, "--timeout: '0' is out of range"),
         (["127.0.0.1", "--timeout", "soon"], 2, "--timeout: 'soon' is not a time"),
         (["127.0.0.1", "--budget", "-1s"], 2, "--budget"),
         (["127.0.0.1", "--figure", "path.txt"], 2, "'path.txt' does not end in .svg"),
@@ -234,16 +237,20 @@ def test_the_subcommand_prints_a_table_within_eighty_columns(tmp_path: Path) -> 
     ],
 )
 def test_mistakes_are_one_line_and_a_next_step(
-    tmp_path: Path, arguments: list[str], status: int, named: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    named: str,
 ) -> None:
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == status
-    assert done.stdout == ""
-    first, second = done.stderr.splitlines()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    ended, out, (first, second) = call_lines(["path", *arguments], capsys)
+    assert (ended, out) == (status, [])
     assert named in first
     assert second.startswith("  next: ")
 
 
-def test_every_method_is_offered(tmp_path: Path) -> None:
-    text = run("--help", cwd=tmp_path).stdout
-    assert "|".join(METHODS) in text
+def test_every_method_is_offered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "|".join(METHODS) in call(["path", "--help"], capsys).out

@@ -1,129 +1,24 @@
-"""How a campaign conducts itself, on real engines over loopback and in namespaces: every case in short."""
+"""Trials of a campaign on real engines over loopback and in namespaces: what was asked is what was done."""
 
 from __future__ import annotations
 
 import datetime
-import os
 import shutil
-import signal
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pathlab
-from pathlab.campaign.load import build_campaign
-from pathlab.campaign.model import Campaign
-from pathlab.errors import HostError, UsageError
-from pathlab.lab.keeper import runtime_folder
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
-from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.environment import Environment
-from pathlab.runner.events import Event, Notice, RateNow, RttNow, TrialEnded, TrialStarted
-from pathlab.runner.folders import choose_folder
-from pathlab.runner.host_lock import HostLock
-from pathlab.runner.waiting import StopRequest
-from pathlab.store.records import HostRecord, TrialRecord
-from tests.integration.running import ROOT
-from tests.require import require, require_namespaces
+from pathlab.runner.events import Event, RttNow, TrialEnded
+from tests.integration.conducting import AB, LAB, Watch, campaign_of, run, settings, stored
+from tests.require import require, require_engine, require_namespaces
 
-pytestmark = [pytest.mark.engine]
-
-LAB = {
-    "hosts": ["a", "b", "c", "d"],
-    "links": [
-        {"between": ["a", "b"], "rate": "20Mbit/s", "delay": "5ms", "queue": "250kB"},
-        {"between": ["c", "d"], "rate": "20Mbit/s", "delay": "5ms", "queue": "250kB"},
-    ],
-}
-AB = [{"source": "a", "destination": "b"}]
-
-
-@pytest.fixture(autouse=True)
-def _needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    require((ROOT / "native" / "build" / "pathlab-engine").exists(), "the native engine (make engine)")
-    monkeypatch.setattr(Environment, "calibrate", lambda _self: None)  # two seconds, not looked at
-
-
-@dataclass
-class Watch:
-    """Keeps the events, and does something at one of them."""
-
-    at: Callable[[Event], None] = lambda _event: None
-    events: list[Event] = field(default_factory=list)
-
-    def __call__(self, event: Event) -> None:
-        self.events.append(event)
-        self.at(event)
-
-    def notices(self) -> str:
-        return "\n".join(event.text for event in self.events if isinstance(event, Notice))
-
-
-def campaign_of(**extra: Any) -> Campaign:
-    data: dict[str, Any] = {
-        "format": 1,
-        "name": "conduct",
-        "title": "Conduct",
-        "seed": 3,
-        "order": "given",
-        "paths": [{"source": "local", "destination": "local"}],
-        "factors": {"streams": [1]},
-        "trial": {"warmup": "0ms", "duration": "100ms", "interval": "20ms", "drain": "2s"},
-        "probes": {"interval": "10ms", "unloaded": 2},
-    }
-    return build_campaign(data | extra, label="conduct")
-
-
-def run(campaign: Campaign, folder: Path, watch: Watch | None = None) -> RunOutcome:
-    return run_campaign(CampaignSource(campaign=campaign, text=""), folder, watch or Watch())
-
-
-def stored(folder: Path) -> list[TrialRecord]:
-    with pathlab.open(folder) as results:
-        return results.records()
-
-
-def journal(folder: Path) -> list[tuple[str, str]]:
-    with pathlab.open(folder) as results:
-        return [(entry.kind, entry.text) for entry in results.journal()]
-
-
-def settings(folder: Path, trial: int) -> dict[str, dict[str, str | None]]:
-    with pathlab.open(folder) as results:
-        return {line["name"]: line for line in results.series_table(trial, "settings").to_pylist()}
-
-
-def kill_receiver(watched: Watch, times: int) -> Callable[[Event], None]:
-    """SIGKILL for the receiving engines of the first trials, as soon as they carry data."""
-    left = [times]
-
-    def strike(event: Event) -> None:
-        if isinstance(event, RateNow) and left[0] and event.row not in struck:
-            left[0] -= 1
-            struck.add(event.row)
-            for number in children(os.getpid()):
-                words = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
-                if words[1:2] == [b"receive"]:
-                    os.kill(number, signal.SIGKILL)
-
-        if isinstance(event, TrialEnded):
-            struck.clear()
-
-    struck: set[int] = set()
-    return strike
-
-
-def children(number: int) -> Iterator[int]:
-    """All processes below one."""
-    for thread in Path(f"/proc/{number}/task").iterdir():
-        for child in (thread / "children").read_text().split():
-            yield int(child)
-            yield from children(int(child))
+pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
 
 
 def is_paced(rate_bits_per_s: float | None) -> bool:
@@ -192,6 +87,8 @@ def test_iperf3_carries_a_trial_with_the_same_record(tmp_path: Path) -> None:
     factors = {
         "streams": [2],
         "engine": ["iperf3"],
+        "congestion": ["reno"],
+        "mss": ["1000B"],
         "direction": ["forward", "reverse"],
         "window": ["128KiB"],
         "pacing": ["80Mbit/s"],
@@ -205,6 +102,9 @@ def test_iperf3_carries_a_trial_with_the_same_record(tmp_path: Path) -> None:
         assert str(record.engine_version).startswith("iperf ")
         assert record.throughput_bits_per_s == pytest.approx(80e6, rel=0.1)
         assert record.window_granted_sender_bytes == 2 * 128 * 1024
+        assert (record.congestion_sender, record.congestion_receiver) == ("reno", "reno")
+        assert record.mss_bytes is None  # it tells what was asked for, and not what became of it
+        assert record.interval_ns == 100_000_000  # its least; 20 ms are asked for
         assert record.loaded_received
         assert record.unloaded_received
         assert record.sender_cpu_system_s is not None
@@ -230,152 +130,6 @@ def test_reverse_data_go_against_the_path(tmp_path: Path) -> None:
     assert "over-line-rate" not in reverse.flags
 
 
-def test_a_failed_row_is_tried_again_at_the_end_of_its_cycle(tmp_path: Path) -> None:
-    watch = Watch()
-    watch.at = kill_receiver(watch, 1)
-    factors = {"streams": [1, 2, 3], "duration": ["300ms"]}
-    outcome = run(campaign_of(factors=factors, cycles=2), tmp_path / "out", watch)
-    assert (outcome.complete, outcome.failed, outcome.missing) == (6, 1, 0)
-    rows = [(r.plan_row, r.attempt, r.status) for r in stored(tmp_path / "out")]
-    assert rows == [
-        (0, 1, "failed"),
-        (1, 1, "complete"),
-        (2, 1, "complete"),
-        (0, 2, "complete"),
-        (3, 1, "complete"),
-        (4, 1, "complete"),
-        (5, 1, "complete"),
-    ]
-    assert "trial 1 failed and is tried again at the end of the cycle" in watch.notices()
-    assert journal(tmp_path / "out")[-1][0] == "finished"
-
-
-def test_without_retries_a_failed_row_is_left_to_the_next_run(tmp_path: Path) -> None:
-    watch = Watch()
-    watch.at = kill_receiver(watch, 1)
-    campaign = campaign_of(factors={"streams": [1, 2], "duration": ["300ms"]}, retries=0)
-    outcome = run(campaign, tmp_path / "out", watch)
-    assert (outcome.complete, outcome.missing) == (1, 1)
-    assert run(campaign, tmp_path / "out").missing == 0
-    assert [r.plan_row for r in stored(tmp_path / "out")] == [0, 1, 0]
-
-
-def test_a_pair_that_keeps_failing_is_set_aside_while_the_others_go_on(tmp_path: Path) -> None:
-    hosts = {"broken": {"transport": "local", "measure_addresses": ["198.51.100.77"]}}  # of no interface
-    paths = [{"source": "local", "destination": name} for name in ("local", "broken")]
-    campaign = campaign_of(paths=paths, hosts=hosts, factors={"streams": [1, 2, 3, 4]})
-    watch = Watch()
-    outcome = run(campaign, tmp_path / "out", watch)
-    records = stored(tmp_path / "out")
-    assert [r.status for r in records if r.path_destination == "local"] == ["complete"] * 4
-    assert [r.status for r in records if r.path_destination == "broken"] == ["failed"] * 3
-    assert (outcome.complete, outcome.missing) == (4, 4)
-    assert "local to broken failed repeatedly and is set aside until the next cycle" in watch.notices()
-
-
-@pytest.mark.netns
-def test_a_ceiling_ends_a_trial_early_and_it_is_not_repeated(tmp_path: Path) -> None:
-    require_namespaces()
-    campaign = campaign_of(
-        lab=LAB,
-        paths=AB,
-        factors={"streams": [4], "window": ["256KiB"]},
-        trial={"warmup": "0ms", "duration": "20s"},
-        harm={"loaded_rtt": "30ms"},
-    )
-    outcome = run(campaign, tmp_path / "out")
-    (record,) = stored(tmp_path / "out")
-    assert (record.status, record.failed_stage) == ("failed", "harm")
-    assert "is over the ceiling of 30 ms" in str(record.failure)
-    assert record.received_total_bytes is not None
-    assert record.received_total_bytes < 20e6 / 8 * 10  # far less than twenty seconds of the line
-    assert (outcome.harmed, outcome.missing) == (1, 0)
-    again = run(campaign, tmp_path / "out")
-    assert (again.harmed, len(stored(tmp_path / "out"))) == (1, 1)
-
-
-def test_no_trial_is_faster_than_the_budget_allows(tmp_path: Path) -> None:
-    budget = {"rate": "80Mbit/s", "bytes_per_campaign": "30MB"}
-    trial = {"warmup": "0ms", "duration": "300ms", "interval": "50ms", "drain": "100ms"}
-    factors = {"streams": [2], "direction": ["forward", "both"]}
-    outcome = run(campaign_of(budget=budget, factors=factors, trial=trial), tmp_path / "out")
-    forward, both = stored(tmp_path / "out")
-    assert outcome.missing == 0
-    assert forward.throughput_bits_per_s == pytest.approx(80e6, rel=0.25)
-    assert both.throughput_bits_per_s == pytest.approx(40e6, rel=0.25)  # in each direction
-
-
-def test_an_unbounded_trial_stops_at_the_bytes_that_are_left(tmp_path: Path) -> None:
-    campaign = campaign_of(budget={"bytes_per_campaign": "5MB"}, trial={"warmup": "0ms", "duration": "10s"})
-    outcome = run(campaign, tmp_path / "out")
-    (record,) = stored(tmp_path / "out")
-    assert record.status == "failed"
-    assert "volume-limit" in str(record.failure)
-    assert (record.received_total_bytes or 0) < 5e6 + 4 * 1024 * 1024  # by one write a worker
-    assert "budget.bytes_per_campaign is spent" in str(outcome.ended)
-
-
-def test_stop_ends_the_run_after_its_trial_and_the_next_one_goes_on(tmp_path: Path) -> None:
-    def ask(event: Event) -> None:
-        if isinstance(event, TrialStarted):
-            StopRequest(tmp_path / "out").make()
-
-    campaign = campaign_of(cycles=3)
-    outcome = run(campaign, tmp_path / "out", Watch(at=ask))
-    assert (outcome.complete, outcome.missing, outcome.ended) == (1, 2, "stopped by `pathlab stop`")
-    assert run(campaign, tmp_path / "out").missing == 0
-
-
-def test_what_changed_since_the_run_before_is_marked_or_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    campaign, refusing = campaign_of(cycles=2), campaign_of(cycles=2, on_change="refuse")
-    for folder, model in (("mark", campaign), ("refuse", refusing)):
-        run(model, tmp_path / folder, Watch(at=lambda e, f=folder: stop_at_end(e, tmp_path / f)))  # type: ignore[misc]
-    true = Environment.host_records
-
-    def altered(self: Environment) -> list[HostRecord]:
-        return [
-            HostRecord(
-                name=r.name, recorded_utc=r.recorded_utc, facts=r.facts | {"kernel": {"release": "0.1"}}
-            )
-            for r in true(self)
-        ]
-
-    monkeypatch.setattr(Environment, "host_records", altered)
-    watch = Watch()
-    assert run(campaign, tmp_path / "mark", watch).missing == 0
-    assert "since the run before: local: kernel.release was" in watch.notices()
-    assert [("changed-since-start" in r.flags) for r in stored(tmp_path / "mark")] == [False, True]
-    with pytest.raises(UsageError, match=r"kernel\.release was .*, is 0\.1"):
-        run(refusing, tmp_path / "refuse")
-    assert len(stored(tmp_path / "refuse")) == 1
-
-
-def stop_at_end(event: Event, folder: Path) -> None:
-    if isinstance(event, TrialEnded):
-        StopRequest(folder).make()
-
-
-def test_cells_that_are_known_well_enough_are_not_measured_again(tmp_path: Path) -> None:
-    campaign = campaign_of(
-        until="40% of the median",
-        cycles_min=6,
-        cycles_max=12,
-        factors={"streams": [1, 2], "pacing": ["50Mbit/s"]},
-    )
-    outcome = run(campaign, tmp_path / "out")
-    records = stored(tmp_path / "out")
-    assert 12 <= len(records) < 24
-    assert outcome.complete + outcome.not_needed == 24
-    assert outcome.missing == 0
-    assert any(kind == "stop-rule" for kind, _ in journal(tmp_path / "out"))
-    root = tmp_path / "root"
-    root.mkdir()
-    (tmp_path / "out").rename(root / "conduct-1")
-    assert choose_folder(campaign, out=None, new=False, root=root).name != "conduct-1"  # it is finished
-
-
 def test_control_rows_are_marked(tmp_path: Path) -> None:
     campaign = campaign_of(
         factors={"streams": [2, 3], "transport": ["mptcp"]},
@@ -386,38 +140,6 @@ def test_control_rows_are_marked(tmp_path: Path) -> None:
     assert marked == [(1, True), (2, False), (3, False), (1, True)]
     used = [settings(tmp_path / "out", number)["transport"]["receiver"] for number in (1, 2, 3, 4)]
     assert used == ["tcp", "mptcp", "mptcp", "tcp"]
-
-
-def test_a_periodic_campaign_waits_for_its_slot_and_a_stop_ends_the_wait(tmp_path: Path) -> None:
-    campaign = campaign_of(cycles=3, every="1h")
-    watch = Watch()
-
-    def stop(event: Event) -> None:
-        if type(event).__name__ == "Waiting":
-            StopRequest(tmp_path / "out").make()
-
-    watch.at = stop
-    outcome = run(campaign, tmp_path / "out", watch)
-    assert (outcome.complete, outcome.ended) == (1, "stopped by `pathlab stop`")
-    assert [kind for kind, _ in journal(tmp_path / "out") if kind == "slot"] == ["slot"]
-
-
-def test_a_jump_of_the_wall_clock_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    jumps = iter([0, 3600 * 10**9])
-    monkeypatch.setattr("pathlab.runner.clock.ClockWatch.read_jump_ns", lambda _self: next(jumps))
-    watch = Watch()
-    run(campaign_of(cycles=2), tmp_path / "out", watch)
-    assert [("clock-jumped" in r.flags) for r in stored(tmp_path / "out")] == [False, True]
-    assert "the wall clock jumped by +3600.0 s" in watch.notices()
-
-
-def test_a_host_in_use_is_refused_with_its_owner(tmp_path: Path) -> None:
-    with (
-        HostLock(["local"], owner="campaign 'other'", folder=runtime_folder()),
-        pytest.raises(HostError, match=r"is being measured by campaign 'other' \(process \d+\)"),
-    ):
-        run(campaign_of(), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.netns
@@ -480,3 +202,12 @@ def test_the_next_trial_waits_until_the_queue_has_drained(tmp_path: Path) -> Non
     blocked = campaign_of(lab=LAB, paths=AB, cycles=2, rest={"drained": True, "cap": "0ms"})
     run(blocked, tmp_path / "blocked")
     assert [("not-drained" in r.flags) for r in stored(tmp_path / "blocked")] == [False, True]
+
+
+def test_what_an_agent_says_beyond_the_protocol_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_engine()
+    monkeypatch.setattr(Session, "unexpected", ["message 'answer': unknown field 'mood'"])
+    watch = Watch()
+    with Environment(campaign_of(), watch):
+        assert watch.notices() == ""
+    assert watch.notices().endswith("not in the protocol: message 'answer': unknown field 'mood'")

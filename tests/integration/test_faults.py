@@ -126,7 +126,7 @@ def test_a_full_disk_keeps_what_was_stored_before(tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
     script = (
-        'mount -t tmpfs -o size=400k none "$1" && cd "$1/.." && shift && "$@"; '
+        'mount -t tmpfs -o size=260k none "$1" && cd "$1/.." && shift && "$@"; '
         "status=$?; cp small/out/results.db* copy/; exit $status"
     )
     (tmp_path / "copy").mkdir()
@@ -276,5 +276,5 @@ def test_without_namespaces_a_campaign_that_needs_them_names_what_was_refused(tm
     assert done.returncode == 3
     error, hint = done.stderr.splitlines()
     assert error.startswith("pathlab: host 'lab', lab: no network namespaces here (root: unshare: ")
-    assert "max_user_namespaces" in hint
+    assert "sysctl -w user.max_net_namespaces=15000" in hint
     assert not (tmp_path / "out").exists()

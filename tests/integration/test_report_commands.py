@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pathlab.cli.main import main
 from pathlab.store.results import Results
+from tests.command_line import call_lines
 from tests.unit.synthetic_results import (
     SyntheticResults,
     make_campaign,
@@ -22,15 +22,6 @@ from tests.unit.synthetic_results import (
 )
 
 KIB = 1024
-
-
-def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str], list[str]]:
-    """Exit status, lines of stdout, lines of stderr."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out.splitlines(), err.splitlines()
 
 
 def store(results: SyntheticResults, folder: Path) -> Path:
@@ -54,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_report_says_the_answer_and_its_path_last(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(["report", str(folder)], capsys)
+    status, out, err = call_lines(["report", str(folder)], capsys)
     assert (status, err, out[-1]) == (0, [], str(folder / "report.html"))
     assert any(line.startswith("• Tentatively, use 2 streams") for line in out)
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -66,7 +57,7 @@ def test_several_forms_go_beside_each_other(
 ) -> None:
     out_file = tmp_path / "not" / "there" / "path.html"
     arguments = ["report", str(folder), "--quiet", "--out", str(out_file)]
-    status, out, err = run([*arguments, "--format", "json", "--format", "md"], capsys)
+    status, out, err = call_lines([*arguments, "--format", "json", "--format", "md"], capsys)
     assert (status, err) == (0, [])
     assert out == [str(out_file.with_suffix(ending)) for ending in (".json", ".md")]
     assert json.loads(Path(out[0]).read_text(encoding="utf-8"))["document"] == "pathlab-report"
@@ -77,11 +68,11 @@ def test_several_forms_go_beside_each_other(
 def test_a_single_figure_is_written_by_its_name(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, out, _ = run(["report", str(folder), "--figure", "list"], capsys)
+    status, out, _ = call_lines(["report", str(folder), "--figure", "list"], capsys)
     assert status == 0
     name = out[0].split("\t")[0]
     place = tmp_path / "one.svg"
-    status, out, _ = run(["report", str(folder), "--figure", name, "--out", str(place)], capsys)
+    status, out, _ = call_lines(["report", str(folder), "--figure", name, "--out", str(place)], capsys)
     assert (status, out) == (0, [str(place)])
     assert "<svg" in place.read_text(encoding="utf-8")
 
@@ -98,7 +89,7 @@ def test_a_single_figure_is_written_by_its_name(
 def test_contradictions_are_one_line_and_a_next_step(
     folder: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, _, err = run(["report", str(folder), *arguments], capsys)
+    status, _, err = call_lines(["report", str(folder), *arguments], capsys)
     assert status == 2
     assert words in err[0]
     assert err[1].startswith("  next: ")
@@ -112,7 +103,7 @@ def test_results_without_a_finished_trial_give_an_honest_page(
     records = [make_failed(make_trial(1, 64 * KIB, cycle=0, row=0))] if kind == "failed" else []
     plan = make_quickstart(cycles=1, levels=[(1, 64 * KIB)]).plan()
     folder = store(SyntheticResults(make_campaign(), plan, records, {}), tmp_path / "results")
-    status, out, err = run(["report", str(folder)], capsys)
+    status, out, err = call_lines(["report", str(folder)], capsys)
     assert (status, err) == (0, [])
     assert any("No trial completed" in line for line in out)
     assert "Nothing can be recommended" in (folder / "report.html").read_text(encoding="utf-8")
@@ -151,7 +142,7 @@ def test_what_cannot_be_read_is_one_line_that_names_the_file(
 ) -> None:
     assert callable(spoil)
     spoil(folder)
-    status, out, err = run(["report", str(folder)], capsys)
+    status, out, err = call_lines(["report", str(folder)], capsys)
     assert status == 5
     assert out == []
     assert str(folder) in err[0] or "has format 99" in err[0]
@@ -174,7 +165,7 @@ def test_a_locked_database_is_named(
     locked: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pathlab.store.database.BUSY_TIMEOUT_S", 0.05)
-    status, _, err = run(["report", str(locked)], capsys)
+    status, _, err = call_lines(["report", str(locked)], capsys)
     assert status == 5
     assert "is locked by another process" in err[0]
 
@@ -183,7 +174,7 @@ def test_an_out_below_a_file_is_named(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    status, _, err = run(
+    status, _, err = call_lines(
         ["report", str(folder), "--quiet", "--out", str(tmp_path / "file" / "x.html")], capsys
     )
     assert status == 5
@@ -195,9 +186,9 @@ def test_a_comparison_is_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixtur
     names = [str(store(make_quickstart(cycles=5, levels=[(1, 64 * KIB)]), tmp_path / name)) for name in "ab"]
     page = tmp_path / "compared.html"
     metrics = ["--metric", "throughput", "--metric", "drtt", "--metric", "loss"]
-    status, out, err = run(["compare", *names, *metrics, "--report", str(page)], capsys)
+    status, out, err = call_lines(["compare", *names, *metrics, "--report", str(page)], capsys)
     assert (status, err, out[-1]) == (0, [], str(page))
     assert "Of 3 rows:" in page.read_text(encoding="utf-8")
-    status, _, err = run(["compare", *names, "--report", str(tmp_path / "x.docx")], capsys)
+    status, _, err = call_lines(["compare", *names, "--report", str(tmp_path / "x.docx")], capsys)
     assert status == 2
     assert "does not end in .html, .md or .pdf" in err[0]

@@ -8,18 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.cli.main import main
 from pathlab.store.results import Results
+from tests.command_line import call_lines
 from tests.unit.import_samples import BEGIN_S, TEXTS, change, make_iperf3, write_sample
-
-
-def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str], list[str]]:
-    """Exit status, lines of stdout, lines of stderr."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out.splitlines(), err.splitlines()
 
 
 def test_from_foreign_files_to_foreign_files(
@@ -27,16 +18,16 @@ def test_from_foreign_files_to_foreign_files(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     files = [str(write_sample(tmp_path, name)) for name in TEXTS]
-    status, out, err = run(["import", *files], capsys)
+    status, out, err = call_lines(["import", *files], capsys)
     assert (status, err) == (0, [])
     folder = out[-1]
     assert folder.startswith("results/imported-")
     assert len(out) == 1 + len(TEXTS) + 2  # Flent's and crusader's hold two trials each
     assert any("16 kbit/s" in line for line in out)
-    status, out, _ = run(["results", "list", "--json"], capsys)
+    status, out, _ = call_lines(["results", "list", "--json"], capsys)
     (listed,) = json.loads("\n".join(out))
     assert (listed["path"], listed["complete"], listed["failed"]) == (folder, 9, 0)
-    status, out, _ = run(["results", "show", folder, "--json"], capsys)
+    status, out, _ = call_lines(["results", "show", folder, "--json"], capsys)
     assert {origin["program"] for origin in json.loads("\n".join(out))["origins"]} == {
         "iperf3",
         "irtt",
@@ -44,16 +35,16 @@ def test_from_foreign_files_to_foreign_files(
         "pscheduler",
         "crusader",
     }
-    status, out, _ = run(["results", "show", folder], capsys)
+    status, out, _ = call_lines(["results", "show", folder], capsys)
     assert status == 0
-    status, out, _ = run(["export", folder, "--format", "csv"], capsys)
+    status, out, _ = call_lines(["export", folder, "--format", "csv"], capsys)
     assert (status, out) == (0, [f"{folder}-csv"])
     assert Path(f"{folder}-csv", "trials.csv").is_file()
-    status, out, _ = run(["results", "check", folder], capsys)
+    status, out, _ = call_lines(["results", "check", folder], capsys)
     assert (status, out) == (0, [f"{folder}: sound (9 trials, 16 series)"])
-    status, out, _ = run(["results", "prune", folder, "--series-older-than", "30d"], capsys)
+    status, out, _ = call_lines(["results", "prune", folder, "--series-older-than", "30d"], capsys)
     assert (status, out[0]) == (0, "0 trials and 11 series are gone")  # crusader's are as old as their file
-    status, out, err = run(["report", folder, "--quiet"], capsys)
+    status, out, err = call_lines(["report", folder, "--quiet"], capsys)
     assert (status, err) == (0, [])
 
 
@@ -78,7 +69,7 @@ def test_from_foreign_files_to_foreign_files(
         (["results", "merge", "stored", "--out", "x"], 2, "one results folder cannot be merged"),
         (["compare", "stored"], 2, "one results folder cannot be compared"),
         (["compare", "stored", "none"], 5, "'none' does not exist"),
-        (["compare", "stored", "newer"], 5, "has format 99, written by PathLab"),
+        (["compare", "stored", "newer"], 5, "'newer/results.db' has format 99, written by PathLab"),
         (["compare", "stored", "stored", "--metric", "speed"], 2, "speed"),
         (["results", "check", "newer"], 5, "has format 99, written by PathLab"),
         (["results", "check", "stored", "torn"], 5, "1 of 2 results files are damaged"),
@@ -96,7 +87,7 @@ def test_refusals(
     Path("good.json").write_text(TEXTS["iperf3"])
     Path("bad.json").write_text(TEXTS["iperf3"][:500])
     for folder in {"stored", "newer", "torn"} & set(arguments):
-        run(["import", "good.json", "--into", folder], capsys)
+        call_lines(["import", "good.json", "--into", folder], capsys)
     for folder, statement in {
         "newer": "UPDATE meta SET value = '99' WHERE name = 'format_version'",
         "torn": "UPDATE series SET blob = x'00'",
@@ -107,7 +98,7 @@ def test_refusals(
             connection.commit()
             connection.close()
     before = sorted(path.name for path in tmp_path.iterdir())
-    ended, _, err = run(arguments, capsys)
+    ended, _, err = call_lines(arguments, capsys)
     assert ended == status
     assert said in err[0]
     assert err[1].startswith("  next: ")
@@ -119,28 +110,42 @@ def test_keep_going_names_what_it_leaves_out(tmp_path: Path, capsys: pytest.Capt
     good, bad = write_sample(tmp_path, "iperf3"), tmp_path / "bad.json"
     bad.write_text("{")
     into = str(tmp_path / "into")
-    status, out, err = run(["import", "--keep-going", str(bad), str(good), "--into", into], capsys)
+    status, out, err = call_lines(["import", "--keep-going", str(bad), str(good), "--into", into], capsys)
     assert (status, out[-1]) == (0, into)
     assert err == ["pathlab: left out: 'bad.json' ends in the middle (line 1)"]
-    status, _, err = run(["import", "--keep-going", str(bad), "--into", str(tmp_path / "none")], capsys)
+    status, _, err = call_lines(
+        ["import", "--keep-going", str(bad), "--into", str(tmp_path / "none")], capsys
+    )
     assert (status, err[-2]) == (5, "pathlab: no file could be imported")
     assert not (tmp_path / "none").exists()
+
+
+def test_what_cannot_be_read_is_told_in_a_line_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_lines(["import", str(write_sample(tmp_path, "iperf3")), "--into", str(tmp_path / "good")], capsys)
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "results.db").write_text("hello")
+    status, out, _ = call_lines(["results", "list", str(tmp_path)], capsys)
+    assert status == 0
+    bad = tmp_path / "bad"
+    assert out[-1] == f"{bad}: '{bad / 'results.db'}' is not a PathLab results file"
 
 
 def test_a_locked_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = write_sample(tmp_path, "iperf3"), write_sample(tmp_path, "irtt")
     into = tmp_path / "into"
-    run(["import", str(first), "--into", str(into)], capsys)
+    call_lines(["import", str(first), "--into", str(into)], capsys)
     with Results.open(into, write=True):
         for arguments in (
             ["import", str(second), "--into", str(into)],
             ["results", "prune", str(into), "--failed"],
         ):
-            status, _, err = run(arguments, capsys)
+            status, _, err = call_lines(arguments, capsys)
             assert status == 5
             assert "is being written by process" in err[0]
-        assert run(["results", "check", str(into)], capsys)[0] == 0
-        assert run(["export", str(into), "--format", "jsonl"], capsys)[0] == 0
+        assert call_lines(["results", "check", str(into)], capsys)[0] == 0
+        assert call_lines(["export", str(into), "--format", "jsonl"], capsys)[0] == 0
 
 
 def test_compare_ends_with_the_status_that_ci_asks_for(
@@ -156,14 +161,14 @@ def test_compare_ends_with_the_status_that_ci_asks_for(
             files.append(tmp_path / f"{name}-{number}.json")
             files[-1].write_text(json.dumps(node))
         folders.append(str(tmp_path / name))
-        run(["import", *map(str, files), "--into", folders[-1]], capsys)
-    status, out, err = run(["compare", *folders, "--fail-on", "worse", "--json"], capsys)
+        call_lines(["import", *map(str, files), "--into", folders[-1]], capsys)
+    status, out, err = call_lines(["compare", *folders, "--fail-on", "worse", "--json"], capsys)
     assert (status, err) == (6, [])
     (row,) = json.loads("\n".join(out))["rows"]
     assert (row["verdict"], row["before_n"], row["after_n"]) == ("worse", 6, 6)
     assert row["ratio"] == pytest.approx(0.9, rel=0.001)
-    status, out, _ = run(["compare", *folders], capsys)
+    status, out, _ = call_lines(["compare", *folders], capsys)
     assert status == 0
     assert "In all: 1 worse." in out
-    turned = run(["compare", *reversed(folders), "--fail-on", "worse"], capsys)
+    turned = call_lines(["compare", *reversed(folders), "--fail-on", "worse"], capsys)
     assert turned[0] == 0

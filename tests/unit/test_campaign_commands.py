@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from pathlab.campaign import unsupported
 from pathlab.campaign.load import list_shipped, load_campaign, read_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.cli.campaigns import command as campaigns
 from pathlab.cli.plan import command as plan
 from pathlab.errors import CampaignError, UsageError
-
-
-@pytest.fixture(autouse=True)
-def _everything_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is planned does not depend on what the runner carries out already."""
-    monkeypatch.setattr(unsupported, "NOT_YET", ())
 
 
 def ask(*words: str, given: str = "") -> Result:
@@ -33,7 +27,8 @@ def show_plan(*words: str) -> str:
 
 
 def test_the_plan_says_rows_time_bytes_and_share() -> None:
-    text = show_plan("quickstart")
+    text = show_plan("quickstart", "--set=title=One [red]title")
+    assert "One [red]title: plan of 'quickstart'" in text
     assert "16 trials, about 68 s (every wait at its cap: 4 min 2 s)." in text
     assert "Bytes sent: at most 229 MB." in text
     assert "a to b: 16 trials, bytes at most 229 MB; on average at most 67.4 % of 40 Mbit/s" in text
@@ -62,6 +57,7 @@ def test_a_path_of_which_nothing_is_known_has_no_bound() -> None:
     text = show_plan("lan", "--paths", "local:local")
     assert "Bytes sent: unknown" in text
     assert "local to local: 72 trials, bytes unknown" in text
+    assert "(paths take `capacity` and `rtt`; [budget] takes `rate`)" in text
     known = show_plan("lan", "--paths", "local:local", "--set", "paths.0.capacity=1Gbit/s")
     assert "of 1 Gbit/s" in known
 
@@ -72,6 +68,29 @@ def test_a_stop_rule_a_period_and_hours_are_told() -> None:
     assert "fewer where 5% of the median is reached before" in text
     assert "A cycle begins every 12 h: the last one after about 348 h." in text
     assert "Trials run only within 22:00-06:00 (local time)." in text
+
+
+def test_each_link_of_a_lab_has_its_share(tmp_path: Path) -> None:
+    links = [("a", "r", 40), ("c", "r", 80), ("r", "b", 80)]
+    lab = "".join(f'[[lab.links]]\nbetween = ["{x}", "{y}"]\nrate = "{r}Mbit/s"\n' for x, y, r in links)
+    paths = "".join(f'[[paths]]\nsource = "{end}"\ndestination = "b"\n' for end in ("a", "c"))
+    head = 'format = 1\nname = "x"\ntitle = "X"\nseed = 1\n'
+    rest = '[factors]\nstreams = 1\npacing = "8Mbit/s"\n[lab]\nhosts = ["a", "b", "c"]\nrouters = ["r"]\n'
+    (tmp_path / "x.toml").write_text(head + paths + rest + lab)
+    text = show_plan(str(tmp_path / "x.toml"), "--rows=0")
+    # 8 Mbit/s for 11 s and 10 s of draining, once for each path, in the time of both
+    shares = [float(share) for share in re.findall(r"link \d, \w to \w: on average at most ([\d.]+) %", text)]
+    first, second, both = shares
+    assert first == pytest.approx(2 * second, rel=0.01)
+    assert both == pytest.approx(2 * second, rel=0.01)
+    assert "link 3, r to b" in text
+    assert "link" not in show_plan("quickstart")
+
+
+def test_points_drawn_twice_are_told() -> None:
+    text = show_plan("quickstart", "--set=design=lhs", "--set=points=20")
+    assert "16 trials" in text
+    assert "Of 20 points asked for, 8 are left" in text
 
 
 def test_json_rows_are_the_plan() -> None:

@@ -9,19 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pathlab.campaign import unsupported
 from pathlab.campaign.hours import DayHours, find_closing, find_opening, is_open
 from pathlab.campaign.model import Campaign
 from pathlab.errors import UsageError
 from tests.unit.campaign_samples import list_mistakes, make_sample
 
 PATH = {"source": "local", "destination": "local", "rtt": "40ms", "capacity": "80Mbit/s"}
-
-
-@pytest.fixture(autouse=True)
-def _everything_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the model takes does not depend on what the runner carries out already."""
-    monkeypatch.setattr(unsupported, "NOT_YET", ())
 
 
 def test_everything_is_read_into_its_unit_and_read_back() -> None:
@@ -150,6 +143,11 @@ def test_cycles_of_a_stop_rule(changes: dict[str, Any], planned: int, least: int
             "budget.bytes_per_day: one trial may send 18.2 MB, more than 18 MB a day; "
             "expected shorter trials, a rate, or a larger budget",
         ),
+        (
+            {"budget": {"bytes_per_day": "1GB"}, "factors": {"streams": 1, "engine": ["native", "iperf3"]}},
+            "budget.bytes_per_day: iperf3 cannot be stopped at a number of bytes, and nothing bounds what it "
+            "sends here; expected budget.rate as well, or the path's capacity",
+        ),
     ],
 )
 def test_what_cannot_be_met_is_named(changes: dict[str, Any], mistake: str) -> None:
@@ -162,6 +160,14 @@ def test_a_stop_rule_needs_only_its_least_cycles_paid() -> None:
     factors = {"streams": 1, "window": "64KiB"}
     make_sample(until="5% of the median", cycles_max=1000, budget=budget, paths=[PATH], factors=factors)
     list_mistakes(cycles=1000, budget=budget, paths=[PATH], factors=factors)
+
+
+def test_a_cycle_whose_trials_run_at_once_fits_a_shorter_period() -> None:
+    hosts = {name: {"transport": "local"} for name in ("c", "d")}
+    two = [PATH, {**PATH, "source": "c", "destination": "d"}]
+    asked = {"every": "3min", "trial": {"duration": "2min"}, "paths": two, "hosts": hosts}
+    assert "one cycle takes about 4 min" in list_mistakes(**asked)[0]
+    make_sample(**asked, concurrency=2)
 
 
 def test_a_rate_makes_a_plan_fit_its_budget() -> None:

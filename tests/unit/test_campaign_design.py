@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import qmc
 
-from pathlab.campaign import unsupported
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
@@ -20,12 +19,6 @@ from tests.unit.campaign_samples import list_mistakes, make_sample
 GRID = {"streams": "1..10", "window": "16KiB..128KiB step 16KiB"}
 PART_OF_SEED_7 = [(1, 128), (3, 16), (4, 32), (4, 48), (9, 16)]
 HYPERCUBE_OF_SEED_7 = [(3, 32), (9, 96), (1, 16), (6, 64), (7, 112)]
-
-
-@pytest.fixture(autouse=True)
-def _everything_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the model takes does not depend on what the runner carries out already."""
-    monkeypatch.setattr(unsupported, "NOT_YET", ())
 
 
 def streams_and_kib(campaign: Campaign) -> list[tuple[int, int]]:

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pathlab.campaign import unsupported
 from pathlab.campaign.budget import Estimator, estimate_campaign, know_path
 from pathlab.campaign.order import plan_rows
 from tests.unit.campaign_samples import make_sample
 
 PATH = {"source": "local", "destination": "local", "rtt": "40ms", "capacity": "80Mbit/s"}
 SHORT = {"warmup": "1s", "duration": "3s", "drain": "1s"}
-
-
-@pytest.fixture(autouse=True)
-def _everything_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is planned does not depend on what the runner carries out already."""
-    monkeypatch.setattr(unsupported, "NOT_YET", ())
 
 
 def bounds_of(**changes: object) -> list[int | None]:
@@ -43,6 +36,36 @@ def test_both_ways_at_once_carry_twice() -> None:
     forward, both = bounds_of(factors={"streams": 1, "direction": ["forward", "both"]})
     assert forward is not None
     assert both == 2 * forward
+
+
+def test_what_the_senders_sockets_hold_is_bounded_by_their_own_window() -> None:
+    ends = {"streams": 1, "window_sender": "1MiB", "window_receiver": "64KiB"}
+    slow = {"paths": [{**PATH, "capacity": "1Gbit/s"}], "factors": ends}
+    held, round_trips = 2 * 1024**2, 100
+    assert bounds_of(**slow) == [round_trips * 64 * 1024 + held]
+    turned = {**ends, "window_sender": "64KiB", "window_receiver": "1MiB"}
+    assert bounds_of(**{**slow, "factors": turned}) == [(round_trips + 1) * 2 * 64 * 1024]
+    both = {**ends, "direction": "both"}
+    assert bounds_of(**{**slow, "factors": both}) == [
+        round_trips * 64 * 1024 + held + (round_trips + 1) * 2 * 64 * 1024
+    ]
+
+
+def test_mptcp_may_use_all_links_together() -> None:
+    paths = [{"source": "a", "destination": "b"}]
+    factors = {"streams": 1, "transport": ["tcp", "mptcp"]}
+    tcp, mptcp = bounds_of(paths=paths, factors=factors, lab={"topology": "two-links"})
+    assert tcp is not None
+    assert mptcp == 2 * tcp
+    unlimited = [{"between": ["a", "b"], "rate": "1Mbit/s"}, {"between": ["a", "b"]}]
+    lab = {"hosts": ["a", "b"], "links": unlimited}
+    assert bounds_of(paths=paths, factors=factors, lab=lab)[1] is None
+
+
+def test_iperf3_sends_for_whole_seconds() -> None:
+    trial = {"warmup": "300ms", "duration": "1s", "drain": "1s"}
+    native, iperf3 = bounds_of(factors={"streams": 1, "engine": ["native", "iperf3"]}, trial=trial)
+    assert (native, iperf3) == (23_000_000, 30_000_000)
 
 
 def test_durations_of_the_factors_count() -> None:

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from pathlab.campaign.budget import (
     SURVEY_MAX_NS,
     SURVEY_NS,
+    Estimator,
     estimate_campaign,
-    estimate_trial_bytes,
-    estimate_trial_ns,
     find_path_truth,
 )
 from pathlab.campaign.design import list_cells
@@ -118,16 +117,18 @@ def test_the_estimate_adds_up_by_hand() -> None:
     rows = plan_rows(campaign)
     # 1 + 2 s of traffic, 30 probes at 20 ms, the queue of 250 kB at 40 Mbit/s (50 ms), round trips of 40 ms
     # for connecting (3), for the drain and for the last probe, and 0.4 s for starting the engines
-    assert estimate_trial_ns(campaign, rows[0]) == 1e9 * (1 + 2 + 0.6 + 0.05 + 5 * 0.04 + 0.4)
+    assert Estimator(campaign).trial(rows[0]).time_ns == 1e9 * (1 + 2 + 0.6 + 0.05 + 5 * 0.04 + 0.4)
     estimate = estimate_campaign(campaign)
     assert estimate.trials == 16
-    assert estimate.time_ns == 16 * estimate_trial_ns(campaign, rows[0])
+    assert estimate.time_ns == 16 * Estimator(campaign).trial(rows[0]).time_ns
     assert estimate.time_max_ns > estimate.time_ns + 16 * 9e9
 
 
 def test_bytes_are_bounded_by_the_line_and_by_the_windows() -> None:
     campaign = load_campaign("quickstart")
-    bounds = {(r.streams, r.window_bytes): estimate_trial_bytes(campaign, r) for r in plan_rows(campaign)}
+    bounds = {
+        (r.streams, r.window_bytes): Estimator(campaign).trial(r).bytes_max for r in plan_rows(campaign)
+    }
     # 64 KiB each 40 ms for 3 s is 75 round trips, and at most 128 KiB still in the sockets
     assert bounds[1, 65_536] == 75 * 65_536 + 131_072
     # 40 Mbit/s for 3 s, and at most 8 x 512 KiB still in the sockets
@@ -138,7 +139,7 @@ def test_bytes_are_bounded_by_the_line_and_by_the_windows() -> None:
 def test_what_has_no_bound_is_unknown() -> None:
     links = [{"between": ["a", "b"], "delay": "50ms"}]
     campaign = make_campaign(lab={"hosts": ["a", "b"], "links": links})
-    bounds = {row.window_bytes: estimate_trial_bytes(campaign, row) for row in plan_rows(campaign)}
+    bounds = {row.window_bytes: Estimator(campaign).trial(row).bytes_max for row in plan_rows(campaign)}
     assert bounds[None] is None
     assert bounds[65_536] is not None
     assert estimate_campaign(campaign).bytes_max is None
@@ -162,7 +163,7 @@ def test_more_time_never_bounds_fewer_bytes(streams: int) -> None:
         campaign = make_campaign(
             trial={"duration": duration}, factors={"streams": streams, "window": "64KiB"}
         )
-        sizes.append(estimate_trial_bytes(campaign, plan_rows(campaign)[0]) or 0)
+        sizes.append(Estimator(campaign).trial(plan_rows(campaign)[0]).bytes_max or 0)
     assert 0 < sizes[0] < sizes[1] < sizes[2]
 
 

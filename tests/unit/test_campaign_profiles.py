@@ -1,4 +1,4 @@
-"""What changes a campaign before it is used: profiles, paths, single keys; and keys of later versions."""
+"""What changes a campaign before it is used: profiles, paths, single keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign import unsupported
 from pathlab.campaign.constraints import FACTOR_KEYS
 from pathlab.campaign.load import CampaignText, load_campaign, parse_campaign
 from pathlab.campaign.order import plan_rows
@@ -151,45 +150,6 @@ def test_a_profile_is_named_before_an_override_of_the_same_key() -> None:
     assert mistakes_of(TEXT, "trial.duration=x", profile="quick")[0].startswith(
         "override 'trial.duration=x': 'x' is not a time"
     )
-
-
-@pytest.mark.parametrize(
-    ("entry", "changes", "mistake"),
-    [
-        (
-            "every",
-            {"every": "6h"},
-            "every: 'every' is not supported yet by this version; expected no such key",
-        ),
-        (
-            "harm.loss",
-            {"harm": {"loss": "1%"}},
-            "harm.loss: 'loss' is not supported yet by this version; expected no such key",
-        ),
-        (
-            "factors.engine=iperf3",
-            {"factors": {"streams": 1, "engine": ["native", "iperf3"]}},
-            "factors.engine: 'iperf3' is not supported yet by this version; expected another level",
-        ),
-        (
-            "factors.no_delay",
-            {"control": {"every": 5, "no_delay": True}},
-            "control.no_delay: 'no_delay' is not supported yet by this version; expected no such key",
-        ),
-        (
-            "factors.dscp",
-            {"factors": {"streams": 1}, "design": "explicit", "rows": [{"dscp": "LE"}, {"dscp": "EF"}]},
-            "rows.0.dscp: 'dscp' is not supported yet by this version; expected no such key",
-        ),
-    ],
-)
-def test_what_is_not_carried_out_yet_is_refused(
-    entry: str, changes: dict[str, Any], mistake: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(unsupported, "NOT_YET", ())
-    make_sample(**changes)
-    monkeypatch.setattr(unsupported, "NOT_YET", (entry,))
-    assert list_mistakes(**changes)[0] == mistake
 
 
 JUNK: tuple[object, ...] = ("x", [], [1], [[]], {"a": 1}, {"a": {}}, True, 1.5, -1, "1..2", "auto", ["1..2"])

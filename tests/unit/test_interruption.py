@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from pathlab.runner.interruption import NUMBERS, Interrupted, Interruption
+
+
+@pytest.fixture(autouse=True)
+def _hang_up_counts() -> Iterator[None]:
+    """As in a terminal, also where these tests themselves were started with nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def handlers() -> list[object]:
@@ -22,6 +31,14 @@ def test_a_signal_interrupts_and_the_handlers_come_back(number: signal.Signals) 
         os.kill(os.getpid(), number)
         signal.pause()
     assert handlers() == before
+
+
+def test_a_run_under_nohup_outlives_its_terminal() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with Interruption().watch():
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
 def test_a_shield_puts_the_signal_off_to_its_end() -> None:

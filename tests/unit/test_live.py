@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import io
+import re
+import sys
 from collections import deque
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from pathlab.cli.live import LiveView, RunningTable, draw_sparks
+from pathlab.cli.live import LiveView, RunningTable, draw_sparks, outlive_reader
 from pathlab.runner.events import (
     CampaignEnded,
     CampaignStarted,
@@ -22,7 +25,9 @@ from pathlab.runner.events import (
     Waiting,
     describe_event,
 )
+from pathlab.store.results import Results
 
+from .store_samples import CAMPAIGN, COMPLETE, PLAN
 from .trial_records import make_record
 
 LEVELS = {"streams": 2, "window_bytes": 65536, "congestion": None, "dscp": 8}
@@ -86,9 +91,50 @@ def test_on_a_terminal_the_cells_and_sparks_stand_below() -> None:
     assert "RTT rise" in text
 
 
+def test_the_screen_is_left_alone_while_hosts_may_ask_for_a_password() -> None:
+    screen = io.StringIO()
+    with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
+        assert screen.getvalue() == ""
+        view(EVENTS[0])
+        assert "\x1b[?25l" in screen.getvalue()  # the cursor is hidden: redraws have begun
+
+
 def test_quiet_says_nothing_and_a_bar_alone_only_notes() -> None:
     assert show(quiet=True) == ""
     assert show(bar_only=True) == "note  the route has [changed]\n"
+
+
+def test_a_wait_is_part_of_the_time_left() -> None:
+    screen = io.StringIO()
+    with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
+        view(EVENTS[0])
+        until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=5, minutes=30)
+        view(Waiting(reason="outside the hours", until_utc=until.isoformat(timespec="seconds")))
+    assert re.search(r"5:(30:[01]|29:5)\d left", screen.getvalue())
+
+
+def test_a_run_that_goes_on_counts_and_shows_what_was_done_before(tmp_path: Path) -> None:
+    with Results.create(tmp_path, CAMPAIGN, PLAN) as results:
+        results.add_trial(COMPLETE, {})
+    screen = io.StringIO()
+    with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
+        view(CampaignStarted(name="c", folder=tmp_path, rows=8, done=5, estimate_ns=10**10, work_ns=10**10))
+        for row, attempt in ((5, 2), (6, 1)):
+            view(
+                TrialStarted(
+                    row=row,
+                    attempt=attempt,
+                    source="a",
+                    destination="b",
+                    streams=1,
+                    window_bytes=None,
+                    estimate_ns=1,
+                )
+            )
+        view(TrialEnded(record=make_record(plan_row=5, throughput_bits_per_s=7e6), settings={}))
+    text = screen.getvalue()
+    assert "6/8 a to b 1 x auto 7 Mbit/s" in " ".join(text.split())
+    assert "a to b 4 x 64 KiB congestion=cubic 1 38.6 Mbit/s undecided" in " ".join(text.split())
 
 
 def test_the_table_gives_an_interval_from_six_trials_on() -> None:
@@ -104,6 +150,26 @@ def test_the_table_gives_an_interval_from_six_trials_on() -> None:
     assert isinstance(screen, io.StringIO)
     assert "12.5 Mbit/s" in screen.getvalue()
     assert "10 Mbit/s to 15 Mbit/s" in screen.getvalue()
+
+
+@pytest.mark.parametrize("gone", [BrokenPipeError(), SystemExit(1)])
+def test_a_run_outlives_whoever_reads_its_output(
+    gone: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Event] = []
+    moved: list[int] = []
+
+    def show(event: Event) -> None:
+        told.append(event)
+        if len(told) == 2:
+            raise gone
+
+    monkeypatch.setattr("os.dup2", lambda _old, new: moved.append(new))
+    tell = outlive_reader(show)
+    for event in EVENTS:
+        tell(event)
+    assert told == EVENTS[:2]
+    assert moved == [sys.stdout.fileno()]
 
 
 def test_sparks_reach_from_nothing_to_the_largest() -> None:

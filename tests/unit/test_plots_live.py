@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from dataclasses import replace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import plotly.graph_objects as plotly
@@ -14,7 +16,7 @@ import pytest
 from pathlab.report.plots import live
 from pathlab.report.plots.export import HEADINGS, tabulate, write_csv
 from pathlab.report.plots.live import describe_plot, read_library, seal_json, seal_script
-from pathlab.report.plots.markup import render_figure
+from pathlab.report.plots.markup import render_figure, render_printed
 from pathlab.report.plots.model import Band, Curve, Plot, Points, Scale
 from pathlab.report.plots.printed import render_svg
 from pathlab.report.plots.style import BLANK
@@ -58,6 +60,17 @@ def test_curves_have_the_medians_and_their_intervals() -> None:
     assert curve.low is not None
     low = np.array(trace["y"]) - np.array(trace["error_y"]["arrayminus"])
     assert low == pytest.approx(curve.low, rel=1e-3)
+
+
+def test_a_value_that_stands_alone_is_seen_without_a_line() -> None:
+    for y, mode in (
+        ([1.0], "lines+markers"),
+        ([1.0, np.nan, 2.0, 3.0], "lines+markers"),
+        ([1.0, 2.0], "lines"),
+    ):
+        curve = Curve(name="c", x=np.arange(float(len(y))), y=np.array(y), markers=False)
+        (trace,) = find_traces(describe_plot(make_plot(make_panel(curve))), "curve")
+        assert trace["mode"] == mode
 
 
 def test_outliers_are_traces_of_their_own_and_once_in_the_legend() -> None:
@@ -123,7 +136,9 @@ def test_names_are_text_to_the_browser() -> None:
 def test_nothing_offers_to_leave_the_page() -> None:
     for plot in DRAWN:
         config = describe_plot(plot)["config"]
+        assert not config["responsive"]  # plotly.js would take a figure's height at any change of the window
         assert config["showSendToCloud"] is False
+        assert config["responsive"] is False  # plotly.js would take heights away at any change of the window
         assert config["plotlyServerURL"] == ""
         assert "http" not in json.dumps(describe_plot(plot))
 
@@ -177,8 +192,22 @@ def test_markup_cannot_be_left() -> None:
     assert inside.count("<") == 2  # the ends of the script and of the figure
     assert json.loads(inside.split("</script>")[0])["layout"]["meta"]["name"] == "hostile"
     assert "<i>" not in page
-    assert render_figure(make_grid(), "g", static=False).count("<svg") == 0
-    assert "<script" not in render_figure(make_grid(), "g", live=False)
+
+
+def test_without_a_picture_a_figure_says_how_it_can_be_had() -> None:
+    page = render_figure(make_grid(), "g", static=False)
+    assert "<svg" not in page
+    assert f"--figure {make_grid().name} --out FILE.svg" in page
+    assert "plot-way" not in render_figure(make_grid(), "g")
+
+
+def test_on_paper_a_figure_is_an_image_with_its_numbers_attached() -> None:
+    page = render_printed(make_grid(), "g")
+    assert "<script" not in page
+    kinds = dict(re.findall(r'"data:([a-z/+]+[a-z]);base64,([^"]*)"', page))
+    assert ElementTree.fromstring(base64.b64decode(kinds["image/svg+xml"])).get("width")
+    assert base64.b64decode(kinds["text/csv"]).decode() == write_csv(make_grid())
+    assert "one duration only" in render_printed(make_empty(), "e")
 
 
 def test_scripts_are_sealed() -> None:

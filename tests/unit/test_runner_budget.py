@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pathlab.campaign.conduct_model import Budget
+from pathlab.campaign.order import plan_rows
 from pathlab.errors import UsageError
 from pathlab.runner.allowance import Allowance, count_sent
 from pathlab.runner.clock import JUMP_NS, ClockWatch
+from pathlab.runner.cycle import CycleRunner, RunParts
 from pathlab.runner.slots import Timetable
 from pathlab.runner.waiting import StopRequest, Wait
 
+from .campaign_samples import make_sample
 from .trial_records import make_record
 
 HERE = datetime.timezone(datetime.timedelta(hours=2))
@@ -93,7 +98,42 @@ def test_bytes_are_the_senders_count_or_what_arrived() -> None:
         make_record(received_total_bytes=7, status="failed"),
         make_record(status="failed"),
     ]
-    assert [count for _, count in count_sent(records)] == [10, 7]
+    assert [count_sent(record) for record in records] == [10, 7, None]
+
+
+def test_what_a_trial_under_way_may_send_is_kept_back() -> None:
+    allowance = Allowance(Budget.model_validate({"bytes_per_campaign": "1000B", "bytes_per_day": "900B"}))
+    allowance.hold(3, 400)
+    assert allowance.ask(NOON, SECOND_NS, None).volume_limit_bytes == 500
+    assert allowance.ask(NOON, SECOND_NS, 601).spent is not None
+    allowance.count(NOON.isoformat(), 100)
+    allowance.give_back(3)
+    assert allowance.ask(NOON, SECOND_NS, None).volume_limit_bytes == 800
+
+
+class NoTrials:
+    """A results file without a trial."""
+
+    def attempts(self) -> dict[int, int]:
+        return {}
+
+
+def test_an_iperf3_trial_that_ended_early_counts_as_what_it_may_have_sent() -> None:
+    path = {"source": "local", "destination": "local", "capacity": "80Mbit/s"}
+    trial = {"warmup": "0s", "duration": "1s", "drain": "1s"}
+    factors = {"streams": 1, "engine": "iperf3"}
+    budget = {"bytes_per_campaign": "50MB"}
+    campaign = make_sample(paths=[path], trial=trial, factors=factors, budget=budget)
+    (row,) = plan_rows(campaign)
+    nothing: Any = NoTrials()
+    parts = RunParts(
+        campaign=campaign, rows={0: row}, results=nothing, journal=nothing, wait=nothing, emit=nothing
+    )
+    cycles = CycleRunner(parts, nothing)
+    ended = make_record(status="failed", failed_stage="harm", flags=("iperf3",))
+    cycles.remember([ended, replace(ended, attempt=2)], ())
+    # two trials of 10 MB in their second, and as much in the next one while it drains
+    assert cycles._allowance.ask(NOON, SECOND_NS, None).volume_limit_bytes == 10_000_000
 
 
 TIMETABLE = Timetable(origin=NOON, every_ns=3600 * SECOND_NS, jitter_ns=600 * SECOND_NS, seed=7)

@@ -111,7 +111,8 @@ def test_no_other_program_is_run(options: dict[str, Any]) -> None:
 
 
 def stream(socket: int, start: float, size: int) -> dict[str, Any]:
-    return {"socket": socket, "start": start, "end": start + 0.1, "bytes": size, "rtt": 20000, "snd_cwnd": 9}
+    told = {"rtt": 20000, "snd_cwnd": 9} | ({"retransmits": 2} if socket == 5 else {})
+    return {"socket": socket, "start": start, "end": start + 0.1, "bytes": size, **told}
 
 
 def output_of(intervals: int = 14) -> dict[str, Any]:
@@ -150,6 +151,7 @@ def test_its_json_becomes_records_of_our_engine() -> None:
     hello, ready, start, *intervals, result = convert_output(output_of(), SPEC, ended_ns=9 * S, sends=True)
     assert hello["version"] == "iperf 3.12"
     assert (ready["streams"], ready["transport"], ready["sockets"][1]["congestion"]) == (2, "tcp", "cubic")
+    assert ready["congestion"] == "cubic"
     assert start["monotonic_ns"] == 9 * S - 1_400_000_000
     phases = [interval["phase"] for interval in intervals]
     assert phases == ["warmup"] * 2 + ["steady"] * 10 + ["drain"] * 2
@@ -160,6 +162,7 @@ def test_its_json_becomes_records_of_our_engine() -> None:
     assert result["workers"] == [{"user_ns": 140_000_000, "system_ns": 700_000_000}]
     assert result["tcp_info"] == {"total_retrans_segments": [3, 3]}
     assert intervals[0]["tcp_info"]["rtt_us"] == [20000, 20000]
+    assert intervals[2]["tcp_info"]["total_retrans_segments"] == [6, None]
     assert intervals[0]["tcp_info"]["unacked_segments"] == [None, None]  # it does not tell
 
 

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from pathlab.campaign.order import plan_rows
 from pathlab.discover.route import FlowPath, Route
 from pathlab.errors import HostError
 from pathlab.runner import routes
-from pathlab.runner.routes import FRESH_S, RouteWatch
-from pathlab.runner.trial import TrialPath
+from pathlab.runner.routes import FRESH_S, RENEW_S, RouteWatch
+from pathlab.runner.row import RowRunner, RowTask, build_spec
+from pathlab.runner.trial import TrialData, TrialPath
+from tests.unit.campaign_samples import make_sample
 
 PATH = TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.9")
 
@@ -104,6 +107,23 @@ def test_the_end_of_a_run_reads_once_more(monkeypatch: pytest.MonkeyPatch) -> No
     readings.watch.close()
     assert readings.given == []
     assert readings.notices == ["a to b: the route has changed"]
+
+
+@pytest.mark.parametrize(("unloaded", "changed"), [(50, False), (500, True)])  # 1 s, 10 s
+def test_a_long_pause_tells_what_changed_under_its_trial(
+    unloaded: int, changed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings = Readings(monkeypatch, route_over("r1"), route_over("r2"), route_over("r2"))
+    campaign = make_sample(probes={"interval": "20ms", "unloaded": unloaded})
+    nowhere: Any = None
+    runner = RowRunner(campaign, nowhere, readings.watch, lambda _event: None)
+    data = TrialData(route=readings.watch.read(PATH))
+    readings.now_s += RENEW_S
+    runner._renew_route(build_spec(campaign, RowTask(row=plan_rows(campaign)[0], attempt=1), PATH), data)
+    assert data.route is not None
+    assert (data.route.route.fingerprint, data.route.changed) == ("r1", changed)
+    readings.now_s += RENEW_S
+    assert read(readings.watch.read) == ("r2", not changed)  # told once, and fresh where it was renewed
 
 
 def test_each_path_has_its_own_reading(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,75 @@
+"""Small campaigns, run on real engines in this process, and what is left of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pathlab
+from pathlab.campaign.load import build_campaign
+from pathlab.campaign.model import Campaign
+from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
+from pathlab.runner.events import Event, Notice
+from pathlab.store.records import TrialRecord
+from tests.require import require_engine
+
+LAB = {
+    "hosts": ["a", "b", "c", "d"],
+    "links": [
+        {"between": ["a", "b"], "rate": "20Mbit/s", "delay": "5ms", "queue": "250kB"},
+        {"between": ["c", "d"], "rate": "20Mbit/s", "delay": "5ms", "queue": "250kB"},
+    ],
+}
+AB = [{"source": "a", "destination": "b"}]
+
+
+@dataclass
+class Watch:
+    """Keeps the events, and does something at one of them."""
+
+    at: Callable[[Event], None] = lambda _event: None
+    events: list[Event] = field(default_factory=list)
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+        self.at(event)
+
+    def notices(self) -> str:
+        return "\n".join(event.text for event in self.events if isinstance(event, Notice))
+
+
+def campaign_of(**extra: Any) -> Campaign:
+    data: dict[str, Any] = {
+        "format": 1,
+        "name": "conduct",
+        "title": "Conduct",
+        "seed": 3,
+        "order": "given",
+        "paths": [{"source": "local", "destination": "local"}],
+        "factors": {"streams": [1]},
+        "trial": {"warmup": "0ms", "duration": "100ms", "interval": "20ms", "drain": "2s"},
+        "probes": {"interval": "10ms", "unloaded": 2},
+    }
+    return build_campaign(data | extra, label="conduct")
+
+
+def run(campaign: Campaign, folder: Path, watch: Watch | None = None) -> RunOutcome:
+    require_engine()
+    return run_campaign(CampaignSource(campaign=campaign, text=""), folder, watch or Watch())
+
+
+def stored(folder: Path) -> list[TrialRecord]:
+    with pathlab.open(folder) as results:
+        return results.records()
+
+
+def journal(folder: Path) -> list[tuple[str, str]]:
+    with pathlab.open(folder) as results:
+        return [(entry.kind, entry.text) for entry in results.journal()]
+
+
+def settings(folder: Path, trial: int) -> dict[str, dict[str, str | None]]:
+    with pathlab.open(folder) as results:
+        return {line["name"]: line for line in results.series_table(trial, "settings").to_pylist()}

@@ -1,0 +1,314 @@
+"""How a campaign conducts itself when trials fail, budgets end or somebody stops it: every case in short."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pathlab.campaign.budget import Estimator
+from pathlab.campaign.order import plan_rows
+from pathlab.errors import HostError, UsageError
+from pathlab.lab.keeper import runtime_folder
+from pathlab.runner.environment import Environment
+from pathlab.runner.events import Event, RateNow, TrialEnded, TrialStarted, Waiting
+from pathlab.runner.folders import choose_folder
+from pathlab.runner.host_lock import HostLock
+from pathlab.runner.routes import RouteWatch
+from pathlab.runner.slots import Slot, Timetable
+from pathlab.runner.waiting import StopRequest
+from pathlab.store.records import HostRecord
+from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
+from tests.require import require_namespaces
+
+pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+
+
+def kill_receiver(times: int) -> Callable[[Event], None]:
+    """SIGKILL for the receiving engines of the first trials, as soon as they carry data."""
+    left = [times]
+
+    def strike(event: Event) -> None:
+        if isinstance(event, RateNow) and left[0] and event.row not in struck:
+            left[0] -= 1
+            struck.add(event.row)
+            for number in children(os.getpid()):
+                words = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
+                if words[1:2] == [b"receive"]:
+                    os.kill(number, signal.SIGKILL)
+
+        if isinstance(event, TrialEnded):
+            struck.clear()
+
+    struck: set[int] = set()
+    return strike
+
+
+def children(number: int) -> Iterator[int]:
+    """All processes below one."""
+    for thread in Path(f"/proc/{number}/task").iterdir():
+        for child in (thread / "children").read_text().split():
+            yield int(child)
+            yield from children(int(child))
+
+
+def test_a_failed_row_is_tried_again_at_the_end_of_its_cycle(tmp_path: Path) -> None:
+    watch = Watch(at=kill_receiver(1))
+    factors = {"streams": [1, 2, 3], "duration": ["300ms"]}
+    outcome = run(campaign_of(factors=factors, cycles=2), tmp_path / "out", watch)
+    assert (outcome.complete, outcome.failed, outcome.missing) == (6, 1, 0)
+    rows = [(r.plan_row, r.attempt, r.status) for r in stored(tmp_path / "out")]
+    assert rows == [
+        (0, 1, "failed"),
+        (1, 1, "complete"),
+        (2, 1, "complete"),
+        (0, 2, "complete"),
+        (3, 1, "complete"),
+        (4, 1, "complete"),
+        (5, 1, "complete"),
+    ]
+    assert "trial 1 failed and is tried again at the end of the cycle" in watch.notices()
+    assert journal(tmp_path / "out")[-1][0] == "finished"
+
+
+def test_without_retries_a_failed_row_is_left_to_the_next_run(tmp_path: Path) -> None:
+    watch = Watch(at=kill_receiver(1))
+    campaign = campaign_of(factors={"streams": [1, 2], "duration": ["300ms"]}, retries=0)
+    outcome = run(campaign, tmp_path / "out", watch)
+    assert (outcome.complete, outcome.missing) == (1, 1)
+    assert run(campaign, tmp_path / "out").missing == 0
+    assert [r.plan_row for r in stored(tmp_path / "out")] == [0, 1, 0]
+
+
+def test_a_pair_that_keeps_failing_is_set_aside_while_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Environment, "_icmp_works", lambda _self, _path: True)  # seconds of waiting
+    monkeypatch.setattr(RouteWatch, "read", lambda *_: None)
+    hosts = {"broken": {"transport": "local", "measure_addresses": ["198.51.100.77"]}}  # of no interface
+    paths = [{"source": "local", "destination": name} for name in ("local", "broken")]
+    campaign = campaign_of(paths=paths, hosts=hosts, factors={"streams": [1, 2, 3, 4]})
+    watch = Watch()
+    outcome = run(campaign, tmp_path / "out", watch)
+    records = stored(tmp_path / "out")
+    assert [r.status for r in records if r.path_destination == "local"] == ["complete"] * 4
+    assert [r.status for r in records if r.path_destination == "broken"] == ["failed"] * 3
+    assert (outcome.complete, outcome.missing) == (4, 4)
+    assert "local to broken failed repeatedly and is set aside until the next cycle" in watch.notices()
+
+
+def test_a_host_that_does_not_answer_is_named_and_the_others_are_measured(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]  # nobody listens there in a moment
+    hosts = {"silent": {"transport": "ssh", "address": "127.0.0.1", "port": port}}
+    paths = [{"source": "local", "destination": name} for name in ("local", "silent")]
+    watch = Watch()
+    outcome = run(campaign_of(hosts=hosts, paths=paths, retries=0), tmp_path / "out", watch)
+    assert (outcome.complete, outcome.missing) == (1, 1)
+    assert "Connection refused; the paths without it are measured" in watch.notices()
+    assert stored(tmp_path / "out")[1].failed_stage == "connect"
+    with pytest.raises(HostError, match="Connection refused"):
+        run(campaign_of(hosts=hosts, paths=paths[1:]), tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.netns
+def test_a_ceiling_ends_a_trial_early_and_it_is_not_repeated(tmp_path: Path) -> None:
+    require_namespaces()
+    campaign = campaign_of(
+        lab=LAB,
+        paths=AB,
+        factors={"streams": [4], "window": ["256KiB"]},
+        trial={"warmup": "0ms", "duration": "20s"},
+        harm={"loaded_rtt": "30ms"},
+    )
+    outcome = run(campaign, tmp_path / "out")
+    (record,) = stored(tmp_path / "out")
+    assert (record.status, record.failed_stage) == ("failed", "harm")
+    assert "is over the ceiling of 30 ms" in str(record.failure)
+    assert record.received_total_bytes is not None
+    assert record.received_total_bytes < 20e6 / 8 * 10  # far less than twenty seconds of the line
+    assert (outcome.harmed, outcome.missing) == (1, 0)
+    again = run(campaign, tmp_path / "out")
+    assert (again.harmed, len(stored(tmp_path / "out"))) == (1, 1)
+
+
+def test_no_trial_is_faster_than_the_budget_allows(tmp_path: Path) -> None:
+    budget = {"rate": "80Mbit/s", "bytes_per_campaign": "30MB"}
+    # The kernel paces no stream's first ten segments, 64 KB each over loopback; bbr paces by its own mind.
+    trial = {"warmup": "200ms", "duration": "300ms", "interval": "50ms", "drain": "100ms"}
+    factors = {"streams": [2], "direction": ["forward", "both"], "congestion": ["reno"]}
+    outcome = run(campaign_of(budget=budget, factors=factors, trial=trial), tmp_path / "out")
+    forward, both = stored(tmp_path / "out")
+    assert outcome.missing == 0
+    assert forward.throughput_bits_per_s == pytest.approx(80e6, rel=0.15)
+    assert both.throughput_bits_per_s == pytest.approx(40e6, rel=0.15)  # in each direction
+
+
+def test_an_unbounded_trial_stops_at_the_bytes_that_are_left(tmp_path: Path) -> None:
+    campaign = campaign_of(budget={"bytes_per_campaign": "5MB"}, trial={"warmup": "0ms", "duration": "10s"})
+    outcome = run(campaign, tmp_path / "out")
+    (record,) = stored(tmp_path / "out")
+    assert record.status == "failed"
+    assert "volume-limit" in str(record.failure)
+    assert (record.received_total_bytes or 0) < 5e6 + 4 * 1024 * 1024  # by one write a worker
+    assert "budget.bytes_per_campaign is spent" in str(outcome.ended)
+
+
+def test_trials_at_once_share_what_is_left(tmp_path: Path) -> None:
+    hosts = {name: {"transport": "local"} for name in ("x", "y", "u", "v")}
+    paths = [{"source": "x", "destination": "y"}, {"source": "u", "destination": "v"}]
+    asked = {"pacing": ["40Mbit/s"], "window": ["64KiB"], "mss": ["1000B"], "congestion": ["reno"]}
+    trial = {"warmup": "0ms", "duration": "200ms", "interval": "50ms", "drain": "100ms"}
+    campaign = campaign_of(
+        hosts=hosts,
+        paths=paths,
+        factors={"streams": [1, 2], **asked},
+        trial=trial,
+        concurrency=2,
+        budget={"bytes_per_day": "3500kB"},  # of trials that send 1 MB each, and 1.3 MB at most
+    )
+    outcome = run(campaign, tmp_path / "out", Watch(at=lambda event: stop_waiting(event, tmp_path / "out")))
+    sent = [record.sent_total_bytes or 0 for record in stored(tmp_path / "out")]
+    assert sum(sent) <= 3_500_000
+    assert (outcome.complete, outcome.failed) == (3, 0)
+    assert [text for kind, text in journal(tmp_path / "out") if kind == "waiting" and "today's bytes" in text]
+
+
+def stop_waiting(event: Event, folder: Path) -> None:
+    if isinstance(event, Waiting):
+        StopRequest(folder).make()
+
+
+def test_a_trial_both_ways_may_use_all_that_is_left(tmp_path: Path) -> None:
+    # The kernel paces no stream's first ten segments, which are 64 KB each over loopback.
+    asked = {"pacing": ["40Mbit/s"], "window": ["64KiB"], "mss": ["1000B"], "congestion": ["reno"]}
+    factors = {"streams": [1], "direction": ["both"], **asked}
+    trial = {"warmup": "0ms", "duration": "200ms", "interval": "50ms", "drain": "100ms"}
+    campaign = campaign_of(factors=factors, trial=trial, budget={"bytes_per_campaign": "2300kB"})
+    bound = Estimator(campaign).trial(plan_rows(campaign)[0]).bytes_max
+    assert bound is not None
+    assert 2_200_000 < bound <= 2_300_000
+    assert run(campaign, tmp_path / "out").missing == 0
+    (record,) = stored(tmp_path / "out")
+    carried = (record.received_steady_bytes or 0) + (record.received_back_steady_bytes or 0)
+    assert carried > 2_300_000 / 2  # an engine counts both ways
+
+
+def test_stop_ends_the_run_after_its_trial_and_the_next_one_goes_on(tmp_path: Path) -> None:
+    def ask(event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            StopRequest(tmp_path / "out").make()
+
+    campaign = campaign_of(cycles=3)
+    outcome = run(campaign, tmp_path / "out", Watch(at=ask))
+    assert (outcome.complete, outcome.missing, outcome.ended) == (1, 2, "stopped by `pathlab stop`")
+    assert run(campaign, tmp_path / "out").missing == 0
+
+
+def test_a_stop_while_the_run_still_prepares_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").mkdir()
+    StopRequest(tmp_path / "out").make()  # of a run before: forgotten
+    campaign = campaign_of(cycles=2)
+    assert run(campaign, tmp_path / "out").missing == 0
+    monkeypatch.setattr(Environment, "calibrate", lambda _self: StopRequest(tmp_path / "new").make())
+    outcome = run(campaign, tmp_path / "new")
+    assert (outcome.complete, outcome.ended) == (0, "stopped by `pathlab stop`")
+
+
+def test_what_changed_since_the_run_before_is_marked_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign, refusing = campaign_of(cycles=2), campaign_of(cycles=2, on_change="refuse")
+    for folder, model in (("mark", campaign), ("refuse", refusing)):
+        run(model, tmp_path / folder, Watch(at=lambda e, f=folder: stop_at_end(e, tmp_path / f)))  # type: ignore[misc]
+    true = Environment.host_records
+
+    def altered(self: Environment) -> list[HostRecord]:
+        return [
+            HostRecord(
+                name=r.name, recorded_utc=r.recorded_utc, facts=r.facts | {"kernel": {"release": "0.1"}}
+            )
+            for r in true(self)
+        ]
+
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("pathlab.runner.routes.is_other_route", lambda _stored, _route: True)
+        with pytest.raises(UsageError, match="local to local: the route is another one"):
+            run(refusing, tmp_path / "refuse")
+    monkeypatch.setattr(Environment, "host_records", altered)
+    watch = Watch()
+    assert run(campaign, tmp_path / "mark", watch).missing == 0
+    assert "since the run before: local: kernel.release was" in watch.notices()
+    assert [("changed-since-start" in r.flags) for r in stored(tmp_path / "mark")] == [False, True]
+    with pytest.raises(UsageError, match=r"kernel\.release was .*, is 0\.1"):
+        run(refusing, tmp_path / "refuse")
+    assert len(stored(tmp_path / "refuse")) == 1
+
+
+def stop_at_end(event: Event, folder: Path) -> None:
+    if isinstance(event, TrialEnded):
+        StopRequest(folder).make()
+
+
+def test_cells_that_are_known_well_enough_are_not_measured_again(tmp_path: Path) -> None:
+    campaign = campaign_of(
+        until="40% of the median",
+        cycles_min=6,
+        cycles_max=12,
+        factors={"streams": [1, 2], "pacing": ["50Mbit/s"]},
+    )
+    outcome = run(campaign, tmp_path / "out")
+    records = stored(tmp_path / "out")
+    assert 12 <= len(records) < 24
+    assert outcome.complete + outcome.not_needed == 24
+    assert outcome.missing == 0
+    assert [kind for kind, _ in journal(tmp_path / "out")].count("stop-rule") == 1
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "out").rename(root / "conduct-1")
+    assert choose_folder(campaign, out=None, new=False, root=root).name != "conduct-1"  # it is finished
+
+
+def test_a_periodic_campaign_waits_for_its_slot_and_a_stop_ends_the_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = campaign_of(cycles=3, every="1h")
+    watch = Watch(at=lambda event: stop_waiting(event, tmp_path / "out"))
+    outcome = run(campaign, tmp_path / "out", watch)
+    assert (outcome.complete, outcome.ended) == (1, "stopped by `pathlab stop`")
+    assert [kind for kind, _ in journal(tmp_path / "out") if kind == "slot"] == ["slot"]
+
+    def choose(_timetable: Timetable, _last: int | None, now: datetime.datetime) -> Slot:
+        return Slot(number=3, begins=now + datetime.timedelta(hours=1), missed=(1, 2))
+
+    monkeypatch.setattr(Timetable, "choose", choose)
+    for _ in range(2):
+        run(campaign, tmp_path / "out", watch)
+    missed = [text for kind, text in journal(tmp_path / "out") if kind == "missed-slots"]
+    assert missed == ["2 slots were missed: 1, 2"]  # told once
+
+
+def test_a_jump_of_the_wall_clock_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jumps = iter([0, 3600 * 10**9])
+    monkeypatch.setattr("pathlab.runner.clock.ClockWatch.read_jump_ns", lambda _self: next(jumps))
+    watch = Watch()
+    run(campaign_of(cycles=2), tmp_path / "out", watch)
+    assert [("clock-jumped" in r.flags) for r in stored(tmp_path / "out")] == [False, True]
+    assert "the wall clock jumped by +3600.0 s" in watch.notices()
+
+
+def test_a_host_in_use_is_refused_with_its_owner(tmp_path: Path) -> None:
+    with (
+        HostLock(["local"], owner="campaign 'other'", folder=runtime_folder()),
+        pytest.raises(HostError, match=r"is being measured by campaign 'other' \(process \d+\)"),
+    ):
+        run(campaign_of(), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
