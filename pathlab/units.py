@@ -146,7 +146,7 @@ def format_bytes(size_bytes: float | None) -> str:
     if size_bytes is None or not math.isfinite(size_bytes):
         return NOT_MEASURED
     if size_bytes == int(size_bytes) and size_bytes:
-        for unit in ("GiB", "GB", "MiB", "MB", "KiB", "kB"):
+        for unit in ("GB", "GiB", "MB", "MiB", "kB", "KiB"):  # 256000 is 256 kB rather than 250 KiB
             count = _exact(size_bytes) / BYTE_UNITS[unit]
             if count.denominator == 1 and count < 10_000:
                 return f"{_sign(size_bytes)}{int(count)} {unit}"

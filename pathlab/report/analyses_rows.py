@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pathlab.analysis.breakpoints import Breakpoint
 from pathlab.analysis.curve_fit import Estimate
 from pathlab.analysis.interval import Interval
 from pathlab.study.answer import Answer, Spread
@@ -14,6 +15,12 @@ from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio,
 _CELL = re.compile(r"\b(\d+) x (\d+)\b")
 Row = tuple[str, ...]
 Format = Callable[[float | None], str]
+#: What a distribution is of, by its name in answers: in short, and how its figures are written.
+QUANTITIES: dict[str | None, tuple[str, Format]] = {
+    "throughput_bits_per_s": ("throughput", format_rate),
+    "drtt_ns": ("dRTT", format_time),
+    "loaded_variability_ratio": ("RV, loaded", format_ratio),
+}
 
 
 def format_interval(interval: Interval, spell: Format) -> str:
@@ -187,14 +194,21 @@ def tell_duration(answer: Answer[Any]) -> Sequence[Row]:
     return [(_part(answer), str(found.n), format_ratio(found.change_ratio), interval, word, _why(found))]
 
 
+def _climb(found: Breakpoint) -> str:
+    """Where the line turns upwards; one that turns the other way is said to."""
+    before, after = found.slope_before.value, found.slope_after.value
+    text = _estimate(found.breakpoint, format_rate)
+    return f"flatter from {text}" if before is not None and after is not None and after < before else text
+
+
 def tell_effect(answer: Answer[Any]) -> Sequence[Row]:
     """Where delay climbs."""
     found = answer.result
     return [
         (
             str(found.n),
-            _estimate(found.drtt.breakpoint, format_rate),
-            _estimate(found.variability.breakpoint, format_rate),
+            _climb(found.drtt),
+            _climb(found.variability),
             format_figure(found.r_squared_ratio),
             format_figure(found.spearman_ratio),
             format_ratio(found.steady_share_ratio),
@@ -206,13 +220,14 @@ def tell_distribution(answer: Answer[Any]) -> Sequence[Row]:
     """The laws of one quantity."""
     found = answer.result
     best = found.laws.fits[0] if found.laws.fits else None
+    name, spell = QUANTITIES.get(answer.quantity, (_part(answer), format_figure))
     return [
         (
-            _part(answer),
+            name,
             str(found.laws.n),
             str(best.distribution) if best else NOT_MEASURED,
             format_figure(best.ks_distance_ratio if best else None),
-            format_figure(found.decline.scale),
+            spell(found.decline.scale),
             format_figure(found.climb.slope),
             _why(found.laws),
         )
@@ -283,8 +298,8 @@ def tell_precision(answer: Answer[Any]) -> Sequence[Row]:
 
 
 def tell_message(answer: Answer[Any]) -> Sequence[Row]:
-    """The cost of a message."""
-    return [describe_message_cost(answer.result)]
+    """The cost of a message in one cell."""
+    return [(_part(answer), *describe_message_cost(answer.result))]
 
 
 def describe_message_cost(found: Any) -> Row:

@@ -170,5 +170,7 @@ LAYOUTS: Mapping[str, Layout] = {
         columns=("medians within ±5 %", "cycles", "widest", "half width"),
         tell=rows.tell_precision,
     ),
-    "message_cost": Layout(title="Cost of a message", columns=MESSAGE_COLUMNS, tell=rows.tell_message),
+    "message_cost": Layout(
+        title="Cost of a message", columns=("cell", *MESSAGE_COLUMNS), tell=rows.tell_message
+    ),
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 from pathlab.report.summary import cpu_s_per_gbyte, rise_ns
 from pathlab.store.records import TrialRecord
+from pathlab.units import format_time
 
 #: Of the margin: what a loss of probes may differ by without mattering, half a point of 5 %.
 LOSS_SHARE_RATIO = 0.1
@@ -101,4 +102,13 @@ METRICS: Mapping[str, Metric] = {
             bound=lambda _, margin_ratio: margin_ratio * LOSS_SHARE_RATIO,
         ),
     )
+}
+_MEDIA = ("imported", "loopback-fallback", "lab")
+#: What may differ between results without keeping them from being compared, and has to be said then.
+FACTS: Mapping[str, Callable[[TrialRecord], str]] = {
+    "steady window": lambda record: format_time(record.duration_ns),
+    "warm-up": lambda record: format_time(record.warmup_ns),
+    "measured over": lambda record: next((one for one in _MEDIA if one in record.flags), "hosts"),
+    "probes": lambda record: record.probe_method or "none",
+    "congestion control in use": lambda record: record.congestion_sender or "not read",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -23,7 +23,7 @@ from pathlab.analysis.two_samples import (
     trials_to_decide,
 )
 from pathlab.errors import UsageError
-from pathlab.report.comparison_metrics import METRICS, Metric
+from pathlab.report.comparison_metrics import FACTS, METRICS, Metric
 from pathlab.report.source import ResultsSource, StoredTrial, read_trials
 from pathlab.store.records import TrialRecord
 
@@ -102,6 +102,16 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unlike:
+    """A fact of the trials that is no part of their condition and is not the same in both results."""
+
+    label: str  # of the results that are compared with the first
+    fact: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsComparison:
     """Every row, and what could not be compared: conditions of one side alone, trials left out."""
 
@@ -111,6 +121,7 @@ class ResultsComparison:
     alone: tuple[tuple[str, Condition], ...]
     left_out: Mapping[str, int]  # trials: not complete, lab-limited, imported beside native ones; by label
     ignored_settings: tuple[str, ...]  # factors that not all results tell
+    unlike: tuple[Unlike, ...]  # what was not alike besides, in trials that were compared all the same
     least_trials: int  # on each side, for any row to be decided
 
     def count(self, verdict: Change) -> int:
@@ -131,7 +142,7 @@ def compare_results(
 
     ``unchanged`` is another run of the first without any change: how far the two differ is the noise floor
     then, which otherwise comes from the halves of each of the results. Raises UsageError for fewer than two,
-    an unknown metric, or where no condition is in two of them.
+    an unknown metric, or where one of them has no condition in common with the first.
 
     Notes
     -----
@@ -148,44 +159,82 @@ def compare_results(
     for label, source in results:
         group, left_out[label] = _group_trials(source, shared, any_path=rules.any_path)
         groups.append(group)
-    metrics = [METRICS[name] for name in rules.metrics]
     again = None if unchanged is None else _group_trials(unchanged, shared, any_path=rules.any_path)[0]
-    rows: list[Row] = []
-    alone: list[tuple[str, Condition]] = []
-    for (label, _), after in zip(results[1:], groups[1:], strict=True):
-        noise = {metric.name: _find_noise([groups[0], after], again, metric) for metric in metrics}
-        rows += _align(label, (groups[0], after), noise, rules)
-        single = sorted(groups[0].keys() ^ after.keys())
-        alone += [(results[0][0] if one in groups[0] else label, one) for one in single]
+    labels = [label for label, _ in results]
+    _check_usable(labels, groups, left_out)
+    _check_shared(labels, groups, again)
+    held = list(zip(labels[1:], groups[1:], strict=True))
+    rows = [row for label, after in held for row in _align(label, (groups[0], after), again, rules)]
     if not rows:
         raise UsageError(
-            "no condition was measured in both results",
-            hint="Paths, streams, windows and congestion control must be equal; --any-path leaves out names.",
+            f"no trial of these results has a {' or a '.join(rules.metrics)}", hint="Name another --metric."
         )
     tests = sum(row.change.p_value is not None for row in rows)
     least = trials_to_decide(max(1, tests), rules.alpha_ratio)
     return ResultsComparison(
-        labels=tuple(label for label, _ in results),
+        labels=tuple(labels),
         rules=rules,
         rows=_decide(rows, rules, least),
-        alone=tuple(alone),
+        alone=tuple(
+            (labels[0] if one in groups[0] else label, one)
+            for label, after in held
+            for one in sorted(groups[0].keys() ^ after.keys())
+        ),
         left_out=left_out,
         ignored_settings=ignored,
+        unlike=tuple(one for label, after in held for one in _list_unlike(label, (groups[0], after))),
         least_trials=least,
     )
 
 
-def _align(
-    label: str, sides: tuple[Groups, Groups], noise: Mapping[str, float | None], rules: Rules
-) -> list[Row]:
+def _check_usable(labels: Sequence[str], groups: Sequence[Groups], left_out: Mapping[str, int]) -> None:
+    """Every one of the results has to have a trial that speaks of a path."""
+    for label, group in zip(labels, groups, strict=True):
+        if not group:
+            raise UsageError(
+                f"'{label}' has no trial to compare: {left_out[label]} left out (not complete, lab-limited)",
+                hint="`pathlab results show` lists its trials; measure again on a machine with idle cores.",
+            )
+
+
+def _check_shared(labels: Sequence[str], groups: Sequence[Groups], again: Groups | None) -> None:
+    """Every one of the results has to have a condition of the first, or a CI would pass on nothing."""
+    for label, after in zip(labels[1:], groups[1:], strict=True):
+        if not after.keys() & groups[0].keys():
+            raise UsageError(
+                f"no condition was measured in both '{labels[0]}' and '{label}'",
+                hint="Paths, streams, windows and congestion control must be equal; --any-path leaves out "
+                "names.",
+            )
+    if again is not None and not again.keys() & groups[0].keys():
+        raise UsageError(
+            f"the results without a change share no condition with '{labels[0]}'",
+            hint="Give another run of the first results, or leave --unchanged out.",
+        )
+
+
+def _align(label: str, sides: tuple[Groups, Groups], again: Groups | None, rules: Rules) -> list[Row]:
     """A row, not yet judged, for each shared condition and metric that either side measured."""
     before, after = sides
+    noise = {name: _find_noise(sides, again, METRICS[name]) for name in rules.metrics}
     rows = [
         _compare(condition, METRICS[name], (before[condition], after[condition]), rules)
         for condition in sorted(before.keys() & after.keys())
         for name in rules.metrics
     ]
     return [_add_noise(replace(row, label=label), noise[row.metric.name]) for row in rows if row is not None]
+
+
+def _list_unlike(label: str, sides: tuple[Groups, Groups]) -> Iterator[Unlike]:
+    """Facts of the shared conditions' trials that are not the same before and after."""
+    shared = sides[0].keys() & sides[1].keys()
+    for fact, spell in FACTS.items():
+        before, after = (
+            tuple(sorted({spell(trial.record) for condition in shared for trial in side[condition]}))
+            for side in sides
+        )
+        if before != after:
+            yield Unlike(label=label, fact=fact, before=before, after=after)
 
 
 def _add_noise(row: Row, noise: float | None) -> Row:

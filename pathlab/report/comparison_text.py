@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich import box
@@ -13,6 +13,7 @@ from rich.table import Table
 
 from pathlab.report.comparison_metrics import Metric
 from pathlab.report.comparison_results import Change, Condition, ResultsComparison, Row
+from pathlab.report.names import enumerate_cells
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 JSON_VERSION = 1
@@ -33,6 +34,10 @@ def describe_comparison(found: ResultsComparison) -> dict[str, Any]:
         "alone": [{"results": label, **condition.describe()} for label, condition in found.alone],
         "left_out_trials": dict(found.left_out),
         "ignored_settings": list(found.ignored_settings),
+        "unlike": [
+            {"results": one.label, "fact": one.fact, "before": list(one.before), "after": list(one.after)}
+            for one in found.unlike
+        ],
         "least_trials": found.least_trials,
     }
 
@@ -154,13 +159,23 @@ def spell_path(condition: Condition) -> str:
 def spell_condition(condition: Condition, *, with_path: bool = True, with_congestion: bool = True) -> str:
     """The condition on one line."""
     window = "auto" if condition.window_bytes < 0 else format_bytes(condition.window_bytes)
-    path = spell_path(condition) if with_path else ""
-    parts = [f"{path}:"] if path else []
-    parts.append(f"{condition.streams} × {window}")
-    if condition.congestion and with_congestion:
-        parts.append(condition.congestion)
-    parts += [f"{name}={value}" for name, value in condition.settings if value != "None"]
-    return " ".join(parts)
+    shown = replace(
+        condition,
+        source=condition.source if with_path else "",
+        destination=condition.destination if with_path else "",
+        congestion=condition.congestion if with_congestion else "",
+    )
+    return " ".join(_frame_condition(shown, f"{condition.streams} × {window}"))
+
+
+def _frame_condition(condition: Condition, cells: str) -> Iterator[str]:
+    """Path, streams and windows, and what else is the same, as far as it is told."""
+    if path := spell_path(condition):
+        yield f"{path}:"
+    yield cells
+    if condition.congestion:
+        yield condition.congestion
+    yield from (f"{name}={value}" for name, value in condition.settings if value != "None")
 
 
 def spell_value(value: float | None, metric: Metric, *, signed: bool = False) -> str:
@@ -174,6 +189,16 @@ def spell_value(value: float | None, metric: Metric, *, signed: bool = False) ->
     if metric.unit == "ratio":
         return format_ratio(value)
     return "–" if value is None else f"{value:.3g} {metric.unit}"
+
+
+def _list_alone(found: ResultsComparison) -> Iterator[str]:
+    """Conditions of one side alone, those that differ in streams and window alone together."""
+    groups: dict[tuple[str, Condition], list[tuple[int, int | None]]] = {}
+    for label, one in found.alone:
+        cell = (one.streams, None if one.window_bytes < 0 else one.window_bytes)
+        groups.setdefault((label, replace(one, streams=0, window_bytes=0)), []).append(cell)
+    for (label, one), cells in groups.items():
+        yield f"Only in {label}: {' '.join(_frame_condition(one, enumerate_cells(cells)))}"
 
 
 def _list_noises(found: ResultsComparison) -> Iterator[str]:
@@ -200,8 +225,10 @@ def list_notes(found: ResultsComparison) -> Iterator[str]:
         ((before, after),) = numbers
         yield f"Every row: {before} trials before, {after} after."
     yield f"In all: {counts}."
-    for label, condition in found.alone:
-        yield f"Only in {label}: {spell_condition(condition)}"
+    for one in found.unlike:
+        was, is_now = (", ".join(texts) for texts in (one.before, one.after))
+        yield f"Not alike besides in {one.label}: {one.fact}, {was} before and {is_now} after."
+    yield from _list_alone(found)
     for label, count in found.left_out.items():
         if count:
             why = "not complete, lab-limited, or imported beside native ones"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
+
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
@@ -9,12 +12,28 @@ from pathlab.lab.topology import Link, LinkSettings, Topology
 from pathlab.report.lab_text import describe_direction
 from pathlab.report.plots.style import COLOURS, INK, STYLE
 
-NODE_SPACING_INCH = 2.6
-LAYER_SPACING_INCH = 1.3
+NODE_SPACING_INCH = 3.1
+LAYER_SPACING_INCH = 1.0
+LABEL_CHARACTERS = 26
+LABEL_POINTS = 7.5
+LINE_INCH = 0.14
+TITLE_INCH = 0.75
+NODE_INCH = 0.5
+NARROWEST_INCH = 5.0
+#: Where the words of a link stand on it: beyond the middle, so that those of a star's links lie apart.
+LABEL_SHARE = 0.6
+
+SAID = "rate, one-way delay and queue of each link"
+HARD_SPACE = "\u00a0"  # lines are not broken between a value and its unit
+
+Place = tuple[float, float]
 
 
-def _place_nodes(plan: Topology) -> dict[str, tuple[float, float]]:
-    """Columns by the number of links from the first host; the nodes of a column below each other."""
+def _place_nodes(plan: Topology, heights_inch: Sequence[float]) -> dict[str, Place]:
+    """Columns by the number of links from the first host; the nodes of a column below each other.
+
+    ``heights_inch``: of the words of each link.
+    """
     columns: dict[int, list[str]] = {}
     for node in plan.nodes:
         try:
@@ -22,59 +41,85 @@ def _place_nodes(plan: Topology) -> dict[str, tuple[float, float]]:
         except KeyError:  # nothing joins the two
             distance = 0
         columns.setdefault(distance, []).append(node)
-    places = {}
-    for column, nodes in columns.items():
+    places: dict[str, Place] = {}
+    for column in sorted(columns):
+        nodes = sorted(columns[column], key=lambda node: -_height_before(plan, node, places))
+        touching = [
+            height
+            for link, height in zip(plan.links, heights_inch, strict=True)
+            if set(link.between) & set(nodes)
+        ]
+        spacing_inch = max(LAYER_SPACING_INCH, (max(touching, default=0.0) + 0.1) / LABEL_SHARE)
         for row, node in enumerate(nodes):
-            places[node] = (
-                NODE_SPACING_INCH * column,
-                LAYER_SPACING_INCH * ((len(nodes) - 1) / 2 - row),
-            )
+            places[node] = (NODE_SPACING_INCH * column, spacing_inch * ((len(nodes) - 1) / 2 - row))
     return places
+
+
+def _height_before(plan: Topology, node: str, places: dict[str, Place]) -> float:
+    """The mean height of the neighbours that have a place already, so that few links cross."""
+    ends = [link.between for link in plan.links if node in link.between]
+    heights = [places[one][1] for pair in ends for one in pair if one in places]
+    return sum(heights) / len(heights) if heights else 0.0
+
+
+def _place_label(plan: Topology, number: int, places: dict[str, Place], height_inch: float) -> Place:
+    """Where the words of a link stand, and where it bends if it is not the only one between two nodes."""
+    parallel, (start, end) = plan.beside(number), (places[node] for node in plan.links[number].between)
+    share = 0.5
+    if len(parallel) == 1 and start[1] != end[1]:
+        share = LABEL_SHARE if start[0] <= end[0] else 1 - LABEL_SHARE
+    shift = (height_inch + 0.15) * ((len(parallel) - 1) / 2 - parallel.index(number))
+    return start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1]) + shift
 
 
 def draw_figure(plan: Topology, title: str) -> Figure:
     """The nodes and links as a picture; hosts are boxes, routers circles."""
-    places = _place_nodes(plan)
+    labels = [_label_link(link) for link in plan.links]
+    heights_inch = [LINE_INCH * (label.count("\n") + 1) for label in labels]
+    places = _place_nodes(plan, heights_inch)
+    spots = [
+        _place_label(plan, number, places, max(heights_inch[one] for one in plan.beside(number)))
+        for number in range(len(labels))
+    ]
     xs, ys = zip(*places.values(), strict=True)
-    pairs = [frozenset(link.between) for link in plan.links]
-    size = (max(xs) - min(xs) + 2.4, max(ys) - min(ys) + 1.7 + 0.4 * (len(pairs) - len(set(pairs))))
+    reach = [
+        *(y + sign * NODE_INCH for y in ys for sign in (-1, 1)),
+        *(
+            spots[n][1] + sign * (height / 2 + 0.1)
+            for n, height in enumerate(heights_inch)
+            for sign in (-1, 1)
+        ),
+    ]
+    middle, width_inch = (max(xs) + min(xs)) / 2, max(max(xs) - min(xs) + 1.8, NARROWEST_INCH)
+    height_inch = max(reach) - min(reach)
+    whole_inch = height_inch + TITLE_INCH
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=size)
-        axes = figure.add_axes((0, 0, 1, 0.85))
+        figure = Figure(figsize=(width_inch, whole_inch))
+        for text, below_inch, size in ((f"Lab {title}", 0.3, 12), (SAID, 0.55, 9)):
+            figure.text(0.2 / width_inch, 1 - below_inch / whole_inch, text, fontsize=size, va="center")
+        axes = figure.add_axes((0, 0, 1, height_inch / whole_inch))
         axes.axis("off")
-        axes.set_xlim(min(xs) - 1.2, max(xs) + 1.2)
-        axes.set_ylim(min(ys) - 0.9, max(ys) + 0.9)
-        figure.suptitle(f"Lab {title}: rate, one-way delay and queue of each link", x=0.02, ha="left")
-        for number, link in enumerate(plan.links):
-            beside = pairs[:number].count(pairs[number])
-            shift = 0.55 * beside - 0.275 * (pairs.count(pairs[number]) - 1)
-            (x0, y0), (x1, y1) = places[link.between[0]], places[link.between[1]]
-            axes.plot(
-                [x0, (x0 + x1) / 2, x1],
-                [y0, (y0 + y1) / 2 + shift, y1],
-                color=COLOURS[0],
-                linewidth=2,
-                zorder=1,
-            )
-            axes.text(
-                (x0 + x1) / 2,
-                (y0 + y1) / 2 + shift + (0.06 if shift >= 0 else -0.08),
-                _edge_label(link),
-                ha="center",
-                va="bottom" if shift >= 0 else "top",
-                fontsize=7.5,
-            )
-        for node, (x, y) in places.items():
+        axes.set_xlim(middle - width_inch / 2, middle + width_inch / 2)
+        axes.set_ylim(min(reach), max(reach))
+        for link, label, spot in zip(plan.links, labels, spots, strict=True):
+            line = (places[link.between[0]], spot, places[link.between[1]])
+            axes.plot(*zip(*line, strict=True), color=COLOURS[0], linewidth=2, zorder=1)
+            around = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+            axes.text(*spot, label, ha="center", va="center", fontsize=LABEL_POINTS, bbox=around, zorder=2)
+        for node, place in places.items():
             style = "round,pad=0.5" if node in plan.hosts else "circle,pad=0.4"
             box = {"boxstyle": style, "facecolor": "white", "edgecolor": INK}
-            axes.text(x, y, node, ha="center", va="center", bbox=box, zorder=2)
+            axes.text(*place, node, ha="center", va="center", bbox=box, zorder=3)
     return figure
 
 
-def _edge_label(link: Link) -> str:
-    def short(way: LinkSettings) -> str:
-        return describe_direction(way).replace(", queue", "\nqueue")
+def _label_link(link: Link) -> str:
+    """Both directions where they differ, in narrow lines."""
+
+    def wrap(way: LinkSettings, arrow: str = "") -> str:
+        values = [value.replace(" ", HARD_SPACE) for value in describe_direction(way).split(", ")]
+        return "\n".join(textwrap.wrap(arrow + ", ".join(values), LABEL_CHARACTERS))
 
     if link.reverse is None:
-        return short(link.direction(0))
-    return f"→ {short(link.direction(0))}\n← {short(link.direction(1))}"
+        return wrap(link.direction(0))
+    return f"{wrap(link.direction(0), f'→{HARD_SPACE}')}\n{wrap(link.direction(1), f'←{HARD_SPACE}')}"

@@ -44,6 +44,9 @@ def draw_text(plan: Topology, counters: Sequence[Mapping[str, Any]] | None = Non
         )
         arrow = "<->" if link.reverse is None else "-->"
         lines.append(f"  {left} {arrow}  {right}  {describe_direction(link.direction(0))}")
+        if plan.ipv6:
+            ends = (f"{'':{width}} {link_address(number, end, 6):14}" for end in (0, 1))
+            lines.append(f"  {'      '.join(ends)}".rstrip())
         if link.reverse is not None:
             lines.append(
                 f"  {'':{len(left)}} <--  {'':{len(right)}}  {describe_direction(link.direction(1))}"

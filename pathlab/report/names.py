@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.loss import Loss
-from pathlab.report.summary import Cell, Spread
+from pathlab.report.summary import Cell
 from pathlab.units import format_bytes, format_rate, format_ratio
 
 AUTOTUNED = "auto"
@@ -75,17 +75,6 @@ def enumerate_numbers(numbers: Sequence[int]) -> str:
     for run in runs:
         told += [f"{run[0]} to {run[-1]}"] if len(run) >= SHORTENED_RUN else [str(one) for one in run]
     return f"{', '.join(told[:-1])}{' and ' if told[1:] else ''}{told[-1]}"
-
-
-def format_spread_rate(spread: Spread) -> str:
-    """Median rate with its interval, or with its range when the interval is undecided."""
-    text = format_rate(spread.median)
-    if spread.interval.decided:
-        return f"{text} ({format_rate_interval(spread.interval)})"
-    if spread.n > 1:
-        least, most = format_rate(spread.low), format_rate(spread.high)
-        return f"{text} (median of {spread.n}{f'; {least} to {most}' if least != most else ''})"
-    return f"{text} (one trial)"
 
 
 def format_rate_interval(interval: Interval) -> str:

@@ -8,7 +8,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import ScalarFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from pathlab.discover.path import PathReport
 from pathlab.discover.route import NO_ANSWER
@@ -99,9 +99,11 @@ def _draw_capacity(axes: Axes, report: PathReport) -> None:
             drawn = True
     if drawn:
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(ScalarFormatter())
         low, high = axes.get_ylim()
         axes.set_ylim(low / 1.5, high * 2)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(lambda value, _place: f"{value:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
     else:
         axes.annotate("not measured", (0.5, 0.5), xycoords="axes fraction", ha="center")
 

@@ -39,15 +39,6 @@ class ProbeTrace:
         return self.rtt_ns[~np.isnan(self.rtt_ns)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateTrace:
-    """Receiver's rate over all streams, one value per record; times in ns since its first byte."""
-
-    end_ns: NDArray[np.float64]
-    bits_per_s: NDArray[np.float64]
-    phase: tuple[str, ...]
-
-
 def column(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
     """A column as floats, NaN where it has no value or does not exist."""
     if name not in frame:
@@ -90,24 +81,6 @@ def read_probes(results: ResultsSource, trial_id: int, kind: str) -> ProbeTrace 
     if frame is None:
         return None
     return ProbeTrace(sent_ns=column(frame, "sent_ns"), rtt_ns=column(frame, "rtt_ns"))
-
-
-def read_rate(results: ResultsSource, trial_id: int) -> RateTrace | None:
-    """The receiver's rate over time; ``None`` without its records."""
-    frame = read_series(results, trial_id, "receiver_intervals")
-    if frame is None:
-        return None
-    whole = frame.groupby("index", sort=True).agg(
-        start_ns=("start_ns", "min"),
-        end_ns=("end_ns", "max"),
-        bytes=("bytes", "sum"),
-        phase=("phase", "first"),
-    )
-    start, end, count = (column(whole, name) for name in ("start_ns", "end_ns", "bytes"))
-    kept = end > start
-    rates = count[kept] * 8e9 / (end - start)[kept]
-    phases = tuple(str(phase) for phase in whole["phase"][kept])
-    return RateTrace(end_ns=end[kept], bits_per_s=rates, phase=phases)
 
 
 def _tcp_figures(rows: pd.DataFrame | None) -> tuple[int | None, float | None, int | None]:

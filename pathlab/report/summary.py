@@ -16,9 +16,10 @@ from pathlab.analysis.quantiles import median_interval, quartiles
 from pathlab.campaign.factor_model import Combination, Factors
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_level, name_levels
 from pathlab.report.source import ResultsSource, StoredTrial, read_trials, window_is_short
-from pathlab.store.records import PlanRecord, TrialRecord
+from pathlab.store.records import JournalRecord, PlanRecord, TrialRecord
 
 TIMES = ("duration_ns", "warmup_ns")  # where they do not vary, they are those of the campaign
+ENDED, FINISHED = "ended", "finished"  # kinds of the journal's last entry
 HEADER_BYTES = 52  # IPv4 20, TCP 20, timestamps 12
 
 
@@ -61,25 +62,12 @@ class Cell:
 
     throughput_bits_per_s: Spread
     rise_mean_ns: Spread
-    rise_median_ns: Spread
-    loaded_median_ns: Spread
-    loaded_mean_ns: Spread
-    unloaded_median_ns: Spread
-    unloaded_mean_ns: Spread
     loaded_loss: Loss
-    unloaded_loss: Loss
-    loaded_variability_ratio: Spread
-    unloaded_variability_ratio: Spread
     jain_ratio: Spread
     retransmitted_segments: Spread
     window_granted_sender_bytes: int | None  # the least that any trial was granted
     window_granted_receiver_bytes: int | None
     window_effective_bytes: Spread
-    window_in_flight_max_bytes: int | None
-    sender_cpu_s_per_gbyte: Spread
-    receiver_cpu_s_per_gbyte: Spread
-    sender_busiest_core_ratio: Spread
-    receiver_busiest_core_ratio: Spread
     short_windows: int  # trials whose grant fell short
     flags: tuple[tuple[str, int], ...]  # flag and number of trials that carry it
 
@@ -109,11 +97,6 @@ class LinkTruth:
         """Rate left for payload in full-size segments with timestamps."""
         return self.rate_bits_per_s * (self.mtu_bytes - HEADER_BYTES) / self.mtu_bytes
 
-    @property
-    def base_rtt_ns(self) -> float:
-        """Round trip over the empty link: the delays of both directions."""
-        return self.delay_ns + self.return_delay_ns
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathSummary:
@@ -137,6 +120,7 @@ class Summary:
     paths: tuple[PathSummary, ...]
     planned: int
     done: int  # plan rows with a complete trial
+    missing: int  # plan rows that another run has still to measure
     cycles: int
     complete: int
     failures: tuple[StoredTrial, ...]
@@ -175,6 +159,7 @@ def summarise(results: ResultsSource) -> Summary:
         by_path.setdefault(path, []).append(trial)
     lab = environment.get("lab")
     fallback = environment.get("fallback")
+    done = len({trial.record.plan_row for trial in trials if trial.complete})
     return Summary(
         title=campaign.title or campaign.name,
         paths=tuple(
@@ -189,13 +174,22 @@ def summarise(results: ResultsSource) -> Summary:
             )
         ),
         planned=len(plan),
-        done=len({trial.record.plan_row for trial in trials if trial.complete}),
+        done=done,
+        missing=_count_missing(results.journal(), len(plan) - done),
         cycles=len({row.cycle for row in plan} or {trial.record.cycle for trial in trials}),
         complete=sum(trial.complete for trial in trials),
         failures=tuple(trial for trial in trials if not trial.complete),
         fallback=str(fallback) if fallback else None,
         lab=bool(lab) and not fallback,
     )
+
+
+def _count_missing(journal: Sequence[JournalRecord], without_result: int) -> int:
+    """Of the rows without a result those that are still wanted: not so after a stop rule or a ceiling."""
+    last = journal[-1] if journal else None
+    if last is None or last.kind not in (ENDED, FINISHED):
+        return without_result
+    return min(without_result, 0 if last.kind == FINISHED else int(last.facts.get("missing", without_result)))
 
 
 def _list_apart(plan: Sequence[PlanRecord]) -> tuple[str, ...]:
@@ -274,11 +268,6 @@ def rise_ns(loaded: float | None, unloaded: float | None) -> float | None:
     return None if loaded is None or unloaded is None else loaded - unloaded
 
 
-def variability_ratio(least: float | None, mean: float | None) -> float | None:
-    """Rate variability 1 - min / mean of a trial's RTTs, from its record."""
-    return None if least is None or not mean else max(0.0, 1 - least / mean)
-
-
 def cpu_s_per_gbyte(user_s: float | None, system_s: float | None, total_bytes: int | None) -> float | None:
     """CPU seconds of an engine per 10^9 bytes received in the whole trial."""
     if user_s is None or system_s is None or not total_bytes:
@@ -312,34 +301,12 @@ def _build_cell(path: Path, trials: Sequence[StoredTrial]) -> Cell:
         interrupted=sum(trial.record.status == "interrupted" for trial in trials),
         throughput_bits_per_s=over(lambda r: r.throughput_bits_per_s),
         rise_mean_ns=over(lambda r: rise_ns(r.loaded_rtt_mean_ns, r.unloaded_rtt_mean_ns)),
-        rise_median_ns=over(lambda r: rise_ns(r.loaded_rtt_median_ns, r.unloaded_rtt_median_ns)),
-        loaded_median_ns=over(lambda r: r.loaded_rtt_median_ns),
-        loaded_mean_ns=over(lambda r: r.loaded_rtt_mean_ns),
-        unloaded_median_ns=over(lambda r: r.unloaded_rtt_median_ns),
-        unloaded_mean_ns=over(lambda r: r.unloaded_rtt_mean_ns),
         loaded_loss=_pooled_loss((r.loaded_sent, r.loaded_received) for r in records),
-        unloaded_loss=_pooled_loss((r.unloaded_sent, r.unloaded_received) for r in records),
-        loaded_variability_ratio=over(lambda r: variability_ratio(r.loaded_rtt_min_ns, r.loaded_rtt_mean_ns)),
-        unloaded_variability_ratio=over(
-            lambda r: variability_ratio(r.unloaded_rtt_min_ns, r.unloaded_rtt_mean_ns)
-        ),
         jain_ratio=over(lambda r: r.fairness_jain),
         retransmitted_segments=over(lambda r: r.retransmitted_segments),
         window_granted_sender_bytes=least(r.window_granted_sender_bytes for r in records),
         window_granted_receiver_bytes=least(r.window_granted_receiver_bytes for r in records),
         window_effective_bytes=over(lambda r: r.window_effective_bytes),
-        window_in_flight_max_bytes=max(
-            (r.window_in_flight_max_bytes for r in records if r.window_in_flight_max_bytes is not None),
-            default=None,
-        ),
-        sender_cpu_s_per_gbyte=over(
-            lambda r: cpu_s_per_gbyte(r.sender_cpu_user_s, r.sender_cpu_system_s, r.received_total_bytes)
-        ),
-        receiver_cpu_s_per_gbyte=over(
-            lambda r: cpu_s_per_gbyte(r.receiver_cpu_user_s, r.receiver_cpu_system_s, r.received_total_bytes)
-        ),
-        sender_busiest_core_ratio=over(lambda r: r.sender_busiest_core_ratio),
-        receiver_busiest_core_ratio=over(lambda r: r.receiver_busiest_core_ratio),
         short_windows=sum(window_is_short(record) for record in records),
         flags=tuple(sorted(Counter(flag for record in records for flag in record.flags).items())),
     )

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import datetime
 import hashlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,10 +16,16 @@ from typing import Any
 import sqlalchemy as sa
 
 from pathlab.errors import PathlabError, StoreError, UsageError
-from pathlab.store.database import DATABASE_NAME, locate_database, open_engine, read_meta
+from pathlab.store.database import (
+    DATABASE_NAME,
+    locate_database,
+    needs_upgrade,
+    open_engine,
+    read_meta,
+    spell_reading_uri,
+)
 from pathlab.store.faults import translate_faults
 from pathlab.store.fresh import create_whole
-from pathlab.store.migrate import check_format
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import CAMPAIGN, FORMAT_VERSION, ORIGIN, PLAN, SERIES, TRIAL, from_row, to_row
@@ -72,6 +79,11 @@ def list_results(folder: Path) -> list[Listing]:
     if not folder.is_dir():
         raise StoreError(f"there is no folder '{folder}'", hint="Give the folder that holds results folders.")
     listings = [_list_one(database) for database in _find_databases(folder)]
+    listings += [
+        Listing(path=path, size_bytes=0, problem=f"folder '{path}' cannot be read: permission denied")
+        for path in sorted(folder.glob("*/"))
+        if not os.access(path, os.R_OK | os.X_OK)
+    ]
     return sorted(listings, key=lambda listing: (listing.created_utc or "", str(listing.path)))
 
 
@@ -87,8 +99,7 @@ def check_results(path: Path) -> Check:
         return Check(path=database, trials=0, series=0, faults=tuple(faults))
     engine = open_engine(database, write=False)
     meta = read_meta(engine, database)
-    older = check_format(int(meta["format_version"]), meta.get("program_version", "unknown"))
-    if older:
+    if needs_upgrade(meta, file=database):
         raise StoreError(
             f"'{database}' has the older format {meta['format_version']}; format {FORMAT_VERSION} is checked",
             hint=f"pathlab results show {path} upgrades it and keeps a copy.",
@@ -160,6 +171,7 @@ def _merge(opened: list[Results], out: Path) -> Path:
             title=f"Merged: {', '.join(names)}",
             model={"merged": [results.campaign.model for results in opened]},
             text="",
+            environment=_join_environments([results.campaign.environment for results in opened]),
         )
     _refuse_same_imports(opened)
     plans = _renumber([results.plan() for results in opened])
@@ -168,6 +180,33 @@ def _merge(opened: list[Results], out: Path) -> Path:
         for results, plan in zip(opened, plans, strict=True):
             _copy(results, merged, plan)
     return out
+
+
+def _join_environments(environments: list[dict[str, Any]]) -> dict[str, Any]:
+    """What holds for the trials of all: facts that are alike, and links of labs whose hosts no other one has.
+
+    Between hosts of two labs, or of a lab and of none, nobody could tell which link a trial crossed.
+    """
+    first = environments[0]
+    if all(environment == first for environment in environments):
+        return first
+    labs = [environment.get("lab") or {} for environment in environments]
+    alike = {name: value for name, value in labs[0].items() if all(lab.get(name) == value for lab in labs)}
+    apart = all(isinstance(environment.get("lab"), dict) for environment in environments)
+    links = [
+        link
+        for lab in labs
+        for link in lab.get("links", ())
+        if all(lab == other or not _list_nodes(lab) & _list_nodes(other) for other in labs)
+    ]
+    unique = [link for number, link in enumerate(links) if link not in links[:number]]
+    reasons = dict.fromkeys(environment.get("fallback") for environment in environments)
+    told = "; ".join(str(reason) for reason in reasons if reason)
+    return {"lab": {**alike, "links": unique} if apart and not told else None, "fallback": told or None}
+
+
+def _list_nodes(lab: dict[str, Any]) -> set[str]:
+    return {str(node) for link in lab.get("links", ()) for node in link.get("between", ("",))}
 
 
 def _refuse_same_imports(opened: list[Results]) -> None:
@@ -231,8 +270,7 @@ def _list_one(database: Path) -> Listing:
         locate_database(database)
         engine = open_engine(database, write=False)
         meta = read_meta(engine, database)
-        version = int(meta["format_version"])
-        check_format(version, meta.get("program_version", "unknown"))
+        needs_upgrade(meta, file=database)
         with translate_faults(database), engine.connect() as connection:
             campaign = connection.execute(
                 sa.select(CAMPAIGN.c.name, CAMPAIGN.c.title, CAMPAIGN.c.created_utc)
@@ -253,7 +291,7 @@ def _list_one(database: Path) -> Listing:
         name=campaign.name,
         title=campaign.title,
         created_utc=campaign.created_utc,
-        format_version=version,
+        format_version=int(meta["format_version"]),
         planned=counts[0],
         complete=counts[1],
         failed=counts[2],
@@ -261,9 +299,7 @@ def _list_one(database: Path) -> Listing:
 
 
 def _check_sqlite(database: Path) -> Iterator[str]:
-    with contextlib.closing(
-        sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)
-    ) as connection:
+    with contextlib.closing(sqlite3.connect(spell_reading_uri(database), uri=True)) as connection:
         for (said,) in connection.execute("PRAGMA quick_check"):
             if said != "ok":
                 yield f"SQLite: {' '.join(str(said).split())}"

@@ -18,9 +18,10 @@ from pathlab.store.migrate import STEPS, Step, check_format, upgrade
 from pathlab.store.schema import APPLICATION_ID, FORMAT_VERSION, META
 
 DATABASE_NAME = "results.db"
+RESULTS_ROOT = Path("results")  # results go below it, and are looked for there, unless a folder is named
 BUSY_TIMEOUT_S = 5.0
 _PAGE_BYTES = 1024  # a trial has some twenty series, each of which leaves half a page empty
-_HEADER = b"SQLite format 3\x00"
+HEADER = b"SQLite format 3\x00"
 
 
 def locate_database(path: Path) -> Path:
@@ -32,7 +33,7 @@ def locate_database(path: Path) -> Path:
         )
         raise StoreError(what, hint="Give a results folder, or the results.db inside one.")
     with translate_faults(database), database.open("rb") as file:
-        if file.read(len(_HEADER)) != _HEADER:
+        if file.read(len(HEADER)) != HEADER:
             raise _not_ours(database)
     return database
 
@@ -44,11 +45,7 @@ def open_engine(database: Path, *, write: bool) -> sa.Engine:
     """
 
     def connect() -> sqlite3.Connection:
-        mode = "rwc" if write else "ro"
-        lone = not database.with_name(database.name + "-wal").exists()
-        if not write and lone and not os.access(database.parent, os.W_OK):
-            mode += "&immutable=1"  # on a read-only medium SQLite cannot make its shared-memory file
-        uri = f"file:{quote(str(database.absolute()))}?mode={mode}"
+        uri = _spell_uri(database, "rwc") if write else spell_reading_uri(database)
         return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False)
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
@@ -91,9 +88,23 @@ def write_meta(connection: sa.Connection, program_version: str) -> None:
     connection.execute(sa.insert(META), [{"name": name, "value": value} for name, value in rows.items()])
 
 
-def needs_upgrade(meta: Mapping[str, str], *, wanted: int = FORMAT_VERSION) -> bool:
-    """Return whether the file is older than this program. Raises StoreError when it is newer."""
-    return check_format(int(meta["format_version"]), meta.get("program_version", "unknown"), wanted=wanted)
+def needs_upgrade(meta: Mapping[str, str], *, wanted: int = FORMAT_VERSION, file: Path | None = None) -> bool:
+    """Return whether ``file`` is older than this program. Raises StoreError, naming it, when it is newer."""
+    writer = meta.get("program_version", "unknown")
+    return check_format(int(meta["format_version"]), writer, wanted=wanted, file=file)
+
+
+def spell_reading_uri(database: Path) -> str:
+    """The address by which SQLite reads a file and changes nothing, on a read-only medium too."""
+    lone = not database.with_name(database.name + "-wal").exists()
+    mode = "ro"
+    if lone and not os.access(database.parent, os.W_OK):
+        mode += "&immutable=1"  # SQLite could not make its shared-memory file there
+    return _spell_uri(database, mode)
+
+
+def _spell_uri(database: Path, mode: str) -> str:
+    return f"file:{quote(str(database.absolute()))}?mode={mode}"
 
 
 def upgrade_database(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -47,11 +48,12 @@ def _add_way_back(connection: sa.Connection) -> None:
 STEPS: Mapping[int, Step] = {1: _add_origin_and_journal, 2: _add_way_back}
 
 
-def check_format(found: int, writer: str, *, wanted: int = FORMAT_VERSION) -> bool:
+def check_format(found: int, writer: str, *, wanted: int = FORMAT_VERSION, file: Path | None = None) -> bool:
     """Return whether a file has to be upgraded. Raises StoreError for a format newer than ``wanted``."""
     if found > wanted:
+        subject = "the results file" if file is None else f"results file '{file}'"
         raise StoreError(
-            f"the results file has format {found}, written by PathLab {writer}; this program reads up to "
+            f"{subject} has format {found}, written by PathLab {writer}; this program reads up to "
             f"format {wanted}",
             hint=f"Install PathLab {writer} or newer.",
         )

@@ -129,7 +129,7 @@ class Results:
         try:
             engine = open_engine(database, write=write)
             meta = read_meta(engine, database)
-            if needs_upgrade(meta):
+            if needs_upgrade(meta, file=database):
                 _upgrade(database, int(meta["format_version"]), locked=write)
                 meta = read_meta(engine, database)
             return cls(database, engine, meta, lock)
@@ -217,7 +217,8 @@ class Results:
         """Return trials as a data frame, one typed column per field and ``trial_id``; missing stays missing.
 
         ``where`` names columns: a value selects equal ones, a list any of its values, None what was not
-        measured. Raises UsageError for a column that does not exist.
+        measured; of ``flags``, trials that bear one of those named, None those without any. Raises UsageError
+        for a column that does not exist.
         """
         import pandas as pd
 
@@ -366,12 +367,16 @@ class Results:
                 raise UsageError(
                     f"trials have no column '{name}'{meant}", hint="trials().columns lists them."
                 )
-            several = isinstance(value, (list, tuple, set, frozenset, range))
-            query = query.where(
-                column.in_([_plain(item) for item in value]) if several else column == _plain(value)
-            )
+            if name != "flags":
+                values = _list_values(value)
+                known = column.in_([item for item in values if item is not None])
+                query = query.where(sa.or_(known, column.is_(None)) if None in values else known)
         with self._reading() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+            rows: list[Mapping[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
+        if "flags" not in where:
+            return rows
+        flags = set(_list_values(where["flags"]))
+        return [row for row in rows if flags & set(row["flags"] or (None,))]
 
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection]:
@@ -391,9 +396,10 @@ class Results:
             yield connection
 
 
-def _plain(value: Any) -> Any:
-    """A scalar of numpy or pandas as Python's own, which is all that SQLite takes."""
-    return value.item() if hasattr(value, "item") else value
+def _list_values(value: Any) -> list[Any]:
+    """What a column may be: a list's values or the one; numpy's as Python's own, as SQLite takes no other."""
+    several = isinstance(value, (list, tuple, set, frozenset, range))
+    return [item.item() if hasattr(item, "item") else item for item in (value if several else (value,))]
 
 
 def _upgrade(database: Path, found: int, *, locked: bool) -> None:

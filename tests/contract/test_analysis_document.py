@@ -4,40 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pathlab.cli.main import main
 from pathlab.store.results import Results
 from pathlab.study.document import ANALYSES, DOCUMENT_VERSION
+from tests import command_line
 from tests.study.trials import make_sweep
 
-Call = Callable[..., "Said"]
+Call = Callable[..., command_line.Said]
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "analysis-document-1.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """How a command ended, and what it printed."""
-
-    status: int
-    out: str
-    err: str
 
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """The command line in this process, from the arguments to the exit status."""
-
-    def run(*arguments: str) -> Said:
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        printed = capsys.readouterr()
-        return Said(status=int(ended.value.code or 0), out=printed.out, err=printed.err)
-
-    return run
+    """The command line with its arguments one by one."""
+    return lambda *arguments: command_line.call(arguments, capsys)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +54,8 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
     interval = document["analyses"]["surface"][0]["result"]["capacity"]["interval"]
     assert sorted(interval) == promised["interval"]
     assert document["references"] == {}
-    assert document["trials"] == {"stored": 36, "complete": 36}
+    counted = {"stored": 36, "complete": 36, "used": 36, "left_out": []}
+    assert document["trials"] == counted | {"cautions": [{"reason": "lab", "trials": 36}]}
     cell = document["analyses"]["cells"][0]
     assert cell["condition"]["settings"]["congestion"] == "cubic"
     assert cell["condition"]["medium"] == "lab"
@@ -105,7 +90,7 @@ def test_a_published_table_beside_own_results(messages: Path, call: Call) -> Non
     people = call("analyze", str(messages), *asked)
     assert people.status == 0
     assert "ibm-streams-3.0-internode, tcp_gbps, beside 1 × 64 KiB: west → east" in people.out
-    assert "host-limited" in people.out
+    assert "None of 6 trials tells of a path: 6 × host-limited." in people.out
 
 
 def test_a_published_table_that_does_not_fit_says_so(folder: Path, messages: Path, call: Call) -> None:

@@ -15,6 +15,7 @@ from pathlab import __version__
 from pathlab.cli import main as main_module
 from pathlab.cli.main import SUBCOMMANDS
 from pathlab.runner.interruption import Interrupted
+from tests.command_line import call, call_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,12 +46,14 @@ def test_help_of_everything() -> None:
         own = CliRunner().invoke(main_module.pathlab, [name, "--help"], prog_name="pathlab")
         assert own.exit_code == 0
         assert own.stdout.startswith(f"Usage: pathlab {name}")
+        assert own.stdout.rstrip().endswith(main_module.EPILOG_BELOW)
 
 
 def test_no_arguments_show_the_help() -> None:
     done = run()
     assert done.returncode == 2
-    assert "Usage: pathlab" in done.stdout + done.stderr
+    assert done.stderr.startswith("Usage: pathlab")
+    assert "\nCommands:\n" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -71,11 +74,11 @@ def test_no_arguments_show_the_help() -> None:
         (["completion", "tcsh"], "tcsh", "pathlab completion --help"),
     ],
 )
-def test_wrong_usage_is_one_line_and_a_next_step(arguments: list[str], named: str, next_step: str) -> None:
-    done = run(*arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    first, second = done.stderr.splitlines()
+def test_wrong_usage_is_one_line_and_a_next_step(
+    arguments: list[str], named: str, next_step: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, (first, second) = call_lines(arguments, capsys)
+    assert (status, out) == (2, [])
     assert first.startswith("pathlab: ")
     assert named in first
     assert second == f"  next: {next_step}"
@@ -88,25 +91,27 @@ def test_completion_prints_a_script(shell: str) -> None:
     assert "_PATHLAB_COMPLETE" in done.stdout
 
 
-def test_a_malformed_campaign_names_every_mistake(tmp_path: Path) -> None:
+def test_a_malformed_campaign_names_every_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "wrong.toml").write_text(
         'format = 1\nname = "wrong"\ntitle = "t"\nseed = 1\ncycels = 2\n'
         '[[paths]]\nsource = "here"\ndestination = "local"\n[factors]\nstreams = [0]\n'
     )
-    done = run("run", "wrong.toml", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout == ""
+    done = call(["run", "wrong.toml"], capsys)
+    assert (done.status, done.out) == (2, "")
     for part in ("wrong.toml:cycels", "wrong.toml:paths[0].source", "wrong.toml:factors.streams"):
-        assert part in done.stderr.replace(".0", "[0]") or part in done.stderr
-    assert "Traceback" not in done.stderr
+        assert part in done.err.replace(".0", "[0]") or part in done.err
+    assert "Traceback" not in done.err
     assert not (tmp_path / "results").exists()
 
 
-def test_an_unknown_campaign_lists_the_shipped_ones() -> None:
-    done = run("plan", "quickstrat")
-    assert done.returncode == 2
-    assert "quickstrat" in done.stderr
-    assert "quickstart" in done.stderr.replace("quickstrat", "")
+def test_an_unknown_campaign_lists_the_shipped_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    done = call(["plan", "quickstrat"], capsys)
+    assert done.status == 2
+    assert "quickstrat" in done.err
+    assert "quickstart" in done.err.replace("quickstrat", "")
 
 
 def test_an_unknown_host_is_a_host_error() -> None:
@@ -119,11 +124,11 @@ def test_an_unknown_host_is_a_host_error() -> None:
     assert told[1] == "  next: correct `address`, or HostName in ~/.ssh/config"
 
 
-def test_results_that_are_not_there(tmp_path: Path) -> None:
-    done = run("report", str(tmp_path / "nothing"))
-    assert done.returncode == 5
-    assert "nothing" in done.stderr.splitlines()[0]
-    assert "Traceback" not in done.stderr
+def test_results_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = call(["report", str(tmp_path / "nothing")], capsys)
+    assert done.status == 5
+    assert "nothing" in done.err.splitlines()[0]
+    assert "Traceback" not in done.err
 
 
 def test_plan_of_the_quickstart_as_json_and_table() -> None:
@@ -138,8 +143,8 @@ def test_plan_of_the_quickstart_as_json_and_table() -> None:
     assert "64 KiB" in table
 
 
-def test_debug_shows_the_traceback() -> None:
-    assert "Traceback" in run("--debug", "measure", "nowhere").stderr
+def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Traceback" in call(["--debug", "plan", "nowhere"], capsys).err
 
 
 @pytest.mark.parametrize("cause", [KeyboardInterrupt, Interrupted, click.exceptions.Abort])

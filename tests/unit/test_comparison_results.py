@@ -14,7 +14,7 @@ from rich.console import Console
 
 from pathlab.errors import UsageError
 from pathlab.report.comparison_results import Change, ResultsComparison, Rules, compare_results
-from pathlab.report.comparison_text import describe_comparison, render_comparison
+from pathlab.report.comparison_text import describe_comparison, list_notes, render_comparison
 from pathlab.report.source import ResultsSource
 
 from .synthetic_results import SyntheticResults, make_failed, make_quickstart
@@ -172,6 +172,16 @@ def test_failed_and_lab_limited_trials_are_left_out_and_counted() -> None:
     assert sum(row.change.second_n for row in found.rows if row.metric.name == "throughput") == 18
 
 
+def test_results_of_which_every_trial_was_left_out_are_named_with_the_reason() -> None:
+    limited = make_results(seed=2)
+    limited.records = [
+        dataclasses.replace(record, flags=("lab", "lab-limited")) for record in limited.records
+    ]
+    count = len(limited.records)
+    with pytest.raises(UsageError, match=f"'r1' has no trial to compare: {count} left out"):
+        compare(make_results(seed=1), limited)
+
+
 def test_imported_trials_are_compared_in_results_of_their_own() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
     flags = ("imported",)
@@ -191,6 +201,42 @@ def test_each_of_several_is_held_against_the_first_in_one_family() -> None:
     assert verdicts(found, "throughput") == [Change.EQUIVALENT] * 2 + [Change.WORSE] * 2
 
 
+def test_results_that_share_nothing_with_the_first_are_named_and_never_pass() -> None:
+    other = make_results(seed=3)
+    other.records = [dataclasses.replace(record, path_source="elsewhere") for record in other.records]
+    with pytest.raises(UsageError, match="no condition was measured in both 'r0' and 'r2'"):
+        compare(make_results(seed=1), make_results(seed=2), other)
+    two = [("r0", make_results(seed=1)), ("r1", make_results(seed=2))]
+    with pytest.raises(UsageError, match="the results without a change share no condition with 'r0'"):
+        compare_results(two, unchanged=other)
+
+
+def test_what_is_not_alike_besides_is_said() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    assert compare(first, second).unlike == ()
+    second.records = [
+        dataclasses.replace(record, duration_ns=3 * record.duration_ns, flags=("loopback-fallback",))
+        for record in second.records
+    ]
+    found = compare(first, second)
+    assert [one.fact for one in found.unlike] == ["steady window", "measured over"]
+    told = [line for line in list_notes(found) if "Not alike" in line]
+    assert told[1] == "Not alike besides in r1: measured over, lab before and loopback-fallback after."
+    assert describe_comparison(found)["unlike"][0]["fact"] == "steady window"
+
+
+def test_many_conditions_of_one_side_are_one_line() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    for number, record in enumerate(second.records):
+        if record.streams == 4:
+            second.records[number] = dataclasses.replace(record, streams=8 + record.cycle % 2)
+    told = [line for line in list_notes(compare(first, second)) if line.startswith("Only in")]
+    assert told == [
+        "Only in r0: west → east: 4 × 64 KiB cubic",
+        "Only in r1: west → east: 8 and 9 × 64 KiB cubic",
+    ]
+
+
 def test_what_was_not_measured_is_not_judged() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
     second.records = [dataclasses.replace(record, loaded_rtt_median_ns=None) for record in second.records]
@@ -201,6 +247,8 @@ def test_what_was_not_measured_is_not_judged() -> None:
     }
     first.records = [dataclasses.replace(record, loaded_rtt_median_ns=None) for record in first.records]
     assert {row.metric.name for row in compare(first, second).rows} == {"throughput"}
+    with pytest.raises(UsageError, match="no trial of these results has a loaded-rtt"):
+        compare(first, second, metrics=("loaded-rtt",))
 
 
 def test_wrong_use_is_one_line() -> None:

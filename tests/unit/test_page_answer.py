@@ -173,6 +173,27 @@ def test_windows_that_were_not_granted_are_no_evidence() -> None:
     assert found.recommended is not None
     assert found.recommended.streams == 1
     assert [one.doubt is not None for one in found.standings] == [False, True]
+    # it carries as much as itself, and what carried more does not count: nothing is decided by that
+    told = describe_answer(found)
+    assert found.certainty is Certainty.TENTATIVE
+    assert "only one of 2 combinations that tells of the path" in dict(told.facts)["How sure"]
+    assert not any("No other combination" in text for text in told.sentences)
+
+
+def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:
+    def sure(levels: list[tuple[int, int | None]], doubted: int | None = None) -> str:
+        def change(record: TrialRecord) -> TrialRecord:
+            carried = 50e6 if record.streams > 1 else 10e6
+            flags = ("lab-limited",) if record.streams == doubted else ()
+            return replace(record, throughput_bits_per_s=carried, flags=flags)
+
+        return dict(describe_answer(answer(make(levels, 8, change))).facts)["How sure"]
+
+    window = 64 * KIB
+    assert sure([(2, window), (4, window)]).endswith("it carries enough; nothing smaller was measured")
+    assert sure([(1, window), (3, window)]).endswith("and everything smaller does not")
+    told = sure([(1, window), (3, window), (2, window)], doubted=2)
+    assert told.endswith("and everything smaller that tells of the path does not")
 
 
 def test_a_capacity_that_nothing_came_near_is_said() -> None:
@@ -212,6 +233,23 @@ def test_what_was_not_measured_is_said_so_and_never_a_number(missing: str) -> No
     else:
         assert facts["CPU cost"].startswith("– per GB at the sender")
     assert not any("nan" in text or "None" in text for text in facts.values())
+
+
+def test_round_trips_alone_are_complete_and_recommend_nothing() -> None:
+    results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
+    results.records = [replace(one, throughput_bits_per_s=None) for one in results.records]
+    assert "no throughput of it is known" in describe_answer(answer(results)).lead
+    results.records = [replace(one, streams=0, window_asked_bytes=None) for one in results.records]
+    assert describe_answer(answer(results)).lead == (
+        "Nothing can be recommended: round trips alone were measured, and no traffic."
+    )
+
+
+def test_the_labs_line_is_held_against_nothing_measured_elsewhere() -> None:
+    inside = make_quickstart(cycles=6)
+    assert answer(inside).line_bits_per_s is not None
+    inside.records = [replace(one, flags=("imported",)) for one in inside.records]
+    assert answer(inside).line_bits_per_s is None
 
 
 def test_no_trial_gives_no_answer() -> None:

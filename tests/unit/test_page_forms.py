@@ -46,6 +46,9 @@ def test_markdown_says_everything_and_its_figures_are_there(report: Report, tmp_
     assert drawn
     linked = re.findall(r"!\[[^]]*\]\(([^)]*)\)", text)
     assert {Path(one).name for one in linked} == {f"{name}.svg" for name in drawn}
+    tables = re.findall(r"\[Data \(CSV\)\]\(([^)]*)\)", text)
+    assert {Path(one).name for one in tables} == {f"{name}.csv" for name in drawn}
+    assert all((out.parent / one).read_text(encoding="utf-8").startswith("panel,series,") for one in tables)
     for one in linked:
         picture = (out.parent / one).read_text(encoding="utf-8")
         assert picture.startswith("<svg")
@@ -61,10 +64,11 @@ def test_rows_of_markdown_tables_have_as_many_cells_as_their_heads(report: Repor
         assert len(counts) == 1
 
 
-def test_pdf_is_laid_out_and_fetches_nothing(report: Report) -> None:
+def test_pdf_is_laid_out_and_fetches_nothing(report: Report, caplog: pytest.LogCaptureFixture) -> None:
     require(find_library("pangoft2-1.0"), "Pango (apt-get install libpangoft2-1.0-0)")
     document = render_pdf(report)
     assert document.startswith(b"%PDF-")
+    assert caplog.text == ""  # such as that a figure could not be read
     inside = [
         zlib.decompress(stream)
         for stream in re.findall(rb"stream\n(.*?)\nendstream", document, re.DOTALL)
@@ -74,6 +78,7 @@ def test_pdf_is_laid_out_and_fetches_nothing(report: Report) -> None:
     assert pages > 2
     drawn = sum(plot.empty is None for plot in list_figures(report))
     assert sum(part.count(b" l\n") for part in inside) > 20 * drawn  # lines of axes and grids
+    assert sum(part.count(b"/FileAttachment") for part in inside) == drawn
 
 
 @pytest.mark.parametrize(
@@ -100,6 +105,15 @@ def test_a_pdf_without_its_libraries_is_one_clear_line(
     with pytest.raises(PathlabError, match=words) as caught:
         render_pdf(report)
     assert hint in (caught.value.hint or "")
+
+
+def test_a_results_file_is_never_replaced_by_a_report(tmp_path: Path) -> None:
+    stored = tmp_path / "results.db"
+    stored.write_bytes(b"SQLite format 3\x00 and what took a night to measure")
+    before = stored.read_bytes()
+    with pytest.raises(UsageError, match="is a results file, which no report replaces"):
+        write_whole(stored, b"<html>")
+    assert stored.read_bytes() == before
 
 
 def test_forms_are_chosen_by_name_else_by_the_ending() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -10,14 +11,12 @@ from html.parser import HTMLParser
 import pytest
 
 from pathlab.report.analyses_text import LAYOUTS
-from pathlab.report.page.document import build_document
-from pathlab.report.page.html import STATIC_FIGURES, render_html, tie_units
+from pathlab.report.page.document import build_document, gather_material
+from pathlab.report.page.html import ROWS_SHOWN, STATIC_FIGURES, Shape, render_html, render_page, tie_units
 from pathlab.report.page.machine import describe_report
-from pathlab.report.page.method import ROWS_SHOWN, cap_rows
-from pathlab.report.page.model import Report, list_figures
+from pathlab.report.page.method import build_appendices
+from pathlab.report.page.model import Report, TableBlock, list_blocks, list_figures
 from pathlab.report.tables import (
-    Heading,
-    TextTable,
     flatten_facts,
     format_setting,
     tabulate_hosts,
@@ -186,16 +185,23 @@ def test_one_trial_gives_honest_figures() -> None:
     assert not re.search(r"\bnan\b", page[: page.index("<script>")], re.IGNORECASE)
 
 
-def test_long_tables_are_capped_with_a_line_that_says_so() -> None:
-    table = TextTable(
-        headings=(Heading(label="a"), Heading(label="b"), Heading(label="c")),
-        rows=tuple((str(row), "x", "y") for row in range(ROWS_SHOWN + 7)),
-        numeric=(True, False, False),
-    )
-    capped = cap_rows(table)
-    assert len(capped.rows) == ROWS_SHOWN + 1
-    assert capped.rows[-1] == ("… 7 more", "", "in the results file: pathlab export")
-    assert cap_rows(capped, ROWS_SHOWN + 1) is capped
+def test_a_long_table_is_cut_in_the_page_alone_and_says_so(report: Report) -> None:
+    first = make_quickstart(cycles=1, levels=[(1, 64 * KIB)]).plan()[0]
+    plan = [replace(first, row=number) for number in range(ROWS_SHOWN + 7)]
+    material = gather_material(SyntheticResults(make_campaign(), plan, [], {}))
+    long = replace(report, sections=build_appendices(material))
+    page = render_page(long, draw=lambda _: "", sheet="", scripts=(), shape=Shape())
+    assert f"The first {ROWS_SHOWN} of {len(plan)} rows" in page
+    tables = [block for block in list_blocks(long.sections[0].blocks) if isinstance(block, TableBlock)]
+    assert {table.name: len(table.table.rows) for table in tables}["plan"] == len(plan)
+
+
+def test_on_paper_a_heading_goes_with_its_wide_table_and_stands_once(report: Report) -> None:
+    page = render_page(report, draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True))
+    headings = re.findall(r"<h[234]([^>]*)>([^<]*)</h[234]>", page)
+    assert (' class="wide"', "Windows against streams") in headings
+    titles = [title for _, title in headings]
+    assert not [title for title, after in itertools.pairwise(titles) if title == after]
 
 
 def test_the_same_results_give_the_same_page() -> None:

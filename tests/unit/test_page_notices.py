@@ -9,7 +9,7 @@ import pytest
 
 from pathlab.report.page.notices import Notice, list_notices
 from pathlab.report.summary import summarise
-from pathlab.store.records import TrialRecord
+from pathlab.store.records import JournalRecord, TrialRecord
 from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
 
 KIB = 1024
@@ -46,12 +46,34 @@ def test_few_cycles_failures_and_missing_rows_are_said() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "facts", "missing"),
+    [("finished", {}, 0), ("ended", {"missing": 3}, 3), ("resumed", {}, 4)],  # the last was killed
+)
+def test_rows_that_a_stop_rule_left_out_are_not_missing(
+    kind: str, facts: dict[str, int], missing: int
+) -> None:
+    results = make_quickstart(cycles=6)
+    del results.records[-4:]
+    results.journal().append(
+        JournalRecord(
+            recorded_utc="2026-01-05T12:00:00+00:00", kind=kind, plan_row=None, text="", facts=facts
+        )
+    )
+    found = notices(results)
+    assert ("partial" in found) == (missing > 0)
+    if missing:
+        assert found["partial"].text.startswith(f"{missing} of 48 planned trials have no result")
+
+
+@pytest.mark.parametrize(
     ("name", "words"),
     [
         ("lab-limited", "the lab was beyond what it emulates truly"),
         ("host-limited", "a host was at its limit"),
         ("over-line-rate", "counted more than the link carries"),
         ("route-changed", "The route changed during the campaign"),
+        ("changed-since-start", "A host or a program had changed since the campaign began"),
+        ("workers-not-granted", "An end did not grant what was asked for as workers"),
     ],
 )
 def test_flags_name_the_combinations_that_bear_them(name: str, words: str) -> None:

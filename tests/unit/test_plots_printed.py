@@ -55,6 +55,22 @@ def test_every_kind_is_valid_svg_with_ids_of_its_own(plot: Plot) -> None:
     assert plot.title[:20] in root.get("aria-label", "")
 
 
+def test_what_draws_nothing_leaves_a_picture_whole() -> None:
+    nothing = np.full(2, np.nan)
+    curve = Curve(name="c", x=np.arange(2.0), y=np.arange(2.0), low=nothing, high=nothing)
+    text = render_svg(make_plot(make_panel(curve)), "k")
+    assert ElementTree.fromstring(text).get("viewBox")
+    assert "<g>" not in text
+
+
+def test_a_picture_that_stands_alone_has_its_own_ink_type_and_width() -> None:
+    text = render_svg(make_sweep(windows=1), "k", alone=True)
+    assert INK in text
+    assert "currentColor" not in text
+    assert "DejaVu Sans" in text
+    assert ElementTree.fromstring(text).get("width")
+
+
 def test_text_stays_text_and_names_are_not_interpreted() -> None:
     root = ElementTree.fromstring(render_svg(make_hostile(), "h"))
     texts = ["".join(node.itertext()) for node in root.iter(f"{SVG}text")]

@@ -22,8 +22,7 @@ from pathlab.report.sections.trials import (
     TRIALS_MAX,
     build_trials,
     find_trial_plot,
-    list_trial_names,
-    list_trial_plots,
+    list_trial_drafts,
     plot_trial,
 )
 from pathlab.store.records import TrialRecord
@@ -91,6 +90,17 @@ def test_stacked_rates_are_the_bytes_of_each_stream() -> None:
     (window,) = find_layers(rates, Span).values()
     assert (window.start, window.end) == (0.5, 3.5)
     assert "Not recorded: the sender's TCP, probes under load" in plot.sentence
+
+
+def test_rates_are_in_a_unit_of_their_size() -> None:
+    record = make_trial(4, 65536, cycle=0, row=0)
+    carried = np.full(8, 1_250_000_000)
+    series = {"receiver_intervals": make_intervals(2, 4, bytes=carried)}
+    panel = plot_trial(make_material(record, series), 1).panels[0]
+    assert panel.y.title == "Rate (Gbit/s)"
+    assert max(float(layer.high.max()) for layer in panel.layers if isinstance(layer, Band)) == pytest.approx(
+        400
+    )
 
 
 def test_every_series_has_its_panel_on_one_time_axis() -> None:
@@ -257,7 +267,9 @@ def test_contributions_of_very_many_streams_are_tenths_that_add_up() -> None:
     carried = np.tile(np.arange(100) * 1000, 12)
     record = replace(make_trial(4, 65536, cycle=0, row=0), streams=100, steady_ns=1_000_000_000)
     series = {"receiver_intervals": make_intervals(12, 100, bytes=carried)}
-    (plot,) = list_trial_plots(make_material(record, series))
+    (draft,) = list_trial_drafts(make_material(record, series))
+    plot = draft.build()
+    assert (plot.name, plot.title, plot.condition) == (draft.name, draft.title, draft.condition)
     bars = find_layers(plot.panels[0], Bars)
     assert list(bars) == [f"tenth {number}" for number in range(1, 11)]
     heights = [float(layer.height[0]) for layer in bars.values()]
@@ -270,9 +282,9 @@ def test_the_chapter_shows_some_and_names_the_rest(quickstart: Material) -> None
     plots = [block for block in list_blocks(section.blocks) if isinstance(block, Plot)]
     assert len([plot for plot in plots if plot.name.startswith("trial-")]) == 8
     assert len({plot.name for plot in plots}) == len(plots)
-    assert {plot.name for plot in plots if plot.name.startswith("contributions")} == set(
-        list_trial_names(quickstart)
-    )
+    assert {plot.name for plot in plots if plot.name.startswith("contributions")} == {
+        draft.name for draft in list_trial_drafts(quickstart)
+    }
     opened = [block for block in section.blocks if isinstance(block, Plot)]
     assert len(opened) == 2
     assert sum(isinstance(block, Fold) for block in section.blocks) == 2

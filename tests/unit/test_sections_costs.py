@@ -107,7 +107,7 @@ def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: Material) -> Non
     assert curve.low[0] < curve.y[0] < curve.high[0]
     margin = plot.panels[0].layers[0]
     assert isinstance(margin, Rule)
-    assert (margin.value, margin.low, margin.high) == (1.0, 0.95, 1.05)
+    assert [margin.value, margin.low, margin.high] == pytest.approx([1.0, 1 / 1.05, 1.05])
     assert plot.panels[0].x.tick_labels == ("8 × 64 KiB : 2 × 256 KiB",)
     assert "more streams win: 1" in plot.sentence
     blocks = list(carry_out(cells.CHAPTER.outline(Book(measured))))
@@ -119,9 +119,9 @@ def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: Material) -> Non
 
 
 def spend(record: TrialRecord) -> TrialRecord:
-    """The sender's kernel takes 2 % of a core and 30 % per Gbit/s, the receiver's 40 %."""
+    """The sender's kernel takes 2 % of a core and 30 % per Gbit/s, the receiver's 40 %, a drain included."""
     rate = record.throughput_bits_per_s or 0.0
-    span_s = (record.warmup_ns + (record.steady_ns or 0)) / 1e9
+    span_s = (record.warmup_ns + (record.steady_ns or 0)) / 1e9 + 2
     percent = 2 + 30 * rate / 1e9
     return replace(
         record,
@@ -137,6 +137,8 @@ def test_cpu_lines_have_the_slopes_that_were_put_in() -> None:
     material = make_material(make_sweep(2, change=spend))
     plot = draw(material, "cpu-throughput-1")
     line = find_curve(plot, "kernel")
+    most = max(one.throughput_bits_per_s or 0.0 for one in material.source.records)  # type: ignore[attr-defined]
+    assert line.x[1] == pytest.approx(most / 1e6)  # and not what the drain adds to it
     per_mbit = (line.y[1] - line.y[0]) / (line.x[1] - line.x[0])
     assert per_mbit == pytest.approx(0.03, rel=1e-3)
     assert line.y[0] - per_mbit * line.x[0] == pytest.approx(2.0, rel=1e-3)
@@ -157,7 +159,7 @@ def test_cpu_without_figures_is_a_gap() -> None:
 
 def test_cpu_over_streams_at_one_product() -> None:
     def cost(record: TrialRecord) -> TrialRecord:
-        span_s = (record.warmup_ns + (record.steady_ns or 0)) / 1e9
+        span_s = 8 * (record.received_total_bytes or 0) / (record.throughput_bits_per_s or 1.0)
         return replace(record, sender_cpu_system_s=0.05 * record.streams * span_s)
 
     change = with_rate(lambda _: 30e6)
@@ -219,6 +221,23 @@ def test_messages_have_the_cost_that_was_put_in() -> None:
     assert isinstance(half, Rule)
     assert half.value == pytest.approx(2000, rel=0.01)
     assert messages.CHAPTER.find_gap(Book(material)) is None
+
+
+def test_messages_are_told_cell_by_cell_and_a_plan_that_carried_none_is_a_gap() -> None:
+    def carry(size: int, share: float) -> SyntheticResults:
+        def change(record: TrialRecord) -> TrialRecord:
+            return replace(record, throughput_bits_per_s=share * record.streams * size * 8e9 / (2000 + size))
+
+        levels: list[tuple[int, int | None]] = [(1, 65536), (4, 65536)]
+        return make_sweep(1, levels=levels, change=change, settings={"message_bytes": size})
+
+    sizes = (64, 256, 1024, 4096)
+    material = make_material(join_results([carry(size, 1.0) for size in sizes]))
+    few, many = draw(material, "messages-1-1-64KiB"), draw(material, "messages-1-4-64KiB")
+    assert find_curve(many, "median").y == pytest.approx(4 * find_curve(few, "median").y, rel=1e-6)
+    assert many.condition.startswith("4 × 64 KiB, ")
+    halted = Book(make_material(join_results([carry(size, 0.0) for size in sizes])))
+    assert messages.CHAPTER.find_gap(halted) == "no trial with a size of messages carried anything"
 
 
 def test_limits_are_stacked_over_all_windows() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -15,6 +16,7 @@ import pytest
 
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.archive import check_results, list_results, merge_results, prune_results
+from pathlab.store.database import spell_reading_uri
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
 
@@ -44,7 +46,7 @@ def test_a_listing_names_what_reads_and_why_others_do_not(tmp_path: Path) -> Non
     good = listings["good"]
     assert (good.name, good.planned, good.complete, good.failed) == ("sample", 2, 2, 1)
     assert good.problem is None
-    assert "has format 99" in str(listings["newer"].problem)
+    assert "newer/results.db' has format 99" in str(listings["newer"].problem)
     assert "is not a PathLab results file" in str(listings["text"].problem)
     assert "is not a PathLab results file" in str(listings["other"].problem)
 
@@ -59,6 +61,17 @@ def test_an_older_file_is_listed_and_left_as_it_is(tmp_path: Path) -> None:
     assert copy.read_bytes() == before
     with pytest.raises(StoreError, match="has the older format 1"):
         check_results(tmp_path / "old")
+
+
+def test_where_nothing_may_be_written_results_are_checked_and_closed_folders_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_results(tmp_path / "stored")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert spell_reading_uri(tmp_path / "stored" / "results.db").endswith("?mode=ro&immutable=1")
+    assert check_results(tmp_path / "stored").faults == ()
+    problems = [one.problem for one in list_results(tmp_path) if one.problem is not None]
+    assert problems == [f"folder '{tmp_path / 'stored'}' cannot be read: permission denied"]
 
 
 def test_no_folder_is_one_line(tmp_path: Path) -> None:
@@ -180,6 +193,25 @@ def test_merging_different_campaigns_names_them_all(tmp_path: Path) -> None:
     with Results.open(merged) as results:
         assert results.campaign.title == "Merged: sample, other"
         assert len(json.dumps(results.campaign.model)) > 2
+
+
+def test_merged_labs_keep_the_links_that_nobody_can_mistake(tmp_path: Path) -> None:
+    def make(name: str, ends: tuple[str, str], rate: int, backend: str = "packet") -> Path:
+        links = [{"between": list(ends), "rate_bits_per_s": rate}]
+        lab = {"kind": "emulated", "backend": backend, "links": links}
+        environment = {"lab": lab, "fallback": None}
+        other = dataclasses.replace(CAMPAIGN, name=name, digest=name * 8, environment=environment)
+        Results.create(tmp_path / name, other, PLAN).close()
+        return tmp_path / name
+
+    folders = [make("one", ("a", "b"), 40), make("two", ("c", "d"), 30, "tun"), make("three", ("b", "e"), 10)]
+    with Results.open(merge_results(folders[:2], tmp_path / "apart")) as results:
+        lab = results.campaign.environment["lab"]
+    assert [link["rate_bits_per_s"] for link in lab["links"]] == [40, 30]
+    assert (lab["kind"], "backend" in lab) == ("emulated", False)
+    with Results.open(merge_results(folders, tmp_path / "mixed")) as results:
+        lab = results.campaign.environment["lab"]
+    assert [link["rate_bits_per_s"] for link in lab["links"]] == [30]  # "b" is a host of two labs
 
 
 def test_a_merge_that_fails_leaves_nothing(tmp_path: Path) -> None:

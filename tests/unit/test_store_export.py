@@ -128,8 +128,12 @@ def test_iperf3s_own_python_reader_reads_a_trial(results: Results, tmp_path: Pat
     assert (read.duration, read.omit) == (2.0, 1.0)
     assert read.received_bytes == COMPLETE.received_steady_bytes
     assert read.sent_bytes == sum(1000 * index + stream for index in (2, 3) for stream in range(4))
-    assert read.local_cpu_total is None
     node = json.loads(read.text)
+    # 7 (and a stream's own number) were sent again during the warm-up, 2 in the steady window
+    assert [interval["sum"]["retransmits"] for interval in node["intervals"]] == [34, 0, 8]
+    assert read.retransmits == 8
+    assert node["end"]["streams"][2]["sender"]["retransmits"] == 2
+    assert read.local_cpu_total is None  # without the bytes of the whole trial
     assert [interval["sum"]["omitted"] for interval in node["intervals"]] == [True, False, False]
     assert node["intervals"][1]["streams"][2]["bytes"] == 2002
     assert node["intervals"][1]["streams"][2]["bits_per_second"] == pytest.approx(2002 * 80)
@@ -142,17 +146,31 @@ def test_iperf3s_own_python_reader_reads_a_trial(results: Results, tmp_path: Pat
 
 
 def test_a_reversed_trial_is_the_clients_view_of_what_it_received(tmp_path: Path) -> None:
-    settings = {**PLAN[0].settings, "direction": "reverse"}
+    settings = {**PLAN[0].settings, "direction": "reverse", "transport": "mptcp"}
     planned = (dataclasses.replace(PLAN[0], settings=settings), PLAN[1])
     with Results.create(tmp_path / "stored", CAMPAIGN, planned) as results:
         series = {
             "sender_intervals": make_intervals(sender=True),
             "receiver_intervals": make_intervals(sender=False),
         }
-        results.add_trial(COMPLETE, series)
+        cpu = {"sender_cpu_user_s": 0.1, "sender_cpu_system_s": 0.3, "receiver_cpu_user_s": None}
+        carried = {"received_total_bytes": 10_000_000, "throughput_bits_per_s": 20e6}  # for 4 s
+        results.add_trial(dataclasses.replace(COMPLETE, **cpu, **carried), series)  # type: ignore[arg-type]
         out = export(results, "iperf3", tmp_path / "out")
+        flent = export(results, "flent", tmp_path / "flent")
+    node = json.loads(gzip.decompress((flent / "trial-1.flent.gz").read_bytes()))
+    assert (node["metadata"]["NAME"], node["metadata"]["TEST_PARAMETERS"]) == (
+        "tcp_ndown",
+        {"download_streams": "4"},
+    )
+    assert {name for name in node["raw_values"] if name != PING} == {
+        f"TCP download::{stream}" for stream in (1, 2, 3, 4)
+    }
     read = iperf3.TestResult((out / "trial-1.json").read_text(encoding="utf-8"))
     assert read.reverse
+    assert read.protocol == "MPTCP"
+    assert (read.remote_cpu_user, read.remote_cpu_total) == pytest.approx((2.5, 10.0))
+    assert read.local_cpu_total is None
     assert {stream["sender"] for i in read.json["intervals"] for stream in i["streams"]} == {False}
     assert read.json["intervals"][1]["sum"]["bytes"] == 4 * 2000 + 6
     assert read.json["end"]["sum_received"]["sender"] is False

@@ -175,6 +175,7 @@ def test_printed_bytes_are_true_to_three_digits(size_bytes: int) -> None:
         (units.format_rate(None), units.NOT_MEASURED),
         (units.format_bytes(65_536), "64 KiB"),
         (units.format_bytes(250_000), "250 kB"),
+        (units.format_bytes(256_000), "256 kB"),
         (units.format_bytes(1500), "1500 B"),
         (units.format_volume(1_920_000), "1.92 MB"),
         (units.format_volume(65_536), "65.5 kB"),

@@ -15,11 +15,11 @@ from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
 from pathlab.report.page.standing import Cells, Standing, judge_standings, read_cells
 from pathlab.report.sections.material import Material
 from pathlab.report.sections.places import MEDIA, Book
-from pathlab.study.lines import find_line
-from pathlab.study.selection import Basis
+from pathlab.study.lines import know_line
+from pathlab.study.selection import NOT_MEASURED, Basis
 from pathlab.study.source import Condition
 
-FALLBACK = "loopback-fallback"
+FALLBACK, LAB = "loopback-fallback", "lab"
 
 
 class Certainty(StrEnum):
@@ -27,7 +27,7 @@ class Certainty(StrEnum):
 
     DECIDED = "decided"  # shown to carry enough, and everything smaller shown not to
     ENOUGH = "enough"  # shown to carry enough; something smaller may do as well
-    TENTATIVE = "tentative"  # the best by medians, which chance may have brought about
+    TENTATIVE = "tentative"  # by medians, which chance may have brought about; or the only one
     NONE = "none"  # nothing to recommend, as ``reason`` says
 
 
@@ -63,6 +63,17 @@ class PathAnswer:
         """Combinations that were measured and say nothing sure of the path."""
         return tuple(one for one in self.standings if one.doubt is not None)
 
+    @property
+    def smaller(self) -> tuple[Standing, ...]:
+        """Every combination that was measured with less streams x window than the recommended one."""
+        chosen = self.recommended
+        return () if chosen is None else tuple(one for one in self.standings if _size(one) < _size(chosen))
+
+    @property
+    def lone(self) -> bool:
+        """Whether a single combination tells of the path, so that there is nothing to compare it with."""
+        return sum(_tells(one) for one in self.standings) == 1
+
 
 def answer_paths(material: Material) -> tuple[PathAnswer, ...]:
     """The answer of every condition, in the order in which they were first measured."""
@@ -82,7 +93,8 @@ def answer_paths(material: Material) -> tuple[PathAnswer, ...]:
     answers = []
     for cells in found:
         key = cells.condition
-        line = find_line(environment, *key.flow_ends)
+        inside = key.medium == LAB  # what others measured between such names crossed no link of it
+        line = know_line(environment, key) if inside else None
         answers.append(
             replace(
                 answer_path(cells, names[key], capacities.get(key)),
@@ -113,21 +125,21 @@ def answer_path(cells: Cells, name: str, fitted: Estimate | None) -> PathAnswer:
     Of the combinations that tell of the path and carry enough (``judge_standings``), those with the least
     streams x window are taken, of these the ones whose dRTT / throughput is the least (within 5 %), of these
     the one with the fewest streams. Where none is shown to carry enough, the same is done by medians alone
-    and called tentative.
+    and called tentative; so is a combination that has neither another one nor a capacity to be held against.
     """
-    usable = [one for one in cells.standings if one.doubt is None and one.rate.median]
+    usable = [one for one in cells.standings if _tells(one)]
     capacity = fitted if fitted is not None and fitted.interval.decided and fitted.value else None
     if not usable or cells.condition.medium == FALLBACK:
         return _refuse(cells, name)
     best = max(usable, key=lambda one: one.rate.median or 0.0)
     standings = judge_standings(cells, best, capacity)
-    judged = [one for one in standings if one.doubt is None and one.rate.median]
+    judged = [one for one in standings if _tells(one)]
     best = next(one for one in judged if one.levels == best.levels)
     sure = [one for one in judged if one.enough]
     chosen = _choose(sure or [one for one in judged if _seems_enough(one, best)])
     smaller = tuple(one for one in judged if one.enough is None and _size(one) < _size(chosen))
     certainty = Certainty.TENTATIVE
-    if sure:
+    if sure and (len(judged) > 1 or capacity is not None):
         certainty = Certainty.ENOUGH if smaller else Certainty.DECIDED
     open_ones = [*smaller, *(() if sure else (chosen,))]
     outlooks = [one.more_cycles for one in open_ones]
@@ -167,6 +179,9 @@ def _find_reason(cells: Cells) -> str:
     if cells.condition.medium == FALLBACK:
         return "the traffic went over this machine's loopback and no network"
     if not cells.standings:
+        silent = f"throughput_bits_per_s: {NOT_MEASURED}"
+        if any(one.reason == silent for one in cells.sample.basis.left_out):
+            return "round trips alone were measured, and no traffic"
         return "no trial completed"
     doubts = sorted({one.doubt for one in cells.standings if one.doubt is not None})
     if doubts:
@@ -176,6 +191,11 @@ def _find_reason(cells: Cells) -> str:
 
 def _count(combinations: int) -> str:
     return "in the only combination" if combinations == 1 else f"in all {combinations} combinations"
+
+
+def _tells(one: Standing) -> bool:
+    """Whether it says something of the path."""
+    return one.doubt is None and bool(one.rate.median)
 
 
 def _seems_enough(one: Standing, best: Standing) -> bool:

@@ -36,8 +36,8 @@ RULE = (
     f"Holm-corrected), or surely at {_ENOUGH} or more of the capacity that the response surface finds; "
     "without such a capacity, of the best one. Of these the least streams × window is recommended, since "
     "what exceeds the need stands in queues; of equal ones that with the least dRTT / throughput (within "
-    f"{_EQUAL}), then that with the fewest streams. Where too few cycles show that any carries enough, the "
-    "same is done with the medians and called tentative."
+    f"{_EQUAL}), then that with the fewest streams. Where too few cycles show that any carries enough, or "
+    "where it is the only one that counts, the same is done with the medians and called tentative."
 )
 
 
@@ -70,7 +70,7 @@ def format_expected(one: Standing) -> str:
     text = format_rate(one.rate.median)
     low, high = one.throughput.low, one.throughput.high
     if low is not None and high is not None:
-        return f"{text} (95 % interval {_range(format_rate(low), format_rate(high))})"
+        return f"{text} (median, 95 % interval {_range(format_rate(low), format_rate(high))})"
     return f"{text} (interval undecided, n={one.n})"
 
 
@@ -110,10 +110,19 @@ def tell_certainty(answer: PathAnswer) -> str:
     more = answer.more_cycles
     outlook = "" if more is None else f"; {more} more cycle{'s' * (more != 1)} would probably decide"
     if answer.certainty is Certainty.DECIDED:
-        return f"decided, n={chosen.n}: it carries enough, and everything smaller does not"
+        if not answer.smaller:
+            return f"decided, n={chosen.n}: it carries enough; nothing smaller was measured"
+        counted = " that tells of the path" if any(one.doubt for one in answer.smaller) else ""
+        return f"decided, n={chosen.n}: it carries enough, and everything smaller{counted} does not"
     if answer.certainty is Certainty.ENOUGH:
         names = enumerate_cells(one.levels for one in answer.undecided)
         return f"it carries enough (n={chosen.n}); whether {names} would as well is undecided{outlook}"
+    if answer.lone:
+        among = len(answer.standings)
+        which = (
+            f"only one of {among} combinations that tells of the path" if among > 1 else "only combination"
+        )
+        return f"tentative, n={chosen.n}: the {which}, so that there is nothing to compare it with"
     return f"tentative: chosen by medians of n={chosen.n}, chance is not ruled out{outlook}"
 
 
@@ -145,8 +154,9 @@ def _list_sentences(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
             f"{name_levels(best.streams, best.window_bytes)}, at a dRTT of {format_rise(best.drtt_ns)}; "
             f"the recommended one carried {_share(chosen, best)} of it."
         )
-    elif best is not None:
-        yield "No other combination had a higher median."
+    elif best is not None and not answer.lone:
+        counted = " of those that tell of the path" if answer.doubted else ""
+        yield f"No other combination{counted} had a higher median."
     if answer.capacity is not None:
         yield from _tell_capacity(answer)
     if best is not None:

@@ -7,14 +7,17 @@ import os
 import tempfile
 from pathlib import Path
 
-from pathlab.errors import StoreError
+from pathlab.errors import StoreError, UsageError
+from pathlab.store.database import HEADER
 
 
 def write_whole(out: Path, content: bytes) -> Path:
     """Write a file, its folder made where it is missing, and return its path.
 
-    Raises StoreError naming the file where it cannot be written; what was there before is kept then.
+    Raises StoreError naming the file where it cannot be written, UsageError where it is a results file; what
+    was there before is kept then.
     """
+    _refuse_results(out)
     temporary: str | None = None
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -36,3 +39,12 @@ def write_whole(out: Path, content: bytes) -> Path:
             hint="the results are safe; free some space or give another file with --out",
         ) from error
     return out
+
+
+def _refuse_results(out: Path) -> None:
+    """A slip of the keyboard must not cost a campaign."""
+    with contextlib.suppress(OSError), out.open("rb") as file:
+        if file.read(len(HEADER)) == HEADER:
+            raise UsageError(
+                f"'{out}' is a results file, which no report replaces", hint="give another file with --out"
+            )

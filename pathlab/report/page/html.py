@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pathlab.report.page.file import write_whole
-from pathlab.report.page.model import Report, list_figures
+from pathlab.report.page.model import Block, Fold, Report, TableBlock, list_figures
 from pathlab.report.plots.live import SCRIPT, SHEET, read_library
 from pathlab.report.plots.markup import render_figure
 from pathlab.report.plots.model import Plot
@@ -23,6 +23,7 @@ from pathlab.report.plots.model import Plot
 STATIC_FIGURES = 12
 STATIC_BYTES = 3_000_000
 ROWS_FOLDED, ROWS_SHOWN = 40, 400
+COLUMNS_UPRIGHT = 9  # of a table; with more of them it is printed across
 #: Notices without which the answer would mislead: they stand before it.
 GRAVE = ("fallback", "empty")
 _BEFORE_UNIT = re.compile(
@@ -70,6 +71,8 @@ def render_page(
     )
     environment.filters["tie"] = tie_units_on_paper if shape.flat else tie_units
     environment.filters["kind"] = _name_kind
+    environment.filters["wide"] = _begin_wide
+    environment.filters["named_twice"] = _is_named_twice
     return environment.get_template("report.html").render(
         report=report,
         draw=lambda plot: Markup(draw(plot)),
@@ -98,6 +101,19 @@ def tie_units_on_paper(text: str) -> str:
 
 def _name_kind(block: Any) -> str:
     return type(block).__name__
+
+
+def _begin_wide(blocks: Sequence[Block]) -> bool:
+    """Whether the first block is a table for a page across, onto which its heading then goes too."""
+    first = blocks[0] if blocks else None
+    if isinstance(first, Fold):
+        return _begin_wide(first.blocks)
+    return isinstance(first, TableBlock) and len(first.table.headings) > COLUMNS_UPRIGHT
+
+
+def _is_named_twice(fold: Fold) -> bool:
+    """Whether a fold is called what its one table is called."""
+    return [getattr(block, "title", None) for block in fold.blocks] == [fold.title]
 
 
 class _Drawer:

@@ -1,4 +1,4 @@
-"""The report as Markdown (CommonMark with the tables of GitHub), its figures as SVG files beside it."""
+"""The report as Markdown (CommonMark, tables as on GitHub); its figures are SVG and CSV files beside it."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ from pathlab.report.page.model import (
     TableBlock,
     list_figures,
 )
+from pathlab.report.plots.export import write_csv
 from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import render_svg
 from pathlab.report.tables import TextTable
 
 ROWS_SHOWN = 100
-INK = "#1f2328"  # the drawings stand on their own, so that they cannot take the page's ink
 _MARKED = re.compile(r"([\\`*_\[\]<>#|])")
 
 
 def write_markdown(report: Report, out: Path) -> Path:
-    """Write the text to ``out`` and each figure into the folder ``figures_folder(out)`` beside it.
+    """Write the text to ``out`` and each figure, with its numbers, into ``figures_folder(out)`` beside it.
 
     Returns the path of the text. Raises StoreError where one of them cannot be written.
     """
     folder = figures_folder(out)
     for number, plot in enumerate(list_figures(report), start=1):
         if plot.empty is None:
-            drawn = render_svg(plot, f"f{number}", titled=True).replace("currentColor", INK)
+            drawn = render_svg(plot, f"f{number}", titled=True, alone=True)
             write_whole(folder / f"{plot.name}.svg", drawn.encode())
+            write_whole(folder / f"{plot.name}.csv", write_csv(prepare_plot(plot)).encode())
     return write_whole(out, render_markdown(report, folder.name).encode())
 
 
@@ -110,6 +111,8 @@ def _write_figure(plot: Plot, figures: str) -> Iterator[str]:
         yield from (f"![{spell(plot.title)}]({figures}/{plot.name}.svg)", "")
     if ready.sentence:
         yield from (spell(ready.sentence), "")
+    if ready.empty is None:
+        yield from (f"[Data (CSV)]({figures}/{plot.name}.csv)", "")
 
 
 def _write_table(table: TextTable) -> Iterator[str]:

@@ -25,8 +25,6 @@ from pathlab.store.records import TrialRecord
 from pathlab.study.selection import Rules, select
 from pathlab.units import format_ratio, format_time
 
-#: Rows of a table of the appendices; what is beyond stands in the results file.
-ROWS_SHOWN = 400
 DEFINITIONS = (
     (
         "Throughput",
@@ -97,7 +95,7 @@ def build_appendices(material: Material) -> tuple[Section, ...]:
     sections = []
     if summary.failures:
         failures = TableBlock(
-            name="failures", title="Trials that did not complete", table=cap_rows(tabulate_failures(summary))
+            name="failures", title="Trials that did not complete", table=tabulate_failures(summary)
         )
         sections.append(Section(key="failures", title="Trials that failed", blocks=(failures,)))
     blocks: list[Block] = []
@@ -119,19 +117,8 @@ def build_appendices(material: Material) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def cap_rows(table: TextTable, rows: int = ROWS_SHOWN) -> TextTable:
-    """A table of at most so many rows; a last one says how many there are besides and where."""
-    beyond = len(table.rows) - rows
-    if beyond <= 0:
-        return table
-    rest = (f"… {beyond} more", *("",) * (len(table.headings) - 2), "in the results file: pathlab export")
-    return TextTable(
-        headings=table.headings, rows=(*table.rows[:rows], rest[: len(table.headings)]), numeric=table.numeric
-    )
-
-
 def _fold(name: str, title: str, table: TextTable) -> Fold:
-    return Fold(title=title, blocks=(TableBlock(name=name, title=title, table=cap_rows(table)),))
+    return Fold(title=title, blocks=(TableBlock(name=name, title=title, table=table),))
 
 
 def _list_facts(source: ResultsSource, summary: Summary) -> Iterator[tuple[str, str]]:
@@ -157,7 +144,9 @@ def _list_facts(source: ResultsSource, summary: Summary) -> Iterator[tuple[str, 
     lab = campaign.environment.get("lab")
     if isinstance(lab, dict):
         for key, value in lab.items():
-            if isinstance(value, (str, int, float)):
+            if isinstance(value, bool):
+                yield f"Lab, {format_name(str(key)).lower()}", "yes" if value else "no"
+            elif isinstance(value, (str, int, float)):
                 yield f"Lab, {format_name(str(key)).lower()}", str(value)
     for path in summary.paths:
         if path.truth is not None:

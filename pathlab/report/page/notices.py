@@ -62,10 +62,10 @@ def _doubt_run(summary: Summary) -> Iterator[Notice]:
             text=f"{len(summary.failures)} of {total} trials did not complete (stage: {', '.join(stages)}). "
             "They are listed with their reasons and are in no figure.",
         )
-    if summary.planned > summary.done:
+    if summary.missing:
         yield Notice(
             kind="partial",
-            text=f"{summary.planned - summary.done} of {summary.planned} planned trials have no result; "
+            text=f"{summary.missing} of {summary.planned} planned trials have no result; "
             "'pathlab run' on the same campaign measures them.",
         )
 
@@ -88,6 +88,7 @@ def _doubt_path(path: PathSummary) -> Iterator[Notice]:
             "rate: these numbers describe the host and not the path.",
         )
     yield from _doubt_windows(path)
+    yield from _doubt_conditions(path)
     if over := [cell for cell in path.measured if dict(cell.flags).get("over-line-rate")]:
         yield Notice(
             kind="over-line-rate",
@@ -111,6 +112,20 @@ def _doubt_path(path: PathSummary) -> Iterator[Notice]:
             text=f"Small sample: the combination measured least has {fewest} trial{'s' * (fewest != 1)}. A "
             f"95 % interval of a median needs {need}, so differences are shown and not decided.",
         )
+
+
+def _doubt_conditions(path: PathSummary) -> Iterator[Notice]:
+    """Trials that met other conditions than the plan has for them, or than the trials before."""
+    for flag in sorted({flag for cell in path.measured for flag, _ in cell.flags}):
+        what = None
+        if flag == "changed-since-start":
+            what = "A host or a program had changed since the campaign began (see the journal), in trials"
+        elif flag.endswith("-not-granted"):
+            setting = flag.removesuffix("-not-granted").replace("-", " ")
+            what = f"An end did not grant what was asked for as {setting} (its settings tell), in trials"
+        if what is not None:
+            cells = [cell for cell in path.measured if dict(cell.flags).get(flag)]
+            yield Notice(kind=flag, path=str(path.path), text=f"{what} with {_enumerate(cells, path)}.")
 
 
 def _doubt_windows(path: PathSummary) -> Iterator[Notice]:

@@ -22,7 +22,6 @@ from pathlab.analysis.planning import (
     find_cycles,
 )
 from pathlab.analysis.quantiles import median_interval
-from pathlab.analysis.serial import MINIMUM_INTERVAL_SAMPLES, serial_median
 from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.limits import CellLimit
@@ -152,7 +151,7 @@ def judge_standings(cells: Cells, best: Standing, capacity: Estimate | None) -> 
                 share_ratio=one.rate.median / reference,
                 enough=enough,
                 equivalent=True if one.levels == best.levels else equivalent,
-                more_cycles=None if enough is not None else _count_more(one, ratios),
+                more_cycles=None if enough is not None else _count_more(one, ratios, len(tests)),
             )
         )
     return tuple(judged)
@@ -175,8 +174,11 @@ def _is_enough(one: Standing, capacity: Estimate | None, ratios: Floats, *, is_b
     return False if high < bar_low else None
 
 
-def _count_more(one: Standing, ratios: Floats) -> int | None:
-    """Cycles beyond those measured that would probably decide; None where nothing can be said."""
+def _count_more(one: Standing, ratios: Floats, tests: int) -> int | None:
+    """Cycles beyond those measured that would probably decide; None where nothing can be said.
+
+    ``tests``: so many cells are tested for equivalence, corrected together.
+    """
     if one.n < MINIMUM_CYCLES:
         return MINIMUM_CYCLES - one.n
     logs = np.log(ratios)
@@ -187,7 +189,7 @@ def _count_more(one: Standing, ratios: Floats) -> int | None:
         return None
     needed = find_cycles(lambda cycles: difference_power(mean, spread, cycles, ALPHA_RATIO), POWER_RATIO)
     outlooks = [
-        cycles_to_decide(logs),
+        cycles_to_decide(logs, alpha_ratio=ALPHA_RATIO / max(tests, 1)),
         None if needed is None else max(1, needed - logs.size),
     ]
     return min((cycles for cycles in outlooks if cycles is not None), default=None)
@@ -203,6 +205,8 @@ def _find_doubt(
         return "the lab was at its limit" if lab * 2 >= held else "a host was at its limit"
     if limit is not None and limit.limit is Limit.HOST_CPU:
         return "a host was at its limit"
+    if np.isnan(complete.rates_bits_per_s).all():
+        return "no throughput of it is known"
     if len(taken) == 0:
         return "no trial of it had the windows and the congestion control that were asked for"
     return None
@@ -212,18 +216,18 @@ def _describe(
     levels: Levels, complete: int, part: Sample, limit: CellLimit | None, doubt: str | None
 ) -> Standing:
     spent, carried = part.cpu_s, part.get("received_total_bytes") / 1e9
-    known = np.where(carried > 0, carried, np.nan)
+    known, rate = np.where(carried > 0, carried, np.nan), measure_spread(part.rates_bits_per_s)
     return Standing(
         streams=levels[0],
         window_bytes=levels[1],
         n=len(part),
         complete=complete,
-        rate=measure_spread(part.rates_bits_per_s),
-        throughput=_measure_interval(part),
+        rate=rate,
+        throughput=rate.interval,
         drtt_ns=measure_spread(part.rise_ns),
         loaded_loss=pool_loss(part.get("loaded_sent"), part.get("loaded_received")),
         unloaded_loss=pool_loss(part.get("unloaded_sent"), part.get("unloaded_received")),
-        variability_ratio=measure_spread(part.variability_ratio),
+        variability_ratio=measure_spread(part.measure_variability()),
         sender_cpu_s_per_gb=measure_spread(spent["sender"] / known),
         receiver_cpu_s_per_gb=measure_spread(spent["receiver"] / known),
         effective_window_bytes=measure_spread(part.get("window_effective_bytes")).median,
@@ -231,13 +235,6 @@ def _describe(
         limit_undecided=None if limit is None or limit.undecided is None else str(limit.undecided),
         doubt=doubt,
     )
-
-
-def _measure_interval(part: Sample) -> Interval:
-    rates = part.rates_bits_per_s[np.argsort(part.cycles, kind="stable")]
-    if rates.size >= MINIMUM_INTERVAL_SAMPLES:
-        return serial_median(rates).interval
-    return median_interval(rates)
 
 
 def _rate_by_cycle(part: Sample) -> dict[int, float]:

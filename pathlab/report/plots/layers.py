@@ -77,7 +77,7 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
         linewidth=1.6 if len(curve.x) <= 200 else 1.1,
         drawstyle="steps-post" if curve.step else "default",
         # a single value, or one between two gaps, has no line
-        marker=slot.marker if marked or not curve.line else "." if _stands_alone(curve.y) else "",
+        marker=slot.marker if marked or not curve.line else "." if stands_alone(curve.y) else "",
         markersize=6 if marked else 4,
         markerfacecolor="none" if marked else slot.colour,
         label=_label(curve),
@@ -98,7 +98,8 @@ def _join_intervals(x: Numbers, low: Numbers, high: Numbers) -> tuple[Numbers, N
     return np.repeat(x, 3), ends.ravel()
 
 
-def _stands_alone(values: Numbers) -> bool:
+def stands_alone(values: Numbers) -> bool:
+    """Whether a value has none beside it, so that no line goes through it."""
     good = np.concatenate(([False], np.isfinite(values), [False]))
     return bool((good[1:-1] & ~good[:-2] & ~good[2:]).any())
 

@@ -180,7 +180,9 @@ def _describe_rest(height: int, below: int) -> dict[str, Any]:
 
 def _describe_config(plot: Plot) -> dict[str, Any]:
     return {
-        "responsive": True,
+        # report.js draws anew where the width changes; plotly.js, at any change of the window (a phone hides
+        # its bar of addresses), takes the height away that a figure has by its contents
+        "responsive": False,
         "displaylogo": False,
         "scrollZoom": False,
         # nothing leaves the page: plotly.js would offer to send the figure to its makers' server

@@ -1,39 +1,70 @@
-"""A figure as it stands in a page: title, picture, the numbers for the browser, and its sentence."""
+"""A figure as it stands in a page: title, picture, its numbers, and its sentence."""
 
 from __future__ import annotations
 
+import base64
 import json
 from html import escape
 
+from pathlab.report.plots.export import write_csv
 from pathlab.report.plots.live import describe_plot, seal_json
 from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import render_svg
 
 
-def render_figure(plot: Plot, key: str, *, static: bool = True, live: bool = True) -> str:
+def render_figure(plot: Plot, key: str, *, static: bool = True) -> str:
     """The ``<figure>`` element of a plot; ``key``: letters, digits and dashes, unique in the page.
 
-    ``static``: the picture that stands there before, or without, the script, and on paper. ``live``: what
-    ``templates/report.js`` draws from. An empty plot is a box with its reason.
+    ``templates/report.js`` draws it from the numbers in it. ``static``: the picture that stands there before,
+    or without, the script, and on paper; else a line says how to have one. An empty plot is a box with its
+    reason.
     """
     ready = prepare_plot(plot)
-    head = (
-        f'<div class="plot-head"><strong>{escape(plot.title)}</strong> '
-        f"<span>{escape(plot.condition)}</span></div>"
-    )
-    sentence = f"<figcaption><p>{escape(ready.sentence)}</p></figcaption>" if ready.sentence else ""
-    opening = f'<figure class="plot" id="figure-{escape(plot.name)}" data-name="{escape(plot.name)}"'
     if ready.empty is not None:
-        reason = f'<p class="plot-empty">{escape(ready.empty)}</p>'
-        return f'{opening} data-state="empty">{head}{reason}{sentence}</figure>'
-    still = f'<div class="plot-still">{render_svg(ready, key)}</div>' if static else ""
-    if not live:
-        return f'{opening} data-state="still">{head}{still}{sentence}</figure>'
+        return _frame(ready, "empty", "", "")
     described = describe_plot(ready)
     data = seal_json(json.dumps(described, allow_nan=False, separators=(",", ":"), ensure_ascii=False))
     room = "" if static else f' style="min-height:{described["layout"]["height"]}px"'
-    return (
-        f'{opening} data-state="waiting">{head}{still}<div class="plot-live"{room}></div>{sentence}'
-        f'<script type="application/json">{data}</script></figure>'
+    still = f'<div class="plot-still">{render_svg(ready, key)}</div>' if static else _tell_way(plot)
+    inside = f'{still}<div class="plot-live"{room}></div>'
+    return _frame(ready, "waiting", inside, f'<script type="application/json">{data}</script>')
+
+
+def render_printed(plot: Plot, key: str) -> str:
+    """The same for paper: the picture as an image, the numbers as an attachment of the document."""
+    ready = prepare_plot(plot)
+    if ready.empty is not None:
+        return _frame(ready, "empty", "", "")
+    picture = _pack("image/svg+xml", render_svg(ready, key, alone=True))
+    table = _pack("text/csv", write_csv(ready))
+    inside = f'<div class="plot-still"><img alt="{escape(plot.title)}" src="{picture}"></div>'
+    link = f'<a rel="attachment" href="{table}" download="{escape(plot.name)}.csv">Data (CSV)</a>'
+    return _frame(ready, "still", inside, f'<p class="plot-data">{link}</p>')
+
+
+def _frame(ready: Plot, state: str, inside: str, after: str) -> str:
+    """The element around what shows a prepared plot; an empty one is a box with its reason."""
+    name = escape(ready.name)
+    opening = f'<figure class="plot" id="figure-{name}" data-name="{name}" data-state="{state}">'
+    head = (
+        f'<div class="plot-head"><strong>{escape(ready.title)}</strong> '
+        f"<span>{escape(ready.condition)}</span></div>"
     )
+    if ready.empty is not None:
+        inside = f'<p class="plot-empty">{escape(ready.empty)}</p>'
+    sentence = f"<figcaption><p>{escape(ready.sentence)}</p></figcaption>" if ready.sentence else ""
+    return f"{opening}{head}{inside}{sentence}{after}</figure>"
+
+
+def _tell_way(plot: Plot) -> str:
+    """What stands where neither a picture nor the script is."""
+    return (
+        '<p class="plot-empty plot-way">This figure is drawn by the page\'s script, which does not run here. '
+        f"As a picture: <code>pathlab report RESULTS --figure {escape(plot.name)} --out FILE.svg</code> (its "
+        "numbers: FILE.csv); all of them: <code>--format pdf</code></p>"
+    )
+
+
+def _pack(kind: str, text: str) -> str:
+    return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"

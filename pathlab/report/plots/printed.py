@@ -41,22 +41,27 @@ _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _IDLE = re.compile(
     r'<g id="(?:figure|patch|axes|line2d|text|xtick|ytick|matplotlib\.axis|legend|FillBetween)[^"]*"'
 )
+_GROUP = re.compile(r"<g\b[^>]*>|</g>")
 _FONT = " font-family: 'DejaVu Sans', sans-serif;"  # the page's own
 _USE_STYLE = re.compile(r'(<g(?: clip-path="[^"]*")?)>\s*((?:<use [^>]*? (style="[^"]*")/>\s*)+)</g>')
 
 
-def render_svg(plot: Plot, key: str, *, titled: bool = False) -> str:
-    """The plot as an ``<svg>`` element whose ids begin with ``key`` and whose ink is the page's own.
+def render_svg(plot: Plot, key: str, *, titled: bool = False, alone: bool = False) -> str:
+    """The plot as an ``<svg>`` element whose ids begin with ``key``, its ink and type those of the page.
 
     ``titled``: title and condition stand in the picture too. An empty plot shows its reason. The result has
-    no width: the page sets it.
+    no width: the page sets it. ``alone``: for a file or an image, with width, ink and type of its own.
     """
     ready = prepare_plot(plot)
     buffer = io.StringIO()
     with _styled(None, {"svg.hashsalt": key}):
         figure = draw_plot(ready, titled=titled)
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _inline(buffer.getvalue(), key, f"{plot.title}. {ready.sentence or ready.empty or ''}")
+    text = _tidy(buffer.getvalue(), key)
+    if not alone:
+        text = _yield_to_page(text)
+    label = escape(" ".join(f"{plot.title}. {ready.sentence or ready.empty or ''}".split()))
+    return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()
 
 
 def write_figure(plot: Plot, out: Path, style: Path | None = None) -> None:
@@ -201,7 +206,8 @@ def _read_style(style: Path) -> dict[Any, Any]:
     return found
 
 
-def _inline(text: str, key: str, description: str) -> str:
+def _tidy(text: str, key: str) -> str:
+    """What matplotlib wrote, without what says nothing; ids begin with ``key``."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
@@ -212,14 +218,30 @@ def _inline(text: str, key: str, description: str) -> str:
     text = re.sub(r'\bid="', f'id="{key}-', text)
     text = re.sub(r"url\(#", f"url(#{key}-", text)
     text = re.sub(r'href="#', f'href="#{key}-', text)
+    text = _drop_idle_groups(_USE_STYLE.sub(_lift_style, text))
+    return _TAG.sub(lambda tag: _NUMBER.sub(_shorten_number, tag[0]), text)
+
+
+def _yield_to_page(text: str) -> str:
+    """Ink, type and width are left to the page; the view box keeps the proportions."""
     text = text.replace(INK, "currentColor").replace(_FONT, "")
-    text = _USE_STYLE.sub(_lift_style, text)
-    text = _TAG.sub(lambda tag: _NUMBER.sub(_shorten_number, tag[0]), text)
-    # the page sets the width; the view box keeps the proportions
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
-    label = escape(" ".join(description.split()))
-    return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()
+    return re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+
+
+def _drop_idle_groups(text: str) -> str:
+    """The same without groups that say nothing, which every reader would walk through for nothing."""
+    kept: list[bool] = []
+
+    def drop(tag: re.Match[str]) -> str:
+        if tag[0].endswith("/>"):
+            return ""
+        if tag[0] != "</g>":
+            kept.append(tag[0] != "<g>")
+            return tag[0] if kept[-1] else ""
+        return tag[0] if kept.pop() else ""
+
+    return _GROUP.sub(drop, text)
 
 
 def _shorten_number(found: re.Match[str]) -> str:

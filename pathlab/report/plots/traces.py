@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.report.plots.extents import Extent
-from pathlab.report.plots.layers import FEW, MARKED_MAX, format_fields
+from pathlab.report.plots.layers import FEW, MARKED_MAX, format_fields, stands_alone
 from pathlab.report.plots.model import (
     Band,
     Bars,
@@ -133,7 +133,7 @@ def _place(frame: Frame) -> Trace:
 
 def _build_curve(curve: Curve, frame: Frame) -> Trace:
     slot = choose_slot(curve.slot)
-    marked = (curve.markers and len(curve.x) <= MARKED_MAX) or not curve.line
+    marked = (curve.markers and len(curve.x) <= MARKED_MAX) or not curve.line or stands_alone(curve.y)
     trace: Trace = {
         "type": "scatter",
         "mode": "+".join([*(["lines"] if curve.line else []), *(["markers"] if marked else [])]),

@@ -28,6 +28,7 @@ from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time
 
 #: Pairs of so many are named along the axis; more of them by their number in the table.
 NAMED_PAIRS = 8
+PAIRS = "Throughput of more streams / of larger windows, at equal streams × window"
 MARGIN = format_ratio(MARGIN_RATIO)
 
 
@@ -182,7 +183,7 @@ def plot_pairs(book: Book, place: Place) -> Plot:
     """The ratio of throughputs of every pair with its interval, by verdict; 1 is no difference."""
     found = [answer.result for answer in book.answers("streams_vs_windows", place)]
     layers: list[Layer] = [
-        Rule(name=f"no difference, ±{MARGIN}", value=1.0, low=1 - MARGIN_RATIO, high=1 + MARGIN_RATIO)
+        Rule(name=f"no difference, ±{MARGIN}", value=1.0, low=1 / (1 + MARGIN_RATIO), high=1 + MARGIN_RATIO)
     ]
     numbers = np.arange(1.0, len(found) + 1)
     for slot, verdict in enumerate(Verdict):
@@ -206,7 +207,7 @@ def plot_pairs(book: Book, place: Place) -> Plot:
     names = tuple(name_pair(one) for one in found) if named else None
     return Plot(
         name=f"streams-windows-{place.number}",
-        title="Throughput of more streams / of larger windows, at equal streams × window",
+        title=PAIRS,
         condition=place.title,
         sentence=_say_pairs(found),
         panels=(
@@ -305,7 +306,8 @@ def _outline(book: Book) -> Iterator[Draft]:
     for place in book.places:
         if _has_pairs(place):
             name = f"streams-windows-{place.number}"
-            yield PlotDraft(name=name, build=partial(plot_pairs, book, place))
+            build = partial(plot_pairs, book, place)
+            yield PlotDraft(name=name, title=PAIRS, condition=place.title, build=build)
             both = (
                 TextDraft(build=partial(_tell_pairs, book, place)),
                 TextDraft(build=partial(_tell_costs, book, place)),

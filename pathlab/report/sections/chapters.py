@@ -57,7 +57,9 @@ def build_sections(material: Material) -> tuple[Section, ...]:
 
 def _find_exclusion(book: Book) -> str | None:
     """Why there is nothing at all to make chapters from, though trials were completed; None otherwise."""
-    if not book.places or any(place.parts for place in book.places):
+    if not book.places:
+        return "no trial carried traffic" if book.material.summary.complete else None
+    if any(place.parts for place in book.places):
         return None
     counts: Counter[str] = Counter()
     for place in book.places:
@@ -65,15 +67,9 @@ def _find_exclusion(book: Book) -> str | None:
     return f"no trial counts ({', '.join(f'{count} × {reason}' for reason, count in sorted(counts.items()))})"
 
 
-def list_plots(material: Material) -> Iterator[Plot]:
-    """Every figure in the order of the report, each made when it is asked for."""
-    for draft in _list_drafts(Book(material)):
-        yield draft.build()
-
-
-def list_names(material: Material) -> tuple[str, ...]:
-    """The names of the figures in the order of the report; none is made."""
-    return tuple(draft.name for draft in _list_drafts(Book(material)))
+def list_drafts(material: Material) -> tuple[PlotDraft, ...]:
+    """Every figure in the order of the report, with its title; none is made."""
+    return tuple(_list_drafts(Book(material)))
 
 
 def find_plot(material: Material, name: str) -> Plot | None:

@@ -10,7 +10,9 @@ import numpy as np
 
 from pathlab.report.names import short_name
 from pathlab.report.plots.model import Axis, Bars, Numbers, Panel, Plot
+from pathlab.report.sections.drafts import PlotDraft
 from pathlab.report.sections.material import Material
+from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.trial_series import STEADY, read_columns
 from pathlab.report.source import ResultsSource, StoredTrial
 from pathlab.report.summary import Cell, PathSummary
@@ -30,19 +32,30 @@ class Shelf:
     path: PathSummary
 
 
-def plot_contributions(material: Material, shelf: Shelf, cell: Cell) -> Plot:
-    """Each stream's share of the throughput (Mbit/s), one above the other, a bar for each trial."""
+def draft_contributions(material: Material, shelf: Shelf, cell: Cell) -> PlotDraft:
+    """The figure of one combination, to be made."""
+    first = cell.trials[0].record
+    draft = PlotDraft(
+        name=name_contributions(shelf, cell),
+        title=f"What each stream carried: {short_name(cell)}",
+        condition=f"{cell.path} · {name_place(material, first)} · {first.started_utc[:10]}",
+        build=lambda: plot_contributions(material, draft, cell),
+    )
+    return draft
+
+
+def plot_contributions(material: Material, draft: PlotDraft, cell: Cell) -> Plot:
+    """Each stream's share of the throughput, one above the other, a bar for each trial."""
     chosen = choose_evenly(cell.trials, CYCLES_MAX)
     bars = [
         (trial.record, rates)
         for trial in chosen
         if (rates := _read_shares(material.source, trial)) is not None
     ]
-    first = cell.trials[0].record
     return Plot(
-        name=name_contributions(shelf, cell),
-        title=f"What each stream carried: {short_name(cell)}",
-        condition=f"{cell.path} · {name_place(material, first)} · {first.started_utc[:10]}",
+        name=draft.name,
+        title=draft.title,
+        condition=draft.condition,
         sentence=_describe_shares(cell, len(chosen)),
         panels=(_stack_shares(bars),) if bars else (),
         empty=None if bars else "no trial of this combination kept what each stream carried",
@@ -95,7 +108,7 @@ def _describe_shares(cell: Cell, drawn: int) -> str:
 
 
 def _read_shares(source: ResultsSource, trial: StoredTrial) -> Numbers | None:
-    """What each stream carried in the steady window, Mbit/s, by its number; None without the series."""
+    """What each stream carried in the steady window, bit/s, by its number; None without the series."""
     steady_ns = trial.record.steady_ns
     found = read_columns(source, trial.trial_id, {"receiver_intervals": ("stream", "bytes", "phase")})
     columns = found.get("receiver_intervals")
@@ -104,7 +117,7 @@ def _read_shares(source: ResultsSource, trial: StoredTrial) -> Numbers | None:
     _, place = np.unique(columns["stream"], return_inverse=True)
     steady = columns["phase"] == STEADY
     counted = np.bincount(place[steady], weights=columns["bytes"][steady], minlength=int(place.max()) + 1)
-    rates: Numbers = counted * 8e3 / steady_ns
+    rates: Numbers = counted * 8e9 / steady_ns
     return rates
 
 
@@ -112,7 +125,8 @@ def _stack_shares(bars: list[tuple[TrialRecord, Numbers]]) -> Panel:
     """One layer for each stream; of very many, one for each tenth of them, from those that carried least."""
     most = max(len(rates) for _, rates in bars)
     noun = "stream"
-    stacks = [rates for _, rates in bars]
+    size = choose_unit("rate", [float(rates.sum()) for _, rates in bars])
+    stacks = [rates / size.size for _, rates in bars]
     if most > NAMED_STREAMS_MAX:
         noun = "tenth"
         stacks = [
@@ -137,4 +151,4 @@ def _stack_shares(bars: list[tuple[TrialRecord, Numbers]]) -> Panel:
     labels = tuple(str(record.cycle + 1) for record, _ in bars)
     across = Axis(label="Cycle", ticks=ticks, tick_labels=labels)
     unit = "Throughput" if noun == "stream" else "Throughput by tenths of the streams, the least below"
-    return Panel(x=across, y=Axis(label=unit, unit="Mbit/s", from_zero=True), layers=layers)
+    return Panel(x=across, y=Axis(label=unit, unit=size.unit, from_zero=True), layers=layers)

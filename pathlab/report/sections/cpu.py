@@ -19,46 +19,48 @@ from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import build_table, tell_answers
 from pathlab.report.sections.phrases import say_count, say_interval, say_reason, say_spread
 from pathlab.report.sections.places import Book, Part, Place
-from pathlab.report.sections.quantities import Quantity, Scaled, measure_cpu, measure_total_rate, reaches_zero
+from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.costs import CPU_PARTS
+from pathlab.study.selection import LAB_FLAGS
 from pathlab.units import format_bytes, format_rate
 
 ENDS = ("sender", "receiver")
-TOTAL_RATE = Quantity(
-    label="Throughput, warm-up included", kind="rate", take=measure_total_rate, logarithmic=True
-)
 #: Streams levels that make a series at one product.
 LEAST_LEVELS = 3
 #: Products drawn in the page for each path; further ones by name.
 PRODUCTS_SHOWN = 2
+COSTS_TITLE = "CPU time against throughput"
 LAB_NOTE = "In a lab, whose emulators share the cores with the ends."
 
 
 def plot_costs(book: Book, place: Place) -> Plot:
     """User, kernel and total CPU % of each end against throughput, with their lines."""
     answers = {answer.quantity: answer.result for answer in book.answers("cpu_cost", place)}
-    rates = [TOTAL_RATE.take(part.sample) for part in place.every_part]
-    unit = TOTAL_RATE.choose_unit(np.concatenate(rates))
+    rates = [of.THROUGHPUT.take(part.sample) for part in place.every_part]
+    unit = of.THROUGHPUT.choose_unit(np.concatenate(rates))
     near = reaches_zero(np.concatenate(rates))
     panels, said = [], []
+    counted, apart = _split_parts(place)
     for end in ENDS:
         layers: list[Layer] = []
         lines: list[Layer] = []
         for slot, (part, names) in enumerate(CPU_PARTS.items()):
-            percent = _percent_quantity(end, names)
-            cloud = gather(part, slot, place.every_part, (TOTAL_RATE, percent), of.THROUGHPUT)
-            drawn = draw_clouds([cloud], (unit.size, 1.0), book.points // 3)
-            layers += [replace(layer, legend=False) for layer in drawn.layers]
+            axes = (of.THROUGHPUT, _percent_quantity(end, names))
+            for parts, hollow in ((counted, False), (apart, True)):
+                clouds = [gather(part, slot, parts, axes, of.THROUGHPUT)] if parts else []
+                drawn = draw_clouds(clouds, (unit.size, 1.0), book.points // 3)
+                layers += [replace(layer, legend=False, hollow=hollow) for layer in drawn.layers]
             found: CpuCost | None = answers.get(f"{end} {part}")
-            if found is not None and found.n and drawn.trials:
+            if found is not None and found.n and counted:
+                cloud = gather(part, slot, counted, axes, of.THROUGHPUT)
                 lines.append(_draw_line(part, slot, found, (cloud.x[~np.isnan(cloud.y)], unit)))
                 said.append(_say_line(f"{end.capitalize()}, {part}", found))
         if layers:
             panels.append(
                 Panel(
-                    x=Axis(label=TOTAL_RATE.label, unit=unit.unit, from_zero=near),
+                    x=Axis(label=of.THROUGHPUT.label, unit=unit.unit, from_zero=near),
                     y=Axis(label="CPU", unit="% of a core", from_zero=True),
                     layers=(*layers, *lines),
                     title=end,
@@ -66,17 +68,34 @@ def plot_costs(book: Book, place: Place) -> Plot:
             )
     if not said:
         said.append("No trial counts, so no line was fitted.")
+    if apart:
+        count = sum(len(part.sample) for part in apart)
+        said.append(f"In no line: {count} × lab-limited (open marks).")
     if place.key.medium == "lab":
         said.append(LAB_NOTE)
     return Plot(
         name=f"cpu-throughput-{place.number}",
-        title="CPU time against throughput",
+        title=COSTS_TITLE,
         condition=place.title,
         sentence=" ".join(said),
         panels=tuple(panels),
         shared_x=len(panels) > 1,
         empty=None if panels else "no CPU time was measured",
     )
+
+
+def _split_parts(place: Place) -> tuple[list[Part], list[Part]]:
+    """The trials of every cell that the lines are fitted to (host-limited ones are), and lab-limited ones."""
+    counted: list[Part] = []
+    apart: list[Part] = []
+    for part in place.every_part:
+        sample = part.sample
+        theirs = np.logical_or.reduce([sample.table.flagged(flag) for flag in LAB_FLAGS])[sample.places]
+        for parts, chosen in ((counted, ~theirs), (apart, theirs)):
+            if chosen.any():
+                some = sample.take(chosen)
+                parts.append(Part(streams=part.streams, window_bytes=part.window_bytes, sample=some))
+    return counted, apart
 
 
 def plot_product(place: Place, product_bytes: int) -> Plot:
@@ -117,7 +136,7 @@ def plot_product(place: Place, product_bytes: int) -> Plot:
         said.append(LAB_NOTE)
     return Plot(
         name=name_product_figure(place, product_bytes),
-        title=f"CPU time against streams at streams × window of {format_bytes(product_bytes)}",
+        title=title_product_figure(product_bytes),
         condition=place.title,
         sentence=" ".join(said),
         panels=tuple(panels),
@@ -128,6 +147,11 @@ def plot_product(place: Place, product_bytes: int) -> Plot:
 def name_product_figure(place: Place, product_bytes: int) -> str:
     """``cpu-streams-1-2MiB``."""
     return f"cpu-streams-{place.number}-{format_bytes(product_bytes).replace(' ', '').replace('.', '-')}"
+
+
+def title_product_figure(product_bytes: int) -> str:
+    """What the figure of one product shows."""
+    return f"CPU time against streams at streams × window of {format_bytes(product_bytes)}"
 
 
 def find_products(place: Place) -> Mapping[int, tuple[Part, ...]]:
@@ -142,7 +166,7 @@ def find_products(place: Place) -> Mapping[int, tuple[Part, ...]]:
 
 
 def _percent_quantity(end: str, names: tuple[str, ...]) -> Quantity:
-    return Quantity(label="CPU", kind="plain", take=lambda sample: measure_cpu(sample, end, names))
+    return Quantity(label="CPU", kind="plain", take=lambda sample: sample.measure_cpu_percent(end, names))
 
 
 def _draw_line(part: str, slot: int, found: CpuCost, across: tuple[Floats, Scaled]) -> Curve:
@@ -210,13 +234,13 @@ def _tell_products(place: Place) -> Iterator[Block]:
         name=f"cpu-products-{place.number}",
         title=f"CPU at equal streams × window: {place.name}",
         table=build_table(("product", "cell", "n", "throughput", *columns, "CPU-s/GB"), rows),
-        note="Medians over trials; CPU % of the engine over the whole trial, one core is 100.",
+        note="Medians over trials; CPU % of the engine while it carries the throughput, one core is 100.",
     )
 
 
 def _tell_part(part: Part) -> tuple[str, ...]:
     percents = [
-        format_figure(measure_spread(measure_cpu(part.sample, end, CPU_PARTS[name])).median)
+        format_figure(measure_spread(part.sample.measure_cpu_percent(end, CPU_PARTS[name])).median)
         for end in ENDS
         for name in ("kernel", "user")
     ]
@@ -230,7 +254,7 @@ def _tell_costs(book: Book, place: Place) -> Iterator[Block]:
 
 def _has_cpu(place: Place) -> bool:
     return any(
-        np.any(~np.isnan(measure_cpu(sample, end, CPU_PARTS["total"])))
+        np.any(~np.isnan(sample.measure_cpu_percent(end, CPU_PARTS["total"])))
         for end in ENDS
         for sample in (place.sample, place.aside)
     )
@@ -243,7 +267,12 @@ def _has_cells(place: Place) -> bool:
 def _outline_costs(book: Book) -> Iterator[Draft]:
     for place in book.places:
         if _has_cells(place):
-            yield PlotDraft(name=f"cpu-throughput-{place.number}", build=partial(plot_costs, book, place))
+            yield PlotDraft(
+                name=f"cpu-throughput-{place.number}",
+                title=COSTS_TITLE,
+                condition=place.title,
+                build=partial(plot_costs, book, place),
+            )
             yield TextDraft(build=partial(_tell_costs, book, place))
 
 
@@ -261,6 +290,8 @@ def _outline_products(book: Book) -> Iterator[Draft]:
         for at, product in enumerate(products):
             yield PlotDraft(
                 name=name_product_figure(place, product),
+                title=title_product_figure(product),
+                condition=place.title,
                 build=partial(plot_product, place, product),
                 on_demand=at >= PRODUCTS_SHOWN,
             )
@@ -274,9 +305,7 @@ def _find_products_gap(book: Book) -> str | None:
     return f"no streams × window was measured with {LEAST_LEVELS} or more numbers of streams (and CPU time)"
 
 
-COSTS = Chapter(
-    key="cpu-cost", title="CPU time against throughput", find_gap=_find_costs_gap, outline=_outline_costs
-)
+COSTS = Chapter(key="cpu-cost", title=COSTS_TITLE, find_gap=_find_costs_gap, outline=_outline_costs)
 PRODUCTS = Chapter(
     key="fixed-product",
     title="CPU time against streams at the same streams × window",

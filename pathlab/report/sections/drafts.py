@@ -13,9 +13,14 @@ from pathlab.report.sections.places import Book
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlotDraft:
-    """A figure to be made; ``name`` is that of the figure. ``on_demand``: made by name alone."""
+    """A figure to be made, with its name, title and condition. ``on_demand``: made by name alone.
+
+    Where a figure's title ends in a unit in brackets, which only its numbers tell, the draft's does not.
+    """
 
     name: str
+    title: str
+    condition: str
     build: Callable[[], Plot]
     on_demand: bool = False
 

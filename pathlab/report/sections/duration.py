@@ -24,6 +24,7 @@ from pathlab.study.answer import Answer, measure_spread
 from pathlab.units import format_rate, format_ratio, format_time
 
 DURATION = of.Quantity(label="Duration", kind="plain", take=lambda sample: sample.get("duration_ns") / 1e9)
+TITLE = "Throughput against the duration of a trial"
 #: Cells drawn in one figure.
 MOST_CELLS = 7
 
@@ -94,7 +95,7 @@ def plot_durations(book: Book, places: Places) -> Plot:
     )
     return Plot(
         name=f"duration-{number_places(places)}",
-        title="Throughput against the duration of a trial",
+        title=TITLE,
         condition=places[0].title_without("duration"),
         sentence=" ".join(part for part in (*said, say_undecided(spreads), drawn.words) if part),
         panels=(
@@ -145,7 +146,12 @@ def _tell_cells(book: Book, places: Places) -> Iterator[Block]:
 def _outline(book: Book) -> Iterator[Draft]:
     for places in _list_groups(book):
         name = f"duration-{number_places(places)}"
-        yield PlotDraft(name=name, build=partial(plot_durations, book, places))
+        yield PlotDraft(
+            name=name,
+            title=TITLE,
+            condition=places[0].title_without("duration"),
+            build=partial(plot_durations, book, places),
+        )
         yield TextDraft(build=partial(_tell_cells, book, places))
 
 

@@ -27,6 +27,9 @@ from pathlab.units import NOT_MEASURED, format_rate, format_ratio
 
 #: Trials from which a line or a distribution says anything.
 LEAST_TRIALS = 5
+EFFECT = "Rise and variability of round trips against throughput"
+AGREEMENT = "Rate variability against the rise of the round trip"
+VARIABILITY = "Rate variability with and without load"
 STEADY = format_ratio(STEADY_VARIABILITY_RATIO)
 
 
@@ -65,7 +68,7 @@ def plot_effect(book: Book, place: Place) -> Plot:
         )
     return Plot(
         name=f"delay-throughput-{place.number}",
-        title="Rise and variability of round trips against throughput",
+        title=EFFECT,
         condition=place.title,
         sentence=" ".join(part for part in (*said, say_left_out(place)) if part),
         panels=tuple(panels),
@@ -82,7 +85,7 @@ def plot_agreement(book: Book, place: Place) -> Plot:
     if not both.any():
         return Plot(
             name=f"variability-drtt-{place.number}",
-            title="Rate variability against the rise of the round trip",
+            title=AGREEMENT,
             condition=place.title,
             sentence="dRTT and RV were not both measured.",
             empty="dRTT and RV were not both measured",
@@ -106,7 +109,7 @@ def plot_agreement(book: Book, place: Place) -> Plot:
         layers.append(Curve(name="straight line", x=ends / unit.size, y=line, slot=INK_SLOT, markers=False))
     return Plot(
         name=f"variability-drtt-{place.number}",
-        title="Rate variability against the rise of the round trip",
+        title=AGREEMENT,
         condition=place.title,
         sentence=" ".join(part for part in (_say_agreement(found), drawn.words) if part),
         panels=(
@@ -140,12 +143,14 @@ def plot_variability(place: Place) -> Plot:
                 step=True,
             )
         )
-        said.append(f"{quantity.label}: median {say_spread(measure_spread(values), format_ratio)}.")
+        said.append(
+            f"{quantity.label}: median {say_spread(measure_spread(values, in_order=False), format_ratio)}."
+        )
         said.append(f"{_say_steady(values)}.")
     layers.append(Rule(name=f"RV of {STEADY}", value=100 * STEADY_VARIABILITY_RATIO, vertical=True))
     return Plot(
         name=f"variability-cdf-{place.number}",
-        title="Rate variability with and without load",
+        title=VARIABILITY,
         condition=place.title,
         sentence=" ".join(said),
         panels=(
@@ -243,7 +248,7 @@ def _tell_variability(book: Book) -> Iterator[Block]:
             values = _known(quantity, place)
             if not values.size:
                 continue
-            found = measure_spread(values)
+            found = measure_spread(values, in_order=False)
             spread = (
                 NOT_MEASURED if found.q1 is None or found.q3 is None else format_ratio(found.q3 - found.q1)
             )
@@ -263,7 +268,7 @@ def _tell_variability(book: Book) -> Iterator[Block]:
         columns = ("path", "probes", "n", "mean", "median", "IQR", "max", f"trials with RV ≤ {STEADY}")
         yield TableBlock(
             name="variability-table",
-            title="Rate variability with and without load",
+            title=VARIABILITY,
             table=build_table(columns, rows),
         )
 
@@ -275,13 +280,17 @@ def _is_told(place: Place) -> bool:
 def _outline(book: Book) -> Iterator[Draft]:
     places = list(filter(_is_told, book.places))
     for place in places:
-        number = place.number
-        yield PlotDraft(name=f"delay-throughput-{number}", build=partial(plot_effect, book, place))
-        yield PlotDraft(name=f"variability-drtt-{number}", build=partial(plot_agreement, book, place))
+        for key, title, plot in (
+            ("delay-throughput", EFFECT, plot_effect),
+            ("variability-drtt", AGREEMENT, plot_agreement),
+        ):
+            name, build = f"{key}-{place.number}", partial(plot, book, place)
+            yield PlotDraft(name=name, title=title, condition=place.title, build=build)
     yield from outline_answers(book, "breakpoint")
     yield TextDraft(build=partial(_tell_variability, book))
     for place in places:
-        yield PlotDraft(name=f"variability-cdf-{place.number}", build=partial(plot_variability, place))
+        name, build = f"variability-cdf-{place.number}", partial(plot_variability, place)
+        yield PlotDraft(name=name, title=VARIABILITY, condition=place.title, build=build)
         yield from outline_frequencies(book, place)
 
 

@@ -37,8 +37,9 @@ def outline_frequencies(book: Book, place: Place) -> Iterator[Draft]:
     """The distributions of one place: a figure for each quantity, the fits and laws as tables."""
     drawn = [name for name, (_, _, quantity) in COUNTED.items() if np.any(quantity.take(place.sample) > 0)]
     for name in drawn:
-        figure = f"{COUNTED[name][0]}-{place.number}"
-        yield PlotDraft(name=figure, build=partial(plot_frequency, book, place, name))
+        key, title, _ = COUNTED[name]
+        build = partial(plot_frequency, book, place, name)
+        yield PlotDraft(name=f"{key}-{place.number}", title=title, condition=place.title, build=build)
     if drawn:
         drafts = (TextDraft(build=partial(_tell_laws, book, place)),)
         yield FoldDraft(title=f"Every fit with its parameters: {place.name}", drafts=drafts)

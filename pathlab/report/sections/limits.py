@@ -28,6 +28,8 @@ from pathlab.study.selection import LAB_FLAGS, Sample
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 UNDECIDED = "undecided"
+LIMITS = "What limits the throughput"
+FAIRNESS = "Fairness over streams (Jain's index)"
 EVIDENCE_NOTE = (
     "Evidence: figures that passed their threshold in so many of the judged trials, with the median over all "
     "of these; 'pathlab analyze RESULTS --json' has every figure of every trial."
@@ -58,7 +60,7 @@ def plot_limits(book: Book, place: Place) -> Plot:
             bottom = bottom + heights[name]
     return Plot(
         name=f"limits-{place.number}",
-        title="What limits the throughput",
+        title=LIMITS,
         condition=place.title,
         sentence=_say_limits(book, place),
         panels=(
@@ -177,7 +179,7 @@ def plot_fairness(book: Book, place: Place) -> Plot:
         sentence = f"{sentence} {say_undecided(measured.values())}"
     return Plot(
         name=f"fairness-{place.number}",
-        title="Fairness over streams (Jain's index)",
+        title=FAIRNESS,
         condition=place.title,
         sentence=" ".join([sentence.strip(), drawn.words]).strip(),
         panels=(
@@ -201,13 +203,15 @@ def _is_judged(place: Place) -> bool:
 def _outline(book: Book) -> Iterator[Draft]:
     for place in filter(_is_judged, book.places):
         if len(place.cells) > 1:
-            yield PlotDraft(name=f"limits-{place.number}", build=partial(plot_limits, book, place))
+            name, build = f"limits-{place.number}", partial(plot_limits, book, place)
+            yield PlotDraft(name=name, title=LIMITS, condition=place.title, build=build)
         evidence = TextDraft(build=partial(_tell_evidence, book, place))
         yield FoldDraft(title=f"The limit of every cell, and its evidence: {place.name}", drafts=(evidence,))
     yield from outline_answers(book, "rfc6349")
     for place in book.places:
         if sum(part.streams > 1 for part in place.parts) > 1:
-            yield PlotDraft(name=f"fairness-{place.number}", build=partial(plot_fairness, book, place))
+            name, build = f"fairness-{place.number}", partial(plot_fairness, book, place)
+            yield PlotDraft(name=name, title=FAIRNESS, condition=place.title, build=build)
     if any(part.streams > 1 for place in book.places for part in place.parts):
         yield from outline_answers(book, "fairness")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,41 +18,76 @@ from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule, Sc
 from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import build_table, note_doubts
 from pathlab.report.sections.phrases import say_reason, say_undecided
-from pathlab.report.sections.places import Book, Place, number_places
+from pathlab.report.sections.places import Book, Place, number_places, spell_window
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.costs import MESSAGE_SIZE, select_messages
+from pathlab.study.selection import Sample
+from pathlab.study.source import Condition
 from pathlab.units import format_bytes, format_rate, format_time
 
 CURVE_POINTS = 60
+TITLE = "Throughput against the size of messages"
 
 
-Places = tuple[Place, ...]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One cell at places that differ in the size of messages alone; ``lone``: they have no other.
+
+    ``sample`` are the trials that its cost was fitted to, of all sizes.
+    """
+
+    places: tuple[Place, ...]
+    sample: Sample
+    answer: Answer[Any]
+    lone: bool
+
+    @property
+    def key(self) -> str:
+        """The end of the names of its figure and table: ``2``, ``2-8-64KiB`` where there are several."""
+        number, answer = number_places(self.places), self.answer
+        window = spell_window(answer.window_bytes).replace(" ", "").replace(".", "-")
+        return f"{number}" if self.lone else f"{number}-{answer.streams}-{window}"
+
+    @property
+    def title(self) -> str:
+        """What its figure says besides its subject."""
+        return self.name(self.places[0].title_without("message"))
+
+    def name(self, title: str) -> str:
+        """The title of its places, with the cell where they have several."""
+        cell = f"{self.answer.streams} × {spell_window(self.answer.window_bytes)}"
+        return title if self.lone else f"{cell}, {title}"
 
 
-def _list_groups(book: Book) -> list[Places]:
-    """Places that differ in the size of messages alone, by size."""
-    groups: dict[Any, list[Place]] = {}
+def _list_series(book: Book) -> list[Series]:
+    """Every cell of the places that set a size of messages and that has a cost, decided or not."""
+    groups: dict[Condition, list[Place]] = {}
     for place in book.places:
-        if place.key.get("message_bytes") is not None and place.parts:
-            groups.setdefault(place.key.without("message_bytes"), []).append(place)
-    return [tuple(sorted(places, key=_size)) for places in groups.values()]
+        if place.key.get(MESSAGE_SIZE) is not None:
+            groups.setdefault(place.key.without(MESSAGE_SIZE), []).append(place)
+    if not groups:
+        return []
+    answers = book.material.answers("message_cost")
+    cells = Counter(answer.condition for answer in answers)
+    chosen = zip(answers, select_messages(book.material.study.study_table()), strict=True)
+    return [
+        Series(
+            places=tuple(groups[answer.condition]),
+            sample=sample,
+            answer=answer,
+            lone=cells[answer.condition] == 1,
+        )
+        for answer, (_, _, sample) in chosen
+    ]
 
 
-def _find_cost(book: Book, places: Places) -> Answer[Any]:
-    """The answer on these places; every condition with sizes of messages has one."""
-    condition = places[0].key.without("message_bytes")
-    return next(one for one in book.material.answers("message_cost") if one.condition == condition)
-
-
-def _size(place: Place) -> int:
-    return int(place.key.get("message_bytes"))
-
-
-def plot_messages(book: Book, places: Places) -> Plot:
+def plot_messages(series: Series) -> Plot:
     """Rate and messages per second against the size of messages on logarithmic axes, with the fit."""
-    found: MessageCost = _find_cost(book, places).result
-    sizes = np.array([float(_size(place)) for place in places])
-    spreads = [measure_spread(place.sample.rates_bits_per_s) for place in places]
+    found: MessageCost = series.answer.result
+    carried = series.sample.read_setting(MESSAGE_SIZE)
+    sizes = np.unique(carried)
+    spreads = [measure_spread(series.sample.rates_bits_per_s[carried == size]) for size in sizes]
     unit = choose_unit("rate", [spread.median or 0.0 for spread in spreads])
     rates, counts = _draw(sizes, spreads, 1 / unit.size), _draw(sizes, spreads, 1 / (8 * sizes))
     above: list[Layer] = [rates]
@@ -66,9 +103,9 @@ def plot_messages(book: Book, places: Places) -> Plot:
         above.append(half)
     axis = Axis(label="Message", unit="bytes", scale=Scale.LOG2)
     return Plot(
-        name=f"messages-{number_places(places)}",
-        title="Throughput against the size of messages",
-        condition=places[0].title_without("message"),
+        name=f"messages-{series.key}",
+        title=TITLE,
+        condition=series.title,
         sentence=" ".join(part for part in (_say_cost(found), say_undecided(spreads, "size")) if part),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, scale=Scale.LOG10), layers=tuple(above)),
@@ -103,25 +140,28 @@ def _say_cost(found: MessageCost) -> str:
     return f"{text}; half of that rate is reached at {format_bytes(found.half_size_bytes)} ({low})."
 
 
-def _tell_costs(book: Book, places: Places) -> Iterator[Block]:
-    answer = _find_cost(book, places)
+def _tell_costs(series: Series) -> Iterator[Block]:
     yield TableBlock(
-        name=f"message-cost-table-{number_places(places)}",
-        title=f"Cost of a message: {places[0].name_without('message')}",
-        table=build_table(MESSAGE_COLUMNS, [describe_message_cost(answer.result)]),
-        note=note_doubts([answer]),
+        name=f"message-cost-table-{series.key}",
+        title=f"Cost of a message: {series.name(series.places[0].name_without('message'))}",
+        table=build_table(MESSAGE_COLUMNS, [describe_message_cost(series.answer.result)]),
+        note=note_doubts([series.answer]),
     )
 
 
 def _outline(book: Book) -> Iterator[Draft]:
-    for places in _list_groups(book):
-        name = f"messages-{number_places(places)}"
-        yield PlotDraft(name=name, build=partial(plot_messages, book, places))
-        yield TextDraft(build=partial(_tell_costs, book, places))
+    for series in _list_series(book):
+        name, build = f"messages-{series.key}", partial(plot_messages, series)
+        yield PlotDraft(name=name, title=TITLE, condition=series.title, build=build)
+        yield TextDraft(build=partial(_tell_costs, series))
 
 
 def _find_gap(book: Book) -> str | None:
-    return None if _list_groups(book) else "the plan sets no sizes of messages"
+    if _list_series(book):
+        return None
+    if any(place.key.get(MESSAGE_SIZE) is not None for place in book.places):
+        return "no trial with a size of messages carried anything"
+    return "the plan sets no sizes of messages"
 
 
 CHAPTER = Chapter(key="message-size", title="Size of messages", find_gap=_find_gap, outline=_outline)

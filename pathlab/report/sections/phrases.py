@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlab.analysis.curve_fit import Estimate
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.quantiles import median_interval_minimum
-from pathlab.report.names import enumerate_cells
-from pathlab.report.sections.places import Part, Place
+from pathlab.report.sections.places import Place
 from pathlab.study.answer import Spread
 from pathlab.units import NOT_MEASURED
 
@@ -58,11 +57,6 @@ def say_count(number: int, noun: str) -> str:
 def join_words(words: Sequence[str]) -> str:
     """``a, b and c``."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def name_parts(parts: Iterable[Part]) -> str:
-    """Cells in short, by window."""
-    return enumerate_cells((part.streams, part.window_bytes) for part in parts)
 
 
 def say_left_out(place: Place) -> str:

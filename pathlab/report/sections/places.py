@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pathlab.campaign.factors import format_level, name_levels
 from pathlab.report.sections.material import Material
 from pathlab.study.answer import Answer
-from pathlab.study.lines import Line, find_line
+from pathlab.study.lines import Line, know_line
 from pathlab.study.selection import PATH_FLAGS, WINDOW_FLAG, Rules, Sample, select
 from pathlab.study.source import Condition
 from pathlab.units import format_bytes
@@ -152,7 +152,9 @@ class Book:
             aside = every.take(~np.isin(every.places, counted.places))
             if len(counted) or len(aside):
                 condition = counted.condition
-                line = find_line(environment, *condition.flow_ends)
+                line = know_line(environment, condition)
+                if condition.medium != "lab":
+                    line = None  # what others measured between hosts of such names crossed no link of it
                 found.append(Place(len(found) + 1, (counted, aside), settings[condition], line))
         return tuple(found)
 

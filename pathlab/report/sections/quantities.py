@@ -81,33 +81,6 @@ def reaches_zero(values: Floats) -> bool:
     return bool(known.size) and bool(2 * known.min() < known.max())
 
 
-def measure_loss(sample: Sample, probes: str) -> Floats:
-    """Loss of each trial's probes, ``loaded`` or ``unloaded``; NaN without any."""
-    sent, received = sample.get(f"{probes}_sent"), sample.get(f"{probes}_received")
-    return np.where(sent > 0, 1 - received / np.where(sent > 0, sent, 1), np.nan)
-
-
-def measure_variability(sample: Sample, probes: str) -> Floats:
-    """RV = 1 - min / mean of each trial's probes, ``loaded`` or ``unloaded``; NaN without any."""
-    least, mean = sample.get(f"{probes}_rtt_min_ns"), sample.get(f"{probes}_rtt_mean_ns")
-    return np.where(mean > 0, 1 - least / np.where(mean > 0, mean, 1), np.nan)
-
-
-def measure_cpu(sample: Sample, end: str, parts: tuple[str, ...]) -> Floats:
-    """CPU % of one end's engine over the traffic of each trial, warm-up included; 100 is one core."""
-    span_s = (sample.get("warmup_ns") + sample.get("steady_ns")) / 1e9
-    spent = sum((sample.get(f"{end}_cpu_{part}_s") for part in parts), np.zeros(len(sample)))
-    return np.where(span_s > 0, 100 * spent / np.where(span_s > 0, span_s, 1), np.nan)
-
-
-def measure_total_rate(sample: Sample) -> Floats:
-    """Throughput over the whole trial, warm-up included, bit/s: what CPU time is held against."""
-    span_s = (sample.get("warmup_ns") + sample.get("steady_ns")) / 1e9
-    return np.where(
-        span_s > 0, sample.get("received_total_bytes") * 8 / np.where(span_s > 0, span_s, 1), np.nan
-    )
-
-
 THROUGHPUT = Quantity(
     label="Throughput", kind="rate", take=lambda sample: sample.rates_bits_per_s, logarithmic=True
 )
@@ -118,7 +91,7 @@ RISE_MEDIAN = Quantity(
     label="dRTT of the medians",
     short="dRTT",
     kind="time",
-    take=lambda sample: sample.get("loaded_rtt_median_ns") - sample.get("unloaded_rtt_median_ns"),
+    take=lambda sample: sample.rise_median_ns,
 )
 IQR_LOADED = Quantity(
     label="IQR, loaded", short="IQR", kind="time", take=lambda sample: sample.get("loaded_rtt_iqr_ns")
@@ -127,18 +100,18 @@ IQR_UNLOADED = Quantity(
     label="IQR, unloaded", short="IQR", kind="time", take=lambda sample: sample.get("unloaded_rtt_iqr_ns")
 )
 RV_LOADED = Quantity(
-    label="RV, loaded", short="RV", kind="share", take=lambda sample: measure_variability(sample, "loaded")
+    label="RV, loaded", short="RV", kind="share", take=lambda sample: sample.measure_variability("loaded")
 )
 RV_UNLOADED = Quantity(
     label="RV, unloaded",
     short="RV",
     kind="share",
-    take=lambda sample: measure_variability(sample, "unloaded"),
+    take=lambda sample: sample.measure_variability("unloaded"),
 )
 LOSS_LOADED = Quantity(
-    label="Loss, loaded", short="Loss", kind="share", take=lambda sample: measure_loss(sample, "loaded")
+    label="Loss, loaded", short="Loss", kind="share", take=lambda sample: sample.measure_loss("loaded")
 )
 LOSS_UNLOADED = Quantity(
-    label="Loss, unloaded", short="Loss", kind="share", take=lambda sample: measure_loss(sample, "unloaded")
+    label="Loss, unloaded", short="Loss", kind="share", take=lambda sample: sample.measure_loss("unloaded")
 )
 FAIRNESS = Quantity(label="Jain's index", kind="plain", take=lambda sample: sample.get("fairness_jain"))

@@ -29,6 +29,7 @@ COLUMNS = (
 )
 #: Hops of so many are named along the axis by their addresses.
 NAMED_HOPS = 3
+TITLE = "Capacity and round trips along the path"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,11 @@ class Survey:
     name: str
     entry: JournalRecord
     document: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """What its figure says besides its subject."""
+        return f"{self.name} · {format_utc(self.entry.recorded_utc)[:10]}"
 
     @property
     def hops(self) -> Sequence[Mapping[str, Any]]:
@@ -98,8 +104,8 @@ def plot_survey(survey: Survey) -> Plot:
         panels.insert(0, Panel(x=axis, y=scale, layers=(capacity,)))
     return Plot(
         name=f"path-{survey.number}",
-        title="Capacity and round trips along the path",
-        condition=f"{survey.name} · {format_utc(survey.entry.recorded_utc)[:10]}",
+        title=TITLE,
+        condition=survey.title,
         sentence=_say_survey(survey, table[:, 0]),
         panels=tuple(panels),
         shared_x=len(panels) > 1,
@@ -177,7 +183,8 @@ def _outline(book: Book) -> Iterator[Draft]:
     yield TextDraft(build=partial(_tell_changes, book))
     for survey in _list_surveys(book):
         if len(survey.hops) > 1:
-            yield PlotDraft(name=f"path-{survey.number}", build=partial(plot_survey, survey))
+            name, build = f"path-{survey.number}", partial(plot_survey, survey)
+            yield PlotDraft(name=name, title=TITLE, condition=survey.title, build=build)
         if survey.hops:
             yield TextDraft(build=partial(_tell_survey, survey))
 

@@ -30,6 +30,8 @@ from pathlab.units import NOT_MEASURED, format_rate, format_ratio
 CURVE_POINTS = 48
 #: Up to so many windows of all places together, each has its own figure in the page.
 OWN_FIGURES = 16
+SATURATION = "Saturation in streams: the likeliest family of each window"
+OPTIMUM = "Delay that a unit of throughput costs, against streams"
 
 
 def outline_saturation(book: Book, place: Place) -> Iterator[Draft]:
@@ -37,10 +39,13 @@ def outline_saturation(book: Book, place: Place) -> Iterator[Draft]:
     windows = [window for window in place.windows if len(place.along(window)) >= MINIMUM_LEVELS]
     yield TextDraft(build=partial(_tell_place, "saturation", book, place))
     if windows:
-        yield PlotDraft(name=f"saturation-{place.number}", build=partial(plot_windows, book, place))
+        name, build = f"saturation-{place.number}", partial(plot_windows, book, place)
+        yield PlotDraft(name=name, title=SATURATION, condition=place.title, build=build)
         own = tuple(
             PlotDraft(
                 name=name_window_figure(place, window),
+                title=title_window_figure(window),
+                condition=place.title,
                 build=partial(plot_window, book, place, window),
                 on_demand=sum(len(one.windows) for one in book.places) > OWN_FIGURES,
             )
@@ -50,13 +55,19 @@ def outline_saturation(book: Book, place: Place) -> Iterator[Draft]:
         yield FoldDraft(title=f"Every family and every window: {place.name}", drafts=(models, *own))
     if any(len(place.along(window)) > 1 for window in place.windows):
         yield TextDraft(build=partial(_tell_place, "optimum", book, place))
-        yield PlotDraft(name=f"optimum-{place.number}", build=partial(plot_optimum, book, place))
+        name, build = f"optimum-{place.number}", partial(plot_optimum, book, place)
+        yield PlotDraft(name=name, title=OPTIMUM, condition=place.title, build=build)
 
 
 def name_window_figure(place: Place, window_bytes: int | None) -> str:
     """``saturation-1-64KiB``."""
     window = spell_window(window_bytes).replace(" ", "")
     return f"saturation-{place.number}-{re.sub('[^A-Za-z0-9]', '-', window)}"
+
+
+def title_window_figure(window_bytes: int | None) -> str:
+    """What the figure of one window shows."""
+    return f"Saturation in streams: window {spell_window(window_bytes)}"
 
 
 def _tell_place(name: str, book: Book, place: Place) -> Iterator[Block]:
@@ -75,9 +86,9 @@ def plot_windows(book: Book, place: Place) -> Plot:
     """Every window's likeliest family with the band for one new trial, and the cells' distance from it."""
     every = book.answers("saturation", place)
     answers = [one for one in every if one.result.residuals is not None]
-    own, title = f"saturation-{place.number}", "Saturation in streams: the likeliest family of each window"
+    own = f"saturation-{place.number}"
     if not answers:
-        return _leave_empty(own, title, place, every)
+        return _leave_empty(own, SATURATION, place, every)
     unit = choose_unit("rate", place.sample.rates_bits_per_s)
     above: list[Layer] = []
     below: list[Layer] = [Rule(name="fitted", value=0.0)]
@@ -93,7 +104,7 @@ def plot_windows(book: Book, place: Place) -> Plot:
     axis = build_streams_axis(place.levels)
     return Plot(
         name=own,
-        title=title,
+        title=SATURATION,
         condition=place.title,
         sentence=" ".join(_say_saturation(answer) for answer in answers),
         panels=(
@@ -107,7 +118,7 @@ def plot_windows(book: Book, place: Place) -> Plot:
 def plot_window(book: Book, place: Place, window_bytes: int | None) -> Plot:
     """One window: trials, the likeliest family, its bands and capacity, and the residuals."""
     answers = [one for one in book.answers("saturation", place) if one.window_bytes == window_bytes]
-    title = f"Saturation in streams: window {spell_window(window_bytes)}"
+    title = title_window_figure(window_bytes)
     if not answers or answers[0].result.residuals is None:
         return _leave_empty(name_window_figure(place, window_bytes), title, place, answers)
     answer = answers[0]
@@ -148,10 +159,9 @@ def plot_optimum(book: Book, place: Place) -> Plot:
     """DRTT per throughput against streams, a line for each window; the least is marked in the sentence."""
     layers: list[Layer] = []
     said = []
-    title = "Delay that a unit of throughput costs, against streams"
     answers = book.answers("optimum", place)
     if not any(answer.result.candidates for answer in answers):
-        return _leave_empty(f"optimum-{place.number}", title, place, answers)
+        return _leave_empty(f"optimum-{place.number}", OPTIMUM, place, answers)
     for answer in answers:
         found: OptimalStreams = answer.result
         if not found.candidates:
@@ -174,7 +184,7 @@ def plot_optimum(book: Book, place: Place) -> Plot:
         said.append(f"{name}: {least}{interval}")
     return Plot(
         name=f"optimum-{place.number}",
-        title=title,
+        title=OPTIMUM,
         condition=place.title,
         sentence=f"Streams with the least mean dRTT / mean throughput, window {'; '.join(said)}.",
         panels=(

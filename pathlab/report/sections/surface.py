@@ -25,6 +25,9 @@ from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 #: Cells that make a surface: as many as it has parameters, and one.
 LEAST_CELLS = 4
+GRID = "Median throughput over streams and windows"
+PRODUCTS = "Throughput against streams × window, and the response surface"
+RESIDUALS = "Cells' means less the fitted surface (%)"
 
 
 def plot_grid(place: Place) -> Plot:
@@ -36,7 +39,7 @@ def plot_grid(place: Place) -> Plot:
     products = _say_products(place, medians)
     return Plot(
         name=f"grid-{place.number}",
-        title=f"Median throughput ({unit.unit}) over streams and windows",
+        title=f"{GRID} ({unit.unit})",
         condition=place.title,
         sentence=f"The most, {format_rate(medians[best])}, with {best.name}. {products}".strip(),
         panels=(_build_grid(place, values, f"Throughput ({unit.unit})", unit.unit),),
@@ -62,7 +65,7 @@ def plot_residuals(book: Book, place: Place) -> Plot:
         sentence = f"The cell farthest from the surface is {far.name}: {known[far]:+.3g} %. {_say_fit(found)}"
     return Plot(
         name=f"surface-residuals-{place.number}",
-        title="Cells' means less the fitted surface (%)",
+        title=RESIDUALS,
         condition=place.title,
         sentence=sentence,
         panels=(_build_grid(place, values, "Residual (%)", "%"),) if known else (),
@@ -97,7 +100,7 @@ def plot_products(book: Book, place: Place) -> Plot:
         )
     return Plot(
         name=f"surface-{place.number}",
-        title="Throughput against streams × window, and the response surface",
+        title=PRODUCTS,
         condition=place.title,
         sentence=" ".join(part for part in (_say_fit(found), drawn.words) if part),
         panels=(
@@ -214,11 +217,12 @@ def _is_grid(place: Place) -> bool:
 
 def _outline(book: Book) -> Iterator[Draft]:
     for place in filter(_is_grid, book.places):
-        number = place.number
-        yield PlotDraft(name=f"grid-{number}", build=partial(plot_grid, place))
-        if any(window is not None for window in place.windows):
-            yield PlotDraft(name=f"surface-{number}", build=partial(plot_products, book, place))
-            yield PlotDraft(name=f"surface-residuals-{number}", build=partial(plot_residuals, book, place))
+        name, grid = f"grid-{place.number}", partial(plot_grid, place)
+        yield PlotDraft(name=name, title=GRID, condition=place.title, build=grid)
+        fitted = (("surface", PRODUCTS, plot_products), ("surface-residuals", RESIDUALS, plot_residuals))
+        for key, title, plot in fitted if any(window is not None for window in place.windows) else ():
+            name, build = f"{key}-{place.number}", partial(plot, book, place)
+            yield PlotDraft(name=name, title=title, condition=place.title, build=build)
         drafts = (TextDraft(build=partial(_tell_products, place)),)
         yield FoldDraft(title=f"Cells of equal streams × window: {place.name}", drafts=drafts)
     yield from outline_answers(book, "surface")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pathlab.report.plots.model import Axis, Band, Curve, Layer, Numbers, Panel, Points, Span
+from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.trial_series import CoreLoads, Probes, StreamTable, join_intervals
 
 STACKED_STREAMS_MAX = 16  # more: their total, and how they spread
@@ -20,9 +21,10 @@ def build_rates(table: StreamTable, verb: str, marks: tuple[Span, ...]) -> tuple
     ``verb``: "Received" or "Sent".
     """
     joined, every = join_intervals(table, STEPS_MAX)
-    rates, middle = joined.rates_mbit_per_s, (joined.start_s + joined.end_s) / 2
+    rates, middle = joined.rates_bits_per_s, (joined.start_s + joined.end_s) / 2
     count = len(table.streams)
-    y = Axis(label="Rate", unit="Mbit/s", from_zero=True)
+    unit = choose_unit("rate", np.nansum(rates, axis=1))
+    rates, y = rates / unit.size, Axis(label="Rate", unit=unit.unit, from_zero=True)
     if count == 1:
         lines: list[Layer] = [_step("stream 0", joined, rates[:, 0], SINGLE_SLOT)]
         return [Panel(x=TIME, y=y, layers=(*marks, *lines), title=verb)], every

@@ -40,11 +40,11 @@ class StreamTable:
         return replace(self, values={name: self.get(name)})
 
     @property
-    def rates_mbit_per_s(self) -> Numbers:
-        """What each stream carried in each interval, decimal Mbit/s."""
+    def rates_bits_per_s(self) -> Numbers:
+        """What each stream carried in each interval, bit/s."""
         length_s = self.end_s - self.start_s
         length_s = np.where(length_s > 0, length_s, np.nan)
-        rates: Numbers = self.get("bytes") * 8e-6 / length_s[:, np.newaxis]
+        rates: Numbers = self.get("bytes") * 8 / length_s[:, np.newaxis]
         return rates
 
 

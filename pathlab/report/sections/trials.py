@@ -13,10 +13,10 @@ from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.sections.contributions import (
     Shelf,
     choose_evenly,
-    name_contributions,
+    draft_contributions,
     name_place,
-    plot_contributions,
 )
+from pathlab.report.sections.drafts import PlotDraft
 from pathlab.report.sections.material import Material
 from pathlab.report.sections.trial_panels import (
     build_loads,
@@ -60,16 +60,17 @@ SAID = {
 
 def build_trials(material: Material) -> Section:
     """Shares of the streams, and one trial of each combination, as far as a page has room for them."""
-    shelves = [shelf for shelf in _list_shelves(material) if shelf.path.measured]
+    shelves = [shelf for shelf in _list_shelves(material) if any(cell.trials for cell in shelf.path.cells)]
     blocks: list[Block] = []
     for shelf in shelves:
         several = [cell for cell in shelf.path.measured if cell.streams > 1]
         cells = choose_evenly(_best_first(several), CONTRIBUTIONS_MAX // len(shelves))
         blocks += _fold_plots(
-            [plot_contributions(material, shelf, cell) for cell in cells],
+            [draft_contributions(material, shelf, cell).build() for cell in cells],
             f"What each stream carried, other combinations of {shelf.path.path}",
         )
-        cells = choose_evenly(_best_first(shelf.path.measured), TRIALS_MAX // len(shelves))
+        kept = [cell for cell in shelf.path.cells if cell.trials]  # round trips alone are drawn as well
+        cells = choose_evenly(_best_first(kept), TRIALS_MAX // len(shelves))
         blocks += _fold_plots(
             [prepare_plot(plot_trial(material, choose_trial(cell).trial_id)) for cell in cells],
             f"A trial of each other combination of {shelf.path.path}",
@@ -80,22 +81,12 @@ def build_trials(material: Material) -> Section:
     return Section(key="trials", title="Single trials", blocks=tuple(blocks))
 
 
-def list_trial_names(material: Material) -> tuple[str, ...]:
-    """The names of the figures of ``list_trial_plots``; none is made."""
-    return tuple(
-        name_contributions(shelf, cell)
-        for shelf in _list_shelves(material)
-        for cell in shelf.path.measured
-        if cell.streams > 1
-    )
-
-
-def list_trial_plots(material: Material) -> Iterator[Plot]:
-    """The streams' shares of every combination, each made when it is asked for."""
+def list_trial_drafts(material: Material) -> Iterator[PlotDraft]:
+    """The streams' shares of every combination; none is made."""
     for shelf in _list_shelves(material):
         for cell in shelf.path.measured:
             if cell.streams > 1:
-                yield plot_contributions(material, shelf, cell)
+                yield draft_contributions(material, shelf, cell)
 
 
 def find_trial_plot(material: Material, name: str) -> Plot | None:
@@ -103,11 +94,7 @@ def find_trial_plot(material: Material, name: str) -> Plot | None:
     kind, _, number = name.partition("-")
     if kind == "trial" and number.isdecimal():
         return plot_trial(material, int(number))
-    for shelf in _list_shelves(material):
-        for cell in shelf.path.measured:
-            if cell.streams > 1 and name_contributions(shelf, cell) == name:
-                return plot_contributions(material, shelf, cell)
-    return None
+    return next((draft.build() for draft in list_trial_drafts(material) if draft.name == name), None)
 
 
 def plot_trial(material: Material, trial_id: int) -> Plot:

@@ -68,7 +68,8 @@ def outline_views(place: Place, book: Book) -> Iterator[Draft]:
     """The figures over streams of one place."""
     for view in VIEWS:
         name = f"{view.key}-{place.number}"
-        yield PlotDraft(name=name, build=partial(plot_view, book, place, view))
+        build = partial(plot_view, book, place, view)
+        yield PlotDraft(name=name, title=view.title, condition=place.title, build=build)
 
 
 def plot_view(book: Book, place: Place, view: View) -> Plot:

@@ -157,8 +157,8 @@
     return Promise.all(chosen.filter((figure) => figure.dataset.state === "waiting").map(draw));
   }
 
-  count();
   if (!window.Plotly) { return; }
+  count();  // from here on no figure needs to say how it could be had without this script
   if ("IntersectionObserver" in window) {
     const observer = new IntersectionObserver(function (entries) {
       for (const entry of entries) {

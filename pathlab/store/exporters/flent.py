@@ -1,6 +1,7 @@
 """Trials as data files of Flent (format 4), one each, so that its plots and tables can be used.
 
-Each trial becomes a ``tcp_nup``: one series per stream with the rate counted by the receiver, and the probes.
+Each trial becomes a ``tcp_nup``, a reversed one a ``tcp_ndown``: one series per stream with the rate counted
+by the receiver, and the probes.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from pathlab.store.exporters.destination import open_folder
 from pathlab.store.exporters.selection import ChosenTrial, Selection
 
 FORMAT_VERSION = 4
-TEST_NAME = "tcp_nup"
+TEST_NAMES = {"upload": "tcp_nup", "download": "tcp_ndown"}
 PING = "Ping (ms) ICMP"
-TOTAL, MEAN = "TCP upload sum", "TCP upload avg"
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 Point = tuple[float, float | None]  # seconds since the trial's start, value
@@ -53,8 +53,9 @@ def build_file(selection: Selection, trial: ChosenTrial) -> dict[str, Any] | Non
     results: dict[str, list[float | None]] = {name: _place(points, times) for name, points in rates.items()}
     streams = list(results.values())
     if streams:
-        results[TOTAL] = [_add(column) for column in zip(*streams, strict=True)]
-        results[MEAN] = [None if v is None else v / len(streams) for v in results[TOTAL]]
+        total = [_add(column) for column in zip(*streams, strict=True)]
+        results[f"TCP {_name_way(trial)} sum"] = total
+        results[f"TCP {_name_way(trial)} avg"] = [None if v is None else v / len(streams) for v in total]
     if probes:
         results[PING] = _place(probes, times)
     begin_s = trial.started.timestamp()
@@ -84,7 +85,7 @@ def _build_metadata(
     window = "auto" if record.window_asked_bytes is None else f"{record.window_asked_bytes} bytes"
     length_s = (record.warmup_ns + record.duration_ns) / 1e9
     return {
-        "NAME": TEST_NAME,
+        "NAME": TEST_NAMES[_name_way(trial)],
         "TITLE": f"trial {trial.trial_id}: {record.streams} x {window}",
         "TIME": started.strftime(_TIME),
         "T0": started.strftime(_TIME),
@@ -94,7 +95,7 @@ def _build_metadata(
         "LENGTH": length_s,
         "TOTAL_LENGTH": length_s,
         "STEP_SIZE": record.interval_ns / 1e9,
-        "TEST_PARAMETERS": {"upload_streams": str(record.streams)},
+        "TEST_PARAMETERS": {f"{_name_way(trial)}_streams": str(record.streams)},
         "FLENT_VERSION": None,
         "IP_VERSION": None,
         "DATA_FILENAME": f"trial-{trial.trial_id}.flent.gz",
@@ -110,6 +111,11 @@ def _build_metadata(
     }
 
 
+def _name_way(trial: ChosenTrial) -> str:
+    """Which way the host that Flent would run on sent."""
+    return "download" if trial.settings.get("direction") == "reverse" else "upload"
+
+
 def _read_rates(selection: Selection, trial: ChosenTrial) -> dict[str, list[Point]]:
     """Mbit/s per stream at the end of each interval, as the receiver counted it."""
     kind = "receiver_intervals"
@@ -119,7 +125,7 @@ def _read_rates(selection: Selection, trial: ChosenTrial) -> dict[str, list[Poin
     for row in selection.results.series_table(trial.trial_id, kind).to_pylist():
         length_s = (row["end_ns"] - row["start_ns"]) / 1e9
         if length_s > 0:
-            name = f"TCP upload::{row['stream'] + 1}"
+            name = f"TCP {_name_way(trial)}::{row['stream'] + 1}"
             rates.setdefault(name, []).append((row["end_ns"] / 1e9, row["bytes"] * 8 / length_s / 1e6))
     return rates
 

@@ -6,7 +6,7 @@ What was not measured is null where iperf3 has a number; readers that do arithme
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from pathlab.store.exporters.destination import open_folder
 from pathlab.store.exporters.selection import ChosenTrial, Selection
 from pathlab.store.records import TrialRecord
 
+RETRANSMITS = "retransmits"
 Node = dict[str, Any]
 Interval = list[Mapping[str, Any]]  # rows of one interval, one per stream
 
@@ -31,7 +32,7 @@ def export_iperf3(selection: Selection, out: Path) -> None:
 def build_output(selection: Selection, trial: ChosenTrial) -> Node:
     """One trial as the client of iperf3 would have printed it; warm-up intervals are ``omitted``."""
     record = trial.record
-    sent = list(_list_intervals(selection, trial, "sender_intervals"))
+    sent = _count_retransmits(list(_list_intervals(selection, trial, "sender_intervals")))
     received = list(_list_intervals(selection, trial, "receiver_intervals"))
     client_sends = trial.settings.get("direction") != "reverse"
     seen = [rows for rows in (sent if client_sends else received) if rows[0]["phase"] != "drain"]
@@ -78,7 +79,7 @@ def _build_start(trial: ChosenTrial, *, client_sends: bool) -> Node:
         "sndbuf_actual": record.window_granted_sender_bytes if client_sends else None,
         "rcvbuf_actual": None if client_sends else record.window_granted_receiver_bytes,
         "test_start": {
-            "protocol": "TCP",
+            "protocol": str(trial.settings.get("transport") or "tcp").upper(),
             "num_streams": record.streams,
             "blksize": None,
             "omit": record.warmup_ns / 1e9,
@@ -108,6 +109,21 @@ def _list_intervals(selection: Selection, trial: ChosenTrial, kind: str) -> Iter
         yield current
 
 
+def _count_retransmits(intervals: list[Interval]) -> list[Interval]:
+    """The intervals with what was sent again in each: the kernel's counter goes on over all of them."""
+    before: dict[int, int] = {}
+    counted = []
+    for rows in intervals:
+        found: Interval = []
+        for row in rows:
+            total = row.get("total_retrans_segments")
+            again = None if total is None else total - before.get(row["stream"], 0)
+            before[row["stream"]] = before.get(row["stream"], 0) if total is None else total
+            found.append({**row, RETRANSMITS: again})
+        counted.append(found)
+    return counted
+
+
 def _steady(intervals: list[Interval]) -> list[Interval]:
     return [rows for rows in intervals if rows[0]["phase"] == "steady"]
 
@@ -127,6 +143,7 @@ def _build_stream(row: Mapping[str, Any]) -> Node:
         "seconds": end - start,
         "bytes": row["bytes"],
         "bits_per_second": row["bytes"] * 8 / (end - start) if end > start else None,
+        RETRANSMITS: row.get(RETRANSMITS),
         "snd_cwnd": cwnd * mss if cwnd is not None and mss is not None else row.get("snd_cwnd_bytes"),
         "snd_wnd": row.get("snd_wnd_bytes"),
         "rtt": row.get("rtt_us"),
@@ -144,6 +161,7 @@ def _sum_streams(streams: list[Node]) -> Node:
         **{key: first[key] for key in ("start", "end", "seconds", "omitted", "sender")},
         "bytes": total,
         "bits_per_second": total * 8 / seconds if seconds else None,
+        RETRANSMITS: _sum_known(streams),
     }
 
 
@@ -158,25 +176,50 @@ def _build_end(
         side = {"socket": stream, "sender": client_sends}
         streams.append(
             {
-                "sender": {**side, **_total(_sum_bytes(ours), _length(sent)), **_rtts(ours)},
+                "sender": {
+                    **side,
+                    **_total(_sum_bytes(ours), _length(sent)),
+                    RETRANSMITS: _sum_known(ours),
+                    **_rtts(ours),
+                },
                 "receiver": {**side, **_total(_sum_bytes(theirs), length)},
             }
         )
-    all_sent = _sum_bytes([row for rows in sent for row in rows])
+    every = [row for rows in sent for row in rows]
+    again = _sum_known(every)
     return {
         "streams": streams,
         "sum_sent": {
-            **_total(all_sent, _length(sent)),
-            "retransmits": record.retransmitted_segments,
+            **_total(_sum_bytes(every), _length(sent)),
+            RETRANSMITS: record.retransmitted_segments if again is None else again,
             "sender": client_sends,
         },
         "sum_received": {**_total(record.received_steady_bytes, length), "sender": client_sends},
-        "cpu_utilization_percent": {
-            f"{side}_{part}": None for side in ("host", "remote") for part in ("total", "user", "system")
-        },
+        "cpu_utilization_percent": _share_cpu(record, client_sends=client_sends),
         "sender_tcp_congestion": record.congestion_sender,
         "receiver_tcp_congestion": record.congestion_receiver,
     }
+
+
+def _share_cpu(record: TrialRecord, *, client_sends: bool) -> Node:
+    """CPU % of both engines while they carry the throughput, 100 being a core; None: not measured.
+
+    Their CPU time is that of the whole trial, so that it is held against all bytes of it.
+    """
+    rate, carried = record.throughput_bits_per_s, record.received_total_bytes
+    span_s = 8 * carried / rate if rate and carried else None
+    ends = {
+        "sender": (record.sender_cpu_user_s, record.sender_cpu_system_s),
+        "receiver": (record.receiver_cpu_user_s, record.receiver_cpu_system_s),
+    }
+    node: Node = {}
+    for side, end in zip(("host", "remote"), ends if client_sends else reversed(ends), strict=True):
+        user, system = (
+            None if spent is None or span_s is None else 100 * spent / span_s for spent in ends[end]
+        )
+        total = None if user is None or system is None else user + system
+        node |= {f"{side}_total": total, f"{side}_user": user, f"{side}_system": system}
+    return node
 
 
 def _stream_rows(intervals: list[Interval], stream: int) -> Interval:
@@ -185,6 +228,13 @@ def _stream_rows(intervals: list[Interval], stream: int) -> Interval:
 
 def _sum_bytes(rows: Interval) -> int | None:
     return sum(row["bytes"] for row in rows) if rows else None
+
+
+def _sum_known(rows: Sequence[Mapping[str, Any]]) -> int | None:
+    """What was sent again in all of these; None where one of them does not tell."""
+    counts = [row.get(RETRANSMITS) for row in rows]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known and len(known) == len(counts) else None
 
 
 def _length(intervals: list[Interval]) -> float | None:
