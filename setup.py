@@ -141,7 +141,7 @@ setup(
         "scipy>=1.14",
         "SQLAlchemy>=2.0.30",
         "statsmodels>=0.14.6",
-        "weasyprint>=62.3",
+        "weasyprint>=68.0",
     ],
     extras_require={
         "dev": [

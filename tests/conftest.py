@@ -31,6 +31,12 @@ def _runtime_folder() -> Iterator[None]:
         os.environ["XDG_RUNTIME_DIR"] = before
 
 
+@pytest.fixture
+def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What hosts do by themselves is not asked in campaigns of this process: it takes two seconds each."""
+    monkeypatch.setattr("pathlab.runner.environment.Environment.calibrate", lambda _self: None)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run simulations at full length as well")
 

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from pathlab.cli.overlay import render_overlays
 from pathlab.errors import UsageError
 from pathlab.report.analyses_text import render_analyses
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.document import ANALYSES, build_document, choose_analyses
+from pathlab.study.selection import survey_table
 
 
 @click.command(name="analyze")
@@ -49,7 +51,11 @@ def command(
             return
         overlays = {name: stored.against_reference(name, column) for name in references}
         answers = {name: ANALYSES[name](stored) for name in chosen}
+        basis = survey_table(stored.study_table())
     console = Console(highlight=False)
+    if not basis.used:
+        told = ", ".join(f"{count.trials} × {count.reason}" for count in basis.left_out)
+        console.print(f"None of {basis.trials} trials tells of a path{': ' * bool(told)}{escape(told)}.")
     render_analyses(answers, console)
     for name, found in overlays.items():
         render_overlays(name, found, console)

@@ -46,7 +46,7 @@ def list_campaigns() -> None:
             format_time(whole.time_ns),
             format_time(quick.time_ns),
         )
-    Console(highlight=False).print(table)
+    Console(highlight=False, markup=False).print(table)
 
 
 @command.command(name="show")

@@ -15,6 +15,7 @@ from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import FORMATS, write_figure
 from pathlab.report.sections import chapters, trials
+from pathlab.report.sections.drafts import PlotDraft
 from pathlab.report.sections.material import Material
 from pathlab.study.analyses import StudiedResults
 
@@ -30,7 +31,7 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
     """
     if name == LIST:
         _refuse_rest(out, style)
-        for listed in _list_plots(gather_material(stored)):
+        for listed in _list_drafts(gather_material(stored)):
             click.echo(f"{listed.name}\t{listed.title}, {listed.condition}")
         click.echo(f"trial-N\tall series of trial N, {_spell_range(stored)}")
         return
@@ -49,9 +50,9 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
     click.echo(str(place))
 
 
-def _list_plots(material: Material) -> Iterator[Plot]:
-    yield from chapters.list_plots(material)
-    yield from trials.list_trial_plots(material)
+def _list_drafts(material: Material) -> Iterator[PlotDraft]:
+    yield from chapters.list_drafts(material)
+    yield from trials.list_trial_drafts(material)
 
 
 def _refuse_rest(out: Path | None, style: Path | None) -> None:
@@ -86,7 +87,7 @@ def _write_table(plot: Plot, place: Path) -> None:
 
 
 def _unknown(material: Material, name: str) -> UsageError:
-    names = (*chapters.list_names(material), *trials.list_trial_names(material), "trial-1")
+    names = [*(draft.name for draft in _list_drafts(material)), "trial-1"]
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     meant = f"; did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
     return UsageError(f"there is no figure '{name}'{meant}", hint="'--figure list' names all of them")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,6 +41,19 @@ def read_tables(hosts_file: Path | None) -> dict[str, dict[str, Any]]:
     if hosts_file is None and not Path(DEFAULT_NAME).is_file():
         return {}
     return read_host_file(hosts_file or Path(DEFAULT_NAME))
+
+
+def name_hosts(
+    given: Sequence[str], tables: dict[str, dict[str, Any]]
+) -> list[tuple[str, dict[str, Any] | None]]:
+    """As ``name_host``, several at once: hosts that differ in account or port alone get names that differ."""
+    named: list[tuple[str, dict[str, Any] | None]] = []
+    for text in given:
+        name, table = name_host(text, tables)
+        if any(name == other and table != known for other, known in named):
+            name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")
+        named.append((name, table))
+    return named
 
 
 def name_host(given: str, tables: dict[str, dict[str, Any]]) -> tuple[str, dict[str, Any] | None]:

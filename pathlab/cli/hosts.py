@@ -11,7 +11,7 @@ from rich.console import Console
 
 from pathlab.campaign.host_model import Host
 from pathlab.campaign.load import load_campaign
-from pathlab.cli.host_options import accept_option, hosts_option, name_host, read_tables
+from pathlab.cli.host_options import accept_option, hosts_option, name_hosts, read_tables
 from pathlab.errors import UsageError
 from pathlab.remote.hosts import build_access
 from pathlab.report.host_text import render_checks
@@ -78,7 +78,7 @@ class Chosen:
 
 def _choose(hosts: tuple[str, ...], hosts_file: Path | None) -> Chosen:
     written = read_tables(hosts_file)
-    named = dict(name_host(host, written) for host in hosts)
+    named = dict(name_hosts(hosts, written))
     names = list(named or written)
     if not names:
         raise UsageError(

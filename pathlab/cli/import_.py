@@ -12,14 +12,12 @@ from rich.markup import escape
 
 from pathlab import __version__
 from pathlab.errors import StoreError
-from pathlab.store.database import DATABASE_NAME
+from pathlab.store.database import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.fresh import create_whole
 from pathlab.store.importers.files import ReadFile, read_file, store_files
 from pathlab.store.records import CampaignRecord
 from pathlab.store.results import Results
 from pathlab.units import format_rate, format_time
-
-DEFAULT_ROOT = Path("results")
 
 
 @click.command(name="import")
@@ -64,6 +62,8 @@ def command(
             rate = record.throughput_bits_per_s
             rtt_ns = record.loaded_rtt_median_ns or record.unloaded_rtt_median_ns
             what = format_rate(rate) if rate is not None else f"RTT {format_time(rtt_ns)}"
+            if rate is None and rtt_ns is None:
+                what = "neither a rate nor a round trip in it"
             if record.status != "complete":
                 what = f"{record.status}: {record.failure}"
             ends = f"{record.path_source} → {record.path_destination}"
@@ -99,8 +99,8 @@ def _build_campaign(title: str) -> CampaignRecord:
 
 def _name_folder() -> Path:
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder, number = DEFAULT_ROOT / f"imported-{stamp}", 2
+    folder, number = RESULTS_ROOT / f"imported-{stamp}", 2
     while folder.exists():
-        folder = DEFAULT_ROOT / f"imported-{stamp}-{number}"
+        folder = RESULTS_ROOT / f"imported-{stamp}-{number}"
         number += 1
     return folder

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
+import os
+import sys
 import time
 from collections import deque
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,6 +24,7 @@ from pathlab.campaign.factors import ALWAYS_GIVEN, format_level, name_levels
 from pathlab.runner.events import (
     CampaignEnded,
     CampaignStarted,
+    Emit,
     Event,
     Notice,
     RateNow,
@@ -29,6 +34,7 @@ from pathlab.runner.events import (
     Waiting,
 )
 from pathlab.store.records import TrialRecord
+from pathlab.store.results import Results
 from pathlab.units import format_bytes, format_rate, format_time
 
 REFRESHES_PER_S = 4
@@ -77,6 +83,23 @@ def draw_sparks(values: deque[float]) -> str:
     )
 
 
+def outlive_reader(show: Emit) -> Emit:
+    """Show events for as long as somebody reads them: a run goes on where its output cannot (``| head``)."""
+    lost = False
+
+    def tell(event: Event) -> None:
+        nonlocal lost
+        if lost:
+            return
+        try:
+            show(event)
+        except (OSError, SystemExit):  # the latter is how rich ends a program whose pipe is broken
+            lost = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    return tell
+
+
 class TimeLeft(ProgressColumn):
     """What the plan's estimate leaves, counted down between events."""
 
@@ -102,8 +125,16 @@ class RunningTable:
         cell = f"{record.path_source} to {record.path_destination}  "
         cell += describe_cell(record.streams, record.window_asked_bytes)
         others = describe_levels(settings)
-        key = f"{cell}  {others}".rstrip()
+        control = "  control" if settings.get("control") else ""  # which enters no cell
+        key = f"{cell}  {others}".rstrip() + control
         self._cells[key] = [*self._cells.pop(key, []), record]
+
+    def add_stored(self, folder: Path) -> None:
+        """Take the complete trials of the runs before, which the results folder holds."""
+        with Results.open(folder) as results:
+            settings = {row.row: row.settings for row in results.plan()}
+            for record in results.records(status="complete"):
+                self.add(record, settings[record.plan_row])
 
     def build(self) -> Table | None:
         """The cells measured last; None before the first."""
@@ -161,14 +192,15 @@ class LiveView:
         self._notes: deque[str] = deque(maxlen=NOTES_SHOWN)
         self._rates: deque[float] = deque(maxlen=SPARK_POINTS)
         self._rtts: deque[float] = deque(maxlen=SPARK_POINTS)
-        self._rows = self._number = 0
+        self._rows = self._before = 0  # of the plan, and those done by runs before
+        self._numbers: dict[int, int] = {}  # by row: as which it is counted
+        self._watched: int | None = None  # the row whose rate is drawn: the one that began last
         self._done_ns = self._total_ns = 0
+        self._goes_on_s = 0.0  # when the latest wait ends
         self._at_once_ratio = 1.0  # of the time that the rows would take one after the other
         self._running: dict[int, tuple[int, float]] = {}  # by row: its time in ns, when it began
 
     def __enter__(self) -> Self:
-        if self._shows:
-            self._live.start()
         return self
 
     def __exit__(
@@ -201,15 +233,20 @@ class LiveView:
         elif isinstance(event, CampaignStarted):
             self._start(event)
         elif isinstance(event, Waiting):
+            until = datetime.datetime.fromisoformat(event.until_utc)
+            wait_s = (until - datetime.datetime.now(datetime.UTC)).total_seconds()
+            self._goes_on_s = time.monotonic() + wait_s
             self._update(place=f"waiting until {event.until_utc}", rate="")
             self._say(f"[dim]waiting until {event.until_utc}: {escape(event.reason)}[/]")
         elif isinstance(event, TrialStarted):
             self._start_trial(event)
         elif isinstance(event, RateNow):
-            self._rates.append(event.bits_per_s)
-            self._update(rate=format_rate(event.bits_per_s))
+            if event.row == self._watched:
+                self._rates.append(event.bits_per_s)
+                self._update(rate=format_rate(event.bits_per_s))
         elif isinstance(event, RttNow):
-            self._rtts.append(float(event.rtt_ns or 0))
+            if event.row == self._watched:
+                self._rtts.append(float(event.rtt_ns or 0))
         elif isinstance(event, TrialEnded):
             self._end_trial(event)
         elif isinstance(event, CampaignEnded) and event.reason is not None:
@@ -224,8 +261,10 @@ class LiveView:
             self._console.print(text, highlight=False, soft_wrap=True)
 
     def _start(self, event: CampaignStarted) -> None:
-        self._rows, self._number, self._total_ns = event.rows, event.done, event.work_ns
+        self._rows, self._before, self._total_ns = event.rows, event.done, event.work_ns
         self._at_once_ratio = event.estimate_ns / max(1, event.work_ns)
+        if event.done and self._shows:
+            self._table.add_stored(event.folder)
         went_before = f", {event.done} done before" if event.done else ""
         self._say(
             f"Campaign [bold]{escape(event.name)}[/]: {event.rows} trials{went_before}, "
@@ -235,14 +274,17 @@ class LiveView:
         self._task = self._bar.add_task(
             event.name, total=max(1, event.work_ns), place="", rate="", ends_at=ends_at
         )
+        if self._shows:
+            self._live.start()  # not before: redraws would wipe away the questions for passwords
 
     def _start_trial(self, event: TrialStarted) -> None:
-        self._number += event.attempt == 1 or self._number == 0
+        number = self._numbers.setdefault(event.row, self._before + len(self._numbers) + 1)
         self._running[event.row] = (event.estimate_ns, time.monotonic())
+        self._watched = event.row
         self._rates.clear()
         self._rtts.clear()
         cell = describe_cell(event.streams, event.window_bytes)
-        self._update(place=f"trial {self._number}/{self._rows}  {cell}", rate="")
+        self._update(place=f"trial {number}/{self._rows}  {cell}", rate="")
 
     def _update(self, **fields: Any) -> None:
         if self._task is None:
@@ -250,7 +292,8 @@ class LiveView:
         now_s = time.monotonic()
         under_way = (min(row_ns, int((now_s - began_s) * 1e9)) for row_ns, began_s in self._running.values())
         completed_ns = self._done_ns + sum(under_way)
-        ends_at = now_s + (self._total_ns - completed_ns) * self._at_once_ratio / 1e9
+        left_s = (self._total_ns - completed_ns) * self._at_once_ratio / 1e9
+        ends_at = max(now_s, self._goes_on_s) + left_s
         self._bar.update(self._task, completed=completed_ns, ends_at=ends_at, **fields)
 
     def _end_trial(self, event: TrialEnded) -> None:
@@ -261,4 +304,5 @@ class LiveView:
             self._table.add(record, event.settings)
         style = "" if record.status == "complete" else "[red]"
         line = escape(describe_trial(record, event.settings))
-        self._say(f"[dim]{self._number:>3}/{self._rows}[/]  {style}{line}")
+        number = self._numbers.get(record.plan_row, len(self._numbers))
+        self._say(f"[dim]{number:>3}/{self._rows}[/]  {style}{line}")

@@ -41,6 +41,7 @@ Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign fi
 3 a host cannot do what is needed; 4 the campaign is incomplete (run it again to
 continue); 5 results cannot be read or written; 6 compare found what --fail-on names;
 130 interrupted outside a trial."""
+EPILOG_BELOW = "What the exit statuses mean stands in `pathlab --help`."
 
 
 class Subcommands(click.Group):
@@ -56,6 +57,9 @@ class Subcommands(click.Group):
             return None
         module = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
         command: click.Command = importlib.import_module(f"pathlab.cli.{module}").command
+        below = command.commands.values() if isinstance(command, click.Group) else ()
+        for one in (command, *below):
+            one.epilog = one.epilog or EPILOG_BELOW
         return command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -97,6 +101,9 @@ def main(arguments: list[str] | None = None) -> None:
     debug = "--debug" in given
     try:
         status = pathlab.main(args=given, prog_name="pathlab", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
     except click.ClickException as error:
         click.echo(f"pathlab: {' '.join(error.format_message().split())}", err=True)
         context = getattr(error, "ctx", None)

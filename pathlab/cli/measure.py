@@ -13,7 +13,7 @@ from rich.console import Console
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import LOCAL, Campaign
-from pathlab.cli.host_options import accept_option, hosts_option, name_host, read_tables
+from pathlab.cli.host_options import accept_option, hosts_option, name_hosts, read_tables
 from pathlab.cli.live import LiveView
 from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
 from pathlab.remote.hosts import build_access
@@ -89,7 +89,7 @@ def command(
 
 def _campaign(ends: tuple[str, str], settings: dict[str, Any], hosts_file: Path | None) -> Campaign:
     tables = read_tables(hosts_file)
-    named = [name_host(end, tables) for end in ends]
+    named = name_hosts(ends, tables)
     (source, _), (destination, _) = named
     duration = settings["duration"]
     data: dict[str, Any] = {

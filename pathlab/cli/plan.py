@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from pathlab.campaign.budget import CampaignEstimate, Estimator, PathEstimate, estimate_campaign
+from pathlab.campaign.design import count_cells
 from pathlab.campaign.factors import format_level, name_levels
 from pathlab.campaign.levels import FILE_KEYS
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.cli.choices import Choices, campaign_choices
+from pathlab.runner.link_shares import LinkShare, share_links
 from pathlab.units import format_rate, format_ratio, format_time, format_volume
 
 #: Rows printed unless more are asked for; a table of all would scroll the sums away.
@@ -52,9 +54,13 @@ def command(
     if as_json:
         _print_json(model, rows)
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     _print_rows(model, rows, len(rows) if show_all else shown, console)
-    _print_sums(model, estimate_campaign(model, rows), console)
+    estimate = estimate_campaign(model, rows)
+    _print_sums(model, estimate, console)
+    if model.lab is not None and len(model.lab.links) > 1:
+        for share in share_links(model, rows, estimate.time_ns):
+            console.print(_link_text(share), soft_wrap=True)
 
 
 def _print_json(model: Campaign, rows: Sequence[PlanRow]) -> None:
@@ -133,6 +139,12 @@ def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -
         f"{estimate.trials} trials{until}, about {format_time(estimate.time_ns)} (every wait at its cap: "
         f"{at_cap})."
     )
+    cells = count_cells(model)
+    if model.points is not None and cells < model.points:
+        console.print(
+            f"Of {model.points} points asked for, {cells} are left: the others were drawn twice, or do not "
+            "meet the constraints."
+        )
     if model.every_ns is not None:
         console.print(
             f"A cycle begins every {format_time(model.every_ns)}: "
@@ -157,6 +169,12 @@ def _path_text(path: PathEstimate) -> str:
         share = format_ratio(min(1.0, path.share_ratio))
         told += f"; on average at most {share} of {format_rate(path.rate_bits_per_s)}"
     return told
+
+
+def _link_text(share: LinkShare) -> str:
+    told = f"  link {share.number + 1}, {share.source} to {share.destination}"
+    part = format_ratio(min(1.0, share.share_ratio))
+    return f"{told}: on average at most {part} of {format_rate(share.rate_bits_per_s)}"
 
 
 def _at_most(size_bytes: int | None) -> str:

@@ -32,7 +32,9 @@ from pathlab.study.analyses import StudiedResults
     help="File to write; default: report.html (.pdf, .md, .json) beside the results.",
 )
 @click.option(
-    "--figure", metavar="NAME", help="Write this figure alone (.svg, .pdf, .png); 'list' names them all."
+    "--figure",
+    metavar="NAME",
+    help="Write this figure alone (.svg, .pdf, .png; .csv: its numbers); 'list' names them all.",
 )
 @click.option(
     "--style", type=click.Path(path_type=Path), help="matplotlib style sheet that --figure is drawn with."

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pathlab.cli.import_ import DEFAULT_ROOT
 from pathlab.errors import StoreError
 from pathlab.report.source import format_utc
 from pathlab.store.archive import Listing, check_results, list_results, merge_results, prune_results
+from pathlab.store.database import RESULTS_ROOT
 from pathlab.store.results import Results
 from pathlab.units import format_bytes, format_rate, format_time, format_volume, parse_time_ns
 
@@ -30,7 +30,7 @@ def command() -> None:
 
 
 @command.command(name="list")
-@click.argument("folder", type=click.Path(path_type=Path), default=DEFAULT_ROOT)
+@click.argument("folder", type=click.Path(path_type=Path), default=RESULTS_ROOT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(folder: Path, as_json: bool) -> None:
     """List the results below FOLDER (default: results); what cannot be read stands there with its reason."""
@@ -41,17 +41,21 @@ def list_(folder: Path, as_json: bool) -> None:
     if not listings:
         click.echo(f"no results in '{folder}'")
         return
+    console = Console(highlight=False)
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("Folder", "Campaign", "Made", "Complete", "Failed", "Size"):
         table.add_column(heading, justify="right" if heading in ("Complete", "Failed", "Size") else "left")
     for one in listings:
-        table.add_row(*(escape(cell) for cell in _spell_listing(one)))
-    Console(highlight=False).print(table)
+        if one.problem is None:
+            table.add_row(*(escape(cell) for cell in _spell_listing(one)))
+    if table.row_count:
+        console.print(table)
+    for one in listings:
+        if one.problem is not None:
+            console.print(escape(f"{one.path}: {one.problem}"), soft_wrap=True)
 
 
 def _spell_listing(one: Listing) -> tuple[str, ...]:
-    if one.problem is not None:
-        return str(one.path), one.problem, "", "", "", format_volume(one.size_bytes)
     return (
         str(one.path),
         one.name or "",
@@ -103,10 +107,11 @@ def _describe(stored: Results) -> dict[str, object]:
 
 
 def _print_trials(stored: Results, console: Console) -> None:
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("Trial", "Path", "Cycle", "Streams", "Window", "Throughput", "Loaded RTT", "Status"):
         wide = heading in ("Path", "Status")
-        table.add_column(heading, justify="left" if wide else "right", no_wrap=not wide)
+        least = len("interrupted") if heading == "Status" else None
+        table.add_column(heading, justify="left" if wide else "right", no_wrap=not wide, min_width=least)
     numbers = [int(number) for number in stored.trials()["trial_id"]]
     for number, record in zip(numbers, stored.records(), strict=True):
         window = record.window_asked_bytes

@@ -14,20 +14,12 @@ from rich.console import Console
 from pathlab.campaign.load import read_campaign
 from pathlab.cli.choices import Choices, campaign_choices
 from pathlab.cli.host_options import accept_option
-from pathlab.cli.live import LiveView
+from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.errors import PartialCampaign
 from pathlab.remote.hosts import build_access
-from pathlab.report.page.answer import answer_paths
-from pathlab.report.page.document import arrange_report, gather_material
-from pathlab.report.page.html import write_html
-from pathlab.report.page.notices import list_notices
-from pathlab.report.page.terminal import render_summary
 from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import EVENT_FORMAT, Event, describe_event
 from pathlab.runner.folders import choose_folder
-from pathlab.study.analyses import StudiedResults
-
-REPORT_NAME = "report.html"
 
 
 @click.command(name="run")
@@ -56,22 +48,19 @@ def command(
     """
     given = read_campaign(campaign)
     model = choices.parse(given)
+    # Takes a second, which help and mistakes need not wait for; before the run, which an upgrade may outdate.
+    from pathlab.cli.closing import close_run
+
     access = build_access(accept_new_host_keys=accept_new_host_keys)
     source = CampaignSource(campaign=model, text=given.text, access=access)
     folder = choose_folder(model, out=out, new=new)
     if json_events:
-        outcome = run_campaign(source, folder, print_event)
+        outcome = run_campaign(source, folder, outlive_reader(print_event))
     else:
         console = Console(quiet=quiet, highlight=False)
         with LiveView(console, quiet=quiet) as view:
-            outcome = run_campaign(source, folder, view)
-    with StudiedResults.open(folder) as results:
-        material = gather_material(results)
-        if not json_events:
-            console.print()
-            notices = list_notices(material.summary)
-            render_summary(material.summary, answer_paths(material), notices, console)
-        report = write_html(arrange_report(material), folder / REPORT_NAME)
+            outcome = run_campaign(source, folder, outlive_reader(view))
+    report = close_run(folder, None if json_events else console)
     if json_events:
         _print_line({"format": EVENT_FORMAT, "event": "report", "time_utc": _now(), "path": str(report)})
     else:

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
-from pathlab.cli.host_options import accept_option, hosts_option, name_host, read_tables
-from pathlab.cli.live import LiveView
+from pathlab.cli.host_options import accept_option, hosts_option, name_hosts, read_tables
+from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.cli.run import refuse_partial
 from pathlab.errors import CampaignError, UsageError
 from pathlab.remote.hosts import build_access
@@ -48,7 +48,7 @@ def command(source: str, destination: str, out: Path | None, as_json: bool, **op
     tables: dict[str, dict[str, Any]] = {}
     if options["lab"] is None:
         tables = read_tables(options["hosts_file"])
-        named = [name_host(given, tables) for given in (source, destination)]
+        named = name_hosts((source, destination), tables)
         hosts = {name: table for name, table in named if table is not None}
         source, destination = (name for name, _ in named)
     plan = _read_plan(source, destination, options)
@@ -64,7 +64,8 @@ def command(source: str, destination: str, out: Path | None, as_json: bool, **op
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "validate", new=False)
         with LiveView(console, quiet=as_json) as view:
-            outcome = run_campaign(CampaignSource(campaign=campaign, text="", access=access), folder, view)
+            source_of_run = CampaignSource(campaign=campaign, text="", access=access)
+            outcome = run_campaign(source_of_run, folder, outlive_reader(view))
         with Results.open(folder) as results:
             records = results.records()
             planned = {row.row: str(row.settings["engine"]) for row in results.plan()}

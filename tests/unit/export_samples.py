@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from pathlab.store.records import OriginRecord
-from pathlab.store.results import Results
 
 from .store_samples import COMPLETE, FAILED, HOST, make_probes, make_results
 
@@ -38,6 +37,7 @@ def make_intervals(*, sender: bool) -> pa.Table:
             "rtt_us": 40_000 + index if sender else None,
             "snd_cwnd_segments": 10 if sender else None,
             "snd_mss_bytes": 1448 if sender else None,
+            "total_retrans_segments": (0, 7, 7, 9, 9)[index + 1] + stream if sender else None,
         }
         for index, phase in enumerate(("warmup", "steady", "steady", "drain"))
         for stream in range(4)
@@ -78,8 +78,3 @@ def fill_results(folder: Path) -> Path:
         )
         results.add_trial(other, {"unloaded_probes": make_probes(5)}, origin=ORIGIN)
     return folder
-
-
-def open_results(folder: Path) -> Results:
-    """The filled results, open for reading."""
-    return Results.open(fill_results(folder))

@@ -1,0 +1,27 @@
+"""What a run leaves behind when it ends: a summary on the terminal and the HTML report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from pathlab.report.page.answer import answer_paths
+from pathlab.report.page.document import arrange_report, gather_material
+from pathlab.report.page.html import write_html
+from pathlab.report.page.notices import list_notices
+from pathlab.report.page.terminal import render_summary
+from pathlab.study.analyses import StudiedResults
+
+REPORT_NAME = "report.html"
+
+
+def close_run(folder: Path, console: Console | None) -> Path:
+    """Write the report of what is stored, and print its summary where there is a console; its path."""
+    with StudiedResults.open(folder) as results:
+        material = gather_material(results)
+        if console is not None:
+            console.print()
+            notices = list_notices(material.summary)
+            render_summary(material.summary, answer_paths(material), notices, console)
+        return write_html(arrange_report(material), folder / REPORT_NAME)
