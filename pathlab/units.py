@@ -185,6 +185,13 @@ def format_ratio(ratio: float | None) -> str:
     return f"{_sign(ratio)}{_three_digits(_exact(ratio) * 100)} %"
 
 
+def format_r_squared(r_squared_ratio: float | None) -> str:
+    """Write a share of variance with three digits, rounded down: only a perfect fit is ``1.000``."""
+    if r_squared_ratio is None or not math.isfinite(r_squared_ratio):
+        return NOT_MEASURED
+    return f"{math.floor(r_squared_ratio * 1000) / 1000:.3f}"
+
+
 def _wrong(text: object, what: str, expected: str) -> UsageError:
     return UsageError(f"'{text}' {what}", hint=expected)
 

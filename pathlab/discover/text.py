@@ -15,7 +15,7 @@ from pathlab.discover.capacity import CapacityResult
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import PathReport
 from pathlab.discover.route import NO_ANSWER, Hop, Route, Verdict
-from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time
+from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio, format_time
 
 VERDICTS = {
     Verdict.ANSWERS: "",
@@ -88,7 +88,7 @@ def _build_row(hop: Hop, estimate: HopEstimate | None, names: Mapping[str, str])
 
 
 def describe_estimate(estimate: HopEstimate | None) -> tuple[str, str]:
-    """Capacity with its interval, or why there is none, on two lines; and latency. In words for people."""
+    """Capacity with its interval and R², or why there is none, on two lines; and latency. In words."""
     if estimate is None:
         return NOT_MEASURED, NOT_MEASURED
     latency = format_time(estimate.latency_ns)
@@ -98,6 +98,8 @@ def describe_estimate(estimate: HopEstimate | None) -> tuple[str, str]:
         low, high = format_rate(interval.low).split(), format_rate(interval.high).split()
         same = low[1] == high[1]
         ends = f"{low[0]}–{high[0]}" if same else f"{low[0]} {low[1]} –\n{high[0]} {high[1]}"
+        if estimate.r_squared is not None:
+            ends += f", R² {format_r_squared(estimate.r_squared)}"
         return f"{format_rate(estimate.capacity_bits_per_s)}\n{ends}{since}", latency
     reasons = {
         Undecided.NOT_POSITIVE: "RTT does not grow",
@@ -149,5 +151,5 @@ def _describe_capacity(capacity: CapacityResult) -> str:
     effort = f"{capacity.packets} probes in {capacity.elapsed_s:.0f} s"
     return (
         f"Capacity: slope of RTT against size ({floor}), {effort}; {STOPS[capacity.stopped]}. "
-        "Latency one way, if both ways are alike."
+        "R² is that of the whole way to the hop. Latency one way, if both ways are alike."
     )

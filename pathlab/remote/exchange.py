@@ -29,6 +29,7 @@ REQUEST_TIMEOUT_S = 15.0
 READ_BYTES = 64 * 1024
 MAX_UNEXPECTED = 100
 SILENCE_S = 5.0  # over a transport with heartbeats: an agent that says nothing for so long is lost
+CLOSED = "the session is closed"
 _VERSION_HINT = "use the same PathLab version on both sides; see `pathlab --version`"
 
 
@@ -80,6 +81,7 @@ class Exchange:
         self._last_request = 0
         self._death: tuple[type[PathlabError], str, str | None] | None = None
         self._death_stage = "agent"
+        self._closing = False
         self._last_heard_s = 0.0
         self._ended = threading.Event()
         self._greeted = threading.Event()
@@ -174,10 +176,11 @@ class Exchange:
         if channel is None:
             self._transport.close()
             return
+        self._closing = True  # the agent may be gone before its answer to bye is looked at
         if self.death() is None and timeout_s > 0:
             with contextlib.suppress(PathlabError):
                 self.ask("bye", {}, timeout_s=timeout_s)
-        self._die(HostError, "the session is closed")
+        self._die(HostError, CLOSED)
         self._ended.set()
         with contextlib.suppress(OSError):
             channel.close()
@@ -249,7 +252,7 @@ class Exchange:
                 while (message := decoder.take()) is not None:
                     self._dispatch(message)
             noise = decoder.noise if self.hello is None else b""
-            self._die(HostError, f"the agent is gone{self._said(noise)}")
+            self._die(HostError, CLOSED if self._closing else f"the agent is gone{self._said(noise)}")
         except LostError as error:
             self._die_lost(str(error))
         except OSError as error:

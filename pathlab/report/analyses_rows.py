@@ -10,7 +10,7 @@ from pathlab.analysis.breakpoints import Breakpoint
 from pathlab.analysis.curve_fit import Estimate
 from pathlab.analysis.interval import Interval
 from pathlab.study.answer import Answer, Spread
-from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
+from pathlab.units import NOT_MEASURED, format_bytes, format_r_squared, format_rate, format_ratio, format_time
 
 _CELL = re.compile(r"\b(\d+) x (\d+)\b")
 Row = tuple[str, ...]
@@ -178,7 +178,7 @@ def tell_cpu(answer: Answer[Any]) -> Sequence[Row]:
             str(found.n),
             format_figure(line.slope_percent_per_gbit_s),
             format_interval(line.slope_interval_percent_per_gbit_s, format_figure),
-            format_figure(line.r_squared_ratio),
+            format_r_squared(line.r_squared_ratio),
             format_figure(origin.slope_percent_per_gbit_s),
             format_figure(found.cpu_s_per_gb),
             _why(found),
@@ -209,7 +209,7 @@ def tell_effect(answer: Answer[Any]) -> Sequence[Row]:
             str(found.n),
             _climb(found.drtt),
             _climb(found.variability),
-            format_figure(found.r_squared_ratio),
+            format_r_squared(found.r_squared_ratio),
             format_figure(found.spearman_ratio),
             format_ratio(found.steady_share_ratio),
         )

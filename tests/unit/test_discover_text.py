@@ -53,6 +53,8 @@ def test_the_estimates_shown_are_those_of_the_result() -> None:
     assert estimate.capacity_bits_per_s is not None
     text = render(sample_report(capacity=capacity))
     assert f"{estimate.capacity_bits_per_s / 1e6:.1f} Mbit/s" in text
+    assert estimate.r_squared is not None
+    assert f"R² {estimate.r_squared - 0.0005:.3f} " in text
 
 
 def test_names_stand_beside_addresses_and_markup_in_them_is_text() -> None:

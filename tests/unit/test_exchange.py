@@ -205,3 +205,16 @@ def test_a_closed_session_says_so() -> None:
     session.close()
     with pytest.raises(HostError, match="the session is closed"):
         session.clock()
+
+
+def test_a_session_whose_agent_went_before_it_answered_bye_is_closed_all_the_same() -> None:
+    def reply(request: Message) -> list[Message]:
+        if request["op"] == "bye":
+            agent.end()
+            return []
+        return reply_plainly(request)
+
+    session, agent = open_session(reply)
+    session.close()
+    with pytest.raises(HostError, match="the session is closed"):
+        session.clock()

@@ -24,7 +24,7 @@ from pathlab.report.sections.views import build_streams_axis
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.costs import CPU_PARTS
 from pathlab.study.selection import LAB_FLAGS
-from pathlab.units import format_bytes, format_rate
+from pathlab.units import format_bytes, format_r_squared, format_rate
 
 ENDS = ("sender", "receiver")
 #: Streams levels that make a series at one product.
@@ -187,7 +187,7 @@ def _say_line(name: str, found: CpuCost) -> str:
     interval = say_interval(line.slope_interval_percent_per_gbit_s, format_figure)
     return (
         f"{name}: {format_figure(line.slope_percent_per_gbit_s)} % per Gbit/s ({interval}), "
-        f"R² = {format_figure(line.r_squared_ratio)}."
+        f"R² = {format_r_squared(line.r_squared_ratio)}."
     )
 
 

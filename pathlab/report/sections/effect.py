@@ -23,7 +23,7 @@ from pathlab.report.sections.places import Book, Place, spell_window
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.study.answer import measure_spread
 from pathlab.study.delay import STEADY_VARIABILITY_RATIO, ThroughputEffect
-from pathlab.units import NOT_MEASURED, format_rate, format_ratio
+from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio
 
 #: Trials from which a line or a distribution says anything.
 LEAST_TRIALS = 5
@@ -230,7 +230,7 @@ def _say_agreement(found: ThroughputEffect | None) -> str:
         return f"Whether dRTT and RV agree is undecided ({reason})."
     return (
         f"Over {say_count(found.n, 'trial')} dRTT and RV agree with "
-        f"R² = {format_figure(found.r_squared_ratio)}; "
+        f"R² = {format_r_squared(found.r_squared_ratio)}; "
         f"rank correlation (Spearman) {format_figure(found.spearman_ratio)}."
     )
 

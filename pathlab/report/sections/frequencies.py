@@ -18,6 +18,7 @@ from pathlab.report.sections.phrases import say_count, say_interval, say_reason
 from pathlab.report.sections.places import Book, Place
 from pathlab.report.sections.quantities import Quantity
 from pathlab.study.delay import QuantitySpread
+from pathlab.units import format_r_squared
 
 #: The quantities that are counted, by their names in answers: the figure's key, its title, the quantity.
 COUNTED: dict[str, tuple[str, str, Quantity]] = {
@@ -92,14 +93,14 @@ def _say_fits(found: QuantitySpread, quantity: Quantity) -> str:
         said.append(
             f"Frequencies {word} by a factor of e over {quantity.spell(abs(decline.scale))} "
             f"({say_interval(decline.scale_interval, quantity.spell)}; "
-            f"R² = {format_figure(decline.r_squared_ratio)})."
+            f"R² = {format_r_squared(decline.r_squared_ratio)})."
         )
     if climb.slope is None:
         said.append(f"Logarithmic fit of the shares: undecided ({say_reason(climb.undecided)}).")
     else:
         said.append(
             f"Shares follow {format_figure(climb.slope)} ln x {climb.offset or 0.0:+.3g} "
-            f"with R² = {format_figure(climb.r_squared_ratio)}."
+            f"with R² = {format_r_squared(climb.r_squared_ratio)}."
         )
     if found.laws.fits and found.laws.fits[0].aic is not None:
         best = found.laws.fits[0]
@@ -156,7 +157,7 @@ def _tell_source_fits(quantity: Quantity, found: QuantitySpread) -> Iterator[Row
         "frequencies, exponential",
         scale if decline.scale is not None else "",
         "",
-        format_figure(decline.r_squared_ratio),
+        format_r_squared(decline.r_squared_ratio),
         say_reason(decline.undecided) if decline.undecided else "",
     )
     slope = f"slope {format_figure(climb.slope)} ({format_interval(climb.slope_interval, format_figure)})"
@@ -166,6 +167,6 @@ def _tell_source_fits(quantity: Quantity, found: QuantitySpread) -> Iterator[Row
         "shares, logarithmic",
         f"{slope}; {offset}" if climb.slope is not None else "",
         "",
-        format_figure(climb.r_squared_ratio),
+        format_r_squared(climb.r_squared_ratio),
         say_reason(climb.undecided) if climb.undecided else "",
     )

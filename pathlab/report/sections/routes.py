@@ -19,13 +19,13 @@ from pathlab.report.sections.places import Book
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.source import format_utc
 from pathlab.store.records import JournalRecord
-from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
+from pathlab.units import NOT_MEASURED, format_bytes, format_r_squared, format_rate, format_ratio, format_time
 
 #: Kinds of the journal's entries: a survey, and what it found to differ from the one before.
 SURVEY, CHANGE = "path", "path-changed"
 COLUMNS = (
     *("hop", "address", "RTT min", "RTT median", "unanswered"),
-    *("capacity", "95 % interval", "latency", "undecided"),
+    *("capacity", "95 % interval", "R²", "latency", "undecided"),
 )
 #: Hops of so many are named along the axis by their addresses.
 NAMED_HOPS = 3
@@ -164,6 +164,7 @@ def _tell_hop(hop: Mapping[str, Any], survey: Survey) -> Row:
         format_ratio((hop.get("loss") or {}).get("loss_ratio")),
         format_rate(capacity),
         f"{format_rate(low)}–{format_rate(high)}" if known else NOT_MEASURED,
+        format_r_squared(estimate.get("r_squared")),
         format_time(estimate.get("latency_ns")),
         say_reason(estimate["undecided"]) if estimate.get("undecided") else "",
     )
