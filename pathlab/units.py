@@ -189,7 +189,7 @@ def format_r_squared(r_squared_ratio: float | None) -> str:
     """Write a share of variance with three digits, rounded down: only a perfect fit is ``1.000``."""
     if r_squared_ratio is None or not math.isfinite(r_squared_ratio):
         return NOT_MEASURED
-    return f"{math.floor(r_squared_ratio * 1000) / 1000:.3f}"
+    return f"{math.floor(r_squared_ratio * 1000 + 1e-6) / 1000:.3f}"  # an ulp below 1 is 1
 
 
 def _wrong(text: object, what: str, expected: str) -> UsageError:

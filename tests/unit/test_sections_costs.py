@@ -144,7 +144,7 @@ def test_cpu_lines_have_the_slopes_that_were_put_in() -> None:
     assert line.y[0] - per_mbit * line.x[0] == pytest.approx(2.0, rel=1e-3)
     assert "Sender, kernel: 30 % per Gbit/s" in plot.sentence
     assert "Receiver, total: 40 % per Gbit/s" in plot.sentence
-    assert "R² = 1" in plot.sentence
+    assert "R² = 1.000" in plot.sentence
 
 
 def test_cpu_without_figures_is_a_gap() -> None:
