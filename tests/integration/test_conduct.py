@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import os
 import signal
 import socket
@@ -228,7 +229,8 @@ def test_what_changed_since_the_run_before_is_marked_or_refused(
 ) -> None:
     campaign, refusing = campaign_of(cycles=2), campaign_of(cycles=2, on_change="refuse")
     for folder, model in (("mark", campaign), ("refuse", refusing)):
-        run(model, tmp_path / folder, Watch(at=lambda e, f=folder: stop_at_end(e, tmp_path / f)))  # type: ignore[misc]
+        stop = functools.partial(stop_at_end, folder=tmp_path / folder)
+        run(model, tmp_path / folder, Watch(at=stop))
     true = Environment.host_records
 
     def altered(self: Environment) -> list[HostRecord]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -186,7 +187,7 @@ RATES = st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)), min_si
 @settings(max_examples=40, deadline=None)
 @given(RATES, st.integers(1, 10**6), st.randoms(use_true_random=False))
 def test_verdict_ignores_scale_and_order_and_mirrors(
-    pairs: list[tuple[int, int]], scale: int, shuffler: object
+    pairs: list[tuple[int, int]], scale: int, shuffler: random.Random
 ) -> None:
     ours, theirs = np.array(pairs, dtype=float).T
     found = compare(ours, theirs)
@@ -195,7 +196,7 @@ def test_verdict_ignores_scale_and_order_and_mirrors(
     assert swapped.verdict is opposite.get(found.verdict, found.verdict)
     shuffled = list(pairs)
     if len(pairs) < 20:  # from there on the order of the cycles tells their correlation
-        shuffler.shuffle(shuffled)  # type: ignore[attr-defined]
+        shuffler.shuffle(shuffled)
     moved = compare(*(np.array(shuffled, dtype=float) * scale).T)
     assert moved.verdict is found.verdict
     assert moved.p_value == found.p_value

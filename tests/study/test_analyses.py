@@ -232,12 +232,13 @@ def test_every_trial_of_a_condition_is_used_or_left_out_for_a_reason() -> None:
     """Of each kind that an analysis has no use for: autotuned, carrying nothing, without probes or CPU."""
 
     def spoil(record: TrialRecord) -> TrialRecord:
-        changes: dict[int, dict[str, float | None]] = {
-            1: {"throughput_bits_per_s": 0.0},
-            2: {"unloaded_rtt_mean_ns": None, "loaded_rtt_min_ns": None},
-            3: {"sender_cpu_user_s": None, "receiver_cpu_system_s": None},
-        }
-        return replace(record, **changes.get(record.cycle, {}))  # type: ignore[arg-type]
+        if record.cycle == 1:
+            return replace(record, throughput_bits_per_s=0.0)
+        if record.cycle == 2:
+            return replace(record, unloaded_rtt_mean_ns=None, loaded_rtt_min_ns=None)
+        if record.cycle == 3:
+            return replace(record, sender_cpu_user_s=None, receiver_cpu_system_s=None)
+        return record
 
     one = study(make_sweep(5, levels=[(1, 65536), (2, 65536), (2, None)], change=spoil))
     analyses = (one.surface, one.cpu_cost, one.duration, one.distributions)
@@ -267,11 +268,11 @@ def test_cells_have_the_figures_of_the_report() -> None:
 
 def test_probes_that_cannot_be_have_no_loss_and_no_variability() -> None:
     def spoil(record: TrialRecord) -> TrialRecord:
-        changes: dict[int, dict[str, float]] = {
-            0: {"loaded_sent": 5, "loaded_received": 9},
-            1: {"loaded_rtt_min_ns": 9e9, "loaded_rtt_mean_ns": 1e6},
-        }
-        return replace(record, **changes.get(record.cycle, {}))  # type: ignore[arg-type]
+        if record.cycle == 0:
+            return replace(record, loaded_sent=5, loaded_received=9)
+        if record.cycle == 1:
+            return replace(record, loaded_rtt_min_ns=9e9, loaded_rtt_mean_ns=1e6)
+        return record
 
     (sample,) = select(study(make_sweep(3, levels=[(2, 65536)], change=spoil)).study_table())
     assert np.isnan(sample.measure_loss()).tolist() == [True, False, False]

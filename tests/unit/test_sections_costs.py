@@ -134,10 +134,11 @@ def spend(record: TrialRecord) -> TrialRecord:
 
 
 def test_cpu_lines_have_the_slopes_that_were_put_in() -> None:
-    material = make_material(make_sweep(2, change=spend))
+    results = make_sweep(2, change=spend)
+    material = make_material(results)
     plot = draw(material, "cpu-throughput-1")
     line = find_curve(plot, "kernel")
-    most = max(one.throughput_bits_per_s or 0.0 for one in material.source.records)  # type: ignore[attr-defined]
+    most = max(one.throughput_bits_per_s or 0.0 for one in results.records)
     assert line.x[1] == pytest.approx(most / 1e6)  # and not what the drain adds to it
     per_mbit = (line.y[1] - line.y[0]) / (line.x[1] - line.x[0])
     assert per_mbit == pytest.approx(0.03, rel=1e-3)

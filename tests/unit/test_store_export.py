@@ -153,9 +153,15 @@ def test_a_reversed_trial_is_the_clients_view_of_what_it_received(tmp_path: Path
             "sender_intervals": make_intervals(sender=True),
             "receiver_intervals": make_intervals(sender=False),
         }
-        cpu = {"sender_cpu_user_s": 0.1, "sender_cpu_system_s": 0.3, "receiver_cpu_user_s": None}
-        carried = {"received_total_bytes": 10_000_000, "throughput_bits_per_s": 20e6}  # for 4 s
-        results.add_trial(dataclasses.replace(COMPLETE, **cpu, **carried), series)  # type: ignore[arg-type]
+        trial = dataclasses.replace(
+            COMPLETE,
+            sender_cpu_user_s=0.1,
+            sender_cpu_system_s=0.3,
+            receiver_cpu_user_s=None,
+            received_total_bytes=10_000_000,  # 4 s of
+            throughput_bits_per_s=20e6,
+        )
+        results.add_trial(trial, series)
         out = export(results, "iperf3", tmp_path / "out")
         flent = export(results, "flent", tmp_path / "flent")
     node = json.loads(gzip.decompress((flent / "trial-1.flent.gz").read_bytes()))
