@@ -8,6 +8,7 @@ to tools that read the checkout as it is.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -39,6 +40,11 @@ def version() -> str:
     if not found:
         raise SystemExit("pathlab/_version.py has no VERSION")
     return found.group(1)
+
+
+def own_machine() -> str:
+    """As ``pathlab/remote/machines.py`` names it; an engine in a wheel carries its machine in its name."""
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
 
 
 def build_engine() -> Path:
@@ -98,7 +104,7 @@ class BuildWithEngine(build_py):
     def _packed(self) -> list[str]:
         folder = Path(self.build_lib) / NATIVE
         machines = os.environ.get(MACHINES_VARIABLE, "").split()
-        engines = ["pathlab-engine", *(f"pathlab-engine-{machine}" for machine in machines)]
+        engines = [f"pathlab-engine-{machine}" for machine in [own_machine(), *machines]]
         names = [*engines, *(f"src/{path.name}" for path in self._sources())]
         return [str(folder / name) for name in names]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pathlab
 from pathlab.errors import HostError
+from pathlab.remote.machines import find_own_machine, normalize_machine, read_machine, runs_here
 from pathlab.remote.packing import pack_files
 
 ENGINE_VARIABLE = "PATHLAB_ENGINE"
@@ -17,31 +17,48 @@ _HINT = "run `make engine` in the checkout; it needs a C compiler (Debian: apt-g
 
 
 def find_engine(*, environment: Mapping[str, str] = os.environ, package: Path | None = None) -> Path:
-    """The engine binary: $PATHLAB_ENGINE, else the one in the package, else the one built in the checkout.
+    """The engine binary: $PATHLAB_ENGINE, else the one built in the checkout, else the one in the package.
 
-    HostError (host local, stage engine) when there is none, or when the variable names none.
+    HostError (host local, stage engine) when there is none, when the variable names none, or when what there
+    is was built for another machine.
     """
     named = environment.get(ENGINE_VARIABLE)
     if named:
-        if not _is_program(Path(named)):
-            raise HostError(
-                f"${ENGINE_VARIABLE} is '{named}', which is no executable file",
-                host="local",
-                stage="engine",
-                hint=f"correct or unset {ENGINE_VARIABLE}",
-            )
-        return Path(named).absolute()
+        return _check_named_engine(Path(named))
     package = package or Path(pathlab.__file__).resolve().parent
+    foreign: str | None = None
     for candidate in (
-        package / "_native" / "pathlab-engine",
         package.parent / "native" / "build" / "pathlab-engine",
+        package / "_native" / f"pathlab-engine-{find_own_machine()}",
     ):
         if _is_program(candidate):
-            return candidate
-    raise HostError("the native engine is not built", host="local", stage="engine", hint=_HINT)
+            if runs_here(candidate):
+                return candidate
+            foreign = f"{candidate} was built for {read_machine(candidate)}, and this is {find_own_machine()}"
+    if foreign is None and not _is_checkout(package):
+        raise HostError(
+            f"no engine for {find_own_machine()} comes with this PathLab",
+            host="local",
+            stage="engine",
+            hint="install PathLab from its sources, which builds one with this machine's C compiler, or name "
+            f"one in ${ENGINE_VARIABLE}",
+        )
+    raise HostError(foreign or "the native engine is not built", host="local", stage="engine", hint=_HINT)
 
 
-MACHINES = {"amd64": "x86_64", "arm64": "aarch64", "armv8b": "aarch64", "armv8l": "aarch64"}
+def _check_named_engine(engine: Path) -> Path:
+    if not _is_program(engine):
+        fault = "is no executable file"
+    elif not runs_here(engine):
+        fault = f"was built for {read_machine(engine)}, and this is {find_own_machine()}"
+    else:
+        return engine.absolute()
+    raise HostError(
+        f"'{engine}', named in ${ENGINE_VARIABLE}, {fault}",
+        host="local",
+        stage="engine",
+        hint=f"correct or unset {ENGINE_VARIABLE}",
+    )
 
 
 def find_engine_of_machine(machine: str, *, package: Path | None = None) -> Path | None:
@@ -49,18 +66,16 @@ def find_engine_of_machine(machine: str, *, package: Path | None = None) -> Path
 
     HostError as of :func:`find_engine` for machines like this one.
     """
-    machine = MACHINES.get(machine, machine)
-    own = MACHINES.get(platform.machine(), platform.machine())
+    machine = normalize_machine(machine)
+    if machine == find_own_machine():
+        return find_engine(package=package)
     root = package or Path(pathlab.__file__).resolve().parent
     prebuilt = root / "_native" / f"pathlab-engine-{machine}"
-    if machine == own:
-        try:
-            return find_engine(package=package)
-        except HostError:
-            if _is_program(prebuilt):
-                return prebuilt
-            raise
     return prebuilt if prebuilt.is_file() else None
+
+
+def _is_checkout(package: Path) -> bool:
+    return (package.parent / "native" / "Makefile").is_file()
 
 
 def build_source_zip(host: str, *, package: Path | None = None) -> bytes:

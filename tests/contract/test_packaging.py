@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from pathlab.errors import HostError
+from pathlab.remote.engine import find_engine, find_engine_of_machine
+from pathlab.remote.machines import find_own_machine
 from tests.machines import build_engine
 from tests.require import require
 
@@ -97,7 +100,8 @@ def test_the_wheel_holds_every_file_once_and_the_engine(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        engines = [archive.getinfo(f"pathlab/_native/pathlab-engine{kind}") for kind in ("", "-aarch64")]
+        machines = (find_own_machine(), "aarch64")
+        engines = [archive.getinfo(f"pathlab/_native/pathlab-engine-{machine}") for machine in machines]
     assert [name for name, count in Counter(names).items() if count > 1] == []
     for engine in engines:
         assert engine.external_attr >> 16 & 0o111, "the engine is executable"
@@ -112,3 +116,24 @@ def test_the_wheel_holds_every_file_once_and_the_engine(tmp_path: Path) -> None:
         assert name in names
     assert any(name.startswith("pathlab/report/templates/") for name in names)
     assert not any(name.startswith(("tests/", "agents/", "analysis/", "campaigns/")) for name in names)
+
+
+def test_an_engine_in_a_wheel_runs_on_machines_of_its_name_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wheel for any machine holds engines for some: one that was built for another machine never starts."""
+    monkeypatch.delenv("PATHLAB_ENGINE", raising=False)
+    package = tmp_path / "pathlab"
+    native = package / "_native"
+    native.mkdir(parents=True)
+    foreign = native / "pathlab-engine-aarch64"
+    shutil.copy2(build_engine("aarch64"), foreign)
+    assert find_engine_of_machine("aarch64", package=package) == foreign
+    with pytest.raises(HostError, match=f"no engine for {find_own_machine()} comes with this PathLab"):
+        find_engine(environment={}, package=package)
+    misnamed = native / f"pathlab-engine-{find_own_machine()}"
+    shutil.copy2(foreign, misnamed)
+    with pytest.raises(HostError, match=f"built for aarch64, and this is {find_own_machine()}"):
+        find_engine(environment={}, package=package)
+    with pytest.raises(HostError, match="PATHLAB_ENGINE, was built for aarch64"):
+        find_engine(environment={"PATHLAB_ENGINE": str(foreign)}, package=package)

@@ -28,7 +28,7 @@ def test_the_engine_is_the_one_of_the_hosts_machine(tmp_path: Path, monkeypatch:
     monkeypatch.delenv("PATHLAB_ENGINE", raising=False)
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     package = tmp_path / "pathlab"
-    own = make_engine(package / "_native" / "pathlab-engine")
+    own = make_engine(package / "_native" / "pathlab-engine-x86_64")
     other = make_engine(package / "_native" / "pathlab-engine-aarch64")
     assert find_engine_of_machine("x86_64", package=package) == own
     assert find_engine_of_machine("amd64", package=package) == own
