@@ -27,6 +27,8 @@ engine:
 	@$(MAKE) -s -C native engine
 
 $(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "pathlab: no Python ('$(PYTHON)') here." >&2; \
+	  echo "  next: install Python 3.11 or newer (Debian: apt-get install python3-venv)" >&2; exit 3; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "pathlab: '$(PYTHON)' is older than Python 3.11." >&2; \
 	  echo "  next: name a newer one: make PYTHON=python3.12 ..." >&2; exit 3; }

@@ -1,0 +1,51 @@
+"""What `make` says where something that it needs is missing: one line that names it, and the next step."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.require import require
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    make = shutil.which("make")
+    require(make, "make")
+    command = [str(make), "-C", str(ROOT), f"VENV={folder / 'environment'}", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def write_program(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="ascii")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (None, "no Python ('{}') here"),
+        ("#!/bin/sh\nexit 1\n", "'{}' is older than Python 3.11"),
+        (
+            '#!/bin/sh\ncase "$2" in *version_info*) exit 0;; esac\nexit 1\n',
+            "'{}' cannot make virtual environments",
+        ),
+    ],
+)
+def test_a_python_that_does_not_do_is_named_with_the_next_step(
+    tmp_path: Path, script: str | None, words: str
+) -> None:
+    python = tmp_path / "python"
+    if script:
+        write_program(python, script)
+    done = run_make(tmp_path, f"PYTHON={python}", str(tmp_path / "environment/bin/python"))
+    assert done.returncode != 0
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert lines[0] == f"pathlab: {words.format(python)}."
+    assert lines[1].startswith("  next: ")
+    assert len(lines) == 2
