@@ -29,6 +29,7 @@ busybox-static:busybox
 cpio:cpio
 kmod:depmod
 chromium:chromium
+nftables:nft
 "
 PATH=$PATH:/usr/sbin:/sbin
 missing() {
