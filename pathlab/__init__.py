@@ -24,3 +24,7 @@ def __getattr__(name: str) -> Any:
 
         return opener
     raise AttributeError(f"module 'pathlab' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,7 +13,7 @@ def open(path: str | Path) -> StudiedResults:
     ``results.trials(streams=8)`` gives a data frame, ``results.series(trial_id, kind)`` one series. Every
     analysis is a method: ``results.streams_vs_windows()``, ``results.saturation()``, ``results.limits()`` and
     the others of ``pathlab.study.analyses.Analyses``, each a tuple of answers with path, condition, the
-    trials that it rests on, and a frozen result. Raises StoreError when the file is missing, not PathLab's,
-    or of a newer format.
+    trials that it rests on, and a frozen result; ``to_frame()`` of it is a data frame. Raises StoreError when
+    the file is missing, not PathLab's, or of a newer format.
     """
     return StudiedResults.open(path)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import pandas as pd
 
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
+from pathlab.store.trial_table import TIMES, format_exact_time
 
 LINUX_WINDOW_FACTOR = 2  # Linux reports twice what it granted, for its own bookkeeping
 
@@ -59,6 +60,8 @@ def read_trials(results: ResultsSource) -> tuple[StoredTrial, ...]:
 
 def format_utc(stored: str) -> str:
     """A stored time, such as ``2026-11-21T05:03:05.334+00:00``, to the second as people write it."""
+    if not stored:
+        return "at a time that is not known"
     return f"{stored[:19].replace('T', ' ')} UTC"
 
 
@@ -88,6 +91,8 @@ def _read_column(frame: pd.DataFrame, name: str, annotation: str) -> list[Any]:
     kinds: dict[str, type] = {"int": int, "float": float}
     kind = next((kinds[word] for word in kinds if annotation.startswith(word)), str)
     values = frame[name].astype(object)
+    if name in TIMES:
+        return [format_exact_time(value) for value in values.tolist()]
     return [
         None if missing else kind(value)
         for value, missing in zip(values.tolist(), values.isna().tolist(), strict=True)

@@ -363,12 +363,10 @@ def _check_blob(subject: str, kind: str, found: Any, base: bytes | None) -> str 
 
 
 def _list_begun(results: Results) -> dict[int, datetime.datetime]:
-    frame = results.trials()
-    begun = {}
-    for number, text in zip(frame["trial_id"], frame["started_utc"], strict=True):
-        stamp = datetime.datetime.fromisoformat(str(text))
-        begun[int(number)] = stamp if stamp.tzinfo else stamp.replace(tzinfo=datetime.UTC)
-    return begun
+    """When each trial was begun; without those whose time cannot be read."""
+    frame = results.trials().dropna(subset=["started_utc"])
+    begun = zip(frame["trial_id"], frame["started_utc"], strict=True)
+    return {int(number): stamp.to_pydatetime() for number, stamp in begun}
 
 
 def _count_series(connection: sa.Connection, numbers: set[int]) -> int:

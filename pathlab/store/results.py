@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -44,16 +43,14 @@ from pathlab.store.schema import (
     PLAN,
     SERIES,
     TRIAL,
-    column_types,
     from_row,
     to_row,
 )
 from pathlab.store.series import check_kind, decode_series, find_base, spell_series
+from pathlab.store.trial_table import build_frame, keep_rows, parse_trial_id, select_rows
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_FRAME_TYPES: Mapping[type, Any] = {int: "Int64", float: "Float64", str: "string"}
 
 
 class Results:
@@ -216,36 +213,31 @@ class Results:
     def trials(self, **where: Any) -> pd.DataFrame:
         """Return trials as a data frame, one typed column per field and ``trial_id``; missing stays missing.
 
-        ``where`` names columns: a value selects equal ones, a list any of its values, None what was not
-        measured; of ``flags``, trials that bear one of those named, None those without any. Raises UsageError
-        for a column that does not exist.
+        ``where`` names columns: a value selects equal ones, a list, array or Series any of its values, None
+        what was not measured; of ``flags``, trials that bear one of those named, None those without any.
+        ``started_utc`` is a timestamp; as text it selects trials too. Raises UsageError for a column that
+        does not exist.
         """
-        import pandas as pd
-
-        rows = self._trial_rows(where)
-        types = {"trial_id": int} | {name: item.base for name, item in column_types(TrialRecord).items()}
-        columns = {
-            name: pd.Series([row[name] for row in rows], dtype=_FRAME_TYPES.get(base, object))
-            for name, base in types.items()
-        }
-        return pd.DataFrame(columns)
+        return build_frame(self._trial_rows(where))
 
     def records(self, **where: Any) -> list[TrialRecord]:
         """Return trials as records, in the order in which they were stored; ``where`` as in ``trials``."""
         return [from_row(TrialRecord, row) for row in self._trial_rows(where)]
 
-    def record(self, trial_id: int) -> TrialRecord:
+    def record(self, trial_id: SupportsIndex) -> TrialRecord:
         """Return one trial. Raises UsageError when there is none of that id."""
-        found = self.records(trial_id=trial_id)
+        number = parse_trial_id(trial_id)
+        found = self.records(trial_id=number)
         if not found:
             raise UsageError(
-                f"there is no trial {trial_id} in '{self.path}'", hint="Results.trials() lists them."
+                f"there is no trial {number} in '{self.path}'", hint="Results.trials() lists them."
             )
         return found[0]
 
-    def series_kinds(self, trial_id: int) -> tuple[str, ...]:
+    def series_kinds(self, trial_id: SupportsIndex) -> tuple[str, ...]:
         """Return the kinds of series that a trial kept, by name."""
-        query = sa.select(SERIES.c.kind).where(SERIES.c.trial_id == trial_id).order_by(SERIES.c.kind)
+        number = parse_trial_id(trial_id)
+        query = sa.select(SERIES.c.kind).where(SERIES.c.trial_id == number).order_by(SERIES.c.kind)
         with self._reading() as connection:
             return tuple(connection.execute(query).scalars())
 
@@ -274,27 +266,31 @@ class Results:
         with self._reading() as connection:
             yield from stream_blobs(connection, self.path, kind)
 
-    def series_table(self, trial_id: int, kind: str) -> pa.Table:
+    def series_table(self, trial_id: SupportsIndex, kind: str) -> pa.Table:
         """Return one series as the Arrow table that was stored.
 
         Raises UsageError for an unknown kind or trial, StoreError when the trial kept no such series or it is
         damaged.
         """
-        return self._decode(trial_id, kind, self._series_blob(trial_id, kind))
+        number = parse_trial_id(trial_id)
+        return self._decode(number, kind, self._series_blob(number, kind))
 
-    def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]:
+    def series_tables(
+        self, trial_id: SupportsIndex, columns: Mapping[str, Sequence[str]]
+    ) -> dict[str, pa.Table]:
         """Return those of a trial's series that it kept, as ``series_table`` with these columns alone.
 
         ``columns`` by kind; a column that a series does not have is left out.
         """
+        number = parse_trial_id(trial_id)
         query = sa.select(SERIES.c.kind, SERIES.c.blob, SERIES.c.sha256)
-        query = query.where(SERIES.c.trial_id == trial_id, SERIES.c.kind.in_(list(columns)))
+        query = query.where(SERIES.c.trial_id == number, SERIES.c.kind.in_(list(columns)))
         with self._reading() as connection:
             found = connection.execute(query).all()
-        blobs = {row.kind: check_blob(self.path, trial_id, row.kind, row.blob, row.sha256) for row in found}
-        return {kind: self._decode(trial_id, kind, blob, columns[kind]) for kind, blob in blobs.items()}
+        blobs = {row.kind: check_blob(self.path, number, row.kind, row.blob, row.sha256) for row in found}
+        return {kind: self._decode(number, kind, blob, columns[kind]) for kind, blob in blobs.items()}
 
-    def series(self, trial_id: int, kind: str) -> pd.DataFrame:
+    def series(self, trial_id: SupportsIndex, kind: str) -> pd.DataFrame:
         """Return one series as a data frame with nullable columns, so that a lost probe stays missing.
 
         Raises as ``series_table``.
@@ -311,25 +307,26 @@ class Results:
         frame: pd.DataFrame = self.series_table(trial_id, kind).to_pandas(types_mapper=kinds.get)
         return frame
 
-    def export_record(self, trial_id: int, *, with_series: bool = False) -> dict[str, Any]:
+    def export_record(self, trial_id: SupportsIndex, *, with_series: bool = False) -> dict[str, Any]:
         """Return one trial as a dict that JSON can hold: its figures, its plan row, versions and campaign.
 
         ``with_series`` adds every series as lists by column. Raises as ``record`` and ``series_table``.
         """
-        trial = dataclasses.asdict(self.record(trial_id))
+        number = parse_trial_id(trial_id)
+        trial = dataclasses.asdict(self.record(number))
         trial["flags"] = list(trial["flags"])
         planned = self._plan_rows(sa.select(PLAN).where(PLAN.c.row == trial["plan_row"]))
-        kinds = self.series_kinds(trial_id)
+        kinds = self.series_kinds(number)
         exported: dict[str, Any] = {
             "format_version": self.format_version,
             "program_version": self.program_version,
             "campaign": {"name": self.campaign.name, "digest": self.campaign.digest},
             "plan": dataclasses.asdict(planned[0]) if planned else None,
-            "trial": {"trial_id": trial_id, **trial},
+            "trial": {"trial_id": number, **trial},
             "series_kinds": list(kinds),
         }
         if with_series:
-            exported["series"] = {kind: spell_series(self.series_table(trial_id, kind)) for kind in kinds}
+            exported["series"] = {kind: spell_series(self.series_table(number, kind)) for kind in kinds}
         return exported
 
     def _series_blob(self, trial_id: int, kind: str) -> bytes:
@@ -358,25 +355,10 @@ class Results:
         return [from_row(PlanRecord, row) for row in rows]
 
     def _trial_rows(self, where: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        query = sa.select(TRIAL).order_by(TRIAL.c.trial_id)
-        for name, value in where.items():
-            column = TRIAL.c.get(name)
-            if column is None:
-                nearest = difflib.get_close_matches(name, TRIAL.c.keys(), n=1)
-                meant = f"; did you mean '{nearest[0]}'?" if nearest else ""
-                raise UsageError(
-                    f"trials have no column '{name}'{meant}", hint="trials().columns lists them."
-                )
-            if name != "flags":
-                values = _list_values(value)
-                known = column.in_([item for item in values if item is not None])
-                query = query.where(sa.or_(known, column.is_(None)) if None in values else known)
+        query = select_rows(where)
         with self._reading() as connection:
             rows: list[Mapping[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
-        if "flags" not in where:
-            return rows
-        flags = set(_list_values(where["flags"]))
-        return [row for row in rows if flags & set(row["flags"] or (None,))]
+        return keep_rows(rows, where)
 
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection]:
@@ -394,12 +376,6 @@ class Results:
             raise UsageError(f"'{self.path}' is open for reading only", hint="Open it with write=True.")
         with translate_faults(self.path, subject=subject), self._engine.begin() as connection:
             yield connection
-
-
-def _list_values(value: Any) -> list[Any]:
-    """What a column may be: a list's values or the one; numpy's as Python's own, as SQLite takes no other."""
-    several = isinstance(value, (list, tuple, set, frozenset, range))
-    return [item.item() if hasattr(item, "item") else item for item in (value if several else (value,))]
 
 
 def _upgrade(database: Path, found: int, *, locked: bool) -> None:

@@ -14,7 +14,7 @@ from pathlab.analysis.stopping import StopDecision, StopRule
 from pathlab.analysis.surface import Surface
 from pathlab.analysis.trend import ChangeBound
 from pathlab.store.results import Results
-from pathlab.study.answer import Answer, StudyOptions, make_generator
+from pathlab.study.answer import Answers, StudyOptions, make_generator
 from pathlab.study.costs import (
     CellFigures,
     FairnessFigures,
@@ -61,21 +61,21 @@ DIFFERENCE_RATIO = 0.05
 class Analyses(ABC):
     """The analyses of METHOD section 4 over stored trials.
 
-    Each returns a tuple of ``Answer``: one per condition (a path, and all settings besides streams and
-    window), per window or per cell, in the order in which they were first measured. Failed, interrupted,
-    host-limited and lab-limited trials, and those with another congestion control than was asked for, are
-    left out as each analysis says, and counted in the answer's basis; loopback fallbacks, labs, imported
-    trials and real hosts are never pooled. Too little data is an answer that is undecided and says why; no
-    method raises for it; a cell of which no trial counts has no answer. Random draws come from the campaign's
-    seed, so that the same results give the same answers. Reading again is needed for trials stored later:
-    ``reread``.
+    Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per
+    condition (a path, and all settings besides streams and window), per window or per cell, in the order in
+    which they were first measured. Failed, interrupted, host-limited and lab-limited trials, and those with
+    another congestion control than was asked for, are left out as each analysis says, and counted in the
+    answer's basis; loopback fallbacks, labs, imported trials and real hosts are never pooled. Too little data
+    is an answer that is undecided and says why; no method raises for it; a cell of which no trial counts has
+    no answer. Random draws come from the campaign's seed, so that the same results give the same answers.
+    Reading again is needed for trials stored later: ``reread``.
     """
 
     study_options = StudyOptions()
     _table: TrialTable | None = None
-    _surfaces: tuple[Answer[Surface], ...] | None = None
+    _surfaces: Answers[Surface] | None = None
     _shelf: RateShelf | None = None
-    _limits: dict[int | None, tuple[Answer[CellLimit], ...]] | None = None
+    _limits: dict[int | None, Answers[CellLimit]] | None = None
 
     @property
     @abstractmethod
@@ -92,104 +92,107 @@ class Analyses(ABC):
             self._table = read_trials(self.study_source)
         return self._table
 
-    def cells(self) -> tuple[Answer[CellFigures], ...]:
+    def cells(self) -> Answers[CellFigures]:
         """Spreads of throughput, dRTT, RV, loss, retransmissions and CPU-s/GB of every cell."""
-        return describe_cells(self.study_table())
+        return Answers(describe_cells(self.study_table()))
 
-    def streams_vs_windows(self) -> tuple[Answer[StreamsVsWindows], ...]:
+    def streams_vs_windows(self) -> Answers[StreamsVsWindows]:
         """Every two cells of equal streams x window compared in pairs within a cycle, with their costs."""
         rng = make_generator(self._seed(), "streams_vs_windows")
-        return compare_streams_and_windows(self.study_table(), rng, self.study_options)
+        return Answers(compare_streams_and_windows(self.study_table(), rng, self.study_options))
 
-    def saturation(self) -> tuple[Answer[Saturation], ...]:
+    def saturation(self) -> Answers[Saturation]:
         """The saturation families over streams, for each window."""
         rng = make_generator(self._seed(), "saturation")
-        return fit_saturations(self.study_table(), rng, self.study_options)
+        return Answers(fit_saturations(self.study_table(), rng, self.study_options))
 
-    def optimum(self) -> tuple[Answer[OptimalStreams], ...]:
+    def optimum(self) -> Answers[OptimalStreams]:
         """The streams with the least dRTT / throughput, for each window."""
-        return find_optima(self.study_table(), make_generator(self._seed(), "optimum"))
+        return Answers(find_optima(self.study_table(), make_generator(self._seed(), "optimum")))
 
-    def surface(self) -> tuple[Answer[Surface], ...]:
+    def surface(self) -> Answers[Surface]:
         """Throughput over streams and windows, T = min(N W / RTT, C) in its smooth form."""
         if self._surfaces is None:
             rng = make_generator(self._seed(), "surface")
-            self._surfaces = fit_surfaces(self.study_table(), rng, self.study_options)
+            self._surfaces = Answers(fit_surfaces(self.study_table(), rng, self.study_options))
         return self._surfaces
 
-    def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> tuple[Answer[CellLimit], ...]:
+    def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Answers[CellLimit]:
         """What limited each cell, by at most so many of its trials' series and 1,000 in all (None: all)."""
         if self._limits is None:
             self._limits = {}
         if trials_per_cell not in self._limits:
-            self._limits[trials_per_cell] = judge_cells(
-                self.study_source, self.study_table(), trials_per_cell, self._get_shelf()
-            )
+            found = judge_cells(self.study_source, self.study_table(), trials_per_cell, self._get_shelf())
+            self._limits[trials_per_cell] = Answers(found)
         return self._limits[trials_per_cell]
 
-    def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> tuple[Answer[CellWarmUp], ...]:
+    def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Answers[CellWarmUp]:
         """Whether each cell's warm-up was long enough; ``trials_per_cell`` as for ``limits``."""
-        return judge_warm_ups(self.study_source, self.study_table(), trials_per_cell, self._get_shelf())
+        return Answers(
+            judge_warm_ups(self.study_source, self.study_table(), trials_per_cell, self._get_shelf())
+        )
 
-    def rfc6349(self) -> tuple[Answer[TcpFigures], ...]:
+    def rfc6349(self) -> Answers[TcpFigures]:
         """The figures of RFC 6349 of each cell, against the lab's link or the surface's capacity."""
         capacities: dict[Condition, float] = {
             answer.condition: answer.result.capacity.value
             for answer in self.surface()
             if answer.result.capacity.value is not None and answer.result.capacity.interval.decided
         }
-        return judge_tcp(self.study_table(), self.study_source.campaign.environment, capacities)
+        return Answers(judge_tcp(self.study_table(), self.study_source.campaign.environment, capacities))
 
-    def fairness(self) -> tuple[Answer[FairnessFigures], ...]:
+    def fairness(self) -> Answers[FairnessFigures]:
         """Jain's index of each cell of several streams."""
-        return describe_fairness(self.study_table())
+        return Answers(describe_fairness(self.study_table()))
 
-    def cpu_cost(self) -> tuple[Answer[CpuCost], ...]:
+    def cpu_cost(self) -> Answers[CpuCost]:
         """CPU % against throughput, user, kernel and total, of sender and receiver; CPU-s per GB."""
-        return fit_cpu_costs(self.study_table())
+        return Answers(fit_cpu_costs(self.study_table()))
 
-    def message_cost(self) -> tuple[Answer[MessageCost], ...]:
+    def message_cost(self) -> Answers[MessageCost]:
         """The cost of a message and of a byte in each cell, where the plan varies ``message_bytes``."""
-        return fit_message_costs(self.study_table())
+        return Answers(fit_message_costs(self.study_table()))
 
-    def against_reference(self, name: str, column: str | None = None) -> tuple[Answer[ReferenceOverlay], ...]:
+    def against_reference(self, name: str, column: str | None = None) -> Answers[ReferenceOverlay]:
         """Own throughput beside a published table's, by its levels: ``pathlab reference list`` names them.
 
         ``column`` alone, or every column. Raises ``UsageError`` for one that there is not.
         """
-        return lay_beside(self.study_table(), name, column)
+        return Answers(lay_beside(self.study_table(), name, column))
 
-    def duration(self) -> tuple[Answer[ChangeBound], ...]:
+    def duration(self) -> Answers[ChangeBound]:
         """By how much each cell's throughput changes over the trials' durations."""
-        return bound_durations(self.study_table())
+        return Answers(bound_durations(self.study_table()))
 
-    def breakpoint(self) -> tuple[Answer[ThroughputEffect], ...]:
+    def breakpoint(self) -> Answers[ThroughputEffect]:
         """Where dRTT and RV climb over throughput, and how they agree."""
-        return find_effects(self.study_table(), make_generator(self._seed(), "breakpoint"))
+        return Answers(find_effects(self.study_table(), make_generator(self._seed(), "breakpoint")))
 
-    def distributions(self) -> tuple[Answer[QuantitySpread], ...]:
+    def distributions(self) -> Answers[QuantitySpread]:
         """The distributions of throughput, dRTT and RV, with SLAC's fits."""
-        return describe_distributions(self.study_table(), make_generator(self._seed(), "distributions"))
+        return Answers(
+            describe_distributions(self.study_table(), make_generator(self._seed(), "distributions"))
+        )
 
-    def serial(self) -> tuple[Answer[SerialFigures], ...]:
+    def serial(self) -> Answers[SerialFigures]:
         """Serial correlation and effective sample size of each cell."""
-        return describe_series(self.study_table())
+        return Answers(describe_series(self.study_table()))
 
-    def drift(self) -> tuple[Answer[Drift], ...]:
+    def drift(self) -> Answers[Drift]:
         """Whether the path changed over the campaign, every cell being its own control."""
-        return find_drifts(self.study_table())
+        return Answers(find_drifts(self.study_table()))
 
-    def outliers(self) -> tuple[Answer[NamedOutliers], ...]:
+    def outliers(self) -> Answers[NamedOutliers]:
         """Outliers of each cell by number of the trial; none of them is dropped anywhere."""
-        return find_outliers(self.study_table())
+        return Answers(find_outliers(self.study_table()))
 
-    def planning(self, difference_ratio: float = DIFFERENCE_RATIO) -> tuple[Answer[CyclePlan], ...]:
+    def planning(self, difference_ratio: float = DIFFERENCE_RATIO) -> Answers[CyclePlan]:
         """Cycles needed to see such a difference between two cells of equal streams x window."""
-        return plan_comparisons(self.study_table(), difference_ratio)
+        return Answers(plan_comparisons(self.study_table(), difference_ratio))
 
-    def precision(self, rule: StopRule | None = None) -> tuple[Answer[StopDecision], ...]:
+    def precision(self, rule: StopRule | None = None) -> Answers[StopDecision]:
         """Whether the cells' medians are known as well as the rule asks (default: within 5 %)."""
-        return judge_precision(self.study_table(), rule or StopRule())
+        return Answers(judge_precision(self.study_table(), rule or StopRule()))
 
     def _get_shelf(self) -> RateShelf:
         if self._shelf is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -12,10 +12,16 @@ from pathlab.analysis.curve_fit import FitOptions
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.quantiles import median_interval, quartiles
 from pathlab.analysis.serial import ordered_median_interval
+from pathlab.study.frames import build_frame, format_answer
 from pathlab.study.selection import Basis, Sample
 from pathlab.study.source import Condition
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Result = TypeVar("Result")
+#: Answers that are printed where a tuple of them is shown.
+LINES = 20
 #: Numbers that keep the random draws of different analyses apart; a number is never given to another one.
 DRAWS = {
     "streams_vs_windows": 1,
@@ -27,7 +33,7 @@ DRAWS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer(Generic[Result]):
     """What an analysis says of one condition, or of one part of it.
 
@@ -44,6 +50,32 @@ class Answer(Generic[Result]):
     window_bytes: int | None = None
     autotuned: bool = False
     quantity: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Answer {format_answer(self)}>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The answer as a data frame of one row; columns as ``Answers.to_frame``."""
+        return build_frame((self,))
+
+
+class Answers(tuple[Answer[Result], ...]):
+    """All answers of one analysis, a tuple that also becomes a data frame."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        kinds = " or ".join(sorted({type(answer.result).__name__ for answer in self})) or "no analysis"
+        lines = "".join(f"\n  {format_answer(answer)}" for answer in self[:LINES])
+        rest = f"\n  and {len(self) - LINES} more" if len(self) > LINES else ""
+        return f"<{len(self)} answers of {kinds}>{lines}{rest}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The answers as a data frame, one row each: ``pathlab.study.frames.build_frame`` names the columns.
+
+        Units are those of the names' endings; what could not be told is missing.
+        """
+        return build_frame(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

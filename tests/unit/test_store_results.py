@@ -9,7 +9,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +21,10 @@ import sqlalchemy as sa
 
 import pathlab
 from pathlab.errors import StoreError, UsageError
+from pathlab.report.source import format_utc, read_trials
 from pathlab.store import database
 from pathlab.store.archive import check_results
+from pathlab.store.exporters.selection import select_trials
 from pathlab.store.results import Results
 from pathlab.store.schema import FORMAT_VERSION
 from pathlab.store.series import decode_series
@@ -387,3 +391,69 @@ def test_raw_structs_are_read_with_the_intervals_that_they_refer_to(tmp_path: Pa
         assert results.series_table(2, kind).equals(raw)
     (fault,) = check_results(tmp_path).faults
     assert fault.startswith(f"series '{kind}' of trial 1: series '{kind}' is damaged")
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.array, lambda n: pd.Series([n]), float])
+def test_one_trial_is_named_by_any_integer(tmp_path: Path, kind: Callable[[int], Any]) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        number = kind(1)
+        assert len(results.series(number, "loaded_probes")) == 3
+        assert results.series_table(number, "loaded_probes").equals(make_probes())
+        assert results.series_kinds(number) == ("loaded_probes",)
+        assert list(results.series_tables(number, {"loaded_probes": ["rtt_ns"]})) == ["loaded_probes"]
+        assert results.record(number) == COMPLETE
+        exported = json.loads(json.dumps(results.export_record(number, with_series=True)))
+        assert exported["trial"]["trial_id"] == 1
+        assert exported["series"]["loaded_probes"]["sequence"] == [0, 1, 2]
+        assert [trial.trial_id for trial in select_trials(results, [number]).trials] == [1]
+
+
+@pytest.mark.parametrize("wrong", [True, "1", 1.5, None, pd.NA, [1, 2], np.array([1, 2]), []])
+def test_what_names_no_single_trial_is_refused_by_name(tmp_path: Path, wrong: Any) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {})
+        with pytest.raises(UsageError, match="is not the number of one trial"):
+            results.series_kinds(wrong)
+
+
+def test_trials_are_selected_by_arrays_and_series(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {})
+        results.add_trial(FAILED, {})
+        frame = results.trials()
+        for several in (
+            frame["trial_id"],
+            frame["trial_id"].to_numpy(),
+            pd.Index([1, 2]),
+            np.array([1.0, 2.0]),
+        ):
+            assert list(results.trials(trial_id=several)["trial_id"]) == [1, 2]
+        assert list(results.trials(window_asked_bytes=frame["window_asked_bytes"])["trial_id"]) == [1, 2]
+        assert list(results.trials(window_asked_bytes=np.array([np.nan]))["trial_id"]) == [2]
+        assert list(results.trials(flags=np.array(["lab"]))["trial_id"]) == [1]
+        assert [trial.trial_id for trial in select_trials(results, frame["trial_id"]).trials] == [1, 2]
+
+
+def test_started_utc_is_a_timestamp_and_selects_as_one(tmp_path: Path) -> None:
+    later = dataclasses.replace(COMPLETE, started_utc="2026-01-02T04:05:00.250+01:00")
+    never = dataclasses.replace(COMPLETE, attempt=2, started_utc="never")
+    with make_results(tmp_path) as results:
+        for record in (FAILED, later, never):
+            results.add_trial(record, {})
+        frame = results.trials()
+        assert frame["started_utc"].dtype.kind == "M"
+        assert frame["started_utc"].iloc[1] == pd.Timestamp("2026-01-02T03:05:00.250Z")
+        assert frame["started_utc"].iloc[1] - frame["started_utc"].iloc[0] == pd.Timedelta(milliseconds=250)
+        assert frame["started_utc"].iloc[2] is pd.NaT
+        assert list(results.trials(started_utc=frame["started_utc"].iloc[1])["trial_id"]) == [2]
+        assert list(results.trials(started_utc=later.started_utc)["trial_id"]) == [2]
+        assert list(results.trials(started_utc=frame["started_utc"].iloc[:2])["trial_id"]) == [1, 2]
+        assert results.records()[1] == later
+        read = [trial.record.started_utc for trial in read_trials(results)]
+        assert read == ["2026-01-02T03:05:00.000+00:00", "2026-01-02T03:05:00.250+00:00", ""]
+        assert format_utc(read[2]) == "at a time that is not known"
+
+
+def test_the_package_lists_what_it_offers() -> None:
+    assert {"open", "__version__"} <= set(dir(pathlab))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pathlab.campaign.factors import format_level, name_levels
 from pathlab.report.sections.material import Material
+from pathlab.store.trial_table import format_exact_time
 from pathlab.study.answer import Answer
 from pathlab.study.lines import Line, know_line
 from pathlab.study.selection import PATH_FLAGS, WINDOW_FLAG, Rules, Sample, select
@@ -87,7 +88,7 @@ class Place:
     def title_without(self, factor: str) -> str:
         """The title but for one factor."""
         dates = self.sample.table.frame["started_utc"].iloc[[*self.sample.places[:1], *self.aside.places[:1]]]
-        started = [str(date)[:10] for date in dates]
+        started = [date for stamp in dates if (date := format_exact_time(stamp)[:10])]
         medium = MEDIA.get(self.key.medium, self.key.medium)
         return " · ".join([self.name_without(factor), medium, *started[:1]])
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pathlab.errors import UsageError
 from pathlab.store.records import OriginRecord, TrialRecord
 from pathlab.store.results import Results
+from pathlab.store.trial_table import list_values, parse_trial_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +43,14 @@ class Selection:
         return (trial for trial in self.trials if trial.record.status == "complete")
 
 
-def select_trials(results: Results, trial_ids: Sequence[int] = (), *, with_series: bool = True) -> Selection:
-    """Choose trials by id, or all. Raises UsageError for an id that is not there, or when there is none."""
+def select_trials(results: Results, trial_ids: Iterable[int] = (), *, with_series: bool = True) -> Selection:
+    """Choose trials by id (a list, an array, a Series), or all.
+
+    Raises UsageError for an id that is not there, or when there is none.
+    """
     stored = {int(number): None for number in results.trials()["trial_id"]}
-    for number in trial_ids:
+    wanted = [parse_trial_id(number) for number in list_values(trial_ids)]
+    for number in wanted:
         if number not in stored:
             raise UsageError(
                 f"there is no trial {number} in '{results.path}'",
@@ -57,7 +62,7 @@ def select_trials(results: Results, trial_ids: Sequence[int] = (), *, with_serie
         )
     settings = {row.row: row.settings for row in results.plan()}
     origins, kinds = results.origins(), results.all_series_kinds()
-    chosen = set(trial_ids) or stored.keys()
+    chosen = set(wanted) or stored.keys()
     return Selection(
         results=results,
         with_series=with_series,

@@ -1,0 +1,125 @@
+"""Trials as a data frame, and the values by which callers name trials, from Python, numpy or pandas."""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from pathlab.errors import UsageError
+from pathlab.store.records import TrialRecord
+from pathlab.store.schema import TRIAL, column_types
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Times among a trial's columns; the file holds them as ISO 8601 text, a frame as timestamps.
+TIMES = ("started_utc",)
+_FRAME_TYPES: Mapping[type, Any] = {int: "Int64", float: "Float64", str: "string"}
+
+
+def parse_trial_id(value: Any) -> int:
+    """One trial's number as Python's integer; numpy's and pandas' integers and whole floats count.
+
+    Raises UsageError for anything else, several numbers included.
+    """
+    numbers = list_values(value)
+    number = numbers[0] if len(numbers) == 1 else None
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if isinstance(number, bool) or not isinstance(number, int):
+        shown = " ".join(str(value).split())
+        raise UsageError(
+            f"{shown[:60]!r} is not the number of one trial",
+            hint="Give a trial_id, such as results.trials().trial_id[0].",
+        )
+    return number
+
+
+def list_values(value: Any) -> list[Any]:
+    """One value or several (list, range, set, array, Series, Index) as Python's own; missing ones as None."""
+    several = isinstance(value, (list, tuple, set, frozenset, range))
+    if not several and hasattr(value, "tolist"):
+        value = value.tolist()  # arrays, Series and numpy's single values
+        several = isinstance(value, list)
+    return [_to_python(item) for item in (value if several else (value,))]
+
+
+def build_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows of the trial table with a typed column for each field; a time that is none is missing (NaT)."""
+    import pandas as pd
+
+    types = {"trial_id": int} | {name: item.base for name, item in column_types(TrialRecord).items()}
+    columns = {
+        name: pd.Series([row[name] for row in rows], dtype=_FRAME_TYPES.get(base, object))
+        for name, base in types.items()
+    }
+    for name in TIMES:
+        columns[name] = pd.to_datetime(columns[name], utc=True, format="ISO8601", errors="coerce")
+    return pd.DataFrame(columns)
+
+
+def select_rows(where: Mapping[str, Any]) -> sa.Select[Any]:
+    """The query of the trials that ``where`` names by columns of the table. Raises UsageError for others.
+
+    ``flags`` and times are left to ``keep_rows``, since the file holds them as texts.
+    """
+    query = sa.select(TRIAL).order_by(TRIAL.c.trial_id)
+    for name, value in where.items():
+        column = TRIAL.c.get(name)
+        if column is None:
+            nearest = difflib.get_close_matches(name, TRIAL.c.keys(), n=1)
+            meant = f"; did you mean '{nearest[0]}'?" if nearest else ""
+            raise UsageError(f"trials have no column '{name}'{meant}", hint="trials().columns lists them.")
+        if name != "flags" and name not in TIMES:
+            values = list_values(value)
+            known = column.in_([item for item in values if item is not None])
+            query = query.where(sa.or_(known, column.is_(None)) if None in values else known)
+    return query
+
+
+def keep_rows(rows: list[Mapping[str, Any]], where: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Of the rows that ``select_rows`` found those that have one of the flags and times asked for."""
+    if "flags" in where:
+        flags = set(list_values(where["flags"]))
+        rows = [row for row in rows if flags & set(row["flags"] or (None,))]
+    for name in TIMES:
+        if name in where:
+            times = {_read_time(value) for value in list_values(where[name])}
+            rows = [row for row in rows if _read_time(row[name]) in times]
+    return rows
+
+
+def format_exact_time(value: Any) -> str:
+    """A time of a frame as the file holds it; text stays as it is, a missing time is empty."""
+    if _is_missing(value):
+        return ""
+    return value.isoformat(timespec="milliseconds") if isinstance(value, datetime.datetime) else str(value)
+
+
+def _to_python(value: Any) -> Any:
+    """numpy's and pandas' values as Python's own, as SQLite takes no other."""
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if _is_missing(value) else value
+
+
+def _is_missing(value: Any) -> bool:
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return missing or (isinstance(value, float) and math.isnan(value))
+
+
+def _read_time(value: Any) -> Any:
+    """A time as a moment, UTC where it does not say; what is none stays as it is."""
+    if isinstance(value, str):
+        try:
+            value = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            return value
+    if isinstance(value, datetime.datetime) and value.tzinfo is None:
+        return value.replace(tzinfo=datetime.UTC)
+    return value
