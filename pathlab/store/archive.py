@@ -18,11 +18,11 @@ import sqlalchemy as sa
 from pathlab.errors import PathlabError, StoreError, UsageError
 from pathlab.store.database import (
     DATABASE_NAME,
+    connect_reading,
     locate_database,
     needs_upgrade,
     open_engine,
     read_meta,
-    spell_reading_uri,
 )
 from pathlab.store.faults import translate_faults
 from pathlab.store.fresh import create_whole
@@ -299,7 +299,7 @@ def _list_one(database: Path) -> Listing:
 
 
 def _check_sqlite(database: Path) -> Iterator[str]:
-    with contextlib.closing(sqlite3.connect(spell_reading_uri(database), uri=True)) as connection:
+    with contextlib.closing(connect_reading(database)) as connection:
         for (said,) in connection.execute("PRAGMA quick_check"):
             if said != "ok":
                 yield f"SQLite: {' '.join(str(said).split())}"

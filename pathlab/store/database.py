@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from pathlab.errors import StoreError
 from pathlab.store.faults import translate_faults
+from pathlab.store.lock import find_writer
 from pathlab.store.migrate import STEPS, Step, check_format, upgrade
 from pathlab.store.schema import APPLICATION_ID, FORMAT_VERSION, META
 
@@ -45,7 +46,9 @@ def open_engine(database: Path, *, write: bool) -> sa.Engine:
     """
 
     def connect() -> sqlite3.Connection:
-        uri = _spell_uri(database, "rwc") if write else spell_reading_uri(database)
+        if not write:
+            return connect_reading(database)
+        uri = _spell_uri(database, "rwc")
         return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False)
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
@@ -94,13 +97,25 @@ def needs_upgrade(meta: Mapping[str, str], *, wanted: int = FORMAT_VERSION, file
     return check_format(int(meta["format_version"]), writer, wanted=wanted, file=file)
 
 
-def spell_reading_uri(database: Path) -> str:
-    """The address by which SQLite reads a file and changes nothing, on a read-only medium too."""
-    lone = not database.with_name(database.name + "-wal").exists()
-    mode = "ro"
-    if lone and not os.access(database.parent, os.W_OK):
-        mode += "&immutable=1"  # SQLite could not make its shared-memory file there
-    return _spell_uri(database, mode)
+def connect_reading(database: Path) -> sqlite3.Connection:
+    """Open a file for queries alone, on a read-only medium too. Raises sqlite3.Error.
+
+    SQLite makes a ``-wal`` and a ``-shm`` file for readers as well; the last connection to close removes
+    them, beside a writer that is the writer's.
+    """
+    uri = _spell_uri(database, _choose_reading_mode(database))
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def _choose_reading_mode(database: Path) -> str:
+    if os.access(database, os.W_OK) and os.access(database.parent, os.W_OK):
+        return "rw"  # a connection that is "ro" makes both files too and may not remove them
+    unsettled = database.with_name(f"{database.name}-wal").exists()
+    if unsettled or find_writer(database.parent) is not None:
+        return "ro"
+    return "ro&immutable=1"  # makes no file: SQLite could not make, or not remove, its own
 
 
 def _spell_uri(database: Path, mode: str) -> str:

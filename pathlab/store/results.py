@@ -69,6 +69,7 @@ class Results:
         self._engine = engine
         self._lock = lock
         self._writable = lock is not None
+        self._lent: set[sa.Connection] = set()
         with self._reading() as connection:
             row = connection.execute(sa.select(CAMPAIGN)).mappings().one_or_none()
         if row is None:
@@ -137,6 +138,8 @@ class Results:
 
     def close(self) -> None:
         """Let go of the file; a second call does nothing."""
+        for connection in list(self._lent):
+            connection.close()  # of a stream that nobody read to its end
         self._engine.dispose()
         self._writable = False
         if self._lock is not None:
@@ -363,7 +366,11 @@ class Results:
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection]:
         with translate_faults(self.path), self._engine.connect() as connection:
-            yield connection
+            self._lent.add(connection)
+            try:
+                yield connection
+            finally:
+                self._lent.discard(connection)
 
     @contextmanager
     def writing(self, subject: str) -> Iterator[sa.Connection]:
