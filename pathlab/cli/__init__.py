@@ -1,1 +1,1 @@
-"""The command line: one file per subcommand."""
+"""The command line: what each subcommand does; what it takes is in ``pathlab.cli.commands``."""

@@ -26,12 +26,6 @@ from pathlab.units import format_time
 QUICK = "quick"
 
 
-@click.group(name="campaigns")
-def command() -> None:
-    """List, show and write campaign files."""
-
-
-@command.command(name="list")
 def list_campaigns() -> None:
     """Show the campaigns that ship with PathLab, and the time they take."""
     table = Table(box=None, pad_edge=False)
@@ -49,22 +43,15 @@ def list_campaigns() -> None:
     Console(highlight=False, markup=False).print(table)
 
 
-@command.command(name="show")
-@click.argument("name")
 def show(name: str) -> None:
-    """Print the file of a campaign that ships, to read it or to change a copy: NAME > mine.toml."""
+    """Print the file of a campaign that ships."""
     if name not in list_shipped():
         read_campaign(name)  # says what ships where there is no such thing; else it is a file of the user
     click.echo(read_campaign(name).text, nl=False)
 
 
-@command.command(name="new")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
 def new(file: Path | None) -> None:
-    """Ask a few questions and write a commented campaign file. An existing FILE is not touched.
-
-    Answers may come from a pipe, one a line; an empty line takes what stands in brackets.
-    """
+    """Ask a few questions and write a commented campaign file; None: it is called as the campaign."""
     if file is not None:
         _refuse_existing(file)
     name = _ask("Name (small letters, digits, '-')", "mine", _check("name"))
@@ -84,9 +71,7 @@ def new(file: Path | None) -> None:
     click.echo(f"Written: {target}. Next: pathlab plan {target}; pathlab run {target} --profile {QUICK}")
 
 
-@command.command(name="schema")
-@click.option("--json", "as_json", is_flag=True, help="The JSON Schema, for editors.")
-def schema(as_json: bool) -> None:
+def schema(*, as_json: bool) -> None:
     """Print what every key of a campaign file means."""
     click.echo(json.dumps(build_json_schema(), indent=2) if as_json else describe_campaign_file())
 

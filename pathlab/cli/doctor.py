@@ -1,4 +1,4 @@
-"""``pathlab doctor``: what this machine can and cannot do, and how to mend it."""
+"""``pathlab doctor``: what this machine can and cannot do, and how to fix it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,8 @@ from pathlab.runner.checkup import Check, examine
 MARKS = {"ok": ("ok", "green"), "limited": ("less", "yellow"), "missing": ("MISSING", "bold red")}
 
 
-@click.command(name="doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per check.")
-def command(as_json: bool) -> int:
-    """Try what this machine can do for PathLab and say how to mend what it cannot.
-
-    Exit status 3 when something that every measurement needs is missing.
-    """
+def check_machine(*, as_json: bool) -> int:
+    """Print what this machine can do; exit status 3 when a measurement needs something that is missing."""
     console = Console(highlight=False)
     checks = []
     for check in examine():

@@ -1,39 +1,17 @@
-"""The options and arguments of every command that reaches hosts over SSH."""
+"""The hosts that a command names, as tables of hosts.toml or as ``ssh`` would take them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
-
-import click
+from typing import Any
 
 from pathlab.campaign.host_file import DEFAULT_NAME, read_host_file
 from pathlab.campaign.model import HOST_NAME_PATTERN, LOCAL
 from pathlab.errors import UsageError
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 _DESTINATION = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@\s:\[\]]+|\[[^\]]+\])(?::(?P<port>\d{1,5}))?")
-
-
-def hosts_option(command: Command) -> Command:
-    """Add ``--hosts``, given as ``hosts_file``."""
-    return click.option(
-        "--hosts",
-        "hosts_file",
-        type=click.Path(path_type=Path),
-        help=f"File with tables of hosts. [default: {DEFAULT_NAME} beside the campaign, if it is there]",
-    )(command)
-
-
-def accept_option(command: Command) -> Command:
-    """Add ``--accept-new-host-keys``."""
-    return click.option(
-        "--accept-new-host-keys",
-        is_flag=True,
-        help="Add keys of unknown SSH servers to known_hosts; a changed key is refused all the same.",
-    )(command)
 
 
 def read_tables(hosts_file: Path | None) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from pathlab.campaign.host_model import Host
 from pathlab.campaign.load import load_campaign
-from pathlab.cli.host_options import accept_option, hosts_option, name_hosts, read_tables
+from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.errors import UsageError
 from pathlab.remote.hosts import build_access
 from pathlab.report.host_text import render_checks
@@ -19,52 +19,6 @@ from pathlab.runner.host_check import HostInspection, list_pairs
 from pathlab.runner.host_facts_check import HostCheck
 
 HOSTS_MAX_FOR_PAIRS = 8
-
-
-@click.group(name="hosts")
-def command() -> None:
-    """Look at hosts before measuring with them."""
-
-
-@command.command(name="check")
-@click.argument("hosts", nargs=-1, metavar="[HOST]...")
-@hosts_option
-@click.option("--campaign", help="Check the hosts and paths of this campaign.")
-@click.option("--no-pairs", is_flag=True, help="Look at each host by itself only.")
-@accept_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per check.")
-def check(
-    hosts: tuple[str, ...],
-    hosts_file: Path | None,
-    campaign: str | None,
-    no_pairs: bool,
-    accept_new_host_keys: bool,
-    as_json: bool,
-) -> int:
-    """Try what hosts, and each pair of them in both directions, can do, and say how to mend what they cannot.
-
-    A HOST is `local`, a host of hosts.toml, or [user@]host[:port] as for ssh; without any, all of the file or
-    of the campaign are checked. Exit status 3 when something that measuring needs fails.
-    """
-    chosen = _choose_of_campaign(campaign, hosts, hosts_file) if campaign else _choose(hosts, hosts_file)
-    console = Console(highlight=False)
-    failed = False
-    with HostInspection(chosen.tables, build_access(accept_new_host_keys=accept_new_host_keys)) as inspection:
-        pairs = [] if no_pairs else chosen.pairs
-        ends_too = dict.fromkeys([*chosen.names, *(end for pair in pairs for end in pair)])
-        for name, checks in inspection.check_hosts(list(ends_too)):
-            failed |= _show(name, {"host": name}, checks, console, as_json=as_json)
-        for pair in inspection.check_pairs(pairs):
-            ends = {"source": pair.source, "destination": pair.destination}
-            title = f"{pair.source} to {pair.destination}"
-            failed |= _show(title, ends, pair.items, console, as_json=as_json)
-    if not as_json:
-        console.print("\nSomething that measuring needs fails." if failed else "\nThese hosts can measure.")
-        if not no_pairs and not chosen.pairs and len(chosen.names) > 1:
-            console.print(
-                f"Pairs of more than {HOSTS_MAX_FOR_PAIRS} hosts are tried only when they are named."
-            )
-    return 3 if failed else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +30,8 @@ class Chosen:
     pairs: list[tuple[str, str]]
 
 
-def _choose(hosts: tuple[str, ...], hosts_file: Path | None) -> Chosen:
+def choose(hosts: tuple[str, ...], hosts_file: Path | None) -> Chosen:
+    """The hosts named, else all of the file, and their pairs. Raises UsageError where there is none."""
     written = read_tables(hosts_file)
     named = dict(name_hosts(hosts, written))
     names = list(named or written)
@@ -93,9 +48,8 @@ def _choose(hosts: tuple[str, ...], hosts_file: Path | None) -> Chosen:
     )
 
 
-def _choose_of_campaign(campaign: str, hosts: tuple[str, ...], hosts_file: Path | None) -> Chosen:
-    if hosts:
-        raise UsageError("give hosts or --campaign, not both", hint="pathlab hosts check --help")
+def choose_of_campaign(campaign: str, hosts_file: Path | None) -> Chosen:
+    """The hosts and paths of a campaign. Raises UsageError where all are emulated."""
     model = load_campaign(campaign, hosts=hosts_file)
     emulated = model.lab.hosts if model.lab is not None else ()
     paths = [(path.source, path.destination) for path in model.paths if path.source not in emulated]
@@ -110,6 +64,28 @@ def _choose_of_campaign(campaign: str, hosts: tuple[str, ...], hosts_file: Path 
         names=list(dict.fromkeys(end for path in paths for end in path)),
         pairs=list(dict.fromkeys((source, destination) for source, destination in both_ways)),
     )
+
+
+def check(chosen: Chosen, *, pairs: bool, accept_new_host_keys: bool, as_json: bool) -> int:
+    """Check the chosen hosts and, with ``pairs``, their pairs; exit status 3 when a needed check fails."""
+    console = Console(highlight=False)
+    failed = False
+    with HostInspection(chosen.tables, build_access(accept_new_host_keys=accept_new_host_keys)) as inspection:
+        chosen_pairs = chosen.pairs if pairs else []
+        ends_too = dict.fromkeys([*chosen.names, *(end for pair in chosen_pairs for end in pair)])
+        for name, checks in inspection.check_hosts(list(ends_too)):
+            failed |= _show(name, {"host": name}, checks, console, as_json=as_json)
+        for pair in inspection.check_pairs(chosen_pairs):
+            ends = {"source": pair.source, "destination": pair.destination}
+            title = f"{pair.source} to {pair.destination}"
+            failed |= _show(title, ends, pair.items, console, as_json=as_json)
+    if not as_json:
+        console.print("\nSomething that measuring needs fails." if failed else "\nThese hosts can measure.")
+        if pairs and not chosen.pairs and len(chosen.names) > 1:
+            console.print(
+                f"Pairs of more than {HOSTS_MAX_FOR_PAIRS} hosts are tried only when they are named."
+            )
+    return 3 if failed else 0
 
 
 def _show(

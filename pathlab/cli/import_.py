@@ -20,28 +20,18 @@ from pathlab.store.results import Results
 from pathlab.units import format_rate, format_time
 
 
-@click.command(name="import")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-@click.option(
-    "--into",
-    type=click.Path(path_type=Path),
-    help="Results folder to add to, made if it is not there; default: a fresh one under results.",
-)
-@click.option("--source", help="Call the sending host this, as a campaign does, so that paths compare.")
-@click.option("--destination", help="Call the receiving host this.")
-@click.option("--title", default="Imported measurements", show_default=True, help="Title of a fresh folder.")
-@click.option("--keep-going", is_flag=True, help="Leave out files that cannot be read, and name them.")
-def command(
+def import_files(
     files: tuple[Path, ...],
     into: Path | None,
+    *,
     source: str | None,
     destination: str | None,
     title: str,
     keep_going: bool,
 ) -> None:
-    """Import FILEs of iperf3 (--json, --json-stream), Flent, pScheduler, irtt and crusader.
+    """Store the files in ``into`` (None: a fresh folder) and print the folder.
 
-    All files or none: each is read before anything is stored. Prints the results folder last.
+    All files or none; with ``keep_going``, those that can be read. Raises StoreError.
     """
     read: list[ReadFile] = []
     for path in files:

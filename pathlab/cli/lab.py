@@ -26,15 +26,7 @@ from pathlab.runner.lab_changes import change_settings
 
 FIGURE_DPI = 200
 
-_name_option = click.option("--name", help="Name of the lab, where several are up.")
 
-
-@click.group(name="lab")
-def command() -> None:
-    """Make WANs out of network namespaces and emulated links on this machine, and work in them."""
-
-
-@command.command(name="list")
 def list_labs() -> None:
     """Show the ready-made labs, and which labs are up."""
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -48,14 +40,8 @@ def list_labs() -> None:
         click.echo(ended)
 
 
-@command.command()
-@click.argument("topology")
-@click.option("--name", help="Name of the lab; else that of the topology.")
-@click.option(
-    "--backend", type=click.Choice(["auto", "netem", "tun", "packet"]), help="How links are emulated."
-)
 def up(topology: str, name: str | None, backend: str | None) -> None:
-    """Make the lab TOPOLOGY: a ready-made one, or the table [lab] of a TOML file. It stays until `down`."""
+    """Make the lab of a ready-made topology or of the table [lab] of a file, and leave it up."""
     model = load_lab(topology)
     chosen = name or Path(topology).stem
     keeper.socket_path(chosen)  # a name that cannot be is told before anything is made
@@ -108,35 +94,20 @@ def _the_lab(name: str | None) -> str:
     raise lab_error(f"several labs are up: {', '.join(names)}", "say which with --name")
 
 
-@command.command(name="exec", context_settings={"ignore_unknown_options": True})
-@_name_option
-@click.argument("host")
-@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
 def execute(name: str | None, host: str, argv: tuple[str, ...]) -> int:
-    """Run COMMAND on HOST of the lab; `pathlab lab exec a -- ping -c 3 198.18.0.2`."""
+    """Run a command on a host of the lab; its exit status."""
     return keeper.execute(_the_lab(name), host, list(argv))
 
 
-@command.command()
-@_name_option
-@click.option("--both", is_flag=True, help="Change the other direction as well.")
-@click.option(
-    "--link", "place", type=click.IntRange(min=1), default=1, help="Which of several links between the two."
-)
-@click.argument("start", metavar="FROM")
-@click.argument("end", metavar="TO")
-@click.argument("changes", nargs=-1, required=True, metavar="KEY=VALUE...")
-def change(name: str | None, both: bool, place: int, start: str, end: str, changes: tuple[str, ...]) -> None:
-    """Give a link other settings while it runs; `pathlab lab change a b rate=10Mbit/s loss=1%`.
-
-    The direction from FROM to TO alone, unless --both. Keys are those of a link in a file; KEY=none takes one
-    back. What is under way keeps its time.
-    """
+def change(
+    name: str | None, between: tuple[str, str], place: int, changes: tuple[str, ...], *, both: bool
+) -> None:
+    """Give the link from one node to another, the ``place``-th between them, other settings while it runs."""
     chosen = _the_lab(name)
     plan = read_facts(keeper.ask(chosen, {"op": "describe"})["lab"])
-    number = _find_link(plan, (start, end), place)
+    number = _find_link(plan, between, place)
     link = plan.links[number]
-    first = link.between.index(start)
+    first = link.between.index(between[0])
     ends = (first, 1 - first) if both else (first,)
     wanted = [(one, change_settings(link, one, changes)) for one in ends]
     for one, settings in wanted:
@@ -157,15 +128,8 @@ def _find_link(plan: Topology, ends: tuple[str, str], place: int) -> int:
     return found[place - 1]
 
 
-@command.command()
-@click.argument("topology", required=False)
-@_name_option
-@click.option("--json", "as_json", is_flag=True, help="Print the lab and its counters as JSON.")
-@click.option(
-    "--figure", type=click.Path(path_type=Path), help="Draw it into a file (.svg, .png, .pdf) as well."
-)
-def show(topology: str | None, name: str | None, as_json: bool, figure: Path | None) -> None:
-    """Draw the lab that is up with its counters, or TOPOLOGY (ready-made, or a file) as it would be."""
+def show(topology: str | None, name: str | None, figure: Path | None, *, as_json: bool) -> None:
+    """Draw the lab that is up with its counters, or a topology (ready-made, or a file) as it would be."""
     counters: list[dict[str, Any]] | None = None
     title = topology or ""
     if topology is not None:
@@ -198,8 +162,6 @@ def _save_figure(plan: Topology, title: str, path: Path) -> None:
         ) from error
 
 
-@command.command()
-@_name_option
 def down(name: str | None) -> None:
     """End the lab and everything that runs in it."""
     chosen = _the_lab(name)

@@ -14,7 +14,7 @@ from pathlab import __version__
 from pathlab.errors import CampaignError, PathlabError
 from pathlab.runner.interruption import Interrupted
 
-#: Subcommand to its line in the help. Its module, ``pathlab.cli.NAME``, is imported only when it is used.
+#: Subcommand to its line in the help. Its module, ``pathlab.cli.commands.NAME``, is imported when it is used.
 SUBCOMMANDS = {
     "run": "Carry out a campaign, show its results, write its report.",
     "stop": "End a run after the trial that is under way.",
@@ -26,13 +26,13 @@ SUBCOMMANDS = {
     "lab": "Make WANs on this machine, and work in them.",
     "report": "Write the report of stored results.",
     "analyze": "Analyse stored results: fits, comparisons, limits, costs.",
-    "reference": "Show published series, to lay beside own results.",
+    "reference": "Show published series, to compare own results with.",
     "export": "Write stored results in another format.",
     "import": "Take in files of iperf3, Flent, pScheduler, irtt and crusader.",
     "results": "List, show, merge, thin out and check stored results.",
     "compare": "Compare results with each other, condition by condition.",
     "validate": "Compare PathLab's engine with iperf3 over a path.",
-    "doctor": "Try what this machine can do, and say how to mend the rest.",
+    "doctor": "Try what this machine can do, and say how to fix the rest.",
     "completion": "Print the completion script of a shell.",
 }
 INTERRUPTED_STATUS = 130
@@ -41,7 +41,7 @@ Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign fi
 3 a host cannot do what is needed; 4 the campaign is incomplete (run it again to
 continue); 5 results cannot be read or written; 6 compare found what --fail-on names;
 130 interrupted outside a trial."""
-EPILOG_BELOW = "What the exit statuses mean stands in `pathlab --help`."
+EPILOG_BELOW = "Exit statuses: see `pathlab --help`."
 
 
 class Subcommands(click.Group):
@@ -56,7 +56,7 @@ class Subcommands(click.Group):
         if cmd_name not in SUBCOMMANDS:
             return None
         module = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        command: click.Command = importlib.import_module(f"pathlab.cli.{module}").command
+        command: click.Command = importlib.import_module(f"pathlab.cli.commands.{module}").command
         below = command.commands.values() if isinstance(command, click.Group) else ()
         for one in (command, *below):
             one.epilog = one.epilog or EPILOG_BELOW

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
-from pathlab.campaign.model import LOCAL, Campaign
-from pathlab.cli.host_options import accept_option, hosts_option, name_hosts, read_tables
+from pathlab.campaign.model import Campaign
+from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.cli.live import LiveView
 from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
 from pathlab.remote.hosts import build_access
@@ -36,42 +36,17 @@ OPTIONS = {
 }
 
 
-@click.command(name="measure")
-@click.argument("hosts", nargs=-1, required=True, metavar="HOST [HOST]")
-@click.option(
-    "--streams", type=click.IntRange(1, 4096), default=1, show_default=True, help="TCP connections."
-)
-@click.option("--window", default="auto", show_default=True, help="Socket buffer per stream, such as 256K.")
-@click.option(
-    "--time", "duration", default="10s", show_default=True, help="Steady window; a bare number is seconds."
-)
-@click.option("--warmup", default="1s", show_default=True, help="Traffic before the steady window.")
-@click.option("--interval", default="100ms", show_default=True, help="Length of one record.")
-@click.option("--congestion", default="default", show_default=True, help="Congestion control, such as cubic.")
-@click.option("--probe-interval", default="20ms", show_default=True, help="Time between two RTT probes.")
-@click.option("--unloaded", default=50, show_default=True, help="RTT probes after the traffic.")
-@click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Keep the results, with all series, in this folder."
-)
-@hosts_option
-@accept_option
-def command(
-    hosts: tuple[str, ...],
-    as_json: bool,
-    out: Path | None,
+def measure(
+    ends: tuple[str, str],
+    settings: dict[str, Any],
     hosts_file: Path | None,
+    out: Path | None,
+    *,
     accept_new_host_keys: bool,
-    **settings: Any,
+    as_json: bool,
 ) -> None:
-    """Measure once from the first HOST to the second (from this machine when one is named).
-
-    A HOST is `local`, this machine, a host of hosts.toml, or [user@]host[:port] as for ssh.
-    """
-    if len(hosts) > 2:
-        raise click.UsageError(f"two hosts at most, {len(hosts)} given")
-    source, destination = hosts if len(hosts) == 2 else (LOCAL, hosts[0])
-    campaign = _campaign((source, destination), settings, hosts_file)
+    """Measure once from one host to the other and print the trial; ``settings`` are the options by name."""
+    campaign = _campaign(ends, settings, hosts_file)
     access = build_access(accept_new_host_keys=accept_new_host_keys)
     console = Console(stderr=as_json, highlight=False)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 from rich.console import Console
 
 from pathlab.campaign.model import LOCAL, Host
-from pathlab.cli.host_options import accept_option, hosts_option, name_hosts, read_tables
+from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.discover.capacity import CapacityOptions
 from pathlab.discover.names import look_up_names
 from pathlab.discover.path import PathOptions, PathReport, discover_path
@@ -43,83 +44,43 @@ class AgentAlone(Transport):
         return "local process"
 
 
-@click.command(name="path")
-@click.argument("hosts", nargs=-1, required=True, metavar="HOST [HOST]")
-@click.option(
-    "--method",
-    "methods",
-    type=click.Choice(METHODS),
-    multiple=True,
-    help="Kind of probes; may be given again. [default: all of udp, icmp, tcp]",
-)
-@click.option("--port", type=click.IntRange(1, 65535), help="Target's port of udp and tcp. [33434 and 443]")
-@click.option(
-    "--flows", type=click.IntRange(1, 16), default=4, show_default=True, help="Flows, for balanced routes."
-)
-@click.option(
-    "--probes", type=click.IntRange(2, 1000), default=5, show_default=True, help="Per hop and flow."
-)
-@click.option("--max-hops", type=click.IntRange(1, 255), default=30, show_default=True, help="Furthest TTL.")
-@click.option("--timeout", default="1s", show_default=True, help="How long to wait for an answer.")
-@click.option("--ipv4", "family", flag_value=4, type=int, help="Use IPv4 only.")
-@click.option("--ipv6", "family", flag_value=6, type=int, help="Use IPv6 only.")
-@click.option("--no-capacity", is_flag=True, help="Leave out the capacity of the hops, which takes longest.")
-@click.option("--budget", default="60s", show_default=True, help="Longest time for the capacity of the hops.")
-@click.option(
-    "--max-probes",
-    type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
-    help="Most probes for the capacity.",
-)
-@click.option(
-    "--both", is_flag=True, help="Find the way back too: an agent then runs on the second HOST as well."
-)
-@click.option("--names", is_flag=True, help="Look up the names of the addresses.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@click.option(
-    "--figure",
-    type=click.Path(path_type=Path),
-    help="Draw the path into FILE (.svg, .png, .pdf), the way back into FILE-back.",
-)
-@hosts_option
-@accept_option
-def command(
-    hosts: tuple[str, ...],
-    both: bool,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How the hosts are reached: ``both``, an agent runs on the second one too."""
+
+    both: bool
+    hosts_file: Path | None
+    accept_new_host_keys: bool
+
+
+def find_path(
+    hosts: tuple[str, str],
+    reach: Reach,
+    settings: dict[str, Any],
+    figure: Path | None,
+    *,
     names: bool,
     as_json: bool,
-    figure: Path | None,
-    hosts_file: Path | None,
-    accept_new_host_keys: bool,
-    **settings: Any,
 ) -> None:
-    """Find the route to the second HOST from the first (from this machine when one is named).
-
-    The first HOST is `local`, this machine, a host of hosts.toml, or [user@]host[:port] as for ssh; the other
-    is any name or address, and with --both one as the first. Hops answer probes that end at them: without
-    --both nothing needs to run there.
-    """
-    if len(hosts) > 2:
-        raise click.UsageError(f"two hosts at most, {len(hosts)} given")
-    source, target = hosts if len(hosts) == 2 else (LOCAL, hosts[0])
-    tables = read_tables(hosts_file)
-    ends = name_hosts((source, target) if both else (source,), tables)
+    """Find the path from one host to the other, print and draw it; ``settings`` are the options by name."""
+    source, target = hosts
+    tables = read_tables(reach.hosts_file)
+    ends = name_hosts(hosts if reach.both else (source,), tables)
     if figure is not None:
         from pathlab.report.path_figure import check_figure_file  # drawing takes a second to load
 
         check_figure_file(figure)
     options = _read_options(settings)
     address = "127.0.0.1" if target == LOCAL else _address_of(target, tables)
-    remote = _open_remote(ends, tables, accept_new_host_keys=accept_new_host_keys)
+    remote = _open_remote(ends, tables, accept_new_host_keys=reach.accept_new_host_keys)
     reports: list[PathReport] = []
     try:
         with contextlib.ExitStack() as stack:
             sessions = [stack.enter_context(_start_agent(name, remote)) for name, _ in ends]
-            if both and ends[1][0] in remote:  # given as for ssh, which need not be an address
+            if reach.both and ends[1][0] in remote:  # given as for ssh, which need not be an address
                 address = remote.addresses(ends[1][0])[0]
             reports.append(discover_path(sessions[0], address, options))
-            if both:
+            if reach.both:
                 named = tables.get(source, {}).get("measure_addresses")
                 back = named[0] if named else reports[0].route.local_address
                 reports.append(discover_path(sessions[1], str(back), options))

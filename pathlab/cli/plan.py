@@ -15,47 +15,23 @@ from pathlab.campaign.factors import format_level, name_levels
 from pathlab.campaign.levels import FILE_KEYS
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
-from pathlab.cli.choices import Choices, campaign_choices
+from pathlab.cli.choices import Choices
 from pathlab.runner.link_shares import LinkShare, share_links
 from pathlab.units import format_rate, format_ratio, format_time, format_volume
 
-#: Rows printed unless more are asked for; a table of all would scroll the sums away.
-ROWS_SHOWN = 50
 #: Factors besides streams and window that have a column of their own; more of them share one.
 COLUMNS_MAX = 3
 
 
-@click.command(name="plan")
-@click.argument("campaign")
-@campaign_choices
-@click.option(
-    "--rows",
-    "shown",
-    type=click.IntRange(0),
-    default=ROWS_SHOWN,
-    show_default=True,
-    help="Rows to print; 0: none.",
-)
-@click.option("--all", "show_all", is_flag=True, help="Print every row.")
-@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON lines.")
-def command(
-    campaign: str,
-    choices: Choices,
-    shown: int,
-    show_all: bool,
-    as_json: bool,
-) -> None:
-    """Show the plan of CAMPAIGN: its trials in their order, the time and the bytes they will take.
-
-    CAMPAIGN is a TOML file or the name of a shipped campaign (`pathlab campaigns list`).
-    """
+def show_plan(campaign: str, choices: Choices, shown: int | None, *, as_json: bool) -> None:
+    """Print the plan of a campaign, its first ``shown`` rows (None: all), and the sums over all rows."""
     model = choices.load(campaign)
     rows = plan_rows(model)
     if as_json:
         _print_json(model, rows)
         return
     console = Console(highlight=False, markup=False)
-    _print_rows(model, rows, len(rows) if show_all else shown, console)
+    _print_rows(model, rows, len(rows) if shown is None else shown, console)
     estimate = estimate_campaign(model, rows)
     _print_sums(model, estimate, console)
     if model.lab is not None and len(model.lab.links) > 1:

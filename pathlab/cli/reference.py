@@ -19,24 +19,15 @@ from pathlab.study.document import encode
 SIZES = "message_bytes"
 
 
-@click.group(name="reference")
-def command() -> None:
-    """Published series that come with PathLab, to lay beside own results."""
-
-
-@command.command(name="list")
-def list_() -> None:
+def list_references() -> None:
     """List the published tables by name."""
     for name in list_tables():
         columns = ", ".join(load_table(name).columns)
         click.echo(f"{name}\t{columns}")
 
 
-@command.command()
-@click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print table and fits as JSON.")
-def show(name: str, as_json: bool) -> None:
-    """Print the published table NAME and, where it goes by message size, the fit t(m) = a + m / r."""
+def show(name: str, *, as_json: bool) -> None:
+    """Print the published table of that name and, where it goes by message size, the fit t(m) = a + m / r."""
     table = load_table(name)
     fits = fit_columns(table)
     if as_json:

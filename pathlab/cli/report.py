@@ -8,7 +8,6 @@ import click
 from rich.console import Console
 
 from pathlab.cli.figures import write_single
-from pathlab.errors import UsageError
 from pathlab.report.page.answer import answer_paths
 from pathlab.report.page.document import arrange_report, gather_material
 from pathlab.report.page.forms import FORMS, choose_forms, place_form
@@ -17,46 +16,15 @@ from pathlab.report.page.terminal import render_summary
 from pathlab.study.analyses import StudiedResults
 
 
-@click.command(name="report")
-@click.argument("results", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    type=click.Choice(list(FORMS)),
-    help="Form of the report; may be repeated. Default: as --out ends, else html.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="File to write; default: report.html (.pdf, .md, .json) beside the results.",
-)
-@click.option(
-    "--figure",
-    metavar="NAME",
-    help="Write this figure alone (.svg, .pdf, .png; .csv: its numbers); 'list' names them all.",
-)
-@click.option(
-    "--style", type=click.Path(path_type=Path), help="matplotlib style sheet that --figure is drawn with."
-)
-@click.option("--quiet", is_flag=True, help="Print the paths of what was written only.")
-def command(
-    results: Path,
-    formats: tuple[str, ...],
-    out: Path | None,
-    figure: str | None,
-    style: Path | None,
-    quiet: bool,
-) -> None:
-    """Write the report of RESULTS, a results folder or its results.db, and print its path last."""
-    if figure is None and style is not None:
-        raise UsageError("--style is for a single figure", hint="give --figure NAME as well")
-    if figure is not None and formats:
-        raise UsageError("--figure takes its form from --out", hint="leave --format out: --out FILE.svg")
+def write_figure(results: Path, name: str, out: Path | None, style: Path | None) -> None:
+    """Write one figure of the report, as ``write_single`` does."""
     with StudiedResults.open(results) as stored:
-        if figure is not None:
-            write_single(stored, figure, out, style)
-            return
+        write_single(stored, name, out, style)
+
+
+def write_reports(results: Path, formats: tuple[str, ...], out: Path | None, *, quiet: bool) -> None:
+    """Print the summary, write the report in the forms named (none: as ``out`` ends), print their paths."""
+    with StudiedResults.open(results) as stored:
         _write_reports(stored, choose_forms(formats, out), out, quiet=quiet)
 
 

@@ -17,23 +17,14 @@ from rich.table import Table
 from pathlab.errors import StoreError
 from pathlab.report.source import format_utc
 from pathlab.store.archive import Listing, check_results, list_results, merge_results, prune_results
-from pathlab.store.database import RESULTS_ROOT
 from pathlab.store.results import Results
 from pathlab.units import format_bytes, format_rate, format_time, format_volume, parse_time_ns
 
 _DAY_NS = 86_400_000_000_000
 
 
-@click.group(name="results")
-def command() -> None:
-    """List, show, merge, thin out and check stored results."""
-
-
-@command.command(name="list")
-@click.argument("folder", type=click.Path(path_type=Path), default=RESULTS_ROOT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(folder: Path, as_json: bool) -> None:
-    """List the results below FOLDER (default: results); what cannot be read stands there with its reason."""
+def list_folder(folder: Path, *, as_json: bool) -> None:
+    """Print the results below a folder, and those that cannot be read with the reason."""
     listings = list_results(folder)
     if as_json:
         click.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in listings], indent=2))
@@ -66,11 +57,8 @@ def _spell_listing(one: Listing) -> tuple[str, ...]:
     )
 
 
-@command.command(name="show")
-@click.argument("results", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(results: Path, as_json: bool) -> None:
-    """Show what RESULTS holds: its campaign, every trial, where imported ones come from."""
+def show(results: Path, *, as_json: bool) -> None:
+    """Print what the results hold: campaign, every trial, where imported ones come from."""
     with Results.open(results) as stored:
         if as_json:
             click.echo(json.dumps(_describe(stored), indent=2))
@@ -129,23 +117,13 @@ def _print_trials(stored: Results, console: Console) -> None:
     console.print(table)
 
 
-@command.command(name="merge")
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to make.")
 def merge(results: tuple[Path, ...], out: Path) -> None:
-    """Make one results folder of several RESULTS, cycles counted on; the sources stay as they are."""
+    """Make one results folder of several, and print it."""
     click.echo(str(merge_results(list(results), out)))
 
 
-@command.command(name="prune")
-@click.argument("results", type=click.Path(path_type=Path))
-@click.option("--failed", is_flag=True, help="Trials that failed or were interrupted.")
-@click.option(
-    "--series-older-than", "age", help="Series of trials begun longer ago, such as 30d; their figures stay."
-)
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
-def prune(results: Path, failed: bool, age: str | None, dry_run: bool) -> None:
-    """Take failed trials or old series out of RESULTS, for good."""
+def prune(results: Path, age: str | None, *, failed: bool, dry_run: bool) -> None:
+    """Take failed trials, or series older than ``age``, out of the results, and print how many."""
     before = None
     if age is not None:
         age_ns = _parse_age_ns(age)
@@ -167,10 +145,8 @@ def _parse_age_ns(text: str) -> int:
     return parse_time_ns(text)
 
 
-@command.command(name="check")
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
 def check(results: tuple[Path, ...]) -> None:
-    """Hold RESULTS against themselves: database, plan, digests, series. Exit status 5 if one is damaged."""
+    """Print what is damaged in each of the results. Raises StoreError if one is."""
     damaged = 0
     for path in results:
         found = check_results(path)

@@ -12,8 +12,7 @@ import click
 from rich.console import Console
 
 from pathlab.campaign.load import read_campaign
-from pathlab.cli.choices import Choices, campaign_choices
-from pathlab.cli.host_options import accept_option
+from pathlab.cli.choices import Choices
 from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.errors import PartialCampaign
 from pathlab.remote.hosts import build_access
@@ -22,33 +21,20 @@ from pathlab.runner.events import EVENT_FORMAT, Event, describe_event
 from pathlab.runner.folders import choose_folder
 
 
-@click.command(name="run")
-@click.argument("campaign")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Results folder; continued if it holds this campaign."
-)
-@click.option("--new", is_flag=True, help="Start anew even if an unfinished run of this campaign is there.")
-@campaign_choices
-@accept_option
-@click.option("--quiet", is_flag=True, help="Print the report's path only.")
-@click.option("--json-events", is_flag=True, help="Print what happens as JSON lines (docs/EVENTS.md).")
-def command(
+def run(
     campaign: str,
-    out: Path | None,
-    new: bool,
     choices: Choices,
+    out: Path | None,
+    *,
+    new: bool,
     accept_new_host_keys: bool,
     quiet: bool,
     json_events: bool,
 ) -> None:
-    """Run CAMPAIGN, a TOML file or the name of a shipped campaign (such as quickstart).
-
-    An unfinished run of the same campaign is continued at its first unfinished trial. The path of the HTML
-    report is the last line printed.
-    """
+    """Run or continue a campaign and write its report. Raises PartialCampaign where trials are missing."""
     given = read_campaign(campaign)
     model = choices.parse(given)
-    # Takes a second, which help and mistakes need not wait for; before the run, which an upgrade may outdate.
+    # Takes a second, which mistakes need not wait for; before the run, which an upgrade may outdate.
     from pathlab.cli.closing import close_run
 
     access = build_access(accept_new_host_keys=accept_new_host_keys)

@@ -13,11 +13,8 @@ from pathlab.runner.waiting import StopRequest
 from pathlab.store.lock import find_writer
 
 
-@click.command(name="stop")
-@click.argument("results", type=click.Path(path_type=Path))
-@click.option("--now", is_flag=True, help="End the trial that is under way as well.")
-def command(results: Path, now: bool) -> None:
-    """End the run that writes the folder RESULTS; the same `pathlab run` continues it."""
+def stop(results: Path, *, now: bool) -> None:
+    """End the run that writes the results after its trial, or now. Raises UsageError where none runs."""
     folder = results.parent if results.name == "results.db" else results
     writer = find_writer(folder)
     if writer is None:

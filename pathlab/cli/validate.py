@@ -13,7 +13,7 @@ from rich.table import Table
 
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
-from pathlab.cli.host_options import accept_option, hosts_option, name_hosts, read_tables
+from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.cli.run import refuse_partial
 from pathlab.errors import CampaignError, UsageError
@@ -25,25 +25,10 @@ from pathlab.store.results import Results
 from pathlab.units import format_rate, parse_time_ns
 
 
-@click.command(name="validate")
-@click.argument("source")
-@click.argument("destination")
-@click.option("--streams", default="1,4,16", show_default=True, help="Numbers of streams, with commas.")
-@click.option("--cycles", type=click.IntRange(1, 1000), default=7, show_default=True, help="Pairs of each.")
-@click.option("--time", "duration", default="5s", show_default=True, help="Steady window of each trial.")
-@click.option("--warmup", default="2s", show_default=True, help="Traffic before the steady window.")
-@click.option("--congestion", help="Congestion control of both, such as cubic; else the system's.")
-@click.option("--lab", metavar="NAME", help="Hosts of this ready-made lab (`pathlab lab list`).")
-@hosts_option
-@accept_option
-@click.option("--out", type=click.Path(path_type=Path), help="Keep the results in this folder.")
-@click.option("--json", "as_json", is_flag=True, help="Print the ratios as JSON.")
-def command(source: str, destination: str, out: Path | None, as_json: bool, **options: Any) -> None:
-    """Measure from SOURCE to DESTINATION by PathLab's engine and by iperf3, interleaved.
-
-    The ratio of the two throughputs is printed with its 95 % interval for each number of streams. iperf3
-    (3.7 or newer) has to be installed on both hosts. With six cycles or more there is an interval.
-    """
+def validate(
+    source: str, destination: str, out: Path | None, options: dict[str, Any], *, as_json: bool
+) -> None:
+    """Measure by both engines and print the ratio for each number of streams; ``options`` by name."""
     hosts: dict[str, Any] = {}
     tables: dict[str, dict[str, Any]] = {}
     if options["lab"] is None:

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from pathlab.campaign.load import list_shipped, load_campaign, read_campaign
 from pathlab.campaign.order import plan_rows
-from pathlab.cli.campaigns import command as campaigns
-from pathlab.cli.plan import command as plan
+from pathlab.cli.commands.campaigns import command as campaigns
+from pathlab.cli.commands.plan import command as plan
 from pathlab.errors import CampaignError, UsageError
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
+from pathlab.cli.commands.report import command
 from pathlab.cli.figures import write_single
-from pathlab.cli.report import command
 from pathlab.errors import UsageError
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults

@@ -1,0 +1,1 @@
+"""What each subcommand takes: arguments, options, help. What it does is in ``pathlab.cli``."""

@@ -1,0 +1,50 @@
+"""Names and defaults that the help prints, whose owners take long to import.
+
+``tests/contract/test_start_up.py`` compares each with its owner.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+#: ``pathlab.study.document.ANALYSES``
+ANALYSES = (
+    "cells",
+    "streams_vs_windows",
+    "saturation",
+    "optimum",
+    "surface",
+    "limits",
+    "warm_up",
+    "rfc6349",
+    "fairness",
+    "cpu_cost",
+    "duration",
+    "breakpoint",
+    "distributions",
+    "serial",
+    "drift",
+    "outliers",
+    "planning",
+    "precision",
+    "message_cost",
+)
+#: ``pathlab.report.comparison_metrics.METRICS``
+METRICS = ("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss")
+#: ``pathlab.report.comparison_results.Rules``
+COMPARED_METRICS = ("throughput", "loaded-rtt")
+MARGIN_RATIO = 0.05
+#: ``pathlab.report.comparison_results.Change``
+WORSE, UNDECIDED = "worse", "undecided"
+#: ``pathlab.store.exporters.formats.FORMATS``
+EXPORT_FORMATS = ("parquet", "csv", "jsonl", "iperf3", "flent", "hdr", "openmetrics")
+#: ``pathlab.report.page.forms.FORMS``
+REPORT_FORMS = ("html", "pdf", "md", "json")
+#: ``pathlab.discover.probes.METHODS``
+PROBE_METHODS = ("udp", "icmp", "tcp")
+#: ``pathlab.campaign.host_file.DEFAULT_NAME``
+HOST_FILE_NAME = "hosts.toml"
+#: ``pathlab.campaign.model.LOCAL``
+LOCAL = "local"
+#: ``pathlab.store.database.RESULTS_ROOT``
+RESULTS_ROOT = Path("results")

@@ -1,0 +1,133 @@
+"""Help, wrong usage and completion load no more than click: what a command needs is imported when it runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pathlab.campaign.host_file import DEFAULT_NAME
+from pathlab.campaign.model import LOCAL
+from pathlab.cli.commands import names
+from pathlab.discover.probes import METHODS
+from pathlab.report.comparison_metrics import METRICS
+from pathlab.report.comparison_results import Change, Rules
+from pathlab.report.page.forms import FORMS
+from pathlab.store.database import RESULTS_ROOT
+from pathlab.store.exporters.formats import FORMATS
+from pathlab.study.document import ANALYSES
+
+ROOT = Path(__file__).resolve().parents[2]
+#: What help may load besides the standard library.
+LIGHT = {"click", "pathlab"}
+#: Packages of PathLab that help may load; of ``pathlab.runner`` only the class of an interruption.
+LIGHT_PACKAGES = ("pathlab._version", "pathlab.errors", "pathlab.cli", "pathlab.cli.main", "pathlab.runner")
+#: Prints, for each command line without an outcome, the modules that it was the first to load.
+WATCH = """
+import contextlib, io, json, os, sys
+known = set(sys.modules)
+import click
+from pathlab.cli.main import main, pathlab
+
+def walk(command, words):
+    yield words
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from walk(command.get_command(context, name), (*words, name))
+
+def load(words, environment={}):
+    global known
+    os.environ.update(environment)
+    out, err = (io.TextIOWrapper(io.BytesIO()) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(list(words))
+        except SystemExit as ended:
+            status = ended.code
+    for name in environment:
+        del os.environ[name]
+    new, known = sorted(set(sys.modules) - known), set(sys.modules)
+    key = ("complete " if environment else "") + " ".join(words)
+    texts = [(stream.flush(), stream.buffer.getvalue().decode())[1] for stream in (out, err)]
+    print(json.dumps([key, status, *texts, new]))
+
+load(["--version"])
+load(["--help"])
+load([])
+for words in walk(pathlab, ()):
+    load([*words, "--help"])
+    load([*words, "--no-such-option"])
+    line = " ".join(["pathlab", *words, "-"])
+    places = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) + 1)}
+    load(words, {"_PATHLAB_COMPLETE": "bash_complete", **places})
+load(["pla"], {"_PATHLAB_COMPLETE": "bash_complete", "COMP_WORDS": "pathlab p", "COMP_CWORD": "1"})
+"""
+
+
+@pytest.fixture(scope="module")
+def loads() -> dict[str, tuple[int, str, str, list[str]]]:
+    """By command line: exit status, stdout, stderr, modules that it was the first to load."""
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {line[0]: (line[1], line[2], line[3], line[4]) for line in lines}
+
+
+def test_every_command_is_tried(loads: dict[str, tuple[int, str, str, list[str]]]) -> None:
+    for command in ("", "run", "import", "results show", "lab exec", "hosts check", "campaigns new"):
+        status, out, _, _ = loads[f"{command} --help".strip()]
+        assert status == 0
+        assert out.startswith(f"Usage: pathlab {command}".rstrip())
+        status, _, err, _ = loads[f"{command} --no-such-option".strip()]
+        assert status == 2
+        # What follows `lab exec` may be options of another program.
+        assert ("Missing argument" if command == "lab exec" else "No such option '--no-such-option'") in err
+        assert "--help" in loads[f"complete {command}"][1]
+    assert "plain,plan" in loads["complete pla"][1]
+    assert len(loads) > 100
+
+
+def test_no_command_line_without_an_outcome_loads_what_takes_long(
+    loads: dict[str, tuple[int, str, str, list[str]]],
+) -> None:
+    heavy = {words: [name for name in new if _is_heavy(name)] for words, (*_, new) in loads.items()}
+    assert {words: found for words, found in heavy.items() if found} == {}
+
+
+def _is_heavy(name: str) -> bool:
+    top = name.partition(".")[0]
+    if top not in LIGHT:
+        return top not in sys.stdlib_module_names
+    allowed = (*LIGHT_PACKAGES, "pathlab.runner.interruption")
+    return top == "pathlab" and not (
+        name == "pathlab" or name in allowed or name.startswith("pathlab.cli.commands")
+    )
+
+
+def test_a_heavy_module_would_be_found() -> None:
+    assert all(_is_heavy(name) for name in ("numpy", "rich.console", "pathlab.cli.results", "pathlab.units"))
+    assert not any(_is_heavy(name) for name in ("click.core", "json", "pathlab.cli.commands.run"))
+
+
+def test_names_in_the_help_are_those_of_their_owners() -> None:
+    rules = Rules()
+    assert tuple(ANALYSES) == names.ANALYSES
+    assert tuple(METRICS) == names.METRICS
+    assert (rules.metrics, rules.margin_ratio) == (names.COMPARED_METRICS, names.MARGIN_RATIO)
+    assert (names.WORSE, names.UNDECIDED) == (Change.WORSE, Change.UNDECIDED)
+    assert tuple(FORMATS) == names.EXPORT_FORMATS
+    assert tuple(FORMS) == names.REPORT_FORMS
+    assert names.PROBE_METHODS == METHODS
+    assert (names.HOST_FILE_NAME, names.LOCAL, names.RESULTS_ROOT) == (DEFAULT_NAME, LOCAL, RESULTS_ROOT)
