@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pathlab.analysis.interval import Undecided
+from pathlab.analysis.payload import ETHERNET_BYTES, IP_BYTES, TCP_BYTES, Segment, payload_rate
 from pathlab.errors import UsageError
 
 #: IPv4 and TCP without options, as the RFC counts.
-HEADER_BYTES = 40
-#: Ethernet around each packet: preamble 8, header 14, checksum 4, gap 12.
-ETHERNET_BYTES = 38
+HEADER_BYTES = IP_BYTES[4] + TCP_BYTES
 MTU_BYTES = 1500
 
 
@@ -99,10 +98,14 @@ def measure_capacity(path: PathFigures) -> Capacity:
             f"packets of {path.mtu_bytes} bytes with {path.header_bytes} of headers carry nothing",
             hint="the MTU is larger than the headers",
         )
-    carried = (path.mtu_bytes - path.header_bytes) / (path.mtu_bytes + path.link_bytes)
+    segment = Segment(
+        payload_bytes=path.mtu_bytes - path.header_bytes,
+        packet_bytes=path.mtu_bytes,
+        link_bytes=path.link_bytes,
+    )
     return Capacity(
         bdp_bytes=path.bottleneck_bits_per_s * path.rtt_ns / 8e9,
-        achievable_bits_per_s=path.bottleneck_bits_per_s * carried,
+        achievable_bits_per_s=payload_rate(path.bottleneck_bits_per_s, segment),
     )
 
 

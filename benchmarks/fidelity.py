@@ -20,6 +20,7 @@ from typing import Any
 from outcome import say, translate_faults
 
 from pathlab.analysis.loss import probe_loss
+from pathlab.analysis.payload import full_segment, payload_rate
 from pathlab.errors import HostError
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import LabProcess
@@ -27,7 +28,7 @@ from pathlab.lab.topology import Link, Topology
 from pathlab.lab.verdict import judge_lab, take_snapshot
 from pathlab.remote.engine import find_engine
 
-MTU_BYTES, HEADER_BYTES = 1500, 52
+MTU_BYTES = 1500
 GOODPUT_RATIO = 0.005
 IDLE_P50_NS, IDLE_P99_NS = 25_000, 400_000
 LOADED_RATIO = 0.03
@@ -220,7 +221,7 @@ def report_idle(cell: Cell, readings: Sequence[tuple[int, int]]) -> None:
 
 def report_cell(cell: Cell, readings: Sequence[Reading]) -> None:
     """One line of medians, with what is within the limits."""
-    expected = cell.rate_bits_per_s * (MTU_BYTES - HEADER_BYTES) / MTU_BYTES
+    expected = payload_rate(cell.rate_bits_per_s, full_segment(MTU_BYTES))
     errors = [reading.goodput_bits_per_s / expected - 1 for reading in readings]
     full_ns = cell.rtt_ns + cell.queue_bytes * 8 * 10**9 // cell.rate_bits_per_s
     p50_ns = median(reading.idle_p50_ns for reading in readings) - cell.least_rtt_ns

@@ -12,6 +12,7 @@ import numpy as np
 from pathlab.analysis.fairness import jain_index
 from pathlab.analysis.host_limits import HostLoad, is_core_busy, is_host_limited
 from pathlab.analysis.latency import answered_rtts
+from pathlab.analysis.payload import OVER_LINE_RATIO, find_ip_version, full_segment, payload_rate
 from pathlab.analysis.quantiles import quartiles
 from pathlab.analysis.throughput import aggregate_throughput, effective_window
 from pathlab.lab.verdict import LabVerdict
@@ -22,11 +23,6 @@ from pathlab.runner.series import Record, find_offset_ns, list_intervals, list_p
 from pathlab.runner.spec import BOTH, TrialSpec
 from pathlab.runner.trial import TrialData, first
 from pathlab.store.records import TrialRecord
-
-#: Excess over what the lab's link can carry from which a window has counted a backlog (behind a filled hole).
-OVER_LINE_RATIO = 1.005
-#: IPv4 and TCP headers with timestamps, in front of each segment's data.
-HEADER_BYTES = 52
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +84,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         asked=_asked_rate(spec, sender_ready),
         hosts=hosts,
     )
-    flags += _limit_flags(spec, rates, outcome)
+    flags += _limit_flags(spec, rates, _line_rate(spec, data, outcome), outcome.host_ceiling_bits_per_s)
     back = _flow(_phase(data.sender, "steady") if spec.settings.direction == BOTH else None)
     return TrialRecord(
         plan_row=spec.row,
@@ -261,9 +257,9 @@ def _congestion_flags(spec: TrialSpec, data: TrialData) -> list[str]:
     return ["congestion-not-granted"] if spec.congestion is not None and at_work - {spec.congestion} else []
 
 
-def _limit_flags(spec: TrialSpec, rates: Rates, outcome: Outcome) -> list[str]:
-    """What stands in the way of reading the rate as the path's."""
-    line, windows = _line_rate(outcome), None
+def _limit_flags(spec: TrialSpec, rates: Rates, line: float | None, ceiling: float | None) -> list[str]:
+    """What stands in the way of reading the rate as the path's: the link's payload rate, the host's own."""
+    windows = None
     if spec.window_bytes is not None and rates.idle_rtt_ns:
         windows = spec.streams * spec.window_bytes * 8e9 / rates.idle_rtt_ns
     flags = []
@@ -271,13 +267,20 @@ def _limit_flags(spec: TrialSpec, rates: Rates, outcome: Outcome) -> list[str]:
         flags.append("over-line-rate")
     if is_core_busy(load.busiest_core_ratio for load in rates.hosts):
         flags.append("busy-core")
-    bounds, ceiling = (line, windows, rates.asked), outcome.host_ceiling_bits_per_s
-    if is_host_limited(rates.throughput, rates.hosts, bounds, ceiling):
+    if is_host_limited(rates.throughput, rates.hosts, (line, windows, rates.asked), ceiling):
         flags.append("host-limited")
     return flags
 
 
-def _line_rate(outcome: Outcome) -> float | None:
-    """What the lab's link leaves for data, bit/s."""
+def _line_rate(spec: TrialSpec, data: TrialData, outcome: Outcome) -> float | None:
+    """What the lab's link leaves for data in the segments that the sender's sockets state, bit/s."""
     rate, mtu = outcome.lab_rate_bits_per_s, outcome.lab_mtu_bytes
-    return rate * (mtu - HEADER_BYTES) / mtu if rate and mtu else None
+    if not rate or not mtu:
+        return None
+    sockets = (first(data.sender, "ready") or {}).get("sockets", ())
+    segment = full_segment(
+        mtu,
+        mss_bytes=max((one["mss_bytes"] for one in sockets if one.get("mss_bytes")), default=None),
+        ip_version=find_ip_version(spec.path.destination_address),
+    )
+    return payload_rate(rate, segment)

@@ -15,7 +15,7 @@ from pathlab.analysis.loss import Loss, pool_loss
 from pathlab.analysis.message_cost import MessageCost, fit_message_cost
 from pathlab.analysis.rfc6349 import Capacity, PathFigures, measure_capacity, measure_transfers
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
-from pathlab.study.lines import HEADER_BYTES, Line, know_line
+from pathlab.study.lines import MTU_BYTES, Line, Traffic, know_line, read_traffic
 from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.source import TrialTable
 
@@ -141,11 +141,11 @@ def judge_tcp(
     """
     answers = []
     for sample in select(table):
-        line = know_line(environment, sample.condition)
+        line = know_line(environment, sample)
         kind = Bottleneck.LAB if line is not None else None
         fitted = capacities.get(sample.condition)
         if line is None and fitted is not None:
-            kind, line = Bottleneck.FITTED, _as_line(fitted)
+            kind, line = Bottleneck.FITTED, _as_line(fitted, read_traffic(sample))
         for streams, window, part in sample.by_cell():
             answers.append(make_cell_answer(part, (streams, window), _judge_cell(part, kind, line)))
     return tuple(answers)
@@ -197,10 +197,10 @@ def _describe_cell(part: Sample) -> CellFigures:
     )
 
 
-def _as_line(data_bits_per_s: float, mtu_bytes: int = 1500) -> Line:
-    return Line(
-        rate_bits_per_s=round(data_bits_per_s * mtu_bytes / (mtu_bytes - HEADER_BYTES)), mtu_bytes=mtu_bytes
-    )
+def _as_line(data_bits_per_s: float, traffic: Traffic) -> Line:
+    """The line of usual packets that leaves so much for data."""
+    ratio = Line(rate_bits_per_s=1, mtu_bytes=MTU_BYTES, traffic=traffic).segment.payload_ratio
+    return Line(rate_bits_per_s=round(data_bits_per_s / ratio), mtu_bytes=MTU_BYTES, traffic=traffic)
 
 
 def _judge_cell(part: Sample, kind: Bottleneck | None, line: Line | None) -> TcpFigures:
@@ -218,12 +218,13 @@ def _judge_cell(part: Sample, kind: Bottleneck | None, line: Line | None) -> Tcp
             buffer_delay_percent=none,
             undecided=Undecided.NOT_MEASURED if line is not None else Undecided.NO_CAPACITY,
         )
+    segment = line.segment
     path = PathFigures(
         bottleneck_bits_per_s=line.rate_bits_per_s,
         rtt_ns=idle,
-        mtu_bytes=line.mtu_bytes,
-        header_bytes=HEADER_BYTES,
-        link_bytes=0,
+        mtu_bytes=segment.packet_bytes,
+        header_bytes=segment.packet_bytes - segment.payload_bytes,
+        link_bytes=segment.link_bytes,
     )
     again, steady_s = part.get("retransmitted_bytes"), part.get("steady_ns") / 1e9
     found = measure_transfers(

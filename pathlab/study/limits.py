@@ -123,7 +123,7 @@ def judge_cells(
     answers = []
     for sample, streams, window, part in cells:
         ends = sample.condition.flow_ends
-        line = know_line(source.campaign.environment, sample.condition)
+        line = know_line(source.campaign.environment, sample)
         ceiling = find_ceiling(hosts, ends, streams)
         found = []
         for trial in _read_figures(part, most, cap):

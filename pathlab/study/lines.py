@@ -3,14 +3,46 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pathlab.study.source import Condition
+import numpy as np
 
-#: IPv4 and TCP headers with timestamps, in front of each segment's data; IPv6 has 20 bytes more.
-HEADER_BYTES, IPV6_MORE_BYTES = 52, 20
+from pathlab.analysis.payload import Segment, find_ip_version, full_segment, payload_rate
+from pathlab.study.selection import Sample
+from pathlab.study.source import LAB
+
+MTU_BYTES = 1500  # of a link that states none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """What the payload rate of a link depends on besides the link: how large packets are and what they hold.
+
+    ``mss_bytes`` is the data of the largest segment that was seen; None: not known, so that packets are taken
+    to be as large as the link lets them be.
+    """
+
+    transport: str | None = None
+    ip_version: int = 4
+    mss_bytes: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        addresses: Iterable[str | None],
+        mss_bytes: Iterable[float | None],
+        *,
+        transport: str | None = None,
+        family: str | None = None,
+    ) -> Traffic:
+        """That of some trials, by the addresses and segments stored of each; ``family`` where it was set."""
+        known = [int(size) for size in mss_bytes if size is not None and size > 0]
+        version = max((find_ip_version(one) for one in addresses if one), default=4)
+        if family in ("ipv4", "ipv6"):
+            version = 6 if family == "ipv6" else 4
+        return cls(transport=transport, ip_version=version, mss_bytes=max(known, default=None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,54 +51,115 @@ class Line:
 
     rate_bits_per_s: int
     mtu_bytes: int
-    header_bytes: int = HEADER_BYTES
+    traffic: Traffic = Traffic()
+
+    @property
+    def segment(self) -> Segment:
+        """The full segment of this traffic on this link."""
+        traffic = self.traffic
+        return full_segment(self.mtu_bytes, mss_bytes=traffic.mss_bytes, ip_version=traffic.ip_version)
 
     @property
     def data_bits_per_s(self) -> float:
-        """What is left for data."""
-        return self.rate_bits_per_s * (self.mtu_bytes - self.header_bytes) / self.mtu_bytes
+        """The payload rate: what is left for data."""
+        return payload_rate(self.rate_bits_per_s, self.segment)
 
 
-def know_line(environment: Mapping[str, Any], condition: Condition) -> Line | None:
-    """The line under a condition's traffic, as its transport and address family meet it; None without one."""
-    line = find_line(environment, *condition.flow_ends, condition.get("transport"))
-    if line is not None and condition.get("family") == "ipv6":
-        return replace(line, header_bytes=HEADER_BYTES + IPV6_MORE_BYTES)
-    return line
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectLink:
+    """What the lab set for the only link between the two ends of a path, in the path's direction."""
+
+    line: Line
+    delay_ns: float  # one way
+    return_delay_ns: float
+    queue_bytes: float | None
+
+
+def know_line(environment: Mapping[str, Any], sample: Sample) -> Line | None:
+    """The line under the trials of a condition, as their transport, IP version and segments meet it.
+
+    None without a lab, and for what others measured between hosts of such names, which crossed no link of it.
+    """
+    condition = sample.condition
+    if condition.medium != LAB:
+        return None
+    traffic = read_traffic(sample)
+    return find_line(environment, *condition.flow_ends, traffic)
+
+
+def read_traffic(sample: Sample) -> Traffic:
+    """The traffic of a condition's trials."""
+    frame, sizes = sample.table.frame, sample.get("mss_bytes")
+    addresses = frame["destination_address"].iloc[sample.places] if "destination_address" in frame else None
+    return Traffic.of(
+        () if addresses is None else [str(one) for one in addresses.dropna().unique()],
+        sizes[~np.isnan(sizes)].tolist(),
+        transport=sample.condition.get("transport"),
+        family=sample.condition.get("family"),
+    )
 
 
 def find_line(
-    environment: Mapping[str, Any], source: str, destination: str, transport: str | None = None
+    environment: Mapping[str, Any], source: str, destination: str, traffic: Traffic | None = None
 ) -> Line | None:
     """The narrowest link from source to destination of the lab that a run had; None without one.
 
     ``environment`` is the campaign record's. The chain is the one with the fewest links, as the lab routes;
     MPTCP takes all links between two neighbours together.
     """
+    traffic = traffic or Traffic()
     lab = environment.get("lab")
     links = lab.get("links") if isinstance(lab, Mapping) else None
     if not isinstance(links, list) or environment.get("fallback"):
         return None
     chain = _find_chain(links, source, destination)
     rated = [
-        Line(rate_bits_per_s=int(rate), mtu_bytes=int(link.get("mtu_bytes") or 1500))
+        Line(rate_bits_per_s=int(rate), mtu_bytes=_read_mtu(link), traffic=traffic)
         for link, forward in chain
         if (rate := _direction(link, forward).get("rate_bits_per_s"))
     ]
-    if transport == "mptcp" and len(chain) == 1:
-        return _add_parallel(links, source, destination)
+    if traffic.transport == "mptcp" and len(chain) == 1:
+        return _add_parallel(links, (source, destination), traffic)
     return min(rated, key=lambda line: line.data_bits_per_s, default=None)
 
 
-def _add_parallel(links: list[Any], source: str, destination: str) -> Line | None:
+def find_direct_link(
+    lab: Any, source: str, destination: str, traffic: Traffic | None = None
+) -> DirectLink | None:
+    """The lab's link between two hosts; None without a lab, a rate, or when no single link joins them."""
+    links = lab.get("links", ()) if isinstance(lab, Mapping) else ()
+    ends = {source, destination}
+    found = [link for link in links if set(link.get("between", ends)) == ends]
+    if len(found) != 1:
+        return None
+    link = found[0]
+    forward = link.get("between", [source])[0] == source
+    there, back = _direction(link, forward), _direction(link, not forward)
+    if not there.get("rate_bits_per_s"):
+        return None
+    return DirectLink(
+        line=Line(
+            rate_bits_per_s=there["rate_bits_per_s"], mtu_bytes=_read_mtu(link), traffic=traffic or Traffic()
+        ),
+        delay_ns=there.get("delay_ns", 0),
+        return_delay_ns=back.get("delay_ns", 0),
+        queue_bytes=there.get("queue_bytes"),
+    )
+
+
+def _read_mtu(link: Mapping[str, Any]) -> int:
+    return int(link.get("mtu_bytes") or MTU_BYTES)
+
+
+def _add_parallel(links: list[Any], ends: tuple[str, str], traffic: Traffic) -> Line | None:
     """All links between two neighbours as one; None where one of them has no rate."""
-    beside = [link for link in links if set(link.get("between") or ()) == {source, destination}]
-    given = [_direction(link, link["between"][0] == source).get("rate_bits_per_s") for link in beside]
+    beside = [link for link in links if set(link.get("between") or ()) == set(ends)]
+    given = [_direction(link, link["between"][0] == ends[0]).get("rate_bits_per_s") for link in beside]
     rates = [int(rate) for rate in given if rate]
     if not rates or len(rates) < len(beside):
         return None
-    mtu_bytes = min(int(link.get("mtu_bytes") or 1500) for link in beside)
-    return Line(rate_bits_per_s=sum(rates), mtu_bytes=mtu_bytes)
+    mtu_bytes = min(_read_mtu(link) for link in beside)
+    return Line(rate_bits_per_s=sum(rates), mtu_bytes=mtu_bytes, traffic=traffic)
 
 
 def _find_chain(links: list[Any], source: str, destination: str) -> list[tuple[Any, bool]]:

@@ -20,6 +20,8 @@ CELL_SETTINGS = ("streams", "window_bytes")
 #: Linux reports twice what it granted, for its own bookkeeping.
 LINUX_WINDOW_FACTOR = 2
 LEAST = 1e-30
+#: Medium of trials between hosts of a lab.
+LAB = "lab"
 
 
 class StudySource(Protocol):
@@ -180,7 +182,7 @@ def _build_condition(
 
 def _medium(flags: Any) -> str:
     marks = _list_flags(flags)
-    for medium in ("imported", "loopback-fallback", "lab"):
+    for medium in ("imported", "loopback-fallback", LAB):
         if medium in marks:
             return medium
     return "hosts"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +17,13 @@ from pathlab.analysis.limits import FlowReading, Limit
 from pathlab.store.records import HostRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults, Study
-from pathlab.study.lines import Line, find_line, know_line
+from pathlab.study.lines import Line, Traffic, find_line, know_line
 from pathlab.study.readings import LIMIT_SERIES, TrialFigures, TrialSeries, find_ceiling, read_flow
-from pathlab.study.source import Condition
+from pathlab.study.selection import select
+from pathlab.study.source import read_trials
 from tests.study.trials import make_sweep, with_series
 from tests.unit.store_samples import COMPLETE, make_results
+from tests.unit.synthetic_results import SyntheticResults, make_quickstart
 
 STREAMS, STEP_NS = 2, 100_000_000
 #: Ten records of warm-up, thirty of the steady window, one of the drain.
@@ -273,21 +276,37 @@ def test_the_line_of_mptcp_is_all_links_between_two_neighbours() -> None:
         {"between": ["b", "c"], "rate_bits_per_s": 10**6},
     ]
     environment = {"lab": {"links": links}}
-    assert find_line(environment, "a", "b", "tcp") == Line(rate_bits_per_s=10**7, mtu_bytes=1500)
-    assert find_line(environment, "a", "b", "mptcp") == Line(rate_bits_per_s=4 * 10**7, mtu_bytes=1500)
-    assert find_line(environment, "b", "a", "mptcp") == Line(rate_bits_per_s=2 * 10**7, mtu_bytes=1500)
-    assert find_line(environment, "a", "c", "mptcp") == Line(rate_bits_per_s=10**6, mtu_bytes=1500)
+    tcp, mptcp = Traffic(transport="tcp"), Traffic(transport="mptcp")
+    rates = [(("a", "b"), tcp, 10**7), (("a", "b"), mptcp, 4 * 10**7), (("b", "a"), mptcp, 2 * 10**7)]
+    for ends, traffic, rate in [*rates, (("a", "c"), mptcp, 10**6)]:
+        found = find_line(environment, *ends, traffic)
+        assert found == Line(rate_bits_per_s=rate, mtu_bytes=1500, traffic=traffic)
 
 
-def test_a_line_leaves_less_to_ipv6() -> None:
-    environment = {"lab": {"links": [{"between": ["a", "b"], "rate_bits_per_s": 15 * 10**6}]}}
-    left = {}
-    for family in ("ipv4", "ipv6"):
-        settings = (("family", family), ("transport", "tcp"))
-        condition = Condition(path_source="a", path_destination="b", medium="lab", settings=settings)
-        line = know_line(environment, condition)
-        left[family] = None if line is None else line.data_bits_per_s
-    assert left == {"ipv4": 14.48e6, "ipv6": 14.28e6}
+@pytest.mark.parametrize(
+    ("changes", "settings", "expected"),
+    [
+        ({"mss_bytes": None}, {}, 14.48e6),
+        ({"mss_bytes": None}, {"family": "ipv6"}, 14.28e6),
+        ({"mss_bytes": None, "destination_address": "fd00::2"}, {}, 14.28e6),
+        ({"mss_bytes": 1428, "destination_address": "fd00::2"}, {}, 14.28e6),
+        ({"mss_bytes": 1460}, {}, 14.6e6),
+        ({"mss_bytes": 948}, {}, 14.22e6),
+        ({"flags": ("imported",)}, {}, None),
+    ],
+    ids=["as-linux", "family", "address", "ipv6-mss", "no-timestamps", "small-mss", "imported"],
+)
+def test_a_line_leaves_for_data_what_the_trials_segments_let_it(
+    changes: dict[str, Any], settings: dict[str, Any], expected: float | None
+) -> None:
+    results = make_quickstart(cycles=1, levels=[(1, 65_536)])
+    results.records = [replace(one, **changes) for one in results.records]
+    rows = [replace(row, settings={**row.settings, **settings}) for row in results.plan()]
+    table = read_trials(SyntheticResults(results.campaign, rows, results.records, {}))
+    (sample,) = select(table)
+    environment = {"lab": {"links": [{"between": ["west", "east"], "rate_bits_per_s": 15 * 10**6}]}}
+    line = know_line(environment, sample)
+    assert (None if line is None else line.data_bits_per_s) == expected
 
 
 def test_the_lower_ceiling_at_about_so_many_streams() -> None:

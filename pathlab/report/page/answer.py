@@ -19,7 +19,7 @@ from pathlab.study.lines import know_line
 from pathlab.study.selection import NOT_MEASURED, Basis
 from pathlab.study.source import Condition
 
-FALLBACK, LAB = "loopback-fallback", "lab"
+FALLBACK = "loopback-fallback"
 
 
 class Certainty(StrEnum):
@@ -93,8 +93,7 @@ def answer_paths(material: Material) -> tuple[PathAnswer, ...]:
     answers = []
     for cells in found:
         key = cells.condition
-        inside = key.medium == LAB  # what others measured between such names crossed no link of it
-        line = know_line(environment, key) if inside else None
+        line = know_line(environment, cells.sample)
         answers.append(
             replace(
                 answer_path(cells, names[key], capacities.get(key)),

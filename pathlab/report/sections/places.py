@@ -152,11 +152,8 @@ class Book:
         for counted, every in zip(chosen, wide, strict=True):
             aside = every.take(~np.isin(every.places, counted.places))
             if len(counted) or len(aside):
-                condition = counted.condition
-                line = know_line(environment, condition)
-                if condition.medium != "lab":
-                    line = None  # what others measured between hosts of such names crossed no link of it
-                found.append(Place(len(found) + 1, (counted, aside), settings[condition], line))
+                line = know_line(environment, counted if len(counted) else aside)
+                found.append(Place(len(found) + 1, (counted, aside), settings[counted.condition], line))
         return tuple(found)
 
     @property

@@ -1,0 +1,84 @@
+"""What a link can carry of data: its rate less the headers around each full segment."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pathlab.errors import UsageError
+
+#: Header of IP by its version, of TCP without options, and the time stamps that Linux sends by default.
+IP_BYTES = {4: 20, 6: 40}
+TCP_BYTES, TIMESTAMP_BYTES = 20, 12
+#: Ethernet around each packet: preamble 8, header 14, checksum 4, gap 12.
+ETHERNET_BYTES = 38
+#: Excess over a link's payload rate from which a window has counted a backlog (behind a filled hole).
+OVER_LINE_RATIO = 1.005
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One full TCP segment: its data, the IP packet that it makes, and what the link counts around that."""
+
+    payload_bytes: int
+    packet_bytes: int
+    link_bytes: int = 0
+
+    @property
+    def payload_ratio(self) -> float:
+        """Share of the link's bytes that is data, 0 to 1."""
+        return self.payload_bytes / (self.packet_bytes + self.link_bytes)
+
+
+def full_segment(
+    mtu_bytes: int,
+    *,
+    mss_bytes: int | None = None,
+    ip_version: int = 4,
+    timestamps: bool = True,
+    link_bytes: int = 0,
+) -> Segment:
+    """The full segment of a path by what is known of it.
+
+    ``mss_bytes`` is the data of a segment as the sender's kernel states it (TCP_INFO ``snd_mss`` or
+    TCP_MAXSEG: without options); None: the packets are taken to be as large as the MTU allows. ``link_bytes``
+    is what the link's rate counts besides the IP packet: 0 where it counts IP packets (the lab), 14 for
+    ``tbf`` and other queueing disciplines on Ethernet, 38 for Ethernet's line rate. Raises ``UsageError`` for
+    sizes without room for data.
+
+    Notes
+    -----
+    A known segment settles whether there are time stamps where it fills the MTU; a smaller one is taken to
+    have them. Assumption: no IP options, and no TCP options but time stamps.
+    Source: RFC 6349, section 4.1; RFC 7323 (time stamps); RFC 6691 (MSS).
+    """
+    bare = IP_BYTES.get(ip_version, 0) + TCP_BYTES
+    headers = bare + (TIMESTAMP_BYTES if timestamps else 0)
+    if ip_version not in IP_BYTES or mtu_bytes <= headers or link_bytes < 0:
+        raise UsageError(
+            f"packets of {mtu_bytes} bytes of IPv{ip_version} carry no data",
+            hint="the MTU is larger than the headers, the IP version is 4 or 6",
+        )
+    if mss_bytes is None or mss_bytes <= 0:
+        return Segment(payload_bytes=mtu_bytes - headers, packet_bytes=mtu_bytes, link_bytes=link_bytes)
+    payload = min(mss_bytes, mtu_bytes - bare)
+    return Segment(
+        payload_bytes=payload, packet_bytes=min(mtu_bytes, payload + headers), link_bytes=link_bytes
+    )
+
+
+def payload_rate(rate_bits_per_s: float, segment: Segment) -> float:
+    """The most data that a link of this rate carries in such segments, bit/s.
+
+    Raises ``UsageError`` for a rate that is not above 0 and finite.
+    """
+    if not 0 < rate_bits_per_s < math.inf:
+        raise UsageError(f"a link of {rate_bits_per_s} bit/s carries nothing", hint="pass a rate above 0")
+    return rate_bits_per_s * segment.payload_ratio
+
+
+def find_ip_version(address: str | None) -> int:
+    """4 or 6, by a numeric address; 4 where none is known."""
+    if address is None or address.lower().startswith("::ffff:"):  # an IPv4 address in the dress of IPv6
+        return 4
+    return 6 if ":" in address else 4

@@ -1,0 +1,48 @@
+"""The payload rate of a link, by the headers of RFC 791, 8200, 9293 and 7323."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pathlab.analysis.payload import ETHERNET_BYTES, find_ip_version, full_segment, payload_rate
+from pathlab.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("known", "payload", "counted"),
+    [
+        ({}, 1448, 1500),
+        ({"ip_version": 6}, 1428, 1500),
+        ({"timestamps": False}, 1460, 1500),
+        ({"mss_bytes": 1448}, 1448, 1500),
+        ({"mss_bytes": 1460}, 1460, 1500),  # it fills the packet, so that there is no room for time stamps
+        ({"mss_bytes": 1428, "ip_version": 6}, 1428, 1500),
+        ({"mss_bytes": 1440, "ip_version": 6}, 1440, 1500),
+        ({"mss_bytes": 948}, 948, 1000),
+        ({"mss_bytes": 65_483}, 1460, 1500),  # of another link: no packet is larger than this one's MTU
+        ({"link_bytes": 14}, 1448, 1514),  # as tbf counts
+        ({"link_bytes": ETHERNET_BYTES}, 1448, 1538),
+    ],
+)
+def test_a_link_carries_the_data_of_its_packets(known: dict[str, Any], payload: int, counted: int) -> None:
+    found = full_segment(1500, **known)
+    assert (found.payload_bytes, found.packet_bytes + found.link_bytes) == (payload, counted)
+    assert payload_rate(30e6, found) == pytest.approx(30e6 * payload / counted)
+
+
+def test_what_carries_nothing_is_refused() -> None:
+    refused: list[dict[str, Any]] = [{"ip_version": 5}, {"link_bytes": -1}]
+    for wrong in refused:
+        with pytest.raises(UsageError, match="carry no data"):
+            full_segment(1500, **wrong)
+    with pytest.raises(UsageError, match="carry no data"):
+        full_segment(52)
+    with pytest.raises(UsageError, match="carries nothing"):
+        payload_rate(0, full_segment(1500))
+
+
+def test_the_ip_version_is_the_addresss() -> None:
+    given = ["192.0.2.1", "2001:db8::1", "fe80::1%eth0", "::ffff:192.0.2.1", None]
+    assert [find_ip_version(address) for address in given] == [4, 6, 6, 4, 4]
