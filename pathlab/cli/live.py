@@ -19,7 +19,6 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.table import Table
 from rich.text import Text
 
-from pathlab.analysis.quantiles import median_interval, quartiles
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_level, name_levels
 from pathlab.runner.events import (
     CampaignEnded,
@@ -35,6 +34,8 @@ from pathlab.runner.events import (
 )
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
+from pathlab.study.answer import measure_records
+from pathlab.study.selection import is_counted, measure_drtt
 from pathlab.units import format_bytes, format_rate, format_time
 
 REFRESHES_PER_S = 4
@@ -67,9 +68,8 @@ def describe_trial(record: TrialRecord, settings: Mapping[str, Any]) -> str:
     what = f"{record.path_source} to {record.path_destination}  {cell:>12}{'  ' if others else ''}{others}"
     if record.status != "complete":
         return f"{what}  {record.status}: {record.failure}"
-    rise = ""
-    if record.loaded_rtt_median_ns is not None and record.unloaded_rtt_median_ns is not None:
-        change_ns = record.loaded_rtt_median_ns - record.unloaded_rtt_median_ns
+    rise, change_ns = "", measure_drtt(record)
+    if change_ns is not None:
         rise = f"  RTT {'+' if change_ns >= 0 else ''}{format_time(change_ns)}"
     marks = [flag for flag in record.flags if flag != "lab"]
     return f"{what}  {format_rate(record.throughput_bits_per_s):>12}{rise}  {', '.join(marks)}".rstrip()
@@ -115,7 +115,7 @@ class TimeLeft(ProgressColumn):
 
 
 class RunningTable:
-    """Rate and RTT rise per cell so far: median, its 95 % interval, number of trials."""
+    """Throughput and dRTT per cell so far, as the report has them: medians over the trials that count."""
 
     def __init__(self) -> None:
         self._cells: dict[str, list[TrialRecord]] = {}
@@ -141,27 +141,21 @@ class RunningTable:
         if not self._cells:
             return None
         table = Table(box=None, pad_edge=False, header_style="dim")
-        for heading in ("cell", "n", "median", "95 % interval", "RTT rise"):
+        for heading in ("cell", "n", "median", "95 % interval", "dRTT"):
             table.add_column(heading, justify="left" if heading == "cell" else "right", no_wrap=True)
         for key, records in list(self._cells.items())[-CELLS_SHOWN:]:
-            rates = [r.throughput_bits_per_s for r in records if r.throughput_bits_per_s is not None]
-            interval = median_interval(rates)
-            bounds = "undecided"
+            counted = [record for record in records if is_counted(record)]
+            rate = measure_records(record.throughput_bits_per_s for record in counted)
+            drtt = measure_records(measure_drtt(record) for record in counted)
+            bounds, interval = "undecided", rate.interval
             if interval.low is not None and interval.high is not None:
                 bounds = f"{format_rate(interval.low)} to {format_rate(interval.high)}"
-            rises = [
-                r.loaded_rtt_median_ns - r.unloaded_rtt_median_ns
-                for r in records
-                if r.loaded_rtt_median_ns is not None and r.unloaded_rtt_median_ns is not None
-            ]
-            rise = quartiles(rises).median
-            median = quartiles(rates).median
             table.add_row(
                 escape(key),
-                str(len(rates)),
-                "–" if median is None else format_rate(median),
+                str(rate.n) if rate.n == len(records) else f"{rate.n} of {len(records)}",
+                format_rate(rate.median),
                 bounds,
-                "–" if rise is None else format_time(rise),
+                format_time(drtt.median),
             )
         return table
 

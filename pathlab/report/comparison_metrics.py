@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pathlab.report.summary import cpu_s_per_gbyte, rise_ns
+from pathlab.report.summary import cpu_s_per_gbyte
 from pathlab.store.records import TrialRecord
+from pathlab.study.selection import measure_drtt
 from pathlab.units import format_time
 
 #: Of the margin: what a loss of probes may differ by without mattering, half a point of 5 %.
@@ -49,11 +50,6 @@ def _read_loss(record: TrialRecord) -> float | None:
     return 1 - record.loaded_received / record.loaded_sent
 
 
-def _read_rise(record: TrialRecord) -> float | None:
-    """DRTT of the averages, ns."""
-    return rise_ns(record.loaded_rtt_mean_ns, record.unloaded_rtt_mean_ns)
-
-
 def _bound_rise(before: Sequence[TrialRecord], margin_ratio: float) -> float | None:
     """The margin's share of the idle path's round trip, to which dRTT is added."""
     idle = [record.unloaded_rtt_mean_ns for record in before if record.unloaded_rtt_mean_ns is not None]
@@ -90,7 +86,7 @@ METRICS: Mapping[str, Metric] = {
             title="dRTT",
             unit="ns",
             higher_is_better=False,
-            read=_read_rise,
+            read=measure_drtt,
             bound=_bound_rise,
         ),
         Metric(

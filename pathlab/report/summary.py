@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from pathlab.analysis.interval import Interval
 from pathlab.analysis.loss import Loss, pool_loss
-from pathlab.analysis.quantiles import median_interval, quartiles
 from pathlab.campaign.factor_model import Combination, Factors
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_level, name_levels
 from pathlab.report.source import ResultsSource, StoredTrial, read_trials, window_is_short
 from pathlab.store.records import JournalRecord, PlanRecord, TrialRecord
+from pathlab.study.answer import Spread, measure_records
+from pathlab.study.lines import DirectLink, Traffic, find_direct_link
+from pathlab.study.selection import is_counted, measure_drtt
 
 TIMES = ("duration_ns", "warmup_ns")  # where they do not vary, they are those of the campaign
 ENDED, FINISHED = "ended", "finished"  # kinds of the journal's last entry
-HEADER_BYTES = 52  # IPv4 20, TCP 20, timestamps 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -38,30 +37,24 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """Median, extremes and 95 % interval of the median over trials; ``None`` where nothing was measured."""
-
-    n: int
-    median: float | None
-    low: float | None
-    high: float | None
-    interval: Interval
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """All trials of one combination on one path. Spreads are over its complete trials."""
+    """All trials of one combination on one path.
+
+    Spreads and the loss are over the trials that count (``selection.is_counted``), as in every median of the
+    report; what was granted and the flags are over its complete trials.
+    """
 
     path: Path
     streams: int
     window_asked_bytes: int | None
     congestion: str | None
     trials: tuple[StoredTrial, ...]  # complete ones, in order of measurement
+    counted: tuple[StoredTrial, ...]  # of them those that count
     failed: int
     interrupted: int
 
     throughput_bits_per_s: Spread
-    rise_mean_ns: Spread
+    drtt_ns: Spread
     loaded_loss: Loss
     jain_ratio: Spread
     retransmitted_segments: Spread
@@ -77,25 +70,14 @@ class Cell:
         return len(self.trials)
 
     @property
+    def carried(self) -> bool:
+        """Whether a throughput is known of one of its trials, whether it counts or not."""
+        return any(trial.record.throughput_bits_per_s is not None for trial in self.trials)
+
+    @property
     def product_bytes(self) -> int | None:
         """Streams times window asked; ``None`` for autotuning."""
         return None if self.window_asked_bytes is None else self.streams * self.window_asked_bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkTruth:
-    """What the lab set for the link that a path crosses, in the path's direction."""
-
-    rate_bits_per_s: float
-    delay_ns: float  # one way
-    return_delay_ns: float
-    queue_bytes: float | None
-    mtu_bytes: int
-
-    @property
-    def goodput_bits_per_s(self) -> float:
-        """Rate left for payload in full-size segments with timestamps."""
-        return self.rate_bits_per_s * (self.mtu_bytes - HEADER_BYTES) / self.mtu_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +86,12 @@ class PathSummary:
 
     path: Path
     cells: tuple[Cell, ...]
-    truth: LinkTruth | None
+    truth: DirectLink | None
 
     @property
     def measured(self) -> tuple[Cell, ...]:
         """Cells with at least one throughput."""
-        return tuple(cell for cell in self.cells if cell.throughput_bits_per_s.n)
+        return tuple(cell for cell in self.cells if cell.carried)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +148,7 @@ def summarise(results: ResultsSource) -> Summary:
             PathSummary(
                 path=path,
                 cells=build_cells(path, by_path[path]),
-                truth=None if path.origin else link_truth(lab, path),
+                truth=_find_link(lab, path, by_path[path]),
             )
             for path in sorted(
                 by_path,
@@ -230,42 +212,13 @@ def build_cells(path: Path, trials: Sequence[StoredTrial]) -> tuple[Cell, ...]:
     return tuple(_build_cell(path, groups[key]) for key in sorted(groups))
 
 
-def link_truth(lab: Any, path: Path) -> LinkTruth | None:
-    """The lab's link between the ends of a path; ``None`` without a lab or when no single link joins them."""
-    links = lab.get("links", ()) if isinstance(lab, dict) else ()
-    ends = {path.source, path.destination}
-    found = [link for link in links if set(link.get("between", ends)) == ends]
-    if len(found) != 1:
+def _find_link(lab: Any, path: Path, trials: Sequence[StoredTrial]) -> DirectLink | None:
+    """The lab's link under what was measured here; None for what another program did elsewhere."""
+    if path.origin:
         return None
-    link = found[0]
-    both = (link, link.get("reverse") or link)
-    there, back = both if link.get("between", [path.source])[0] == path.source else reversed(both)
-    if not there.get("rate_bits_per_s"):
-        return None
-    return LinkTruth(
-        rate_bits_per_s=there["rate_bits_per_s"],
-        delay_ns=there.get("delay_ns", 0),
-        return_delay_ns=back.get("delay_ns", 0),
-        queue_bytes=there.get("queue_bytes"),
-        mtu_bytes=link.get("mtu_bytes", 1500),
-    )
-
-
-def spread(values: Iterable[float | None]) -> Spread:
-    """Median, extremes and interval of what was measured; missing and infinite values are left out."""
-    measured = [value for value in values if value is not None and math.isfinite(value)]
-    return Spread(
-        n=len(measured),
-        median=quartiles(measured).median,
-        low=min(measured, default=None),
-        high=max(measured, default=None),
-        interval=median_interval(measured),
-    )
-
-
-def rise_ns(loaded: float | None, unloaded: float | None) -> float | None:
-    """Loaded minus unloaded RTT, ns; ``None`` unless both were measured."""
-    return None if loaded is None or unloaded is None else loaded - unloaded
+    records = [trial.record for trial in trials]
+    traffic = Traffic.of([one.destination_address for one in records], [one.mss_bytes for one in records])
+    return find_direct_link(lab, path.source, path.destination, traffic)
 
 
 def cpu_s_per_gbyte(user_s: float | None, system_s: float | None, total_bytes: int | None) -> float | None:
@@ -282,11 +235,13 @@ def _pooled_loss(pairs: Iterable[tuple[int | None, int | None]]) -> Loss:
 
 def _build_cell(path: Path, trials: Sequence[StoredTrial]) -> Cell:
     complete = tuple(trial for trial in trials if trial.complete)
+    counted = tuple(trial for trial in complete if is_counted(trial.record))
     records = [trial.record for trial in complete]
+    taken = [trial.record for trial in counted]
     first = trials[0].record
 
     def over(take: Callable[[TrialRecord], float | None]) -> Spread:
-        return spread(take(record) for record in records)
+        return measure_records(take(record) for record in taken)
 
     def least(sizes: Iterable[int | None]) -> int | None:
         return min((size for size in sizes if size is not None), default=None)
@@ -297,11 +252,12 @@ def _build_cell(path: Path, trials: Sequence[StoredTrial]) -> Cell:
         window_asked_bytes=first.window_asked_bytes,
         congestion=first.congestion_asked or next((r.congestion_sender for r in records), None),
         trials=complete,
+        counted=counted,
         failed=sum(trial.record.status == "failed" for trial in trials),
         interrupted=sum(trial.record.status == "interrupted" for trial in trials),
         throughput_bits_per_s=over(lambda r: r.throughput_bits_per_s),
-        rise_mean_ns=over(lambda r: rise_ns(r.loaded_rtt_mean_ns, r.unloaded_rtt_mean_ns)),
-        loaded_loss=_pooled_loss((r.loaded_sent, r.loaded_received) for r in records),
+        drtt_ns=over(measure_drtt),
+        loaded_loss=_pooled_loss((r.loaded_sent, r.loaded_received) for r in taken),
         jain_ratio=over(lambda r: r.fairness_jain),
         retransmitted_segments=over(lambda r: r.retransmitted_segments),
         window_granted_sender_bytes=least(r.window_granted_sender_bytes for r in records),

@@ -13,8 +13,10 @@ from pathlab.analysis.loss import Loss, probe_loss
 from pathlab.report.names import format_asked, format_granted
 from pathlab.report.source import ResultsSource, format_utc, window_is_short
 from pathlab.report.streams import read_probes, summarise_streams
-from pathlab.report.summary import Cell, PathSummary, Spread, rise_ns
+from pathlab.report.summary import Cell, PathSummary
 from pathlab.store.records import TrialRecord
+from pathlab.study.answer import Spread
+from pathlab.study.selection import DRTT_MEDIAN_COLUMNS, measure_drtt
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
 
 STANDING_FLAGS = ("lab", "loopback-fallback")  # true of the whole run, so said once and not in each row
@@ -40,9 +42,9 @@ def render_trial(record: TrialRecord, results: ResultsSource | None, trial_id: i
 
 def format_range(spread: Spread) -> str:
     """Extremes of the rates of a cell in Mbit/s, empty for a single trial."""
-    if spread.n < 2 or spread.low is None or spread.high is None:
+    if spread.n < 2 or spread.least is None or spread.most is None:
         return ""
-    return f"{spread.low / 1e6:.3g}–{spread.high / 1e6:.3g}"
+    return f"{spread.least / 1e6:.3g}–{spread.most / 1e6:.3g}"
 
 
 def format_loss_ratio(loss: Loss) -> str:
@@ -81,7 +83,7 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
     if marked:
         table.add_column("Flags", overflow="fold")
     for cell in path.cells:
-        retransmits = cell.retransmitted_segments.median
+        retransmits, kept = cell.retransmitted_segments.median, len(cell.counted)
         row = [
             str(cell.streams),
             format_asked(cell.window_asked_bytes),
@@ -89,10 +91,10 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
             format_bytes(cell.window_effective_bytes.median),
             format_rate(cell.throughput_bits_per_s.median),
             *([format_range(cell.throughput_bits_per_s)] if wide else []),
-            format_time(cell.rise_mean_ns.median),
+            format_time(cell.drtt_ns.median),
             format_loss_ratio(cell.loaded_loss),
             NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",
-            str(cell.complete),
+            str(cell.complete) if kept == cell.complete else f"{kept} of {cell.complete}",
         ]
         row += [cell.congestion or NOT_MEASURED] if mixed else []
         row += [list_marks(cell)] if marked else []
@@ -161,15 +163,11 @@ def _trial_facts(record: TrialRecord) -> Table:
     table.add_row("Congestion", f"sender {used[0]}, receiver {used[1]} (asked: {asked})")
     for end in ("sender", "receiver"):
         table.add_row(f"CPU, {end}", _cpu_text(record, end))
-    rise = rise_ns(record.loaded_rtt_mean_ns, record.unloaded_rtt_mean_ns)
+    medians = measure_drtt(record, DRTT_MEDIAN_COLUMNS)
     table.add_row(
-        "dRTT", f"{format_time(rise)} of the averages, {format_time(_median_rise(record))} of the medians"
+        "dRTT", f"{format_time(measure_drtt(record))} (difference of medians {format_time(medians)})"
     )
     return table
-
-
-def _median_rise(record: TrialRecord) -> float | None:
-    return rise_ns(record.loaded_rtt_median_ns, record.unloaded_rtt_median_ns)
 
 
 def _cpu_text(record: TrialRecord, end: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -80,7 +81,7 @@ class Answers(tuple[Answer[Result], ...]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Median, quartiles and the median's distribution-free interval, in the unit of the values.
+    """Median, quartiles, extremes and the median's distribution-free interval, in the unit of the values.
 
     From 40 values on the interval allows for serial correlation (``serial.ordered_median_interval``); with
     fewer, which cannot tell it, cycles are taken for independent.
@@ -91,6 +92,8 @@ class Spread:
     q1: float | None
     q3: float | None
     interval: Interval
+    least: float | None = None
+    most: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +115,20 @@ def measure_spread(values: Floats, *, in_order: bool = True) -> Spread:
     known = values[~np.isnan(values)]
     found = quartiles(known)
     interval = ordered_median_interval(known) if in_order else median_interval(known)
-    return Spread(n=found.n, median=found.median, q1=found.q1, q3=found.q3, interval=interval)
+    return Spread(
+        n=found.n,
+        median=found.median,
+        q1=found.q1,
+        q3=found.q3,
+        interval=interval,
+        least=float(known.min()) if known.size else None,
+        most=float(known.max()) if known.size else None,
+    )
+
+
+def measure_records(values: Iterable[float | None]) -> Spread:
+    """``measure_spread`` of one figure of each trial, None where it was not measured, in their order."""
+    return measure_spread(np.array([np.nan if one is None else one for one in values], dtype=np.float64))
 
 
 def make_cell_answer(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.analysis.cells import Floats
+from pathlab.store.records import TrialRecord
 from pathlab.study.source import LINUX_WINDOW_FACTOR, Condition, TrialTable
 
 #: Trials that say nothing of their path: a host, the lab or another congestion control was measured instead.
@@ -34,6 +35,10 @@ NOT_POSITIVE = "not-positive"
 #: More connections than a host has ports: a stored count beyond it is a fault of who wrote it.
 STREAMS_MAX = 2**16
 AUTOTUNED = "autotuned"
+#: The columns, loaded and unloaded, whose difference is dRTT: that of the averages. Whatever says dRTT alone
+#: means it; that of the medians stands beside it where its name says so.
+DRTT_COLUMNS = ("loaded_rtt_mean_ns", "unloaded_rtt_mean_ns")
+DRTT_MEDIAN_COLUMNS = ("loaded_rtt_median_ns", "unloaded_rtt_median_ns")
 #: A mean of equal figures may come out lower than they are by so little.
 ROUNDING_RATIO = 1e-9
 
@@ -109,12 +114,16 @@ class Sample:
     @property
     def rise_ns(self) -> Floats:
         """DRTT: loaded less unloaded mean RTT."""
-        return self.get("loaded_rtt_mean_ns") - self.get("unloaded_rtt_mean_ns")
+        return self._subtract(DRTT_COLUMNS)
 
     @property
     def rise_median_ns(self) -> Floats:
         """DRTT of the medians: loaded less unloaded median RTT."""
-        return self.get("loaded_rtt_median_ns") - self.get("unloaded_rtt_median_ns")
+        return self._subtract(DRTT_MEDIAN_COLUMNS)
+
+    def _subtract(self, columns: tuple[str, str]) -> Floats:
+        difference: Floats = self.get(columns[0]) - self.get(columns[1])
+        return difference
 
     def measure_loss(self, probes: str = "loaded") -> Floats:
         """Loss of the ``loaded`` or ``unloaded`` probes; NaN without any, or by counts that cannot be."""
@@ -235,6 +244,20 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
         )
         samples.append(Sample(condition=condition, basis=basis, table=table, places=places))
     return tuple(samples)
+
+
+def is_counted(record: TrialRecord) -> bool:
+    """Whether ``select`` takes a trial for what speaks of a path by the windows asked for (``as_asked``)."""
+    rate = record.throughput_bits_per_s
+    doubted = {*PATH_FLAGS, WINDOW_FLAG}.intersection(record.flags)
+    return record.status == "complete" and not doubted and rate is not None and rate >= 0
+
+
+def measure_drtt(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -> float | None:
+    """DRTT of one trial, ns; None unless both round trips were measured."""
+    loaded: float | None = getattr(record, columns[0])
+    unloaded: float | None = getattr(record, columns[1])
+    return None if loaded is None or unloaded is None else loaded - unloaded
 
 
 def survey_table(table: TrialTable) -> Basis:

@@ -7,6 +7,7 @@ import io
 import re
 import sys
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,9 @@ DONE = make_record(
     streams=2,
     window_asked_bytes=65536,
     throughput_bits_per_s=4e7,
-    loaded_rtt_median_ns=5e7,
+    loaded_rtt_mean_ns=5e7,
+    loaded_rtt_median_ns=7e7,
+    unloaded_rtt_mean_ns=4e7,
     unloaded_rtt_median_ns=4e7,
     flags=("lab", "control"),
 )
@@ -88,7 +91,7 @@ def test_on_a_terminal_the_cells_and_sparks_stand_below() -> None:
     assert "a to b  2 x 64 KiB  dscp=8" in text
     assert "undecided" in text
     assert "█" in text
-    assert "RTT rise" in text
+    assert "dRTT" in text
 
 
 def test_the_screen_is_left_alone_while_hosts_may_ask_for_a_password() -> None:
@@ -115,7 +118,7 @@ def test_a_wait_is_part_of_the_time_left() -> None:
 
 def test_a_run_that_goes_on_counts_and_shows_what_was_done_before(tmp_path: Path) -> None:
     with Results.create(tmp_path, CAMPAIGN, PLAN) as results:
-        results.add_trial(COMPLETE, {})
+        results.add_trial(replace(COMPLETE, flags=("lab",)), {})
     screen = io.StringIO()
     with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
         view(CampaignStarted(name="c", folder=tmp_path, rows=8, done=5, estimate_ns=10**10, work_ns=10**10))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
+from pathlab.cli.live import RunningTable
+from pathlab.report.page.answer import answer_paths
+from pathlab.report.page.document import gather_material
 from pathlab.report.summary import Cell, Path, cpu_s_per_gbyte, summarise
+from pathlab.report.text import tabulate_path
+from pathlab.units import format_rate, format_time
 from tests.unit.synthetic_results import (
     GOODPUT_BITS_PER_S,
     SyntheticResults,
@@ -41,10 +48,10 @@ def test_cells_are_grouped_and_counted() -> None:
 def test_throughput_and_rise_are_the_models() -> None:
     cell = find_cell(make_quickstart(), 1, 64 * KIB)
     assert cell.throughput_bits_per_s.median == pytest.approx(64 * KIB * 8 / 0.04, rel=0.01)
-    assert cell.rise_mean_ns.median == pytest.approx(-1e5)
+    assert cell.drtt_ns.median == pytest.approx(-1e5)
     full = find_cell(make_quickstart(), 8, 256 * KIB)
     assert full.throughput_bits_per_s.median == pytest.approx(GOODPUT_BITS_PER_S, rel=0.01)
-    assert full.rise_mean_ns.median == pytest.approx(50e6 - 1e5)
+    assert full.drtt_ns.median == pytest.approx(50e6 - 1e5)
     assert full.loaded_loss.sent == 40
     assert full.loaded_loss.lost == 2
 
@@ -53,7 +60,7 @@ def test_interval_is_undecided_below_six_cycles_and_decided_from_six_on() -> Non
     few = find_cell(make_quickstart(cycles=5), 1, 64 * KIB).throughput_bits_per_s
     assert few.interval.undecided == "too-few-samples"
     enough = find_cell(make_quickstart(cycles=6), 1, 64 * KIB).throughput_bits_per_s
-    assert (enough.interval.low, enough.interval.high) == (enough.low, enough.high)
+    assert (enough.interval.low, enough.interval.high) == (enough.least, enough.most)
 
 
 def test_cpu_is_per_gigabyte_of_the_whole_trial() -> None:
@@ -69,7 +76,7 @@ def test_what_was_not_measured_stays_none() -> None:
     cell = summary.cells[0]
     assert (cell.complete, cell.failed) == (0, 2)
     assert cell.throughput_bits_per_s.median is None
-    assert cell.rise_mean_ns.median is None
+    assert cell.drtt_ns.median is None
     assert cell.loaded_loss.loss_ratio is None
     assert cell.window_granted_sender_bytes is None
     assert len(summary.failures) == 2
@@ -135,7 +142,7 @@ def test_other_factors_and_control_rows_never_share_a_cell() -> None:
 def test_truth_is_the_link_of_the_path() -> None:
     truth = summarise(make_quickstart()).paths[0].truth
     assert truth is not None
-    assert truth.goodput_bits_per_s == pytest.approx(GOODPUT_BITS_PER_S)
+    assert truth.line.data_bits_per_s == pytest.approx(GOODPUT_BITS_PER_S)
     other = {"links": [{"between": ["west", "north"], "rate_bits_per_s": 1, "delay_ns": 1}]}
     assert summarise(make_quickstart(environment={"lab": other})).paths[0].truth is None
     assert summarise(make_quickstart(environment={"lab": None, "fallback": None})).paths[0].truth is None
@@ -146,3 +153,50 @@ def test_impossible_counts_of_probes_are_no_loss(sent: int, received: int) -> No
     results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
     results.records[0] = replace(results.records[0], loaded_sent=sent, loaded_received=received)
     assert find_cell(results, 1, 64 * KIB).loaded_loss.sent == 20
+
+
+@pytest.mark.parametrize(
+    "flag", ["lab-limited", "host-limited", "window-short", "congestion-not-granted", "over-line-rate"]
+)
+def test_terminal_page_and_live_view_say_the_same_of_a_cell(flag: str) -> None:
+    """One selection of trials, one median, one dRTT (of the averages), whoever shows them."""
+    results = make_quickstart(cycles=45, levels=[(4, 64 * KIB)])
+    kept = [replace(one, loaded_rtt_median_ns=(one.loaded_rtt_mean_ns or 0) + 3e7) for one in results.records]
+    for number in range(0, 40, 2):
+        kept[number] = replace(kept[number], flags=("lab", flag), throughput_bits_per_s=45e6 + number)
+    results.records = kept
+    (cell,) = summarise(results).cells
+    (standing,) = answer_paths(gather_material(results))[0].standings
+    assert cell.throughput_bits_per_s == standing.rate
+    assert cell.drtt_ns == standing.drtt_ns
+    assert cell.loaded_loss == standing.loaded_loss
+    assert len(cell.counted) == standing.n == (45 if flag == "over-line-rate" else 25)
+    table = RunningTable()
+    for record in kept:
+        table.add(record, {})
+    console = Console(file=io.StringIO(), width=150)
+    built = table.build()
+    assert built is not None
+    console.print(built)
+    assert isinstance(console.file, io.StringIO)
+    row = console.file.getvalue().splitlines()[-1]
+    interval = cell.throughput_bits_per_s.interval
+    assert format_rate(cell.throughput_bits_per_s.median) in row
+    bounds = f"{format_rate(interval.low)} to {format_rate(interval.high)}"
+    assert (bounds if interval.decided else "undecided") in row
+    assert row.rstrip().endswith(format_time(cell.drtt_ns.median))
+    assert ("25 of 45" in row) == (flag != "over-line-rate")
+
+
+def test_a_cell_without_a_trial_that_counts_has_no_median_and_is_still_shown() -> None:
+    results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
+    results.records = [replace(one, flags=("lab", "lab-limited")) for one in results.records]
+    summary = summarise(results)
+    (cell,) = summary.cells
+    assert (cell.complete, len(cell.counted), cell.throughput_bits_per_s.median) == (2, 0, None)
+    assert summary.paths[0].measured == (cell,)
+    console = Console(file=io.StringIO(), width=150)
+    console.print(tabulate_path(summary.paths[0], wide=True))
+    assert isinstance(console.file, io.StringIO)
+    assert "0 of 2" in console.file.getvalue()
+    assert "lab-limited ×2" in console.file.getvalue()

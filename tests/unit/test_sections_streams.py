@@ -103,7 +103,7 @@ def test_loss_is_pooled_over_probes_with_wilsons_interval(material: Material) ->
 
 
 def test_what_the_lab_set_is_drawn_as_the_truth(material: Material) -> None:
-    rule = find_layer(draw(material, "throughput-streams-1"), "link less headers (lab's truth)", kind=Rule)
+    rule = find_layer(draw(material, "throughput-streams-1"), "link rate minus headers", kind=Rule)
     assert isinstance(rule, Rule)
     assert rule.value == pytest.approx(40 * 1448 / 1500)
 

@@ -42,7 +42,11 @@ DEFINITIONS = (
         "Round trips of probes sent within the steady window, and of probes sent after the traffic had ended "
         "and the queue drained.",
     ),
-    ("dRTT", "Loaded minus unloaded RTT of a trial: of the averages and of the medians."),
+    (
+        "dRTT",
+        "RTT increase under load: average RTT of a trial's loaded probes minus that of its unloaded ones. "
+        "The difference of the medians is given beside it where it is named so.",
+    ),
     (
         "RV",
         "Rate variability: 1 − min(RTT) / mean(RTT) of a trial's probes. 0 means that every round trip took "
@@ -201,10 +205,12 @@ def _tell_truth(path: PathSummary) -> str:
     truth = path.truth
     if truth is None:
         return ""
+    line = truth.line
     queue = "unlimited queue" if not truth.queue_bytes else f"queue of {truth.queue_bytes / 1000:g} kB"
     return (
-        f"{truth.rate_bits_per_s / 1e6:g} Mbit/s, {format_time(truth.delay_ns)} each way, {queue}, "
-        f"MTU {truth.mtu_bytes} bytes; {truth.goodput_bits_per_s / 1e6:.4g} Mbit/s are left for payload"
+        f"{line.rate_bits_per_s / 1e6:g} Mbit/s, {format_time(truth.delay_ns)} each way, {queue}, "
+        f"MTU {line.mtu_bytes} bytes; "
+        f"after headers it can carry {line.data_bits_per_s / 1e6:.4g} Mbit/s of data"
     )
 
 

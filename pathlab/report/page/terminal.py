@@ -33,10 +33,11 @@ def render_summary(
                 console.print(Text(f"{short_name(cell)}: {marks}", style="yellow"))
     if summary.paths:
         console.print(
-            "Medians over the complete trials (n) of a cell. Windows: asked for; granted by the sender's and "
-            "the receiver's kernel (Linux states twice what it gives); effective (rate per stream × "
-            "loaded RTT). "
-            "dRTT: rise of the average RTT under load. Loss: of the probes under load.",
+            "Medians of each combination over the trials that count (n): complete, windows and congestion "
+            "control as requested, neither a host nor the lab at its limit. Windows: requested; granted by "
+            "the sender's and the receiver's kernel (Linux reports double the usable size); effective (rate "
+            "per stream × loaded RTT). dRTT: RTT increase under load, a difference of averages. Loss: of the "
+            "probes under load.",
             style="dim",
         )
     console.print()

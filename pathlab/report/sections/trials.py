@@ -34,8 +34,10 @@ from pathlab.report.sections.trial_series import (
     read_columns,
 )
 from pathlab.report.source import StoredTrial
-from pathlab.report.summary import Cell, rise_ns
+from pathlab.report.summary import Cell
 from pathlab.store.records import TrialRecord
+from pathlab.study.answer import measure_records
+from pathlab.study.selection import measure_drtt
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 CONTRIBUTIONS_MAX, TRIALS_MAX = 12, 16  # figures of a page, over all paths
@@ -136,9 +138,14 @@ def plot_trial(material: Material, trial_id: int) -> Plot:
 
 
 def choose_trial(cell: Cell) -> StoredTrial:
-    """The complete trial whose throughput is nearest to the cell's median, the earliest of equals."""
-    middle = cell.throughput_bits_per_s.median or 0.0
-    return min(cell.trials, key=lambda trial: abs((trial.record.throughput_bits_per_s or 0.0) - middle))
+    """The trial whose throughput is nearest to the cell's median, the earliest of equals.
+
+    Where none counts, the complete one nearest to the median of what they carried.
+    """
+    trials = cell.counted or cell.trials
+    rates = [trial.record.throughput_bits_per_s for trial in trials]
+    middle = measure_records(rates).median or 0.0
+    return min(trials, key=lambda trial: abs((trial.record.throughput_bits_per_s or 0.0) - middle))
 
 
 def _list_shelves(material: Material) -> list[Shelf]:
@@ -200,7 +207,7 @@ def _describe_trial(
         said.append(f"{record.status}{stage}: {record.failure or 'no reason stored'}")
     if record.throughput_bits_per_s is not None:
         said.append(f"{format_rate(record.throughput_bits_per_s)} in the steady window")
-    rise = rise_ns(record.loaded_rtt_mean_ns, record.unloaded_rtt_mean_ns)
+    rise = measure_drtt(record)
     if rise is not None:
         loaded, unloaded = format_time(record.loaded_rtt_mean_ns), format_time(record.unloaded_rtt_mean_ns)
         said.append(f"average RTT {loaded} loaded, {unloaded} unloaded (rise {format_time(rise)})")

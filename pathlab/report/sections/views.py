@@ -18,8 +18,8 @@ from pathlab.report.sections.drafts import Draft, PlotDraft
 from pathlab.report.sections.phrases import join_words, say_left_out, say_range, say_spread, say_undecided
 from pathlab.report.sections.places import Book, Part, Place, name_reasons, spell_window
 from pathlab.report.sections.quantities import Quantity, Scaled
-from pathlab.report.summary import Path, link_truth
 from pathlab.study.answer import Spread, measure_spread
+from pathlab.study.lines import find_direct_link
 from pathlab.study.selection import Sample
 from pathlab.units import format_ratio
 
@@ -215,14 +215,13 @@ def _draw_truth(book: Book, place: Place, quantity: Quantity, unit: Scaled) -> l
     """What the lab set, where it did: the link's rate for data, the delay of a full queue."""
     if quantity is of.THROUGHPUT and place.line is not None:
         rate = place.line.data_bits_per_s
-        return [Rule(name="link less headers (lab's truth)", value=rate / unit.size)]
+        return [Rule(name="link rate minus headers", value=rate / unit.size)]
     if quantity in (of.RISE_MEAN, of.RISE_MEDIAN):
-        path = Path(source=place.key.path_source, destination=place.key.path_destination)
         lab = book.material.source.campaign.environment.get("lab")
-        truth = link_truth(lab, path) if place.key.medium == "lab" else None
-        if truth is not None and truth.queue_bytes:
-            full_ns = truth.queue_bytes * 8e9 / truth.rate_bits_per_s
-            return [Rule(name="full queue (lab's truth)", value=full_ns / unit.size)]
+        link = find_direct_link(lab, *place.key.flow_ends) if place.line is not None else None
+        if link is not None and link.queue_bytes:
+            full_ns = link.queue_bytes * 8e9 / link.line.rate_bits_per_s
+            return [Rule(name="delay of a full queue", value=full_ns / unit.size)]
     return []
 
 
