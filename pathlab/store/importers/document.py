@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from pathlab.errors import StoreError
 MAXIMUM_BYTES = 128 * 1024 * 1024  # parsed, JSON takes about ten times as much memory
 #: An object that goes wrong within so many characters of its end was cut off there.
 SHORT_TAIL = 6
+#: Objects that a file may hold one after the other: more than a day of events, ten a second.
+MAXIMUM_VALUES = 1_000_000
+_TEXT = re.compile(r"[^ \t\r\n]")
 _GZIP = b"\x1f\x8b"
 _INT_64 = 2**63
 NOTHING = "Nothing was imported."
@@ -59,39 +63,78 @@ def load_document(path: Path) -> Document:
     return Document(name=name, sha256=digest, modified_s=modified_s, text=text, packed=packed)
 
 
-def parse_json(text: str, name: str) -> tuple[Any, int]:
-    """Return the value and how many keys came twice in one object (the last one counts).
+def parse_json(text: str, name: str) -> tuple[list[tuple[Any, int]], StoreError | None]:
+    """Return the values that a text holds one after the other, and why it cannot be read beyond them.
 
-    NaN and infinities become None: they were not measured. Raises StoreError naming place and reason.
+    Each value stands with how many keys came twice in one object (the last one counts). NaN and infinities
+    become None: they were not measured. Reading ends behind the first value that is no object, and where a
+    value cannot be read: the error names place and reason. Raises StoreError where none can be read.
     """
-    repeated = 0
+    decoder = _CountingDecoder()
+    values: list[tuple[Any, int]] = []
+    at = _skip_space(text, 0)
+    while at < len(text) and len(values) < MAXIMUM_VALUES:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError, ValueError) as error:
+            fault = _describe_fault(text, at, name, error)
+            if not values:
+                raise fault from error
+            return values, fault
+        values.append((value, decoder.take_repeated()))
+        at = _skip_space(text, end)
+        if not isinstance(value, dict):
+            break
+    if at < len(text):
+        line = text.count("\n", 0, at) + 1
+        return values, StoreError(f"'{name}' is not JSON: line {line}: extra data", hint=NOTHING)
+    return values, None
 
-    def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal repeated
+
+class CutOffError(StoreError):
+    """The text ends in the middle of a value."""
+
+
+class _CountingDecoder(json.JSONDecoder):
+    """Counts keys that come twice in one object."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            object_pairs_hook=self._build, parse_constant=lambda _: None, parse_float=_read_float
+        )
+        self._repeated = 0
+
+    def take_repeated(self) -> int:
+        """How many there were since the last call."""
+        found, self._repeated = self._repeated, 0
+        return found
+
+    def _build(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         built = dict(pairs)
-        repeated += len(pairs) - len(built)
+        self._repeated += len(pairs) - len(built)
         return built
 
-    try:
-        value = json.loads(
-            text, object_pairs_hook=build, parse_constant=lambda _: None, parse_float=_read_float
-        )
-    except json.JSONDecodeError as error:
-        cut = error.msg.startswith("Unterminated string") or len(text.rstrip()) - error.pos < SHORT_TAIL
-        if cut and text.lstrip()[:1] in ("{", "["):
-            raise StoreError(
-                f"'{name}' ends in the middle (line {error.lineno})",
-                hint=f"{NOTHING} The program was ended while it wrote; measure again.",
-            ) from error
-        raise StoreError(
-            f"'{name}' is not JSON: line {error.lineno}, column {error.colno}: {error.msg.lower()}",
-            hint=NOTHING,
-        ) from error
-    except (RecursionError, ValueError) as error:
-        raise StoreError(
+
+def _skip_space(text: str, at: int) -> int:
+    found = _TEXT.search(text, at)
+    return len(text) if found is None else found.start()
+
+
+def _describe_fault(text: str, at: int, name: str, error: Exception) -> StoreError:
+    if not isinstance(error, json.JSONDecodeError):
+        return StoreError(
             f"'{name}' is not JSON that can be read: nested too deeply, or a number without end", hint=NOTHING
-        ) from error
-    return value, repeated
+        )
+    last_line = at > 0 and "\n" not in text[at:].rstrip()
+    short = error.msg.startswith("Unterminated string") or len(text.rstrip()) - error.pos < SHORT_TAIL
+    if text[at] in "{[" and (short or last_line):
+        return CutOffError(
+            f"'{name}' ends in the middle (line {error.lineno})",
+            hint=f"{NOTHING} The program was ended while it wrote; measure again.",
+        )
+    return StoreError(
+        f"'{name}' is not JSON: line {error.lineno}, column {error.colno}: {error.msg.lower()}", hint=NOTHING
+    )
 
 
 def _read_float(text: str) -> float | None:

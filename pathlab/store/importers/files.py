@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,45 @@ import sqlalchemy as sa
 
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.importers import crusader, flent, iperf3, irtt, pscheduler
-from pathlab.store.importers.document import NOTHING, Document, load_document, parse_json
+from pathlab.store.importers.document import NOTHING, CutOffError, Document, load_document, parse_json
+from pathlab.store.importers.iperf3_text import is_event, is_output, join_outputs
 from pathlab.store.importers.measured import ImportedTrial
 from pathlab.store.records import OriginRecord, PlanRecord
 from pathlab.store.results import Results
 from pathlab.store.rows import encode_blobs, insert_trial
 from pathlab.store.schema import ORIGIN, PLAN, to_row
 
-_EVENT = re.compile(r'\s*\{\s*"event"\s*:')
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importer:
+    """One program's files: whether a JSON value is one, and its trials (with the number of repeated keys)."""
+
+    is_output: Callable[[Any], bool]
+    read: Callable[[Any, Document, int], list[ImportedTrial]]
+
+
+#: The programs by name, asked in this order.
+IMPORTERS: Mapping[str, Importer] = {
+    iperf3.PROGRAM: Importer(
+        is_output=is_output,
+        read=lambda value, document, repeated: iperf3.import_iperf3(value, document.name, repeated=repeated),
+    ),
+    flent.PROGRAM: Importer(
+        is_output=flent.is_output,
+        read=lambda value, document, _: flent.import_flent(value, document.name),
+    ),
+    irtt.PROGRAM: Importer(
+        is_output=irtt.is_output, read=lambda value, document, _: irtt.import_irtt(value, document.name)
+    ),
+    crusader.PROGRAM: Importer(
+        is_output=crusader.is_output,
+        read=lambda value, document, _: crusader.import_crusader(value, document),
+    ),
+    pscheduler.PROGRAM: Importer(
+        is_output=pscheduler.is_output,
+        read=lambda value, document, _: pscheduler.import_pscheduler(value, document.name),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,22 +129,24 @@ def store_files(results: Results, files: Sequence[ReadFile]) -> list[int]:
 
 def _read_trials(document: Document) -> list[ImportedTrial]:
     name = document.name
-    stream = iperf3.join_stream(document.text, name) if _EVENT.match(document.text) else None
-    if stream is not None:
-        return iperf3.import_iperf3(stream, name)
     if not document.text.strip():
         raise StoreError(f"'{name}' is empty", hint=NOTHING)
-    value, repeated = parse_json(document.text, name)
-    if iperf3.is_output(value):
-        return iperf3.import_iperf3(value, name, repeated=repeated)
-    if flent.is_output(value):
-        return flent.import_flent(value, name)
-    if irtt.is_output(value):
-        return irtt.import_irtt(value, name)
-    if crusader.is_output(value):
-        return crusader.import_crusader(value, document)
-    if pscheduler.is_output(value):
-        return pscheduler.import_pscheduler(value, name)
+    values, fault = parse_json(document.text, name)
+    cut = isinstance(fault, CutOffError)
+    if len(values) > 1 or is_event(values[0][0]) or (cut and is_output(values[0][0])):
+        outputs = join_outputs(values)
+        if outputs is None or (fault is not None and not cut):
+            raise fault or StoreError(
+                f"'{name}' holds several JSON values, and not all of them are iperf3's", hint=NOTHING
+            )
+        # Of a file that was cut off, everything before is there: of the last test perhaps some intervals.
+        return iperf3.import_outputs(outputs, name)
+    if fault is not None:
+        raise fault
+    ((value, repeated),) = values
+    for importer in IMPORTERS.values():
+        if importer.is_output(value):
+            return importer.read(value, document, repeated)
     raise StoreError(
         f"'{name}' is JSON of no program that is known here",
         hint=f"{NOTHING} Known: iperf3, Flent, pScheduler, irtt, crusader's JSON export.",

@@ -1,14 +1,15 @@
-"""iperf3's JSON, 3.1 and later: ``--json`` and ``--json-stream``, of a client or a server, any direction."""
+"""iperf3's JSON, 3.1 and later, of a client or a server, any direction; how it is framed: ``iperf3_text``."""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pathlab.errors import StoreError
-from pathlab.store.importers.document import Fields, parse_json
+from pathlab.store.importers.document import Fields
+from pathlab.store.importers.iperf3_text import Output
 from pathlab.store.importers.measured import (
     SENDER_COUNTED,
     Ends,
@@ -22,8 +23,8 @@ from pathlab.store.importers.measured import (
 )
 
 PROGRAM = "iperf3"
-#: Places of a log at which an output may begin; a text made to be slow has more of them than any log.
-MAXIMUM_TRIES = 1000
+#: What iperf3 says where somebody ended it.
+_INTERRUPT = re.compile(r"(interrupt - )?the (client|server) has terminated")
 _KEPT = ("title", "extra_data", "warning")
 _START_KEPT = ("protocol", "blksize", "tos", "target_bitrate", "fqrate", "gso", "gro", "bytes", "blocks")
 
@@ -67,39 +68,23 @@ class _Totals:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def is_output(value: Any) -> bool:
-    """Whether a JSON value has the shape of iperf3's output."""
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("start"), dict)
-        and ("intervals" in value or "end" in value)
-        and "connected" in value["start"]
-    ) or (
-        isinstance(value, dict) and set(value) <= {"start", "intervals", "end", "error"} and "error" in value
-    )
+def import_outputs(outputs: Sequence[Output], name: str) -> list[ImportedTrial]:
+    """The trials of every test in a file; a test that measured nothing is left out beside others.
 
-
-def join_stream(text: str, name: str) -> dict[str, Any] | None:
-    """The lines of ``--json-stream`` as one output, or None when the text is something else.
-
-    A last line that was cut off is left out, as is everything behind it: there the program was ended.
+    ``part`` of the second test is ``2-forward`` and so on. Raises StoreError where no test measured anything.
     """
-    whole: dict[str, Any] = {"intervals": []}
-    lines = [line for line in text.splitlines() if line.strip()]
-    for number, line in enumerate(lines):
+    trials: list[ImportedTrial] = []
+    fault: StoreError | None = None
+    for number, output in enumerate(outputs, start=1):
         try:
-            event, _ = parse_json(line, name)
-        except StoreError:
-            if number and number == len(lines) - 1:
-                break
-            return None
-        if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-            return None
-        if event["event"] == "interval":
-            whole["intervals"].append(event.get("data"))
-        else:
-            whole[event["event"]] = event.get("data")
-    return whole if "start" in whole or "error" in whole else None
+            found = import_iperf3(output.value, name, repeated=output.repeated)
+        except StoreError as error:
+            fault = fault or error
+            continue
+        trials += [replace(trial, part=f"{number}-{trial.part}") for trial in found] if number > 1 else found
+    if fault is not None and not trials:
+        raise fault
+    return trials
 
 
 def import_iperf3(value: Any, name: str, *, repeated: int = 0) -> list[ImportedTrial]:
@@ -196,7 +181,8 @@ def _read_windows(run: _Run, *, local_sends: bool) -> dict[str, int | None]:
 
 def _read_status(run: _Run) -> tuple[str, str | None, str | None]:
     if run.error:
-        return "failed", "engine", f"iperf3: {run.error}"
+        status, stage = ("interrupted", "controller") if _INTERRUPT.match(run.error) else ("failed", "engine")
+        return status, stage, f"iperf3: {run.error}"
     if not run.end.items("streams"):
         return "interrupted", "controller", "the file ends before iperf3 told its end"
     return "complete", None, None
@@ -340,23 +326,3 @@ def _list_details(run: _Run, totals: _Totals, repeated: int) -> dict[str, Any]:
     if repeated:
         details["repeated_keys"] = repeated
     return details
-
-
-def find_outputs(text: str) -> list[dict[str, Any]]:
-    """Every output of iperf3 that stands somewhere in a text, such as a log; what is cut off is skipped."""
-    decoder = json.JSONDecoder(parse_constant=lambda _: None)
-    found: list[dict[str, Any]] = []
-    at = text.find("{")
-    for _ in range(MAXIMUM_TRIES):
-        if at < 0:
-            break
-        try:
-            value, at_end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at = text.find("\n{", at)
-            at = at + 1 if at >= 0 else -1
-            continue
-        if is_output(value):
-            found.append(value)
-        at = text.find("{", at_end)
-    return found

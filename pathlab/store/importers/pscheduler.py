@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 from pathlab.store.importers.document import Fields
-from pathlab.store.importers.iperf3 import find_outputs, import_iperf3
+from pathlab.store.importers.iperf3 import import_iperf3
+from pathlab.store.importers.iperf3_text import find_outputs
 from pathlab.store.importers.measured import (
     Ends,
     ImportedTrial,

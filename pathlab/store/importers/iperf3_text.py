@@ -1,0 +1,98 @@
+"""Where iperf3's outputs stand in a text: one JSON object, several in a row, ``--json-stream``, or a log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Places of a log at which an output may begin; a text made to be slow has more of them than any log.
+MAXIMUM_TRIES = 1000
+
+
+@dataclass(slots=True, kw_only=True)
+class Output:
+    """One test's output, and how many keys came twice in it; ``streamed``: put together from events."""
+
+    value: dict[str, Any]
+    repeated: int = 0
+    streamed: bool = field(default=False)
+
+
+def is_output(value: Any) -> bool:
+    """Whether a JSON value has the shape of iperf3's output."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("start"), dict)
+        and ("intervals" in value or "end" in value)
+        and "connected" in value["start"]
+    ) or (
+        isinstance(value, dict) and set(value) <= {"start", "intervals", "end", "error"} and "error" in value
+    )
+
+
+def is_event(value: Any) -> bool:
+    """Whether a JSON value is a line of ``--json-stream``."""
+    return isinstance(value, dict) and isinstance(value.get("event"), str)
+
+
+def join_outputs(values: Iterable[tuple[Any, int]]) -> list[Output] | None:
+    """Every test in a row of JSON values (each with its number of repeated keys), None for something else.
+
+    ``--json-stream`` tells a test by events; with ``--json-stream-full-output`` (iperf3 3.18 and later) its
+    whole output follows the last one, which is the same test. A server writes one test after the other.
+    """
+    outputs: list[Output] = []
+    current: Output | None = None
+    for value, repeated in values:
+        if is_event(value):
+            name, data = value["event"], value.get("data")
+            if current is None or (name == "start" and current.value != {"intervals": []}):
+                current = Output(value={"intervals": []}, streamed=True)
+                outputs.append(current)
+            current.repeated += repeated
+            if name == "interval":
+                current.value["intervals"].append(data)
+            else:
+                current.value[name] = data
+        elif is_output(value):
+            if current is not None and _is_same_test(current.value, value):
+                if len(value.get("intervals") or ()) >= len(current.value["intervals"]):
+                    current.value, current.streamed = value, False
+            else:
+                outputs.append(Output(value=value, repeated=repeated))
+            current = None
+        else:
+            return None
+    known = [output for output in outputs if "start" in output.value or "error" in output.value]
+    return known or None
+
+
+def _is_same_test(streamed: dict[str, Any], whole: dict[str, Any]) -> bool:
+    if "start" not in streamed:
+        return streamed.get("error") == whole.get("error")
+    ours, theirs = streamed["start"], whole.get("start")
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return False
+    return ours == theirs or (ours.get("cookie") is not None and ours.get("cookie") == theirs.get("cookie"))
+
+
+def find_outputs(text: str) -> list[dict[str, Any]]:
+    """Every output of iperf3 that stands somewhere in a text, such as a log; what is cut off is skipped."""
+    decoder = json.JSONDecoder(parse_constant=lambda _: None)
+    found: list[dict[str, Any]] = []
+    at = text.find("{")
+    for _ in range(MAXIMUM_TRIES):
+        if at < 0:
+            break
+        try:
+            value, at_end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at = text.find("\n{", at)
+            at = at + 1 if at >= 0 else -1
+            continue
+        if is_output(value):
+            found.append(value)
+        at = text.find("{", at_end)
+    return found
