@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -85,6 +85,19 @@ class Statement:
         else:
             interval = replicate_interval(replicates, n=self.n, confidence_ratio=self.confidence_ratio)
         return Estimate(name=symbol[0], unit=symbol[1], value=float(value), interval=interval)
+
+    def enclose(self, symbol: tuple[str, str], value: float, replicates: tuple[Floats, Floats]) -> Estimate:
+        """An estimate whose interval runs from the low end of one quantity to the high end of another."""
+        if self.refused is not None or not np.isfinite(value):
+            return self.estimate(symbol, value, np.empty(0))
+        low, high = (
+            replicate_interval(one, n=self.n, confidence_ratio=self.confidence_ratio) for one in replicates
+        )
+        if low.low is None or high.high is None:
+            return self.missing(symbol, Undecided.NOT_IDENTIFIED)
+        kept = min(max(value, low.low), high.high)
+        interval = replace(low, high=high.high)
+        return Estimate(name=symbol[0], unit=symbol[1], value=kept, interval=interval)
 
     def missing(self, symbol: tuple[str, str], reason: Undecided) -> Estimate:
         """An estimate without a value, and why."""

@@ -32,6 +32,8 @@ class Undecided(StrEnum):
     NOT_IDENTIFIED = "not-identified"
     BEYOND_RANGE = "beyond-range"
     NO_CAPACITY = "no-capacity"
+    STILL_RISING = "still-rising"
+    NO_FIT = "no-model-fits"
     RIVALS = "rivals-not-told-apart"
     NO_BREAK = "no-break"
 

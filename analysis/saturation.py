@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,20 +27,26 @@ from pathlab.analysis.curve_fit import (
 )
 from pathlab.analysis.interval import Undecided, as_samples
 from pathlab.analysis.least_squares import Fits, fit_knee, fit_many, search_start
+from pathlab.analysis.model_average import (
+    CAPACITY,
+    N_90,
+    Band,
+    Member,
+    average_curves,
+    average_points,
+    draw_band,
+    estimate_misfit,
+    share_resamples,
+)
 from pathlab.analysis.models import MODELS, Family, SaturationModel
-from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
 from pathlab.errors import UsageError
 
 MINIMUM_LEVELS = 3
 MINIMUM_TRIALS = 6
 # A rival within this difference of AICc has more than a tenth of the best family's weight.
 PLAUSIBLE_DIFFERENCE = 2 * math.log(10)
-# A capacity beyond this multiple of the largest fitted rate was not approached, so it is not reported.
-EXTRAPOLATION_RATIO = 10.0
-BAND_POINTS = 256
-
-CAPACITY = ("capacity", "bit/s")
-N_90 = ("n_90", "streams")
+#: A best family of less weight than this is not told apart from the others, and has no intervals of its own.
+TOLD_APART_RATIO = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,23 +81,12 @@ class FamilyFit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
-    """The best family's curve over streams, bit/s, with the ends for its mean and for one new trial."""
-
-    streams: tuple[float, ...]
-    fitted_bits_per_s: tuple[float, ...]
-    mean_low_bits_per_s: tuple[float, ...]
-    mean_high_bits_per_s: tuple[float, ...]
-    trial_low_bits_per_s: tuple[float, ...]
-    trial_high_bits_per_s: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Saturation:
-    """All families, most likely first, with the figures of the most likely one.
+    """All families, most likely first, the parameters of ``best``, and what all say together.
 
-    ``winner`` is ``None`` with ``undecided`` set where rivals cannot be told apart; parameters, capacity,
-    N_90, band and residuals are then those of ``best``, on condition that it is true.
+    ``winner`` is ``None`` with ``undecided`` set where rivals cannot be told apart. Capacity, N_90, band and
+    residuals are averaged over all families by weight. ``parameters`` have intervals only where the weight of
+    ``best`` is 0.9 or more.
     """
 
     n: int
@@ -130,13 +126,18 @@ def fit_saturation(
     best family wins unless one with more than a tenth of its weight remains that is not an extension of it:
     an extension that gains nothing is no rival. Assumes independent trials; effects shared by a cycle only
     make the choice more careful, serial correlation between cycles makes it bolder.
-    Intervals: multiplier bootstrap over whole cycles, which keeps effects shared by a cycle, with Student's t
-    for few cycles and, from 10 cycles on, the effective number of cycles for serial correlation. Minimum: 5
-    cycles. Where neighbouring cycles are correlated by 0.5, the 95 % intervals held the truth in 80 % of
-    simulations at 5 cycles, whose correlation cannot be told; at 10 in 92 % of the third that was decided
-    (the others: too correlated), and at 21 in 98 %.
-    N_90 is the smallest whole N in the measured range whose fitted rate reaches 0.9 of the fitted capacity.
-    Cost: linear in trials, plus resamples x stream counts.
+    Average: capacity, N_90, curve and band are those of all families by Akaike weight. Their intervals are
+    percentiles over refits of all families, as many of each as its weight says: multiplier bootstrap over
+    whole cycles, which keeps effects shared by a cycle, with Student's t for few cycles. Minimum: 5 cycles.
+    Source: Burnham and Anderson, sections 4.2 and 4.3; the mixture of tails is that of Turek and Fletcher,
+    CSDA 56, 2012.
+    Capacity: the fitted rate that more streams would not exceed, or the curve's peak. Its interval runs from
+    the highest rate within the measured streams to that and what may be gained beyond them
+    (``model_average.find_points``). Undecided where that gain may be more than a ninth (still rising): 90 %
+    of the capacity may then lie beyond the measured streams. Where cells' means stray from the best family
+    beyond chance, intervals allow for twice that; beyond 5 % they are undecided (no model fits).
+    N_90 is the smallest whole N in the measured range whose fitted rate reaches 0.9 of the capacity.
+    Cost: linear in trials, plus resamples x stream counts; all families share the resamples.
     """
     options = options or SaturationOptions()
     counts = as_amounts(streams, "streams", least=1)
@@ -153,16 +154,11 @@ def fit_saturation(
     problem, fitted = _fit_families(cells, able, options.noise)
     fits = _compare(problem, fitted, options.families)
     best, rivals = _choose(fits)
-    model = MODELS[best]
-    curve = _curve(problem, model, fitted[best].parameters)[0]
-    replicates = replicate_fits(
-        problem,
-        lambda targets, weights, starts: _fit_rows(problem, model, (targets, weights), starts).parameters,
-        (fitted[best].parameters, curve),
-        rng=rng,
-        resamples=options.resamples,
-    )
-    capacity, n_90 = _find_points(problem, model, replicates, options)
+    members = _refit(problem, fitted, fits, (rng, options))
+    first = members[0]
+    statement = _state(problem, members, options)
+    misfit = estimate_misfit(problem, float(fitted[best].squares[0]), len(MODELS[best].symbols))
+    capacity, n_90 = average_points(problem, members, misfit, statement, rng)
     return Saturation(
         n=rates.size,
         cycles=problem.cells.cycles,
@@ -170,11 +166,13 @@ def fit_saturation(
         best=best,
         winner=None if rivals else best,
         rivals=rivals,
-        parameters=_estimate_parameters(problem, model, replicates, options),
+        parameters=_estimate_parameters(problem, first, statement),
         capacity=capacity,
         n_90=n_90,
-        band=_draw_band(problem, model, replicates, (rng, options)),
-        residuals=describe_residuals(problem, curve),
+        band=draw_band(problem, members, statement, rng),
+        residuals=describe_residuals(
+            problem, average_curves(members, problem.cells.levels[:, 0], _most(problem))
+        ),
         undecided=Undecided.RIVALS if rivals else None,
     )
 
@@ -227,6 +225,12 @@ def _fit_rows(problem: Problem, model: SaturationModel, data: tuple[Floats, Floa
         return fit_knee(problem.cells.levels[:, 0], targets, weights)
     bounds = (np.array(model.low), np.array(model.high))
     return fit_many(lambda rows: _curve(problem, model, rows), targets, weights, starts, bounds)
+
+
+def _refit_rows(
+    problem: Problem, model: SaturationModel, targets: Floats, weights: Floats, starts: Floats
+) -> Floats:
+    return _fit_rows(problem, model, (targets, weights), starts).parameters
 
 
 def _fit(problem: Problem, model: SaturationModel, starts: Floats | None = None) -> Fits:
@@ -328,11 +332,38 @@ def _choose(fits: tuple[FamilyFit, ...]) -> tuple[Family, tuple[Family, ...]]:
     return best, tuple(rivals)
 
 
-def _state(problem: Problem, replicates: Replicates, options: FitOptions) -> Statement:
+def _refit(
+    problem: Problem,
+    fitted: Mapping[Family, Fits],
+    fits: tuple[FamilyFit, ...],
+    drawing: tuple[np.random.Generator, FitOptions],
+) -> tuple[Member, ...]:
+    """Every fitted family with its share of the refits, the best first."""
+    rng, options = drawing
+    weights = {fit.family: fit.weight_ratio for fit in fits if fit.weight_ratio is not None}
+    members = []
+    for family, resamples in share_resamples(weights, options.resamples).items():
+        model, parameters = MODELS[family], fitted[family].parameters
+        replicates = Replicates(parameters=parameters, effective_cycles=float(problem.cells.cycles))
+        if resamples:
+            replicates = replicate_fits(
+                problem,
+                partial(_refit_rows, problem, model),
+                (parameters, _curve(problem, model, parameters)[0]),
+                rng=rng,
+                resamples=resamples,
+            )
+        members.append(Member(family=family, weight_ratio=weights[family], replicates=replicates))
+    return tuple(members)
+
+
+def _state(problem: Problem, members: tuple[Member, ...], options: FitOptions) -> Statement:
+    """What the intervals say of themselves: no refits where one family's cycles carry none."""
+    reasons = [member.replicates.refused for member in members if member.replicates.refused is not None]
     return Statement(
         n=problem.cells.n,
         confidence_ratio=options.confidence_ratio,
-        refused=replicates.refused,
+        refused=reasons[0] if reasons else None,
     )
 
 
@@ -347,74 +378,13 @@ def _publish(problem: Problem, model: SaturationModel, parameters: Floats) -> Fl
     return values
 
 
-def _estimate_parameters(
-    problem: Problem, model: SaturationModel, replicates: Replicates, options: FitOptions
-) -> tuple[Estimate, ...]:
-    values = _publish(problem, model, replicates.parameters)
-    statement = _state(problem, replicates, options)
+def _estimate_parameters(problem: Problem, best: Member, statement: Statement) -> tuple[Estimate, ...]:
+    """The best family's parameters; without intervals where it is not told apart from the others."""
+    model = MODELS[best.family]
+    if best.weight_ratio < TOLD_APART_RATIO and statement.refused is None:
+        statement = replace(statement, refused=Undecided.RIVALS)
+    values = _publish(problem, model, best.replicates.parameters)
     return tuple(
         statement.estimate((symbol.name, symbol.unit), column[0], column[1:])
         for symbol, column in zip(model.symbols, values.T, strict=True)
-    )
-
-
-def _find_points(
-    problem: Problem, model: SaturationModel, replicates: Replicates, options: FitOptions
-) -> tuple[Estimate, Estimate]:
-    """Capacity and N_90; what lies beyond the measured streams or was not approached is undecided."""
-    statement, most = _state(problem, replicates, options), _most(problem)
-    whole = np.arange(math.ceil(problem.cells.levels[0, 0]), math.floor(most) + 1.0)
-    top = model.capacity(replicates.parameters, most)
-    reached = np.full(len(top), np.inf)
-    highest = np.empty(len(top))
-    for start in range(0, len(top), 200):  # 200 rows at a time bound the memory for thousands of streams
-        rows = slice(start, start + 200)
-        rates = model.curve(whole, replicates.parameters[rows], most)
-        highest[rows] = rates.max(axis=1)
-        enough = rates >= SUFFICIENT_RATIO * top[rows, None]
-        reached[rows] = np.where(enough.any(axis=1), whole[np.argmax(enough, axis=1)], np.inf)
-    seen = top <= EXTRAPOLATION_RATIO * highest
-    if model.family is Family.LINEAR_THEN_FLAT:
-        seen &= replicates.parameters[:, 1] > 0
-    if not seen[0]:
-        reason = Undecided.NO_CAPACITY
-        return statement.missing(CAPACITY, reason), statement.missing(N_90, reason)
-    top = np.where(seen, top, np.inf) * problem.reference_bits_per_s
-    capacity = statement.estimate(CAPACITY, top[0], top[1:])
-    if not np.isfinite(reached[0]):
-        return capacity, statement.missing(N_90, Undecided.BEYOND_RANGE)
-    reached = np.where(seen, reached, np.inf)
-    return capacity, statement.estimate(N_90, reached[0], reached[1:])
-
-
-def _draw_band(
-    problem: Problem,
-    model: SaturationModel,
-    replicates: Replicates,
-    drawing: tuple[np.random.Generator, FitOptions],
-) -> Band | None:
-    """The curve with pointwise percentiles of its replicates, alone and with a trial's residual added."""
-    rng, options = drawing
-    if replicates.refused is not None:
-        return None
-    least, most = float(problem.cells.levels[0, 0]), _most(problem)
-    points = min(BAND_POINTS, int(most - least) + 1)
-    streams = np.union1d(np.round(np.linspace(least, most, points)), problem.cells.levels[:, 0])
-    curves = model.curve(streams, replicates.parameters, most)
-    residuals = problem.standardise(_curve(problem, model, replicates.parameters[:1])[0])
-    n, size = problem.cells.n, replicates.parameters.shape[1]
-    drawn = rng.choice(residuals, size=curves[1:].shape) * math.sqrt(n / (n - size))
-    scale = np.interp(streams, problem.cells.levels[:, 0], problem.noise_scale)
-    tail = (1 - options.confidence_ratio) / 2
-    mean_ends = np.quantile(curves[1:], (tail, 1 - tail), axis=0)
-    trial_ends = np.quantile(curves[1:] + drawn * scale, (tail, 1 - tail), axis=0)
-    rows = np.stack([curves[0], *mean_ends, *np.maximum(trial_ends, 0.0)]) * problem.reference_bits_per_s
-    fitted, mean_low, mean_high, trial_low, trial_high = (tuple(row.tolist()) for row in rows)
-    return Band(
-        streams=tuple(streams.tolist()),
-        fitted_bits_per_s=fitted,
-        mean_low_bits_per_s=mean_low,
-        mean_high_bits_per_s=mean_high,
-        trial_low_bits_per_s=trial_low,
-        trial_high_bits_per_s=trial_high,
     )

@@ -1,4 +1,4 @@
-"""Saturation in streams: the families with their weights, the likeliest one's curve, band and residuals."""
+"""Saturation in streams: the models with their weights, their averaged curve, its band and residuals."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from pathlab.analysis.interval import Undecided
+from pathlab.analysis.model_average import Band as FittedBand
 from pathlab.analysis.optimum import OptimalStreams
-from pathlab.analysis.saturation import MINIMUM_LEVELS, FamilyFit, Saturation
-from pathlab.analysis.saturation import Band as FittedBand
+from pathlab.analysis.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, FamilyFit, Saturation
 from pathlab.report.analyses_rows import Row, format_figure, format_interval
 from pathlab.report.page.model import Block, TableBlock
 from pathlab.report.plots.model import Axis, Band, Curve, Layer, Panel, Plot, Rule
@@ -30,7 +31,9 @@ from pathlab.units import NOT_MEASURED, format_rate, format_ratio
 CURVE_POINTS = 48
 #: Up to so many windows of all places together, each has its own figure in the page.
 OWN_FIGURES = 16
-SATURATION = "Saturation in streams: the likeliest family of each window"
+SATURATION = "Saturation in streams: the averaged models of each window"
+#: The curve where no one model is told apart.
+AVERAGE = "average of the models"
 OPTIMUM = "Delay that a unit of throughput costs, against streams"
 
 
@@ -83,7 +86,7 @@ def _leave_empty(name: str, title: str, place: Place, answers: Sequence[Answer[A
 
 
 def plot_windows(book: Book, place: Place) -> Plot:
-    """Every window's likeliest family with the band for one new trial, and the cells' distance from it."""
+    """Every window's averaged models with the band for one new trial, and the cells' distance from them."""
     every = book.answers("saturation", place)
     answers = [one for one in every if one.result.residuals is not None]
     own = f"saturation-{place.number}"
@@ -95,11 +98,11 @@ def plot_windows(book: Book, place: Place) -> Plot:
     for answer in answers:
         slot, name = book.material.slot(answer.window_bytes), spell_window(answer.window_bytes)
         found: Saturation = answer.result
-        line = f"window {name}: {found.best}"
+        line = f"window {name}: {_name_curve(found)}"
         above += _draw_fit(found, place.along(answer.window_bytes), (line, line), slot, unit.size)
         below.append(_draw_residuals(found, line, slot))
     for answer in answers:
-        line = f"window {spell_window(answer.window_bytes)}: {answer.result.best}"
+        line = f"window {spell_window(answer.window_bytes)}: {_name_curve(answer.result)}"
         above.append(_draw_means(book, place, (answer.window_bytes, line), unit.size))
     axis = build_streams_axis(place.levels)
     return Plot(
@@ -116,7 +119,7 @@ def plot_windows(book: Book, place: Place) -> Plot:
 
 
 def plot_window(book: Book, place: Place, window_bytes: int | None) -> Plot:
-    """One window: trials, the likeliest family, its bands and capacity, and the residuals."""
+    """One window: trials, the averaged models, their band and capacity, and the residuals."""
     answers = [one for one in book.answers("saturation", place) if one.window_bytes == window_bytes]
     title = title_window_figure(window_bytes)
     if not answers or answers[0].result.residuals is None:
@@ -129,7 +132,7 @@ def plot_window(book: Book, place: Place, window_bytes: int | None) -> Plot:
     across = of.Quantity(label="Streams", kind="plain", take=lambda sample: sample.streams)
     cloud = gather("trials", slot, parts, (across, of.THROUGHPUT))
     drawn = draw_clouds([cloud], (1.0, unit.size), book.points)
-    layers = _draw_fit(found, parts, (f"{found.best}", "one new trial, 95 %"), slot, unit.size)
+    layers = _draw_fit(found, parts, (_name_curve(found), "one new trial, 95 %"), slot, unit.size)
     layers += drawn.layers
     capacity = found.capacity
     if capacity.value is not None:
@@ -248,16 +251,34 @@ def _draw_means(book: Book, place: Place, named: tuple[int | None, str], size: f
     )
 
 
+def _name_curve(found: Saturation) -> str:
+    """What was drawn: the one model that the data tell apart, or the average."""
+    weight = found.fits[0].weight_ratio if found.fits else None
+    return str(found.best) if weight is not None and weight >= TOLD_APART_RATIO else AVERAGE
+
+
 def _say_saturation(answer: Answer[Any]) -> str:
     found: Saturation = answer.result
-    weight = found.fits[0].weight_ratio if found.fits else None
-    head = f"Window {spell_window(answer.window_bytes)}: {found.best} (weight {format_ratio(weight)})"
-    if found.winner is None:
-        head += f", not told apart from {join_words([str(one) for one in found.rivals]) or 'its rivals'}"
-    text = f"{head}; capacity {say_estimate(found.capacity, format_rate)}"
+    head = f"Window {spell_window(answer.window_bytes)}: {_name_curve(found)}"
+    if found.fits:
+        head += f" (best model {found.best}, weight {format_ratio(found.fits[0].weight_ratio)})"
+    if found.rivals:
+        head += f"; {join_words([str(one) for one in found.rivals])} fit about as well"
     if found.capacity.value is None:
-        return f"{text}."
-    return f"{text}, 90 % of it from N = {say_estimate(found.n_90, format_figure)}."
+        return f"{head}. Capacity undecided: {_explain_undecided(found.capacity.undecided)}."
+    text = f"{head}. Capacity {say_estimate(found.capacity, format_rate)}"
+    if found.n_90.undecided is Undecided.BEYOND_RANGE:
+        return f"{text}; fewer streams than were measured may reach 90 % of it."
+    return f"{text}; streams that reach 90 % of it: {say_estimate(found.n_90, format_figure)}."
+
+
+def _explain_undecided(reason: Undecided | None) -> str:
+    """Why there is no capacity, and what would decide it."""
+    if reason is Undecided.STILL_RISING:
+        return "throughput may still rise at the most streams measured; measure more streams, or more cycles"
+    if reason is Undecided.NO_FIT:
+        return "no model fits; the cells' deviations are below"
+    return say_reason(reason)
 
 
 def _tell_models(book: Book, place: Place) -> Iterator[Block]:
@@ -283,7 +304,7 @@ def _tell_models(book: Book, place: Place) -> Iterator[Block]:
             name=f"saturation-models-{place.number}",
             title=f"Families of saturation: {place.name}",
             table=build_table(columns, rows),
-            note="Weight: Akaike's. The likeliest family's parameters have their 95 % interval.",
+            note="Weight: Akaike's. Parameters have a 95 % interval where one model has 90 % of the weight.",
         )
 
 
