@@ -122,6 +122,8 @@ class Prober:
             str(_PORT),
             "--token",
             _TOKEN,
+            "--idle-timeout",
+            "0",
         ]
         with Program(self._place, self._place.receiver, argv, self._folder) as program:
             wait_until(

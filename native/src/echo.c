@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "echo_idle.h"
 #include "echo_streams.h"
 #include "echo_wire.h"
 #include "events.h"
@@ -19,6 +20,7 @@
 #include "stamp.h"
 #include "subcommands.h"
 #include "token.h"
+#include "units.h"
 #include "wire.h"
 
 #define DATAGRAM_BYTES 65536
@@ -26,6 +28,7 @@
 #define DEFAULT_PORT "5211"
 /* Where any port will do for both transports: one that UDP got may be taken for TCP. */
 #define PORT_ATTEMPTS 16
+#define IDLE_TIMEOUT_MAX_NS (INT64_C(7) * 24 * 3600 * PL_NS_PER_S)
 
 struct echo {
     const char *bind;
@@ -40,7 +43,10 @@ struct echo {
     bool datagrams; /* UDP is served */
     int fd;         /* of UDP; -1 */
     struct pl_echo_streams *streams;
-    uint64_t echoed, refused;
+    struct pl_echo_counts counts; /* of UDP */
+    int64_t idle_timeout_ns;
+    struct pl_echo_idle idle;
+    char idle_reason[64]; /* once it was idle for too long */
     uint8_t datagram[DATAGRAM_BYTES];
 };
 
@@ -60,6 +66,11 @@ static enum pl_options_outcome read_flags(struct echo *echo, int argc, char **ar
          .kind = PL_OPTION_STRING,
          .target = &echo->transport_text,
          .help = "udp, tcp or both"},
+        {.name = "idle-timeout-ns",
+         .kind = PL_OPTION_INT64,
+         .target = &echo->idle_timeout_ns,
+         .maximum = IDLE_TIMEOUT_MAX_NS,
+         .help = "end after so long without an admitted peer; 0: never (default 1min; with --control never)"},
         {.name = "bind", .kind = PL_OPTION_STRING, .target = &echo->bind, .help = "own numeric address"},
         {.name = "output",
          .kind = PL_OPTION_STRING,
@@ -179,15 +190,18 @@ static void answer_some(struct echo *echo)
             return;
         if (count < 0)
             continue; /* the ICMP error of an earlier answer */
-        if (count < PL_TOKEN_BYTES || !pl_token_equal(echo->datagram, echo->token)) {
-            echo->refused++;
+        struct pl_probe_head head;
+        enum pl_probe_verdict verdict =
+            pl_probe_decode(echo->datagram, (size_t)count, PL_PROBE_REQUEST, echo->token, &head);
+        echo->counts.refused += verdict != PL_PROBE_ADMITTED;
+        echo->counts.other_version += verdict == PL_PROBE_OTHER_VERSION;
+        if (verdict != PL_PROBE_ADMITTED)
             continue;
-        }
-        pl_echo_write_held(echo->datagram + PL_TOKEN_BYTES, (size_t)count - PL_TOKEN_BYTES,
-                           pl_stamp_read(&message), received_ns);
+        pl_probe_turn(&head, pl_stamp_read(&message), received_ns, (size_t)count, echo->token,
+                      echo->datagram);
         if (sendto(echo->fd, echo->datagram, (size_t)count, MSG_DONTWAIT | MSG_NOSIGNAL,
                    (const struct sockaddr *)&from, message.msg_namelen) == count)
-            echo->echoed++;
+            echo->counts.echoed++;
     }
 }
 
@@ -213,26 +227,62 @@ static bool write_listening(const struct echo *echo, const struct pl_address *ow
     return written;
 }
 
+static struct pl_echo_counts count_all(const struct echo *echo)
+{
+    struct pl_echo_counts counts = echo->counts;
+    if (echo->streams != NULL) {
+        const struct pl_echo_counts *more = pl_echo_streams_counts(echo->streams);
+        counts.echoed += more->echoed;
+        counts.refused += more->refused;
+        counts.other_version += more->other_version;
+    }
+    return counts;
+}
+
 static bool write_result(const struct echo *echo, const char *reason)
 {
     struct pl_json j = {0};
-    uint64_t echoed = echo->echoed + (echo->streams != NULL ? pl_echo_streams_echoed(echo->streams) : 0);
-    uint64_t refused = echo->refused + (echo->streams != NULL ? pl_echo_streams_refused(echo->streams) : 0);
+    const struct pl_echo_counts counts = count_all(echo);
     if (echo->human) {
-        (void)printf("%llu probes echoed, %llu strangers refused\n", (unsigned long long)echoed,
-                     (unsigned long long)refused);
+        if (echo->idle_reason[0] != 0)
+            (void)printf("ended: %s (--idle-timeout 0: never)\n", echo->idle_reason);
+        (void)printf("%llu probes echoed, %llu refused\n", (unsigned long long)counts.echoed,
+                     (unsigned long long)counts.refused);
+        if (counts.other_version > 0)
+            (void)printf("%llu of the refused are probes of another version, this echo speaks %d: use the "
+                         "same PathLab at both ends\n",
+                         (unsigned long long)counts.other_version, PL_PROBE_VERSION);
         return fflush(stdout) == 0;
     }
     pl_json_begin_object(&j, NULL);
     pl_json_string(&j, "type", "result");
     pl_json_bool(&j, "complete", reason == NULL);
     pl_json_string(&j, "reason", reason);
-    pl_json_u64(&j, "echoed", echoed);
-    pl_json_u64(&j, "refused", refused);
+    pl_json_u64(&j, "echoed", counts.echoed);
+    pl_json_u64(&j, "refused", counts.refused);
+    pl_json_u64(&j, "other_version", counts.other_version);
     pl_json_end_object(&j);
     bool written = pl_json_flush_line(&j);
     pl_json_release(&j);
     return written;
+}
+
+/* Answers what is there. False once the echo has been idle for too long. */
+static bool serve(struct echo *echo)
+{
+    if (echo->fd >= 0)
+        answer_some(echo);
+    if (echo->streams != NULL)
+        pl_echo_streams_serve(echo->streams);
+    bool connected = echo->streams != NULL && pl_echo_streams_admitted(echo->streams) > 0;
+    pl_ns now_ns = pl_now_ns();
+    pl_echo_idle_note(&echo->idle, count_all(echo).echoed, connected, now_ns);
+    if (now_ns < pl_echo_idle_deadline_ns(&echo->idle))
+        return true;
+    char time[PL_QUANTITY_BYTES];
+    pl_spell_quantity(echo->idle.timeout_ns, PL_UNIT_NS, time);
+    (void)snprintf(echo->idle_reason, sizeof echo->idle_reason, "no admitted peer for %s", time);
+    return false;
 }
 
 static int answer_all(struct echo *echo, struct pl_events *events, const struct pl_address *own)
@@ -240,19 +290,22 @@ static int answer_all(struct echo *echo, struct pl_events *events, const struct 
     if (!write_listening(echo, own))
         return PL_RESOURCES;
     struct pl_wait wait = {.fds = {echo->fd, echo->streams != NULL ? pl_echo_streams_fd(echo->streams) : -1}};
+    pl_echo_idle_start(&echo->idle, echo->idle_timeout_ns, pl_events_controlled(events), pl_now_ns());
     for (;;) {
-        wait.deadline_ns = echo->streams != NULL ? pl_echo_streams_deadline_ns(echo->streams) : PL_NEVER;
+        wait.deadline_ns = pl_echo_idle_deadline_ns(&echo->idle);
+        pl_ns greeting_ns = echo->streams != NULL ? pl_echo_streams_deadline_ns(echo->streams) : PL_NEVER;
+        if (greeting_ns < wait.deadline_ns)
+            wait.deadline_ns = greeting_ns;
         enum pl_command command = pl_events_wait(events, &wait);
-        if (echo->fd >= 0)
-            answer_some(echo);
-        if (echo->streams != NULL)
-            pl_echo_streams_serve(echo->streams);
-        if (!pl_command_ends(command))
+        bool idle = !serve(echo);
+        if (!idle && !pl_command_ends(command))
             continue;
-        const char *reason = command == PL_COMMAND_STOP ? NULL : pl_command_reason(command);
+        const char *reason = pl_command_ends(command) ? pl_command_reason(command) : echo->idle_reason;
+        if (command == PL_COMMAND_STOP)
+            reason = NULL;
         if (!write_result(echo, reason))
             return PL_RESOURCES;
-        /* At a terminal an interrupt is how it is meant to end. */
+        /* At a terminal an interrupt, or nobody's coming, is how it is meant to end. */
         return reason == NULL || echo->human ? PL_OK : PL_ENDED;
     }
 }
@@ -267,6 +320,7 @@ int pl_echo_main(int argc, char **argv)
                         .control = "",
                         .output_text = "auto",
                         .port_text = DEFAULT_PORT,
+                        .idle_timeout_ns = PL_ECHO_IDLE_UNSET,
                         .fd = -1};
     switch (parse(&echo, argc, argv, &error)) {
     case PL_OPTIONS_HELP:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +16,10 @@
 #define GREETING_NS (2 * PL_NS_PER_S)
 #define LISTENER UINT32_MAX
 #define READS_PER_TURN 64
+/* A peer that is silent for so long is asked whether it is there, and let go a minute later. */
+#define KEEPALIVE_IDLE_S 30
+#define KEEPALIVE_INTERVAL_S 10
+#define KEEPALIVE_COUNT 6
 
 struct guest {
     int fd; /* -1: free */
@@ -23,14 +28,15 @@ struct guest {
     uint32_t got;
     pl_ns deadline_ns; /* of the greeting */
     pl_ns begun_ns;    /* when the message under way was first seen */
-    uint8_t *bytes;    /* PL_ECHO_MESSAGE_MAX, made at the first connection */
+    uint8_t nonce[PL_ECHO_NONCE_BYTES];
+    uint8_t *bytes; /* PL_PROBE_MESSAGE_MAX, made at the first connection */
 };
 
 struct pl_echo_streams {
     int listen_fd;
     int epoll_fd;
     uint8_t token[PL_TOKEN_BYTES];
-    uint64_t echoed, refused;
+    struct pl_echo_counts counts;
     struct guest guests[PL_ECHO_STREAMS];
 };
 
@@ -65,7 +71,7 @@ static void drop(struct guest *guest)
 static void refuse(struct pl_echo_streams *streams, struct guest *guest)
 {
     drop(guest);
-    streams->refused++;
+    streams->counts.refused++;
 }
 
 void pl_echo_streams_close(struct pl_echo_streams *streams)
@@ -88,14 +94,17 @@ int pl_echo_streams_fd(const struct pl_echo_streams *streams)
     return streams->epoll_fd;
 }
 
-uint64_t pl_echo_streams_echoed(const struct pl_echo_streams *streams)
+const struct pl_echo_counts *pl_echo_streams_counts(const struct pl_echo_streams *streams)
 {
-    return streams->echoed;
+    return &streams->counts;
 }
 
-uint64_t pl_echo_streams_refused(const struct pl_echo_streams *streams)
+uint32_t pl_echo_streams_admitted(const struct pl_echo_streams *streams)
 {
-    return streams->refused;
+    uint32_t admitted = 0;
+    for (uint32_t i = 0; i < PL_ECHO_STREAMS; i++)
+        admitted += streams->guests[i].fd >= 0 && streams->guests[i].admitted;
+    return admitted;
 }
 
 static bool is_greeting(const struct guest *guest)
@@ -129,46 +138,79 @@ static struct guest *find_place(struct pl_echo_streams *streams)
     return oldest;
 }
 
+static void prepare_socket(int fd)
+{
+    static const struct {
+        int level, name, value;
+    } settings[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {SOL_SOCKET, SO_TIMESTAMPNS, 1},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
+        {IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
+        {IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        (void)setsockopt(fd, settings[i].level, settings[i].name, &settings[i].value,
+                         sizeof settings[i].value);
+}
+
+/* A nonce of its own for every connection, so that no greeting is good a second time. */
+static bool challenge(struct guest *guest)
+{
+    uint8_t bytes[PL_ECHO_CHALLENGE_BYTES];
+    if (getrandom(guest->nonce, sizeof guest->nonce, 0) != (ssize_t)sizeof guest->nonce)
+        return false;
+    pl_echo_challenge_encode(guest->nonce, bytes);
+    return send(guest->fd, bytes, sizeof bytes, MSG_NOSIGNAL) == (ssize_t)sizeof bytes;
+}
+
 static void seat(struct pl_echo_streams *streams, int fd)
 {
-    const int one = 1;
     struct guest *guest = find_place(streams);
     if (guest != NULL && guest->bytes == NULL)
-        guest->bytes = malloc(PL_ECHO_MESSAGE_MAX);
+        guest->bytes = malloc(PL_PROBE_MESSAGE_MAX);
     if (guest == NULL || guest->bytes == NULL) {
         (void)close(fd);
-        streams->refused++;
+        streams->counts.refused++;
         return;
     }
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)(guest - streams->guests)};
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one);
+    prepare_socket(fd);
     guest->fd = fd;
     guest->admitted = false;
     guest->wanted = PL_ECHO_GREETING_BYTES;
     guest->got = 0;
     guest->deadline_ns = pl_now_ns() + GREETING_NS;
-    if (epoll_ctl(streams->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+    if (!challenge(guest) || epoll_ctl(streams->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
         refuse(streams, guest);
 }
 
-/* The greeting or a message is whole. False when the guest was sent away. */
+/* The greeting or a probe is whole. False when the guest was sent away. */
 static bool take_whole(struct pl_echo_streams *streams, struct guest *guest, pl_ns stamp_ns)
 {
+    struct pl_probe_head head;
+    enum pl_probe_verdict verdict =
+        guest->admitted
+            ? pl_probe_decode(guest->bytes, guest->wanted, PL_PROBE_REQUEST, streams->token, &head)
+            : pl_echo_greeting_decode(guest->bytes, streams->token, guest->nonce, &guest->wanted);
     guest->got = 0;
-    if (!guest->admitted) {
-        guest->admitted = pl_echo_greeting_admit(guest->bytes, streams->token, &guest->wanted);
-        if (!guest->admitted)
-            refuse(streams, guest);
-        return guest->admitted;
+    if (verdict != PL_PROBE_ADMITTED) {
+        streams->counts.other_version += verdict == PL_PROBE_OTHER_VERSION;
+        refuse(streams, guest);
+        return false;
     }
-    pl_echo_write_held(guest->bytes, guest->wanted, stamp_ns, guest->begun_ns);
+    if (!guest->admitted) {
+        guest->admitted = true;
+        return true;
+    }
+    pl_probe_turn(&head, stamp_ns, guest->begun_ns, guest->wanted, streams->token, guest->bytes);
     /* One who does not read what he asked for is let go: his next probes could not be told apart. */
     if (send(guest->fd, guest->bytes, guest->wanted, MSG_NOSIGNAL) != (ssize_t)guest->wanted) {
         drop(guest);
         return false;
     }
-    streams->echoed++;
+    streams->counts.echoed++;
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* The TCP side of `echo`: a bounded number of connections, each of which greets and then has messages of one
- * size sent back. Nothing blocks, and nobody outside can make it hold more than a message a connection. */
+/* The TCP side of `echo`: a bounded number of connections, each of which greets and then has probes of one
+ * size answered. Nothing blocks, and nobody outside can make it hold more than a message a connection. */
 #ifndef PL_ECHO_STREAMS_H
 #define PL_ECHO_STREAMS_H
 
@@ -11,6 +11,11 @@
 #include "wire.h"
 
 #define PL_ECHO_STREAMS 64
+
+/* `other_version`: those of `refused` that speak another version of the probes. */
+struct pl_echo_counts {
+    uint64_t echoed, refused, other_version;
+};
 
 struct pl_echo_streams;
 
@@ -26,7 +31,8 @@ pl_ns pl_echo_streams_deadline_ns(const struct pl_echo_streams *streams);
 /* Does what can be done without waiting, a bounded amount per call. */
 void pl_echo_streams_serve(struct pl_echo_streams *streams);
 
-uint64_t pl_echo_streams_echoed(const struct pl_echo_streams *streams);
-uint64_t pl_echo_streams_refused(const struct pl_echo_streams *streams);
+const struct pl_echo_counts *pl_echo_streams_counts(const struct pl_echo_streams *streams);
+/* Admitted connections that are open. */
+uint32_t pl_echo_streams_admitted(const struct pl_echo_streams *streams);
 
 #endif

@@ -16,7 +16,7 @@
 #include "subcommands.h"
 #include "token.h"
 
-/* The defaults of ping(8), and room for the token and the time held. */
+/* The defaults of ping(8), and room for what an echo is told. */
 #define ICMP_PAYLOAD_BYTES 56
 #define ECHOED_PAYLOAD_BYTES 100
 #define CONNECT_TIMEOUT_NS (5 * PL_NS_PER_S)
@@ -172,28 +172,23 @@ static bool read_settings(const struct ping *ping, struct pl_probe_settings *set
     return pl_token_take(ping->token_text, settings->token, error);
 }
 
-static bool is_echoed(enum pl_method method)
-{
-    return method == PL_PROBE_UDP || method == PL_PROBE_TCP;
-}
-
 static bool try_method(struct ping *ping, enum pl_method method, const struct pl_probe_settings *settings,
                        struct pl_error *error)
 {
     struct pl_probe_settings own = *settings;
     if (own.payload_bytes == 0)
-        own.payload_bytes = is_echoed(method) ? ECHOED_PAYLOAD_BYTES : ICMP_PAYLOAD_BYTES;
+        own.payload_bytes = pl_method_is_echoed(method) ? ECHOED_PAYLOAD_BYTES : ICMP_PAYLOAD_BYTES;
     if (own.payload_bytes < pl_method_payload_min(method)) {
         pl_error_set(error, PL_USAGE, "options", 0, "--payload-bytes must be at least %zu for %s",
                      pl_method_payload_min(method), pl_method_name(method));
         return false;
     }
-    if (is_echoed(method) && ping->port == 0) {
+    if (pl_method_is_echoed(method) && ping->port == 0) {
         pl_error_set(error, PL_USAGE, "options", 0, "--method %s needs --port of an echo",
                      pl_method_name(method));
         return false;
     }
-    if (!is_echoed(method))
+    if (!pl_method_is_echoed(method))
         pl_address_clear_port(&own.to);
     bool opened = pl_probe_socket_open(&ping->socket, method, &own, error);
     if (!opened)
@@ -295,6 +290,9 @@ static void write_result(struct ping *ping)
                                               .reordered = ping->reordered,
                                               .send_errors = ping->send_errors};
         ping->written = pl_ping_text_result(&ping->text, &counts) && ping->written;
+        if (ping->socket.method == PL_PROBE_UDP && ping->received == 0 && counts.sent > 0)
+            (void)fprintf(stderr, "pathlab-engine: no reply: see whether an echo of the same PathLab runs "
+                                  "there, with this --token\n");
         return;
     }
     struct pl_json *j = &ping->json;
@@ -393,7 +391,9 @@ static void hear_answers(struct ping *ping)
         }
     }
     if (pl_probe_socket_failure(&ping->socket) != 0 && ping->reason == NULL)
-        ping->reason = "the echo ended the connection";
+        ping->reason = ping->received > 0
+                           ? "the echo ended the connection"
+                           : "the echo ended the connection without a reply: it may have another --token";
 }
 
 static void take_command(struct ping *ping, enum pl_command command)

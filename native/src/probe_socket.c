@@ -18,6 +18,10 @@
 
 #define READS_PER_TURN 256
 #define RECEIVE_ROOM_BYTES (8 << 20)
+/* The payload of an ICMP probe, which any kernel answers: cookie, sequence. */
+#define ICMP_COOKIE_AT 0
+#define ICMP_SEQUENCE_AT 8
+#define ICMP_PAYLOAD_MIN 16
 /* From linux/icmp.h, whose addresses clash with those of some C libraries. */
 #ifndef ICMP_FILTER
 #define ICMP_FILTER 1
@@ -30,9 +34,14 @@ const char *pl_method_name(enum pl_method method)
     return method_names[method];
 }
 
+bool pl_method_is_echoed(enum pl_method method)
+{
+    return method == PL_PROBE_UDP || method == PL_PROBE_TCP;
+}
+
 size_t pl_method_payload_min(enum pl_method method)
 {
-    return method == PL_PROBE_UDP ? PL_TOKEN_BYTES + PL_PROBE_HEAD_BYTES : PL_PROBE_HEAD_BYTES;
+    return pl_method_is_echoed(method) ? PL_PROBE_HEAD_BYTES : ICMP_PAYLOAD_MIN;
 }
 
 static int open_socket(const struct pl_probe_socket *probing)
@@ -70,7 +79,6 @@ static bool ask_for_stamps(const struct pl_probe_socket *probing)
 static bool prepare_message(struct pl_probe_socket *probing, const struct pl_probe_settings *settings)
 {
     probing->payload_bytes = settings->payload_bytes;
-    probing->prefix_bytes = probing->method == PL_PROBE_UDP ? PL_TOKEN_BYTES : 0;
     probing->incoming_bytes = PL_ICMP_HEADER_BYTES + settings->payload_bytes + 128;
     probing->message = calloc(1, PL_ICMP_HEADER_BYTES + settings->payload_bytes);
     probing->incoming = malloc(probing->incoming_bytes);
@@ -79,7 +87,7 @@ static bool prepare_message(struct pl_probe_socket *probing, const struct pl_pro
     if (getrandom(&probing->cookie, sizeof probing->cookie, 0) != (ssize_t)sizeof probing->cookie ||
         getrandom(&probing->identifier, sizeof probing->identifier, 0) != (ssize_t)sizeof probing->identifier)
         return false;
-    memcpy(probing->message + PL_ICMP_HEADER_BYTES, settings->token, probing->prefix_bytes);
+    memcpy(probing->token, settings->token, sizeof probing->token);
     return true;
 }
 
@@ -139,10 +147,15 @@ void pl_probe_socket_close(struct pl_probe_socket *probing)
 int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence)
 {
     uint8_t *payload = probing->message + PL_ICMP_HEADER_BYTES;
-    pl_put_u64(payload + probing->prefix_bytes, probing->cookie);
-    pl_put_u64(payload + probing->prefix_bytes + 8, sequence);
     const uint8_t *begin = payload;
     size_t bytes = probing->payload_bytes;
+    if (pl_method_is_echoed(probing->method)) {
+        const struct pl_probe_head head = {.cookie = probing->cookie, .sequence = sequence};
+        pl_probe_encode(&head, PL_PROBE_REQUEST, bytes, probing->token, payload);
+    } else {
+        pl_put_u64(payload + ICMP_COOKIE_AT, probing->cookie);
+        pl_put_u64(payload + ICMP_SEQUENCE_AT, sequence);
+    }
     if (probing->method == PL_PROBE_TCP) {
         probing->sends++;
         return pl_probe_stream_send(probing->fd, begin, bytes);
@@ -212,32 +225,35 @@ bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, 
     return false;
 }
 
-/* What the echo wrote into the probe; its own zeros came back where it did not. */
-static pl_ns read_held(const struct pl_probe_socket *probing, const uint8_t *probe, size_t bytes)
+/* Whether a message is the echo's reply to a probe of ours, and what it says. */
+static bool recognise_reply(const struct pl_probe_socket *probing, size_t bytes,
+                            struct pl_probe_answer *answer)
 {
-    bool echoed = probing->method == PL_PROBE_UDP || probing->method == PL_PROBE_TCP;
-    if (!echoed || bytes < PL_PROBE_HELD_BYTES)
-        return -1;
-    uint64_t held_ns = pl_get_u64(probe + PL_PROBE_HELD_AT);
-    return held_ns > 0 && held_ns < INT64_MAX ? (pl_ns)held_ns : -1;
+    struct pl_probe_head head;
+    if (bytes != probing->payload_bytes ||
+        pl_probe_decode(probing->incoming, bytes, PL_PROBE_REPLY, probing->token, &head) !=
+            PL_PROBE_ADMITTED ||
+        head.cookie != probing->cookie)
+        return false;
+    answer->sequence = head.sequence;
+    answer->held_ns = head.held_ns;
+    return true;
 }
 
 /* Whether a message is an answer to one of ours, and what it says. */
 static bool recognise(const struct pl_probe_socket *probing, size_t bytes, struct pl_probe_answer *answer)
 {
-    const uint8_t *payload = probing->incoming;
+    if (pl_method_is_echoed(probing->method))
+        return recognise_reply(probing, bytes, answer);
+    bool with_ip_header = probing->method == PL_ICMP_RAW && !probing->v6;
     size_t payload_bytes = bytes;
-    if (probing->method == PL_ICMP_DATAGRAM || probing->method == PL_ICMP_RAW) {
-        bool with_ip_header = probing->method == PL_ICMP_RAW && !probing->v6;
-        payload = pl_icmp_reply_payload(payload, bytes, probing->v6, with_ip_header, &payload_bytes);
-    }
-    if (payload == NULL || payload_bytes != probing->payload_bytes)
+    const uint8_t *payload =
+        pl_icmp_reply_payload(probing->incoming, bytes, probing->v6, with_ip_header, &payload_bytes);
+    if (payload == NULL || payload_bytes != probing->payload_bytes ||
+        pl_get_u64(payload + ICMP_COOKIE_AT) != probing->cookie)
         return false;
-    const uint8_t *probe = payload + probing->prefix_bytes;
-    if (pl_get_u64(probe + PL_PROBE_COOKIE_AT) != probing->cookie)
-        return false;
-    answer->sequence = pl_get_u64(probe + PL_PROBE_SEQUENCE_AT);
-    answer->held_ns = read_held(probing, probe, payload_bytes - probing->prefix_bytes);
+    answer->sequence = pl_get_u64(payload + ICMP_SEQUENCE_AT);
+    answer->held_ns = -1;
     return true;
 }
 

@@ -35,8 +35,8 @@ struct pl_probe_socket {
     uint64_t cookie;
     uint64_t sends; /* that succeeded: the kernel's key of the next one */
     size_t payload_bytes;
-    size_t prefix_bytes; /* of the payload, in front of cookie and sequence */
-    uint8_t *message;    /* header and payload */
+    uint8_t token[PL_TOKEN_BYTES]; /* udp, tcp */
+    uint8_t *message;              /* header and payload */
     uint8_t *incoming;
     size_t incoming_bytes;
     size_t got_bytes; /* tcp: of the message under way */
@@ -52,6 +52,8 @@ struct pl_probe_answer {
 };
 
 const char *pl_method_name(enum pl_method method);
+/* Whether the peer engine's echo answers it, not the peer's kernel. */
+bool pl_method_is_echoed(enum pl_method method);
 /* The least payload that a method can tell its own probes by. */
 size_t pl_method_payload_min(enum pl_method method);
 

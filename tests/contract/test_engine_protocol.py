@@ -6,13 +6,14 @@ The golden bytes were written by hand from the document; they change only with t
 from __future__ import annotations
 
 import re
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pathlab._version import VERSION
-from tests.native.engine import MS, TOKEN, Ending, carry, receiving, run, sending, start
+from tests.native.engine import MS, TOKEN, WAIT_S, Ending, carry, receiving, run, sending, start
 from tests.native.peers import answering, call, listening, read_exactly, read_to_end
 
 pytestmark = pytest.mark.engine
@@ -29,6 +30,12 @@ HELLO_OF_VERSION_3 = bytes.fromhex(f"504c4443 0003 0001 00000000 00000002 {_REST
 ANSWER_0 = bytes.fromhex("504c4443 0002    0000   00000000")
 ANSWER_1 = bytes.fromhex("504c4443 0002    0000   00000001")
 WRONG_VERSION = bytes.fromhex("504c4443 0002 0001 00000000")
+
+# Of probes, keyed with the same token; digests by `openssl mac … SIPHASH`.
+#                               magic   version kind size  cookie           sequence         held
+PROBE = bytes.fromhex("504c5042 02      01   0028 0102030405060708 1112131415161718 0000000000000000") + (
+    bytes.fromhex("3ea92483b819a934")  # digest
+)
 
 Names = dict[str, Any]
 
@@ -95,7 +102,7 @@ RECORDS: dict[str, dict[str, Names]] = {
     "echo": {
         "hello": HELLO,
         "listening": dict.fromkeys(["type", "address", "port", "transport"]),
-        "result": dict.fromkeys(["type", "complete", "reason", "echoed", "refused"]),
+        "result": dict.fromkeys(["type", "complete", "reason", "echoed", "refused", "other_version"]),
     },
     "calibrate": {
         "hello": HELLO,
@@ -191,6 +198,23 @@ def test_sender_says_the_golden_hello_and_takes_the_golden_answer() -> None:
     ):
         assert (first, second) == (HELLO_0_OF_2, HELLO_1_OF_2)
         assert sender.expect("ready")["streams"] == 2
+
+
+def test_golden_probe_gets_a_reply_that_the_document_describes() -> None:
+    """All of it but direction, time held and digest is the probe's own."""
+    with start("echo", bind="127.0.0.1", port=0, token=TOKEN, control="stdin") as echo:
+        port = echo.wait_for("listening")["port"]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+            peer.connect(("127.0.0.1", port))
+            peer.settimeout(WAIT_S)
+            peer.send(PROBE)
+            reply = peer.recv(65536)
+    assert len(reply) == len(PROBE) == 40
+    assert reply[:5] + reply[6:24] == PROBE[:5] + PROBE[6:24]
+    assert reply[5] == 2
+    stated = re.search(r"version (\d+) of the\s+probes", _section("echo"))
+    assert stated is not None
+    assert int(stated[1]) == reply[4]
 
 
 def test_records_of_a_trial_have_the_documented_names() -> None:

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import struct
 from collections.abc import Iterator
 
 import pytest
 
-from tests.native.engine import MS, TOKEN, Engine, Flag, run, start
-from tests.native.peers import call, is_open, read_exactly, read_to_end
+from tests.native.engine import MS, TOKEN, Engine, Flag, assert_refused, run, start
+from tests.native.peers import call, is_open, listening, read_exactly, read_to_end
+from tests.native.probes import (
+    CHALLENGE_BYTES,
+    HEAD_BYTES,
+    MAGIC,
+    REPLY,
+    VERSION,
+    Head,
+    build_challenge,
+    build_greeting,
+    build_probe,
+    parse_probe,
+    reply_to,
+)
 
 pytestmark = pytest.mark.engine
 
-GREETING = struct.Struct(">16sI")  # token, size of every message
 PLACES = 64
-HEAD, HELD = 16, 24  # cookie and sequence; with the time held
+OTHER_TOKEN = "ff" * 16
 
 
 @contextlib.contextmanager
@@ -34,8 +45,18 @@ def counts(echo: Engine) -> tuple[int, int]:
     return ended.last["echoed"], ended.last["refused"]
 
 
-def greet(size: int, token: str = TOKEN) -> bytes:
-    return GREETING.pack(bytes.fromhex(token), size)
+def take_challenge(connection: socket.socket) -> bytes:
+    challenge = read_exactly(connection, CHALLENGE_BYTES)
+    assert challenge == build_challenge(challenge[8:])
+    return challenge
+
+
+@contextlib.contextmanager
+def greeted(port: int, size: int) -> Iterator[socket.socket]:
+    """An admitted connection for messages of this size."""
+    with call(port) as connection:
+        connection.sendall(build_greeting(take_challenge(connection), size))
+        yield connection
 
 
 def test_tcp_probes_are_answered_and_the_time_held_is_told() -> None:
@@ -54,47 +75,119 @@ def test_tcp_probes_are_answered_and_the_time_held_is_told() -> None:
     assert ended.last["received"] == 50
 
 
-@pytest.mark.parametrize("method", ["udp", "tcp"])
-def test_a_probe_too_small_for_it_has_no_time_held(method: str) -> None:
-    with echoing() as (_, port):
-        size = (16 if method == "udp" else 0) + HELD - 1
-        flags: dict[str, Flag] = {"method": method, "port": port, "token": TOKEN, "payload_bytes": size}
-        ended = run("ping", address="127.0.0.1", count=3, interval_ns=MS, **flags)
-    assert ended.last["received"] == 3
-    assert [probe["held_ns"] for probe in ended.of("probe")] == [None] * 3
-
-
 def test_messages_come_back_whole_however_they_were_cut() -> None:
-    messages = [bytes([number]) * 40 for number in range(1, 6)]
-    said = greet(40) + b"".join(messages)
+    probes = [build_probe(Head(sequence=number), padding=bytes([number]) * 60) for number in range(1, 6)]
     with echoing() as (echo, port), call(port) as peer:
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        said = build_greeting(take_challenge(peer), 100) + b"".join(probes)
         for at in range(0, len(said), 7):
             peer.sendall(said[at : at + 7])
-        answers = read_exactly(peer, 200)
-        for number, message in enumerate(messages):
-            answer = answers[40 * number : 40 * (number + 1)]
-            assert answer[:HEAD] + answer[HELD:] == message[:HEAD] + message[HELD:]
-            assert 0 < int.from_bytes(answer[HEAD:HELD], "big") < 60 * 1000 * MS
+        answers = read_exactly(peer, 500)
+        for number, probe in enumerate(probes):
+            answer = answers[100 * number : 100 * (number + 1)]
+            held_ns = parse_probe(answer).held_ns
+            assert 0 < held_ns < 60 * 1000 * MS
+            assert answer == reply_to(probe, held_ns=held_ns)
         peer.shutdown(socket.SHUT_WR)
         assert read_to_end(peer) == b""
         assert counts(echo) == (5, 0)
 
 
-@pytest.mark.parametrize(
-    "greeting",
-    [greet(40, token="ff" * 16), greet(15), greet(65001), greet(2**32 - 1), b"GET / HTTP/1.1\r\n\r\n....."],
-)
-def test_a_stranger_is_closed_and_counted(greeting: bytes) -> None:
+def test_a_stranger_is_closed_and_counted() -> None:
+    overheard: list[bytes] = []
+
+    def greetings(challenge: bytes) -> list[bytes]:
+        """Wrong each in its own way; the first is whole, of another connection."""
+        wrong = [build_greeting(challenge, size) for size in (0, HEAD_BYTES - 1, 65001, 65535)]
+        wrong += [build_greeting(challenge, 100, token=OTHER_TOKEN), b"GET / HTTP/1.1\r\n\r\n"]
+        return [*overheard, *wrong, build_greeting(challenge, 100)[:8] + bytes(8)]
+
     with echoing() as (echo, port):
-        with call(port, greeting) as stranger:
-            assert read_to_end(stranger) == b""
+        with call(port) as first:
+            overheard.append(build_greeting(take_challenge(first), 100))
+            first.sendall(overheard[0] + build_probe())
+            assert read_exactly(first, 100)
+        for number in range(8):
+            with call(port) as stranger:
+                stranger.sendall(greetings(take_challenge(stranger))[number])
+                assert read_to_end(stranger) == b""
+        assert counts(echo) == (1, 8)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        build_probe(token=OTHER_TOKEN),
+        build_probe(kind=REPLY),
+        build_probe(size=99) + b"x",
+        bytes(100),
+    ],
+)
+def test_an_admitted_peer_without_the_token_is_closed(message: bytes) -> None:
+    """Whoever takes a connection over cannot go on with it."""
+    with echoing() as (echo, port), greeted(port, 100) as peer:
+        peer.sendall(build_probe() + message)
+        assert read_exactly(peer, 100)[5] == REPLY
+        assert read_to_end(peer) == b""
+        assert counts(echo) == (1, 1)
+
+
+def test_other_versions_are_told_apart() -> None:
+    with echoing() as (echo, port):
+        with call(port) as newer:
+            newer.sendall(build_greeting(take_challenge(newer), 100, version=VERSION + 1))
+            assert read_to_end(newer) == b""
+        with call(port) as older:  # before version 2 the token came first, and nothing was awaited
+            older.sendall(bytes.fromhex(TOKEN) + (100).to_bytes(4, "big"))
+            take_challenge(older)
+            assert read_to_end(older) == b""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+            peer.connect(("127.0.0.1", port))
+            peer.send(bytes.fromhex(TOKEN) + bytes(84))
+            peer.send(build_probe(version=VERSION + 1))
+        echo.say("stop")
+        ended = echo.finish()
+    assert [ended.last[name] for name in ("echoed", "refused", "other_version")] == [0, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (build_challenge(bytes(16), version=3), "speaks version 3 of the probes, this ping 2"),
+        (b"", "does not greet as an echo: it is another program, or of an older PathLab"),
+        (MAGIC + bytes(10), "does not greet as an echo"),
+        (b"SSH-2.0-OpenSSH_9.2p1 Debian", "does not greet as an echo"),
+    ],
+)
+def test_a_peer_that_is_no_such_echo_is_named(said: bytes, words: str) -> None:
+    with listening() as (listener, port):
+        flags: dict[str, Flag] = {"method": "tcp", "port": port, "token": TOKEN, "count": 1}
+        with start("ping", address="127.0.0.1", **flags) as ping:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(said)
+                connection.shutdown(socket.SHUT_WR)
+                ended = ping.finish()
+    assert_refused(ended, 4, "greeting")
+    assert words in ended.last["text"]
+    assert f"127.0.0.1 port {port}" in ended.last["text"]
+
+
+def test_a_wrong_token_ends_the_probing_and_is_named() -> None:
+    with echoing() as (echo, port):
+        flags: dict[str, Flag] = {"method": "tcp", "port": port, "count": 0, "interval_ns": MS}
+        ended = run("ping", address="127.0.0.1", token=OTHER_TOKEN, **flags)
         assert counts(echo) == (0, 1)
+    assert ended.status == 5
+    assert (
+        ended.last["reason"] == "the echo ended the connection without a reply: it may have another --token"
+    )
 
 
 def test_a_greeting_that_is_never_whole_ends_by_itself() -> None:
     with echoing() as (echo, port):
-        with call(port, greet(40)[:-1]) as slow:
+        with call(port) as slow:
+            slow.sendall(build_greeting(take_challenge(slow), 100)[:-1])
             assert read_to_end(slow) == b""
         assert counts(echo) == (0, 1)
 
@@ -102,22 +195,49 @@ def test_a_greeting_that_is_never_whole_ends_by_itself() -> None:
 def test_half_greeted_strangers_do_not_keep_a_prober_out() -> None:
     with echoing() as (echo, port), contextlib.ExitStack() as stack:
         strangers = [stack.enter_context(call(port, b"x")) for _ in range(PLACES)]
-        with call(port, greet(HEAD) + bytes(HEAD)) as prober:
-            assert read_exactly(prober, HEAD) == bytes(HEAD)
+        for stranger in strangers:
+            take_challenge(stranger)
+        with greeted(port, HEAD_BYTES) as prober:
+            prober.sendall(build_probe(size=HEAD_BYTES))
+            assert read_exactly(prober, HEAD_BYTES)[5] == REPLY
         assert read_to_end(strangers[0]) == b""  # the oldest made room
         assert is_open(strangers[-1])
         assert counts(echo) == (1, 1)
 
 
 def test_one_who_never_reads_is_let_go() -> None:
-    with echoing() as (echo, port), call(port, greet(65000)) as deaf:
+    probe = build_probe(size=65000)
+    with echoing() as (echo, port), greeted(port, 65000) as deaf:
         with contextlib.suppress(ConnectionError, TimeoutError):
             for _ in range(2000):  # far more than any buffer holds
-                deaf.sendall(bytes(65000))
+                deaf.sendall(probe)
             raise AssertionError("the echo took everything and still holds it")
         echoed, refused = counts(echo)
     assert refused == 0
     assert echoed < 2000
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp", "both"])
+def test_an_echo_that_nobody_uses_ends_by_itself(transport: str) -> None:
+    with start("echo", bind="127.0.0.1", port=0, transport=transport, idle_timeout_ns=MS) as echo:
+        ended = echo.finish()
+    assert (ended.status, ended.stderr) == (5, "")
+    assert (ended.last["complete"], ended.last["reason"]) == (False, "no admitted peer for 1ms")
+
+
+def test_an_echo_ends_once_its_last_peer_has_gone() -> None:
+    """An open connection keeps it; strangers do not."""
+    with start("echo", bind="127.0.0.1", port=0, token=TOKEN, idle_timeout_ns=2000 * MS) as echo:
+        port = echo.wait_for("listening")["port"]
+        with greeted(port, 100) as peer:
+            peer.sendall(build_probe())
+            assert read_exactly(peer, 100)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+                stranger.sendto(build_probe(token=OTHER_TOKEN), ("127.0.0.1", port))
+            assert echo.process.poll() is None
+        ended = echo.finish()
+    assert ended.last["reason"] == "no admitted peer for 2s"
+    assert [ended.last[name] for name in ("echoed", "refused")] == [1, 1]
 
 
 def test_an_echo_that_ends_ends_the_probing() -> None:

@@ -7,6 +7,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 
 from pathlab.lab.namespaces import Namespaces
 from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Engine, Flag, run, start
+from tests.native.probes import HEAD_BYTES, REPLY, Head, build_probe, parse_probe, reply_to
 from tests.require import require, require_engine, require_namespaces
 
 pytestmark = pytest.mark.engine
@@ -211,8 +213,10 @@ def test_udp_to_the_echo(address: str) -> None:
 
 def test_an_echo_gives_back_what_came_and_no_byte_more() -> None:
     token = bytes.fromhex(TOKEN)
-    admitted = [token + os.urandom(size) for size in (0, 1, 15, 16, 1000, 40_000)]
-    strange = [b"", token[:15], token[:15] + b"\0" + bytes(100), bytes(16), b"x" + token]
+    sizes = (HEAD_BYTES, HEAD_BYTES + 1, 1000, 40_000)
+    admitted = [build_probe(Head(sequence=n), size=n, padding=os.urandom(n - HEAD_BYTES)) for n in sizes]
+    strange = [b"", token, token + bytes(100), bytes(100), b"x" + admitted[0], admitted[0][:-1]]
+    strange += [admitted[1] + b"x", build_probe(token=TOKEN[:-1] + "0"), reply_to(admitted[2])]
     with echoing() as (echo, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
         peer.connect(("127.0.0.1", port))
         peer.settimeout(WAIT_S)
@@ -221,19 +225,51 @@ def test_an_echo_gives_back_what_came_and_no_byte_more() -> None:
         # Loopback keeps the order, so an answer to a stranger would come first.
         answers = [peer.recv(65536) for _ in admitted]
         for datagram, answer in zip(admitted, answers, strict=True):
-            held = slice(len(token) + 16, len(token) + 24) if len(datagram) >= len(token) + 24 else slice(0)
-            assert len(answer) == len(datagram)
-            assert (
-                answer[: held.start or 0] + answer[held.stop :]
-                == datagram[: held.start or 0] + (datagram[held.stop :])
-            )
-            if held.stop:  # the time for which it was held, in ns
-                assert 0 < int.from_bytes(answer[held], "big") < 60 * 1000 * MS
+            held_ns = parse_probe(answer).held_ns
+            assert 0 < held_ns < 60 * 1000 * MS
+            assert answer == reply_to(datagram, held_ns=held_ns)
         said = stop(echo)
         peer.setblocking(False)
         with pytest.raises(BlockingIOError):
             peer.recv(65536)
     assert (said.last["echoed"], said.last["refused"]) == (len(admitted), len(strange))
+
+
+def test_a_replayed_request_is_answered_to_its_size_and_a_replayed_reply_never() -> None:
+    request = build_probe(size=200)
+    with echoing() as (echo, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+        peer.connect(("127.0.0.1", port))
+        peer.settimeout(WAIT_S)
+        answers = []
+        for _ in range(3):
+            peer.send(request)
+            answers.append(peer.recv(65536))
+            peer.send(answers[-1])
+        said = stop(echo)
+    assert [len(answer) for answer in answers] == [200] * 3
+    assert (said.last["echoed"], said.last["refused"]) == (3, 3)
+
+
+def send_forged(request: bytes, source_port: int, destination_port: int) -> None:
+    """A datagram over loopback that seems to come from another socket."""
+    udp = struct.pack(">HHHH", source_port, destination_port, 8 + len(request), 0) + request
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, *[bytes([127, 0, 0, 1])] * 2)
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as forger:
+        forger.sendto(ip + udp, ("127.0.0.1", 0))
+
+
+@pytest.mark.parametrize("token", [TOKEN, ""])
+def test_two_echoes_do_not_answer_each_other(token: str) -> None:
+    """One forged datagram once kept two of them busy for ever: each took the other's reply for a request."""
+    require_raw_sockets()
+    settings: dict[str, Flag] = {"bind": "127.0.0.1", "port": 0, "control": "stdin", "token": token}
+    with start("echo", **settings) as first, start("echo", **settings) as second:
+        ports = [echo.wait_for("listening")["port"] for echo in (first, second)]
+        send_forged(build_probe(token=token or "0" * 32), ports[1], ports[0])
+        for port in ports:
+            check_all_answered(run("ping", **udp_flags(port, token=token, count=3)), 3)
+        ends = [stop(echo) for echo in (first, second)]
+    assert [(end.last["echoed"], end.last["refused"]) for end in ends] == [(4, 0), (3, 1)]
 
 
 def test_a_wrong_token_gets_no_answer_and_is_counted() -> None:
@@ -259,11 +295,11 @@ def test_nobody_there_is_loss_and_no_failure() -> None:
 
 def test_an_answer_that_comes_twice_is_a_duplicate() -> None:
     with probed(interval_ns=FIRST_ONLY_NS) as (ping, peer):
-        probe = peer.recv(65536)
+        reply = reply_to(peer.recv(65536))
         for _ in range(3):
-            peer.send(probe)
+            peer.send(reply)
         ping.wait_for("probe", sequence=0)
-        peer.send(probe)
+        peer.send(reply)
         ending = stop(ping)
     check_books(ending, 1)
     assert [ending.last[name] for name in ("received", "duplicates", "late")] == [1, 3, 0]
@@ -271,9 +307,9 @@ def test_an_answer_that_comes_twice_is_a_duplicate() -> None:
 
 def test_an_answer_after_the_time_out_is_late() -> None:
     with probed(interval_ns=FIRST_ONLY_NS, timeout_ns=20 * MS) as (ping, peer):
-        probe = peer.recv(65536)
+        reply = reply_to(peer.recv(65536))
         ping.wait_for("probe", sequence=0, rtt_ns=None)
-        peer.send(probe)
+        peer.send(reply)
         ending = stop(ping)
     check_books(ending, 1)
     assert [ending.last[name] for name in ("received", "duplicates", "late")] == [0, 0, 1]
@@ -281,16 +317,21 @@ def test_an_answer_after_the_time_out_is_late() -> None:
 
 def test_what_is_no_answer_of_ours_is_ignored() -> None:
     with probed(interval_ns=FIRST_ONLY_NS) as (ping, peer):
-        probe = peer.recv(65536)
-        cookie = bytes(byte ^ 1 for byte in probe[16:24])
-        not_sent = (1).to_bytes(8, "big")
-        foreign = [b"", probe[:24], probe[:-1], probe + b"x", bytes(len(probe))]
-        foreign += [probe[:16] + cookie + probe[24:], probe[:24] + not_sent + probe[32:]]
-        for datagram in foreign:
+        request = peer.recv(65536)
+        reply = reply_to(request)
+        asked = parse_probe(request)
+        forged = [
+            build_probe(Head(cookie=asked.cookie ^ 1), kind=REPLY, size=len(request)),
+            build_probe(Head(cookie=asked.cookie, sequence=1), kind=REPLY, size=len(request)),  # not sent
+            reply_to(request, token=TOKEN[:-1] + "0"),
+            bytes([*reply[:31], reply[31] ^ 1, *reply[32:]]),  # another time held
+            request,  # by a reflector that does not know the token
+        ]
+        for datagram in [b"", reply[:24], reply[:-1], reply + b"x", bytes(len(reply)), *forged]:
             peer.send(datagram)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:  # the right words, another mouth
-            stranger.sendto(probe, peer.getpeername())
-        peer.send(probe)
+            stranger.sendto(reply, peer.getpeername())
+        peer.send(reply)
         answered = ping.wait_for("probe")
         ending = stop(ping)
     assert answered["sequence"] == 0
@@ -300,7 +341,7 @@ def test_what_is_no_answer_of_ours_is_ignored() -> None:
 
 def test_a_round_trip_is_as_long_as_the_peer_held_the_probe() -> None:
     with probed(interval_ns=50 * MS) as (ping, peer):
-        held = peer.recv(65536)
+        held = reply_to(peer.recv(65536))
         peer.recv(65536)  # the second one, 50 ms later on the prober's own clock
         peer.send(held)
         first = ping.wait_for("probe", sequence=0)
@@ -373,11 +414,11 @@ def test_it_ends_when_told_before_it_sends_what_is_overdue(how: str) -> None:
     [
         ({"method": "sctp"}, 2, "--method: 'sctp'"),
         ({"method": "tcp"}, 2, "--method tcp needs --port"),
-        ({"method": "tcp", "port": 9, "payload_bytes": 15}, 2, "at least 16 for tcp"),
+        ({"method": "tcp", "port": 9, "payload_bytes": 39}, 2, "at least 40 for tcp"),
         ({"payload_bytes": 15}, 2, "--payload-bytes"),
         ({"interval_ns": 99_999}, 2, "--interval-ns"),
         ({"method": "udp"}, 2, "--method udp needs --port"),
-        ({"method": "udp", "port": 9, "token": TOKEN, "payload_bytes": 31}, 2, "at least 32 for udp"),
+        ({"method": "udp", "port": 9, "token": TOKEN, "payload_bytes": 39}, 2, "at least 40 for udp"),
         ({"port": 9, "token": "xyz"}, 2, "--token"),
         ({**udp_flags(9), "interval_ns": 100_000, "timeout_ns": 3600 * 1000 * MS}, 2, "--timeout-ns"),
         ({"address": "no/name"}, 2, "--address: 'no/name'"),
