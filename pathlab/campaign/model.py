@@ -116,7 +116,9 @@ class Probes(Part):
         SECOND_NS // 50, alias="interval", description="Time between two probes."
     )
     payload_bytes: Annotated[int, Quantity.bytes(16, 8 * 1024)] = Field(
-        56, alias="payload", description="Data in one probe."
+        56,
+        alias="payload",
+        description="Data in one probe; by UDP, where ICMP does not work, at least 40 bytes.",
     )
     timeout_ns: Annotated[int, Quantity.time(SECOND_NS // 100, 300 * SECOND_NS)] = Field(
         SECOND_NS, alias="timeout", description="A probe without an answer for so long is lost."

@@ -28,6 +28,8 @@ SETUP_TIMEOUT_S = 15.0
 #: Time an engine may take beyond its own deadlines before the controller calls it silent.
 GRACE_S = 10.0
 ECHO_STOP_TIMEOUT_S = 2.0
+#: The head of a probe to an echo (native/PROTOCOL.md), which an ICMP probe does not need.
+UDP_PROBE_MIN_BYTES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,8 @@ class Trial:
         self._sender_connects = turned == (spec.path.connect_from == "receiver")
         self._harm = HarmWatch(spec.harm, spec.probe_interval_ns)
         self._token = secrets.token_hex(16)
+        # Of its own: the data connections' token can be read on the path, and probes are signed with theirs.
+        self._probe_token = secrets.token_hex(16)
         self._jobs: list[EngineJob] = []
         self._roles: dict[str, EngineJob] = {}  # by the name of the TrialData field that keeps its records
 
@@ -129,7 +133,7 @@ class Trial:
         seconds: float,
         on_record: Callable[[dict[str, Any]], None] | None = None,
     ) -> EngineJob:
-        token = self._token  # of whatever meets a peer: never on a command line
+        token = self._probe_token if subcommand in ("ping", "echo") else self._token
         job = session.start_engine(subcommand, options, seconds=seconds, token=token, on_record=on_record)
         self._jobs.append(job)
         return job
@@ -233,7 +237,8 @@ class Trial:
             "timeout-ns": spec.probe_timeout_ns,
         }
         if self._allowed.probe_method == "udp":
-            options |= {"method": "udp", "port": self._echo_port(seconds)}
+            payload_bytes = max(spec.probe_payload_bytes, UDP_PROBE_MIN_BYTES)
+            options |= {"method": "udp", "port": self._echo_port(seconds), "payload-bytes": payload_bytes}
         return self._start(self._sending, "ping", options, seconds, on_record)
 
     def _echo_port(self, seconds: float) -> int:

@@ -174,22 +174,28 @@ def test_pairs_without_a_common_host_run_at_once(tmp_path: Path) -> None:
 def test_the_rest_is_seen_by_udp_where_icmp_is_not_permitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[tuple[str, str | int | None, bool]] = []
+    started: list[tuple[str, str | int | None, str | None]] = []
     start_engine = Session.start_engine
 
     def listen(session: Session, subcommand: str, options: Any, **given: Any) -> EngineJob:
-        started.append((subcommand, options.get("method"), given.get("token") is not None))
+        started.append((subcommand, options.get("method"), given.get("token")))
         return start_engine(session, subcommand, options, **given)
 
     monkeypatch.setattr(Environment, "_icmp_works", lambda _self, _path: False)
     monkeypatch.setattr(Session, "start_engine", listen)
     rest = {"drained": True, "cap": "5s"}
-    outcome = run(campaign_of(cycles=2, rest=rest), tmp_path / "out")
+    small = {"payload": 16}  # less than a probe to an echo needs
+    outcome = run(campaign_of(cycles=2, rest=rest, probes=small), tmp_path / "out")
     assert (outcome.complete, outcome.failed) == (2, 0)
     assert all("not-drained" not in r.flags for r in stored(tmp_path / "out"))
     trial = ["receive", "send", "echo", "ping", "echo", "ping"]  # loaded, then unloaded probes
     assert [name for name, _, _ in started] == [*trial, "echo", "ping", *trial]
-    assert {(method, token) for name, method, token in started if name == "ping"} == {("udp", True)}
+    assert {method for name, method, _ in started if name == "ping"} == {"udp"}
+    of_data = {token for name, _, token in started if name in ("send", "receive")}
+    of_probes = {token for name, _, token in started if name in ("ping", "echo")}
+    assert (len(of_data), len(of_probes)) == (2, 3)  # two trials, and the rest between them
+    assert None not in of_data | of_probes
+    assert of_data.isdisjoint(of_probes)  # those of the data cross the path in the clear
 
 
 @pytest.mark.netns
