@@ -18,6 +18,8 @@ SIDE_RATIO = 0.05
 CANDIDATES = 201
 RESAMPLES = 1000
 PARAMETERS = 4
+#: Values of candidate hinges held at a time (2 MiB, which caches hold), however many trials there are.
+BLOCK_VALUES = 2**18
 
 LINE = ("slope", "unit of y per unit of x")
 BREAK = ("breakpoint", "unit of x")
@@ -87,7 +89,7 @@ def find_breakpoint(
     multipliers = draw_multipliers(hinges.trials.size, effective, RESAMPLES, rng)
     lines = fit.slope + multipliers @ _lean(hinges, fit.line_residuals)
     slope = statement.estimate(LINE, line, lines * hinges.slope_unit)
-    noise = _draw_test(hinges, effective, rng) @ _sum_cycles(hinges, hinges.units * fit.line_residuals).T
+    noise = _draw_test(hinges, effective, rng) @ _sum_hinges(hinges, fit.line_residuals).T
     exceeding = np.sum(np.max(noise**2, axis=1) >= np.max(fit.gains**2))
     probability = float(1 + exceeding) / (RESAMPLES + 1)
     if probability > 1 - confidence_ratio:
@@ -110,13 +112,15 @@ def find_breakpoint(
 class _Hinges:
     """Candidate hinges, freed of the straight line and of unit length, over x and y of unit size.
 
-    ``units`` (K, trials), ``lengths`` and ``tilts`` (K,): what was taken off. ``trials`` per cycle.
+    ``lengths`` and ``tilts`` (K,): what was taken off. ``trials`` per cycle. The hinges (K, trials) are
+    made by ``_make_units``, some at a time: all of them take 0.8 GB for half a million trials.
     """
 
     up: Floats
+    unit: Floats
     centred: Floats
     places: Floats
-    units: Floats
+    knots: Floats  # the places on the scale of ``unit``
     lengths: Floats
     tilts: Floats
     order: NDArray[np.int64]
@@ -173,17 +177,21 @@ def _build_hinges(x: Floats, y: Floats, cycles: Floats, room: tuple[float, float
     places = np.linspace(*room, CANDIDATES)
     centred = unit - unit.mean()
     square = float(centred @ centred)
-    raised = np.maximum(0.0, unit - (places[:, None] - x.min()) / spread)
-    tilts = raised @ centred / square
-    raised -= raised.mean(axis=1, keepdims=True) + tilts[:, None] * centred
-    lengths = np.sqrt(np.sum(raised**2, axis=1))
+    knots = (places - x.min()) / spread
+    tilts, lengths = np.empty(CANDIDATES), np.empty(CANDIDATES)
+    for block in _list_blocks(unit.size):
+        raised = np.maximum(0.0, unit - knots[block, None])
+        tilts[block] = raised @ centred / square
+        raised -= raised.mean(axis=1, keepdims=True) + tilts[block, None] * centred
+        lengths[block] = np.sqrt(np.sum(raised**2, axis=1))
     order = np.argsort(cycles, kind="stable")
     _, starts, trials = np.unique(cycles[order], return_index=True, return_counts=True)
     return _Hinges(
         up=(y - y.mean()) / height,
+        unit=unit,
         centred=centred,
         places=places,
-        units=raised / lengths[:, None],
+        knots=knots,
         lengths=lengths,
         tilts=tilts,
         order=order,
@@ -193,12 +201,38 @@ def _build_hinges(x: Floats, y: Floats, cycles: Floats, room: tuple[float, float
     )
 
 
+def _list_blocks(trials: int) -> list[slice]:
+    """The candidates in blocks of as many as are held at a time."""
+    size = max(1, BLOCK_VALUES // trials)
+    return [slice(first, min(first + size, CANDIDATES)) for first in range(0, CANDIDATES, size)]
+
+
+def _make_units(hinges: _Hinges, block: slice) -> Floats:
+    """Some of the hinges, shape (candidates, trials)."""
+    raised = np.maximum(0.0, hinges.unit - hinges.knots[block, None])
+    raised -= raised.mean(axis=1, keepdims=True) + hinges.tilts[block, None] * hinges.centred
+    raised /= hinges.lengths[block, None]
+    return raised
+
+
+def _project(hinges: _Hinges, values: Floats) -> Floats:
+    """The product of every hinge with the trials' values, shape (K,)."""
+    blocks = _list_blocks(hinges.unit.size)
+    return np.concatenate([_make_units(hinges, block) @ values for block in blocks])
+
+
+def _sum_hinges(hinges: _Hinges, values: Floats) -> Floats:
+    """Sums of every hinge times the trials' values over each cycle, shape (K, cycles)."""
+    blocks = _list_blocks(hinges.unit.size)
+    return np.concatenate([_sum_cycles(hinges, _make_units(hinges, block) * values) for block in blocks])
+
+
 def _fit_hinge(hinges: _Hinges) -> _HingeFit:
     slope = float(hinges.centred @ hinges.up / (hinges.centred @ hinges.centred))
     line = slope * hinges.centred
-    gains = hinges.units @ hinges.up
+    gains = _project(hinges, hinges.up)
     best = int(np.argmax(gains**2))
-    fitted = line + gains[best] * hinges.units[best]
+    fitted = line + gains[best] * _make_units(hinges, slice(best, best + 1))[0]
     return _HingeFit(
         slope=slope,
         gains=gains,
@@ -223,8 +257,8 @@ def _lean(hinges: _Hinges, residuals: Floats) -> Floats:
 
 def _replicate(hinges: _Hinges, fit: _HingeFit, multipliers: Floats) -> tuple[Floats, Floats, Floats]:
     """Breakpoint and the slopes before and after it, the estimate first, then the refits."""
-    shocks = multipliers @ _sum_cycles(hinges, hinges.units * fit.residuals).T
-    gains = np.concatenate([fit.gains[None], hinges.units @ fit.fitted + shocks])
+    shocks = multipliers @ _sum_hinges(hinges, fit.residuals).T
+    gains = np.concatenate([fit.gains[None], _project(hinges, fit.fitted) + shocks])
     lines = np.concatenate([[fit.slope], fit.slope + multipliers @ _lean(hinges, fit.residuals)])
     best = np.argmax(gains**2, axis=1)
     turn = gains[np.arange(len(best)), best] / hinges.lengths[best]

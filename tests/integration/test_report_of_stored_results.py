@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -64,3 +65,16 @@ def test_page_is_the_same(synthetic: SyntheticResults, stored: Results, tmp_path
     # the failed trial keeps no series in the store, and the report draws none for it either way
     out = write_html(build_document(stored), tmp_path / "report.html")
     assert out.read_text(encoding="utf-8") == render_html(build_document(synthetic))
+
+
+def test_trials_are_read_once(stored: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = []
+    read = Results.trials
+
+    def count(self: Results, **where: Any) -> Any:
+        reads.append(where)
+        return read(self, **where)
+
+    monkeypatch.setattr(Results, "trials", count)
+    build_document(stored)
+    assert reads == [{}]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pathlab.analysis import breakpoints
 from pathlab.analysis.breakpoints import Breakpoint, find_breakpoint
 from pathlab.analysis.interval import Undecided
 from pathlab.errors import UsageError
@@ -136,3 +138,24 @@ def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> Non
     with pytest.raises(UsageError) as caught:
         call()
     assert caught.value.hint
+
+
+def test_many_trials_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = simulate("constant", 10, 30, np.random.default_rng(1))
+    sizes: list[int] = []
+
+    def make_units(hinges: Any, block: slice) -> Any:
+        found = make(hinges, block)
+        sizes.append(found.size)
+        return found
+
+    make = breakpoints._make_units
+    monkeypatch.setattr(breakpoints, "_make_units", make_units)
+    monkeypatch.setattr(breakpoints, "BLOCK_VALUES", 1000)
+    found = simulate("constant", 10, 30, np.random.default_rng(1))
+    assert max(sizes) <= 1000
+    assert found.break_p == whole.break_p
+    for name in ("slope", "breakpoint", "slope_before", "slope_after"):
+        ours, theirs = getattr(found, name), getattr(whole, name)
+        assert ours.value == pytest.approx(theirs.value, rel=1e-9)
+        assert ours.interval.low == pytest.approx(theirs.interval.low, rel=1e-9)

@@ -23,6 +23,7 @@ import pathlab
 from pathlab.errors import StoreError, UsageError
 from pathlab.report.source import format_utc, read_trials
 from pathlab.store import database
+from pathlab.store import results as results_module
 from pathlab.store.archive import check_results
 from pathlab.store.exporters.selection import select_trials
 from pathlab.store.results import Results
@@ -457,3 +458,17 @@ def test_started_utc_is_a_timestamp_and_selects_as_one(tmp_path: Path) -> None:
 
 def test_the_package_lists_what_it_offers() -> None:
     assert {"open", "__version__"} <= set(dir(pathlab))
+
+
+def test_trials_are_read_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with make_results(tmp_path) as results:
+        for attempt in range(1, 4):
+            results.add_trial(dataclasses.replace(FAILED, attempt=attempt), {})
+        results.add_trial(COMPLETE, {})
+        whole, records = results.trials(), results.records()
+        flagged = results.records(flags=None)
+        monkeypatch.setattr(results_module, "_BATCH_ROWS", 3)
+        assert [len(rows) for rows in results._trial_batches({})] == [3, 1]
+        pd.testing.assert_frame_equal(results.trials(), whole)
+        assert results.records() == records
+        assert results.records(flags=None) == flagged

@@ -21,9 +21,9 @@ NOT_MEASURED = "not-measured"  # key of the chapter that says what the results c
 
 
 def gather_material(results: ResultsSource) -> Material:
-    """What a report of these results is made from; nothing is analysed yet."""
-    summary = summarise(results)
+    """What a report of these results is made from; nothing is analysed yet. Trials are read once."""
     study = results if isinstance(results, Analyses) else Study(results)
+    summary = summarise(results, study.study_table().frame)
     return Material(source=results, study=study, summary=summary, windows=_list_windows(summary))
 
 

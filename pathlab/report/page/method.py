@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from pathlab._version import VERSION
 from pathlab.analysis.host_limits import BUSY_CORE_RATIO
@@ -133,14 +132,16 @@ def _list_facts(source: ResultsSource, summary: Summary) -> Iterator[tuple[str, 
     if complete:
         first, last = (format_utc(record.started_utc) for record in (complete[0], complete[-1]))
         yield "First and last trial", f"started {first} and {last}"
-        yield "Steady window", _alike(complete, lambda record: format_time(record.duration_ns))
-        yield "Warm-up before it", _alike(complete, lambda record: format_time(record.warmup_ns))
-        yield "Record interval", _alike(complete, lambda record: format_time(record.interval_ns))
-        yield "Probes", _alike(complete, _tell_probes)
-        yield "Congestion control", _alike(complete, _tell_congestion)
-        sizes = _alike(complete, lambda r: f"{r.mss_bytes} bytes" if r.mss_bytes else "not read")
-        yield "Segment size", sizes
-        yield "Engine", _alike(complete, lambda record: record.engine_version or "not stated")
+        yield "Steady window", _list_different(complete, format_time, "duration_ns")
+        yield "Warm-up before it", _list_different(complete, format_time, "warmup_ns")
+        yield "Record interval", _list_different(complete, format_time, "interval_ns")
+        yield "Probes", _list_different(complete, _format_probes, "probe_method", "probe_stamps")
+        yield (
+            "Congestion control",
+            _list_different(complete, _format_congestion, "congestion_asked", "congestion_sender"),
+        )
+        yield "Segment size", _list_different(complete, _format_segment, "mss_bytes")
+        yield "Engine", _list_different(complete, lambda version: version or "not stated", "engine_version")
     campaign = source.campaign
     yield "Program", f"measured by PathLab {campaign.program_version}, written by PathLab {VERSION}"
     yield "Hosts", _tell_hosts(source)
@@ -214,17 +215,20 @@ def _tell_truth(path: PathSummary) -> str:
     )
 
 
-def _tell_probes(record: TrialRecord) -> str:
-    if record.probe_method is None:
-        return "none"
-    return f"{record.probe_method}, stamps: {record.probe_stamps or 'not stated'}"
+def _format_probes(method: str | None, stamps: str | None) -> str:
+    return "none" if method is None else f"{method}, stamps: {stamps or 'not stated'}"
 
 
-def _tell_congestion(record: TrialRecord) -> str:
-    asked = record.congestion_asked or "kernel's default"
-    return f"asked {asked}, in use {record.congestion_sender or 'not read'}"
+def _format_congestion(requested: str | None, used: str | None) -> str:
+    asked = requested or "kernel's default"
+    return f"asked {asked}, in use {used or 'not read'}"
 
 
-def _alike(records: Sequence[TrialRecord], say: Callable[[TrialRecord], Any]) -> str:
-    """What the records say, each different text once, in order."""
-    return "; ".join(dict.fromkeys(str(say(record)) for record in records))
+def _format_segment(size_bytes: int | None) -> str:
+    return f"{size_bytes} bytes" if size_bytes else "not read"
+
+
+def _list_different(records: Sequence[TrialRecord], spell: Callable[..., str], *columns: str) -> str:
+    """The values of some columns as ``spell`` words them, each different text once, in order."""
+    values = dict.fromkeys(tuple(getattr(record, name) for name in columns) for record in records)
+    return "; ".join(dict.fromkeys(spell(*value) for value in values))
