@@ -18,7 +18,9 @@ from enum import StrEnum
 from pathlab.analysis.loss import Loss, probe_loss
 from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, Probe, ProbePlan, Prober
 
-FINGERPRINT_FORMAT = "pathlab-route-1"
+#: Format 1, without a prefix, covered the method, the target and the hops of every flow.
+FINGERPRINT_FORMAT = "pathlab-route-2"
+FINGERPRINT_PREFIX = "2:"
 FINGERPRINT_CHARACTERS = 32
 CONFIRMING_PROBES = 3
 #: A flow that a hop answers: this share of its probes at least, of so many at least.
@@ -269,7 +271,7 @@ def build_route(
         hops=judge_hops([p for p in probes if p.sent and p.ttl <= lengths[p.flow]]),
         flows=flows,
         stopped=stopped,
-        fingerprint=hash_route(method, address, [flow.hops for flow in flows]),
+        fingerprint=hash_hops(flows[0].hops),
         kept_ports=bool(opened["kept_ports"]),
         late=late,
         ambiguous=ambiguous,
@@ -373,11 +375,20 @@ def weigh_ends(route: Route, others: Sequence[Route] = ()) -> Route:
     return replace(route, hops=tuple(hops))
 
 
-def hash_route(method: str, address: str, flows: Sequence[Sequence[Sequence[str]]]) -> str:
-    """A route's stable fingerprint: 32 hexadecimal digits over method, target and each flow's hops."""
-    paths = [[sorted(addresses) or [NO_ANSWER] for addresses in flow] for flow in flows]
-    text = json.dumps([FINGERPRINT_FORMAT, method, address, paths], separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:FINGERPRINT_CHARACTERS]
+def hash_hops(hops: Sequence[Sequence[str]]) -> str:
+    """A route's stable fingerprint: its format, a colon and 32 hexadecimal digits over the hops of one flow.
+
+    A route is told by its first flow, whose ports are the same however many flows there are. Silent hops at
+    the end are left out: how many of them are tried depends on the other flows. Fingerprints of another
+    format never compare as equal.
+    """
+    sequence = [sorted(addresses) for addresses in hops]
+    while sequence and not sequence[-1]:
+        sequence.pop()
+    text = json.dumps(
+        [FINGERPRINT_FORMAT, [addresses or [NO_ANSWER] for addresses in sequence]], separators=(",", ":")
+    )
+    return FINGERPRINT_PREFIX + hashlib.sha256(text.encode("ascii")).hexdigest()[:FINGERPRINT_CHARACTERS]
 
 
 def compare_routes(before: Route, after: Route) -> RouteChange:

@@ -289,7 +289,8 @@ SERIES_COLUMNS: Mapping[str, Mapping[str, str]] = {
     "route": {
         "hop": "distance from the source",
         "address": "address that answered; empty: silent",
-        "fingerprint": "digest of the whole route",
+        "fingerprint": "digest of the hops of the first flow, after its format and a colon; one without a "
+        "colon is of format 1, which covered all flows, and not comparable",
     },
     "lab": {
         "outside_packets": "packets lost outside the lab's model",

@@ -175,7 +175,7 @@ class JournalRecord:
 # settings                               name, asked, sender, receiver (texts): every factor as it was asked
 #                                        for and as each end read it back; null: not asked, not told
 # route                                  the route that the trial began with: hop (1: the first), address
-#                                        (null: silent), fingerprint (of the whole route, alike in each row)
+#                                        (null: silent), fingerprint (of the whole route, in each row)
 # lab                                    one row: what the lab did during the traffic (outside_packets,
 #                                        late_p99_ns, emulator_cores, host_busy_ratio, steal_ratio), and in
 #                                        reasons why it is not to be trusted (empty: it is)

@@ -63,7 +63,7 @@ def check_lab_series(results: Results, trial_id: int) -> None:
     assert counted["reverse", "delivered_packets"] > 100
     hops = results.series_table(trial_id, "route").to_pylist()
     assert [(hop["hop"], hop["address"]) for hop in hops] == [(1, "198.18.0.2")]
-    assert len(hops[0]["fingerprint"]) == 32
+    assert re.fullmatch(r"2:[0-9a-f]{32}", hops[0]["fingerprint"])
 
 
 def test_the_numbers_agree_with_the_lab(tmp_path: Path) -> None:

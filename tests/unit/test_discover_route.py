@@ -19,7 +19,7 @@ from pathlab.discover.route import (
     build_route,
     compare_routes,
     discover_route,
-    hash_route,
+    hash_hops,
     judge_hops,
     judge_loss,
     weigh_ends,
@@ -131,19 +131,36 @@ def test_probes_that_were_not_sent_are_not_lost() -> None:
 
 
 def test_a_fingerprint_is_pinned_and_orders_what_has_no_order() -> None:
-    one = hash_route("udp", "198.18.0.10", [[HASHED, []]])
-    assert one == hash_route("udp", "198.18.0.10", [[HASHED[::-1], []]])
-    # The first 32 digits of sha256sum(1) of this text:
-    # '["pathlab-route-1","udp","198.18.0.10",[[["198.18.0.2","198.18.0.6"],["*"]]]]'
-    assert one == "652d7dd2407dbfa2f0eeb37b397c691e"
+    hops = [HASHED, [], ["198.18.0.10"]]
+    # "2:" and the first 32 digits of sha256sum(1) of this text:
+    # '["pathlab-route-2",[["198.18.0.2","198.18.0.6"],["*"],["198.18.0.10"]]]'
+    assert hash_hops(hops) == "2:8e4637e0fac1a543eb2e35f1e84df2a2"
+    assert hash_hops([HASHED[::-1], *hops[1:]]) == hash_hops(hops)
 
 
-@given(st.lists(st.lists(st.lists(st.sampled_from(HASHED), max_size=2, unique=True), max_size=4), max_size=3))
-def test_different_routes_have_different_fingerprints(flows: list[list[list[str]]]) -> None:
-    own = hash_route("udp", "198.18.0.10", flows)
-    assert own == hash_route("udp", "198.18.0.10", flows)
-    assert own != hash_route("udp", "198.18.0.10", [*flows, [["198.18.0.14"]]])
-    assert own != hash_route("tcp", "198.18.0.10", flows)
+@given(st.lists(st.lists(st.sampled_from(HASHED), max_size=2, unique=True), max_size=4))
+def test_other_hops_have_another_fingerprint(hops: list[list[str]]) -> None:
+    own = hash_hops(hops)
+    assert own == hash_hops([*hops, [], []])
+    assert own != hash_hops([*hops, ["198.18.0.14"]])
+    assert own != hash_hops([[], *hops, ["198.18.0.14"]])
+
+
+@pytest.mark.parametrize("flows", [1, 2, 5])
+@pytest.mark.parametrize("method", ["udp", "icmp"])
+def test_a_fingerprint_is_that_of_the_first_flow_however_many_there_are(flows: int, method: str) -> None:
+    """On a balanced route each flow may see another router, and another flow may answer from further away."""
+    probes = [
+        probe(ttl, 1000, flow=flow, source=source)
+        for flow in range(flows)
+        for ttl, source in enumerate(
+            ["198.18.0.2", f"198.18.1.{flow}", "198.18.0.10"][: 2 + (flow == 1)], start=1
+        )
+    ]
+    opened = {**OPENED, "method": method, "source_ports": [53100 + flow for flow in range(flows)]}
+    last = 3 if flows > 1 else 2  # what is silent on the first flow is still tried on it
+    route = build_route(opened, probes, dict.fromkeys(range(flows), last), ("silence", 0, 0))
+    assert route.fingerprint == hash_hops([["198.18.0.2"], ["198.18.1.0"]])
 
 
 def route_of(probes: Sequence[Probe], hops: int) -> Route:
