@@ -146,7 +146,7 @@ def judge_warm_ups(
     answers = []
     for _, streams, window, part in cells:
         found = []
-        for place in _choose(part, most):
+        for place in choose_evenly(part, most):
             trial_id, configured = int(part.get("trial_id")[place]), part.get("warmup_ns")[place]
             counts, lengths = shelf.get(source, trial_id, streams)
             warm_up = detect_warm_up(counts, lengths, 0 if np.isnan(configured) else int(configured))
@@ -184,7 +184,7 @@ def _judge_trial(
     return limit, read_flow_rates(series, trial.streams)
 
 
-def _choose(part: Sample, most: int | None) -> np.ndarray:
+def choose_evenly(part: Sample, most: int | None) -> np.ndarray:
     """Places of the trials to read, evenly over the cycles."""
     order = np.argsort(part.cycles, kind="stable")
     if most is None or order.size <= most:
@@ -213,7 +213,7 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
             busiest_core_ratios=(_known_share(cores[0][at]), _known_share(cores[1][at])),
             asked_bits_per_s=asked,
         )
-        for at in _choose(part, most)
+        for at in choose_evenly(part, most)
     ]
 
 
