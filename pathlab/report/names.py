@@ -83,10 +83,9 @@ def format_rate_interval(interval: Interval) -> str:
 
 
 def format_loss(loss: Loss) -> str:
-    """Loss with counts and interval: ``0 of 40 probes lost (95 % interval 0 % to 8.76 %)``."""
-    if loss.loss_ratio is None:
-        return "no probes were sent"
+    """Loss with counts and interval: ``0 of 200 (95 % CI up to 1.9 %)``."""
     low, high = loss.interval_ratio.low, loss.interval_ratio.high
-    return (
-        f"{loss.lost} of {loss.sent} probes lost (95 % interval {format_ratio(low)} to {format_ratio(high)})"
-    )
+    if loss.loss_ratio is None or low is None or high is None:
+        return "not measured"
+    bounds = format_ratio(high) if not loss.lost else f"{format_ratio(low)} to {format_ratio(high)}"
+    return f"{loss.lost} of {loss.sent} (95 % CI {'' if loss.lost else 'up to '}{bounds})"

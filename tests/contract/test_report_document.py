@@ -22,12 +22,13 @@ KEYS = {
 ANSWER_KEYS = {
     *("name", "condition", "basis", "standings", "best", "capacity", "reference_bits_per_s", "recommended"),
     *("certainty", "reason", "undecided", "more_cycles", "line_bits_per_s", "contests", "drift", "words"),
+    *("reference", "rival", "preferred_for", "preferred_by"),
 }
 STANDING_KEYS = {
     *("streams", "window_bytes", "n", "complete", "rate", "throughput", "drtt_ns", "loaded_loss"),
     *("unloaded_loss", "variability_ratio", "sender_cpu_s_per_gb", "receiver_cpu_s_per_gb", "limit"),
     *("effective_window_bytes", "limit_undecided", "doubt", "share_ratio", "enough", "equivalent"),
-    "more_cycles",
+    *("more_cycles", "over_line", "climb"),
 }
 BLOCK_KEYS = {
     "paragraph": {"type", "text", "note", "lead"},

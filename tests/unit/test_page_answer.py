@@ -8,13 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from rich.console import Console
 
 from pathlab.analysis.curve_fit import Estimate
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.limits import Limit
-from pathlab.report.page.answer import Certainty, PathAnswer, answer_path, answer_paths
+from pathlab.analysis.preference import Evidence, Reason
+from pathlab.report.page.answer import Certainty, PathAnswer, Reference, answer_path, answer_paths
 from pathlab.report.page.answer_text import LIMITS, describe_answer, shorten_answer
 from pathlab.report.page.document import gather_material
 from pathlab.report.page.notices import list_notices
@@ -100,8 +102,8 @@ def test_too_few_cycles_are_tentative_and_say_how_many_would_decide() -> None:
     assert (found.certainty, found.more_cycles) == (Certainty.TENTATIVE, 4)
     told = describe_answer(found)
     assert told.lead.startswith("Tentatively, use ")
-    assert "interval undecided, n=2" in told.lead
-    assert "4 more cycles would probably decide" in dict(told.facts)["How sure"]
+    assert told.lead.endswith("(2 trials, too few for a confidence interval).")
+    assert dict(told.facts)["Confidence"] == "low - only 2 trials each. 4 more cycles should settle it"
 
 
 def test_three_cycles_decide_nothing_even_if_they_agree() -> None:
@@ -129,7 +131,7 @@ def test_a_smaller_one_that_may_do_as_well_is_named_and_not_chosen() -> None:
     assert found.recommended.streams == 2
     assert [one.levels for one in found.undecided] == [(1, 64 * KIB)]
     assert found.more_cycles is not None
-    assert "whether 1 × 64 KiB would as well is undecided" in dict(describe_answer(found).facts)["How sure"]
+    assert "whether 1 × 64 KiB would as well is undecided" in dict(describe_answer(found).facts)["Confidence"]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +178,7 @@ def test_windows_that_were_not_granted_are_no_evidence() -> None:
     # it carries as much as itself, and what carried more does not count: nothing is decided by that
     told = describe_answer(found)
     assert found.certainty is Certainty.TENTATIVE
-    assert "only one of 2 combinations that tells of the path" in dict(told.facts)["How sure"]
+    assert "only one of 2 combinations that counts" in dict(told.facts)["Confidence"]
     assert not any("No other combination" in text for text in told.sentences)
 
 
@@ -187,13 +189,15 @@ def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:
             flags = ("lab-limited",) if record.streams == doubted else ()
             return replace(record, throughput_bits_per_s=carried, flags=flags)
 
-        return dict(describe_answer(answer(make(levels, 8, change))).facts)["How sure"]
+        return dict(describe_answer(answer(make(levels, 8, change))).facts)["Confidence"]
 
     window = 64 * KIB
-    assert sure([(2, window), (4, window)]).endswith("it carries enough; nothing smaller was measured")
+    assert sure([(2, window), (4, window)]).endswith(
+        "it carries enough (8 trials); nothing smaller was measured"
+    )
     assert sure([(1, window), (3, window)]).endswith("and everything smaller does not")
     told = sure([(1, window), (3, window), (2, window)], doubted=2)
-    assert told.endswith("and everything smaller that tells of the path does not")
+    assert told.endswith("and everything smaller that counts does not")
 
 
 def test_a_capacity_that_nothing_came_near_is_said() -> None:
@@ -227,9 +231,9 @@ def test_what_was_not_measured_is_said_so_and_never_a_number(missing: str) -> No
     found = answer(results)
     facts = dict(describe_answer(found).facts)
     if missing == "loaded_sent":
-        assert facts["Cost to others, loss"] == "not measured"
+        assert facts["Probe loss under load"] == "not measured"
     elif missing == "loaded_rtt_mean_ns":
-        assert facts["Cost to others, delay"] == "dRTT not measured"
+        assert facts["Added delay"] == "not measured"
     else:
         assert facts["CPU cost"].startswith("– per GB at the sender")
     assert not any("nan" in text or "None" in text for text in facts.values())
@@ -250,6 +254,141 @@ def test_the_labs_line_is_held_against_nothing_measured_elsewhere() -> None:
     assert answer(inside).line_bits_per_s is not None
     inside.records = [replace(one, flags=("imported",)) for one in inside.records]
     assert answer(inside).line_bits_per_s is None
+
+
+LINE_BITS_PER_S = 40e6 * 1448 / 1500
+
+
+def carry(rates: dict[int, float], flagged: Sequence[int] = (), cycles: int = 8) -> PathAnswer:
+    """Streams of 64 KiB over the lab's link of 40 Mbit/s, each with its rate in Mbit/s; some are flagged."""
+    results = make_quickstart(cycles=cycles, levels=[(streams, 64 * KIB) for streams in rates])
+    rng = np.random.default_rng(5)
+    results.records = [
+        replace(
+            one,
+            throughput_bits_per_s=1e6 * rates[one.streams] * float(np.exp(rng.normal(0, 1e-3))),
+            loaded_rtt_mean_ns=one.unloaded_rtt_mean_ns,
+            loaded_sent=20,
+            loaded_received=20,
+            flags=("lab", "over-line-rate") if one.streams in flagged else ("lab",),
+        )
+        for one in results.records
+    ]
+    return answer(results)
+
+
+@pytest.mark.parametrize("flagged", [(8,), ()], ids=["flagged", "by-its-median"])
+def test_what_counted_more_than_the_link_carries_is_no_reference(flagged: tuple[int, ...]) -> None:
+    """99.3 % of the highest median was 101 % of the link."""
+    found = carry({1: 12.0, 4: 38.3, 8: 39.4}, flagged)
+    assert found.line_bits_per_s == LINE_BITS_PER_S
+    assert found.best is not None
+    assert found.recommended is not None
+    assert (found.best.streams, found.recommended.streams) == (4, 4)
+    assert found.reference is Reference.HIGHEST_MEDIAN
+    assert found.recommended.share_ratio == pytest.approx(1.0)
+    assert [(one.streams, one.over_line, one.enough) for one in found.standings] == [
+        *((1, False, False), (4, False, True), (8, True, None))
+    ]
+    told = describe_answer(found)
+    assert dict(told.facts)["Share of the best"] == "100 %"
+    assert any(text.startswith("Not the reference: 8 × 64 KiB counted more") for text in told.sentences)
+
+
+def test_where_all_counted_too_much_shares_are_of_the_links_payload_rate_and_it_is_said() -> None:
+    found = carry({4: 39.4, 8: 39.6}, (4, 8))
+    assert (found.reference, found.reference_bits_per_s) == (Reference.LINK, LINE_BITS_PER_S)
+    assert found.certainty is Certainty.TENTATIVE
+    assert {one.share_ratio for one in found.standings} == {1.0}
+    told = describe_answer(found)
+    assert "expect at most 38.6 Mbit/s (measured 39.4 Mbit/s, more than the link can carry)" in told.lead
+    assert dict(told.facts)["Share of the link's payload rate"] == "100 %"
+    assert dict(told.facts)["Confidence"].startswith("low - 8 trials, which counted more")
+    assert any(text.startswith("Every combination counted more") for text in told.sentences)
+
+
+def test_a_slow_combination_is_not_the_best_because_the_others_counted_too_much() -> None:
+    found = carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8))
+    assert found.reference is Reference.LINK
+    assert found.recommended is not None
+    assert found.recommended.streams == 4
+    assert found.standings[0].share_ratio == pytest.approx(12e6 / LINE_BITS_PER_S, rel=1e-3)
+    assert found.standings[0].enough is False
+
+
+def sweep(drtt_ms: dict[tuple[int, int], float], cycles: int, *, rising: Sequence[int] = ()) -> PathAnswer:
+    """The issue's combinations (streams, window in kB), equal in rate, with loaded probes of a second."""
+    levels = [(streams, window * 1000) for streams, window in drtt_ms]
+    results = make_quickstart(cycles=cycles, levels=levels, environment={})
+    series = {}
+    for number, one in enumerate(results.records):
+        window = (one.window_asked_bytes or 0) // 1000
+        drtt_ns = 1e6 * drtt_ms[one.streams, window]
+        results.records[number] = replace(
+            one,
+            throughput_bits_per_s=28.9e6,
+            unloaded_rtt_mean_ns=160e6,
+            loaded_rtt_mean_ns=160e6 + drtt_ns,
+            loaded_sent=20,
+            loaded_received=20,
+        )
+        grown = np.linspace(0, 2 * drtt_ns, 20) if one.streams in rising else np.full(20, drtt_ns)
+        sent_ns = one.warmup_ns + np.arange(20) * (one.steady_ns or 0) // 20
+        probes = pd.DataFrame({"sent_ns": sent_ns, "rtt_ns": (160e6 + grown).astype(np.int64)})
+        series[number + 1] = {"loaded_probes": probes}
+    return answer(SyntheticResults(results.campaign, results.plan(), results.records, series))
+
+
+QUICK = {(12, 64): 48.6, (4, 256): 16.5}
+
+
+@pytest.mark.parametrize("cycles", [1, 2, 8])
+def test_of_what_carries_the_same_the_one_with_less_delay_is_recommended(cycles: int) -> None:
+    found = sweep(QUICK, cycles)
+    assert found.recommended is not None
+    assert found.rival is not None
+    assert (found.recommended.levels, found.rival.levels) == ((4, 256_000), (12, 64_000))
+    few = cycles < 6
+    assert found.preferred_for is Reason.DELAY
+    assert found.preferred_by is (Evidence.RANGES if few else Evidence.INTERVALS)
+    assert found.certainty is (Certainty.TENTATIVE if few else Certainty.DECIDED)
+    told = describe_answer(found)
+    assert told.sentences[0].startswith("12 × 64 kB carries the same but adds 48.6 ms instead of 16.5 ms.")
+    assert told.sentences[0].endswith("the difference is not tested.") == few
+    confidence = dict(told.facts)["Confidence"]
+    assert confidence.startswith("low - only " if few else "high - ")
+    assert confidence.endswith("too little or adds more delay or loss") == (not few)
+
+
+def test_delays_that_do_not_differ_leave_it_to_the_total_window() -> None:
+    found = sweep({(12, 64): 17.5, (4, 256): 16.5}, 8)
+    assert found.recommended is not None
+    assert found.recommended.levels == (12, 64_000)
+    assert found.preferred_for is Reason.WINDOW
+    assert describe_answer(found).sentences[0] == (
+        "4 × 256 kB carries the same, and no difference in delay or loss was shown "
+        "(adds 16.5 ms against 17.5 ms): the smaller total window decides."
+    )
+
+
+@pytest.mark.parametrize("cycles", [1, 8])
+def test_a_queue_that_was_still_filling_is_said_and_lowers_the_confidence(cycles: int) -> None:
+    found = sweep(QUICK, cycles, rising=(4,))
+    assert found.recommended is not None
+    assert found.recommended.levels == (4, 256_000)
+    assert found.certainty is Certainty.TENTATIVE
+    assert [one.levels for one in found.unsettled] == [(4, 256_000)]
+    told = describe_answer(found)
+    trials = "1 of 1 trial" if cycles == 1 else "3 of 3 trials"
+    assert any(f"With 4 × 256 kB the RTT was still rising at the end of the steady window ({trials})" in text
+               for text in told.sentences)  # fmt: skip
+    assert "Longer trials should settle it" in dict(told.facts)["Confidence"]
+
+
+def test_a_rival_whose_queue_was_filling_is_said_and_changes_nothing() -> None:
+    found = sweep(QUICK, 8, rising=(12,))
+    assert found.certainty is Certainty.DECIDED
+    assert [one.levels for one in found.unsettled] == [(12, 64_000)]
 
 
 def test_no_trial_gives_no_answer() -> None:

@@ -10,10 +10,10 @@ from pathlab.analysis.drift import DriftVerdict
 from pathlab.analysis.equivalence import MARGIN_RATIO
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.limits import Limit
-from pathlab.analysis.loss import Loss
+from pathlab.analysis.preference import LOSS_MARGIN_RATIO, Evidence, Reason
 from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
 from pathlab.report.names import enumerate_cells, format_loss, name_levels, shorten_levels
-from pathlab.report.page.answer import Certainty, PathAnswer
+from pathlab.report.page.answer import Certainty, PathAnswer, Reference
 from pathlab.report.page.standing import Standing
 from pathlab.study.answer import Spread
 from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time
@@ -30,14 +30,18 @@ LIMITS = {
 WINDOW_LIMITS = (Limit.RECEIVER_WINDOW, Limit.SEND_BUFFER, Limit.WINDOW)
 _EQUAL, _ENOUGH = format_ratio(MARGIN_RATIO), format_ratio(SUFFICIENT_RATIO)
 RULE = (
-    "The rule: of the combinations that tell of the path (windows granted as asked, neither a host nor the "
-    "lab at its limit), those count whose median has an interval (six trials or more) and that carry "
-    f"enough: equivalent to the best one within ±{_EQUAL} cycle by cycle (two one-sided tests, "
-    f"Holm-corrected), or surely at {_ENOUGH} or more of the capacity that the response surface finds; "
-    "without such a capacity, of the best one. Of these the least streams × window is recommended, since "
-    "what exceeds the need stands in queues; of equal ones that with the least dRTT / throughput (within "
-    f"{_EQUAL}), then that with the fewest streams. Where too few cycles show that any carries enough, or "
-    "where it is the only one that counts, the same is done with the medians and called tentative."
+    "Combinations count whose windows were granted as requested and where neither a host nor the lab was at "
+    "its limit. One carries enough if its median has a confidence interval (six trials or more) and it is "
+    f"equivalent to the best one within ±{_EQUAL} cycle by cycle (two one-sided tests, Holm-corrected), or "
+    f"at {_ENOUGH} or more of the capacity that the response surface finds; without such a capacity, of the "
+    "best one. A combination that counted more than the link can carry is no reference. Of those that carry "
+    "enough, one with less added delay (dRTT, the RTT increase under load) or less probe loss is preferred "
+    "where the 95 % confidence intervals do not overlap and the difference matters: more than "
+    f"{_EQUAL} of the idle RTT, more than {format_ratio(LOSS_MARGIN_RATIO)} of the probes. With fewer than "
+    "six trials the ranges of all trials have to be that far apart instead, and confidence is low. Ties go "
+    "to the least streams × window, then to the fewest streams. Where too few cycles show that any carries "
+    "enough, or where only one counts, the same is done with the medians, and confidence is low. Confidence "
+    "is low as well where less delay decides and the RTT was still rising when the trials ended."
 )
 
 
@@ -65,13 +69,15 @@ def describe_answer(answer: PathAnswer) -> AnswerText:
     )
 
 
-def format_expected(one: Standing) -> str:
-    """The median with its interval, or with the trials' range where that is undecided."""
+def format_expected(one: Standing, line_bits_per_s: float | None) -> str:
+    """The throughput to expect: the median with its interval, or with the number of trials."""
     text = format_rate(one.rate.median)
+    if one.over_line and line_bits_per_s is not None:
+        return f"at most {format_rate(line_bits_per_s)} (measured {text}, more than the link can carry)"
     low, high = one.throughput.low, one.throughput.high
     if low is not None and high is not None:
-        return f"{text} (median, 95 % interval {_range(format_rate(low), format_rate(high))})"
-    return f"{text} (interval undecided, n={one.n})"
+        return f"{text} (median, 95 % CI {_range(format_rate(low), format_rate(high))})"
+    return f"about {text} ({_trials(one.n)}, too few for a confidence interval)"
 
 
 def format_rise(spread: Spread) -> str:
@@ -81,8 +87,8 @@ def format_rise(spread: Spread) -> str:
     text = format_time(spread.median)
     low, high = spread.interval.low, spread.interval.high
     if low is None or high is None:
-        return f"{text} (interval undecided, n={spread.n})"
-    return f"{text} (95 % interval {_range(format_time(low), format_time(high))})"
+        return f"{text} ({_trials(spread.n)})"
+    return f"{text} (95 % CI {_range(format_time(low), format_time(high))})"
 
 
 def format_cpu(one: Standing) -> str:
@@ -102,90 +108,175 @@ def name_limit(one: Standing) -> str:
     return f"undecided ({reason})"
 
 
-def tell_certainty(answer: PathAnswer) -> str:
+def format_confidence(answer: PathAnswer) -> str:
     """How sure the recommendation is, with what would decide where it is not."""
     chosen = answer.recommended
     if chosen is None:
-        return f"nothing to recommend: {answer.reason}"
+        return f"none - nothing to recommend: {answer.reason}"
     more = answer.more_cycles
-    outlook = "" if more is None else f"; {more} more cycle{'s' * (more != 1)} would probably decide"
+    outlook = "" if more is None else f". {more} more cycle{'s' * (more != 1)} should settle it"
+    trials = _trials(chosen.n)
     if answer.certainty is Certainty.DECIDED:
-        if not answer.smaller:
-            return f"decided, n={chosen.n}: it carries enough; nothing smaller was measured"
-        counted = " that tells of the path" if any(one.doubt for one in answer.smaller) else ""
-        return f"decided, n={chosen.n}: it carries enough, and everything smaller{counted} does not"
+        return f"high - it carries enough ({trials}){_compare_smaller(answer)}"
     if answer.certainty is Certainty.ENOUGH:
         names = enumerate_cells(one.levels for one in answer.undecided)
-        return f"it carries enough (n={chosen.n}); whether {names} would as well is undecided{outlook}"
+        return f"medium - it carries enough ({trials}); whether {names} would as well is undecided{outlook}"
     if answer.lone:
         among = len(answer.standings)
-        which = (
-            f"only one of {among} combinations that tells of the path" if among > 1 else "only combination"
+        which = f"only one of {among} combinations that counts" if among > 1 else "only combination"
+        return f"low - the {which}, so there is nothing to compare it with"
+    if answer.too_short:
+        return (
+            f"low - its RTT was still rising when the trials ended ({trials}). Longer trials should settle it"
         )
-        return f"tentative, n={chosen.n}: the {which}, so that there is nothing to compare it with"
-    return f"tentative: chosen by medians of n={chosen.n}, chance is not ruled out{outlook}"
+    if chosen.over_line:
+        return f"low - {trials}, which counted more than the link can carry. Longer trials should settle it"
+    return f"low - only {trials} each{outlook}"
+
+
+def _compare_smaller(answer: PathAnswer) -> str:
+    smaller = [one for one in answer.smaller if one.doubt is None]
+    if not answer.smaller:
+        return "; nothing smaller was measured"
+    counted = " that counts" if len(smaller) < len(answer.smaller) else ""
+    if all(one.enough is False for one in smaller):
+        return f", and everything smaller{counted} does not"
+    return f", and everything smaller{counted} carries too little or adds more delay or loss"
+
+
+def _trials(count: int) -> str:
+    return f"{count} trial{'s' * (count != 1)}"
 
 
 def _lead(answer: PathAnswer, chosen: Standing) -> str:
     verb = "Use" if answer.certainty in (Certainty.DECIDED, Certainty.ENOUGH) else "Tentatively, use"
-    return f"{verb} {name_levels(chosen.streams, chosen.window_bytes)}: expect {format_expected(chosen)}."
+    expected = format_expected(chosen, answer.line_bits_per_s)
+    return f"{verb} {name_levels(chosen.streams, chosen.window_bytes)}: expect {expected}."
+
+
+SHARES = {
+    Reference.HIGHEST_MEDIAN: "Share of the best",
+    Reference.CAPACITY: "Share of the fitted capacity",
+    Reference.LINK: "Share of the link's payload rate",
+}
 
 
 def _list_facts(answer: PathAnswer, chosen: Standing) -> Iterator[tuple[str, str]]:
-    reference = "highest median" if answer.capacity is None else "capacity of the path as fitted"
-    yield "Of the most there is", f"{format_ratio(chosen.share_ratio)} of the {reference}"
-    yield "Cost to others, delay", f"dRTT {format_rise(chosen.drtt_ns)}"
-    yield "Cost to others, loss", _tell_loss(chosen.loaded_loss)
-    shared = " (in a lab, whose emulators share the cores)" if answer.condition.medium == "lab" else ""
+    if answer.reference is not None:
+        yield SHARES[answer.reference], format_ratio(chosen.share_ratio)
+    yield "Added delay", format_rise(chosen.drtt_ns)
+    yield "Probe loss under load", format_loss(chosen.loaded_loss)
+    shared = "; includes the emulator, which shares these cores" if answer.condition.medium == "lab" else ""
     yield "CPU cost", format_cpu(chosen) + shared
     yield "Limited by", name_limit(chosen)
-    yield "How sure", tell_certainty(answer)
-
-
-def _tell_loss(loss: Loss) -> str:
-    return "not measured" if loss.loss_ratio is None else f"under load {format_loss(loss)}"
+    yield "Confidence", format_confidence(answer)
 
 
 def _list_sentences(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
     best = answer.best
+    yield from _name_rival(answer, chosen)
+    for one in answer.unsettled:
+        yield _tell_climb(one)
     if best is not None and best.levels != chosen.levels:
         yield (
             f"The highest median was {format_rate(best.rate.median)} with "
-            f"{name_levels(best.streams, best.window_bytes)}, at a dRTT of {format_rise(best.drtt_ns)}; "
-            f"the recommended one carried {_share(chosen, best)} of it."
+            f"{name_levels(best.streams, best.window_bytes)}, with an added delay of "
+            f"{format_rise(best.drtt_ns)}; the recommended one carried {_share(chosen, best)} of it."
         )
-    elif best is not None and not answer.lone:
-        counted = " of those that tell of the path" if answer.doubted else ""
+    elif best is not None and not answer.lone and not answer.over_line:
+        counted = " of those that count" if answer.doubted else ""
         yield f"No other combination{counted} had a higher median."
+    yield from _tell_over_line(answer)
     if answer.capacity is not None:
         yield from _tell_capacity(answer)
     if best is not None:
         yield from _tell_line(answer, best)
-        if answer.capacity is None and best.limit in WINDOW_LIMITS:
+        if answer.reference is Reference.HIGHEST_MEDIAN and best.limit in WINDOW_LIMITS:
             yield (
                 "Even the combination with the highest median was held by its windows: what the path itself "
                 "can carry was not reached, and larger windows or more streams would probably carry more."
             )
     if answer.certainty is Certainty.TENTATIVE and answer.undecided:
-        yield (
-            "So few cycles do not show either that what is smaller carries too little: "
-            f"{enumerate_cells(one.levels for one in answer.undecided)}."
-        )
+        names = enumerate_cells(one.levels for one in answer.undecided)
+        yield f"{_trials(chosen.n).capitalize()} cannot rule out {names} either."
     yield from _list_limits(answer)
     if answer.contests:
-        told = ", ".join(f"{count} × {verdict}" for verdict, count in answer.contests)
-        yield f"More streams against larger windows at equal streams × window: {told}."
+        told = ", ".join(f"{verdict} for {count}" for verdict, count in answer.contests)
+        pairs = "pair" if sum(count for _, count in answer.contests) == 1 else "pairs"
+        yield f"More streams or larger windows at the same total window: {told} {pairs}."
     if answer.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
         word = "drifted" if answer.drift is DriftVerdict.DRIFTING else "changed its level"
         yield f"The path {word} during the campaign, so that what is recommended is for its mean condition."
 
 
-def _tell_line(answer: PathAnswer, best: Standing) -> Iterator[str]:
-    line, rate = answer.line_bits_per_s, best.rate.median
-    if not line or rate is None:
+def _name_rival(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
+    """The combination that a reader would think of, and why it is not the one."""
+    rival, reason = answer.rival, answer.preferred_for
+    if rival is None or reason is None:
+        return
+    carries = f"{shorten_levels(rival.streams, rival.window_bytes)} carries {_compare_rates(rival, chosen)}"
+    delays = format_time(rival.drtt_ns.median), format_time(chosen.drtt_ns.median)
+    if reason is Reason.DELAY:
+        caveat = ""
+        if answer.preferred_by is Evidence.RANGES:
+            caveat = f" {_trials(min(rival.n, chosen.n)).capitalize()} each: the difference is not tested."
+        yield f"{carries} but adds {delays[0]} instead of {delays[1]}.{caveat}"
+    elif reason is Reason.LOSS:
+        lost = format_ratio(rival.loaded_loss.loss_ratio), format_ratio(chosen.loaded_loss.loss_ratio)
+        yield f"{carries} but loses {lost[0]} of the probes instead of {lost[1]}."
+    else:
+        known = rival.drtt_ns.median is not None and chosen.drtt_ns.median is not None
+        told = f" (adds {delays[0]} against {delays[1]})" if known else ""
+        what = "the smaller total window decides" if reason is Reason.WINDOW else "fewer streams decide"
+        yield f"{carries}, and no difference in delay or loss was shown{told}: {what}."
+
+
+def _compare_rates(rival: Standing, chosen: Standing) -> str:
+    if not rival.rate.median or not chosen.rate.median:
+        return "an unknown rate"
+    ratio = rival.rate.median / chosen.rate.median
+    if abs(ratio - 1) <= MARGIN_RATIO:
+        return "the same"
+    return f"{format_ratio(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
+
+
+def _tell_climb(one: Standing) -> str:
+    climb, name = one.climb, shorten_levels(one.streams, one.window_bytes)
+    counted = "" if climb is None else f" ({climb.rising} of {_trials(climb.judged)})"
+    return (
+        f"With {name} the RTT was still rising at the end of the steady window{counted}: the queue had not "
+        f"filled, so longer trials would show more than {format_time(one.drtt_ns.median)} of added delay."
+    )
+
+
+def _tell_over_line(answer: PathAnswer) -> Iterator[str]:
+    """Combinations that counted more than the link can carry, and what is used instead."""
+    over, line = answer.over_line, answer.line_bits_per_s
+    if not over:
+        return
+    most = "" if line is None else f", {format_rate(line)}"
+    if answer.reference is Reference.LINK:
+        which = (
+            "Every combination" if len(over) == sum(one.doubt is None for one in answer.standings) else None
+        )
+        names = which or enumerate_cells(one.levels for one in over)
+        yield (
+            f"{names} counted more than the link can carry of data{most} (over-line-rate), so shares are of "
+            "that rate. Longer trials count the true one."
+        )
         return
     yield (
-        f"The lab's link leaves {format_rate(line)} for data; the highest median is "
+        f"Not the reference: {enumerate_cells(one.levels for one in over)} counted more than the link can "
+        f"carry of data{most} (over-line-rate)."
+    )
+
+
+def _tell_line(answer: PathAnswer, best: Standing) -> Iterator[str]:
+    line, rate = answer.line_bits_per_s, best.rate.median
+    if not line or rate is None or best.over_line:
+        return
+    yield (
+        f"After headers, the lab's link can carry {format_rate(line)} of data; the highest median is "
         f"{format_ratio(rate / line)} of that."
     )
 
@@ -209,12 +300,14 @@ def _list_limits(answer: PathAnswer) -> Iterator[str]:
     for one in answer.standings:
         if one.doubt is None and one.limit is not None:
             groups.setdefault(one.limit, []).append(one)
-    ordered = [(limit, groups[limit]) for limit in LIMITS if limit in groups]
+    ordered = sorted(groups.items(), key=lambda group: len(group[1]))
     if ordered:
-        told = "; ".join(
-            f"{LIMITS[limit]} with {enumerate_cells(one.levels for one in some)}" for limit, some in ordered
-        )
-        yield f"What limited the rate: {told}."
+        told = [
+            f"{LIMITS[one]} with {enumerate_cells(part.levels for part in some)}" for one, some in ordered
+        ]
+        if len(ordered) > 1 and sum(len(some) for _, some in ordered) == len(answer.standings):
+            told[-1] = f"{LIMITS[ordered[-1][0]]} in all other combinations"
+        yield f"What limited the combinations: {'; '.join(told)}."
     if answer.recommended is None:
         return  # that none is considered is what the answer begins with
     reasons = Counter(one.doubt for one in answer.doubted if one.doubt is not None)
@@ -230,7 +323,7 @@ def _share(chosen: Standing, best: Standing) -> str:
 
 
 def _interval(interval: Interval) -> str:
-    return f"95 % interval {_range(format_rate(interval.low), format_rate(interval.high))}"
+    return f"95 % CI {_range(format_rate(interval.low), format_rate(interval.high))}"
 
 
 def _range(low: str, high: str) -> str:
@@ -244,11 +337,11 @@ def _range(low: str, high: str) -> str:
 
 
 _CERTAIN_WORDS = {
-    Certainty.DECIDED: "decided",
-    Certainty.ENOUGH: "carries enough; smaller ones undecided",
-    Certainty.TENTATIVE: "tentative",
+    Certainty.DECIDED: "high",
+    Certainty.ENOUGH: "medium: carries enough; others undecided",
+    Certainty.TENTATIVE: "low",
 }
-SHORT_HEADINGS = ("Path", "Recommended", "Throughput", "dRTT", "Loss", "CPU", "Limited by", "How sure")
+SHORT_HEADINGS = ("Path", "Recommended", "Throughput", "dRTT", "Loss", "CPU", "Limited by", "Confidence")
 
 
 def shorten_answer(answer: PathAnswer) -> Sequence[str]:
@@ -259,7 +352,7 @@ def shorten_answer(answer: PathAnswer) -> Sequence[str]:
     return (
         answer.name,
         shorten_levels(one.streams, one.window_bytes),
-        format_expected(one),
+        format_expected(one, answer.line_bits_per_s),
         format_time(one.drtt_ns.median),
         format_ratio(one.loaded_loss.loss_ratio),
         _both_cpu(one),

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.corrections import ALPHA_RATIO, correct_holm
 from pathlab.analysis.curve_fit import Estimate
-from pathlab.analysis.equivalence import judge_ratio
+from pathlab.analysis.equivalence import MARGIN_RATIO, judge_ratio
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.limits import Limit
 from pathlab.analysis.loss import Loss, pool_loss
+from pathlab.analysis.payload import OVER_LINE_RATIO
 from pathlab.analysis.planning import (
     MINIMUM_CYCLES,
     POWER_RATIO,
@@ -21,14 +22,17 @@ from pathlab.analysis.planning import (
     difference_power,
     find_cycles,
 )
+from pathlab.analysis.preference import Option
 from pathlab.analysis.quantiles import median_interval
 from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
 from pathlab.study.answer import Spread, measure_spread
+from pathlab.study.climbs import CellClimb
 from pathlab.study.limits import CellLimit
 from pathlab.study.selection import PATH_FLAGS, Rules, Sample, select
 from pathlab.study.source import Condition, TrialTable
 
 Floats = NDArray[np.float64]
+OVER_LINE = "over-line-rate"
 Levels = tuple[int, int | None]  # streams, window asked for (None: autotuned)
 #: Trials under one of these say more of a host or of the lab than of the path.
 DOUBTS = tuple(flag for flag in PATH_FLAGS if flag.endswith("-limited"))
@@ -43,6 +47,9 @@ class Standing:
     on by their effective number. ``share_ratio`` is the median over ``PathAnswer.reference_bits_per_s``.
     ``enough`` True: shown to carry enough, False: shown not to, None: undecided; ``more_cycles`` more would
     change that (None: not known). ``doubt``: why it cannot be recommended as a property of the path.
+    ``over_line``: its median is above the link's payload rate, or half of its trials are flagged so; it is no
+    reference, and ``share_ratio`` takes the payload rate for its median. ``climb``: whether round trips still
+    rose at the end of its trials, looked at where it is recommended or the rival.
     """
 
     streams: int
@@ -65,6 +72,8 @@ class Standing:
     enough: bool | None = None
     equivalent: bool | None = None
     more_cycles: int | None = None
+    over_line: bool = False
+    climb: CellClimb | None = None
 
     @property
     def levels(self) -> Levels:
@@ -78,11 +87,17 @@ class Standing:
         return None if window is None else self.streams * window
 
     @property
-    def cost_ns_per_bit_per_s(self) -> float | None:
-        """DRTT over throughput, of the medians."""
-        if self.drtt_ns.median is None or not self.rate.median:
-            return None
-        return self.drtt_ns.median / self.rate.median
+    def option(self) -> Option:
+        """What it is preferred by."""
+        return Option(
+            drtt_ns=self.drtt_ns.median,
+            drtt_interval=self.drtt_ns.interval,
+            drtt_least_ns=self.drtt_ns.least,
+            drtt_most_ns=self.drtt_ns.most,
+            loss=self.loaded_loss,
+            total_window_bytes=self.size_bytes,
+            streams=self.streams,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +108,12 @@ class Cells:
     sample: Sample
     standings: tuple[Standing, ...]
     by_cycle: Mapping[Levels, Mapping[int, float]]
+
+    @property
+    def delay_margin_ns(self) -> float:
+        """Differences of dRTT up to this do not matter: the margin's share of the idle round trip."""
+        idle = measure_spread(self.sample.get("unloaded_rtt_mean_ns")).median
+        return 0.0 if idle is None else MARGIN_RATIO * idle
 
 
 def read_cells(table: TrialTable, limits: Mapping[tuple[Condition, Levels], CellLimit]) -> tuple[Cells, ...]:
@@ -117,8 +138,25 @@ def read_cells(table: TrialTable, limits: Mapping[tuple[Condition, Levels], Cell
     return tuple(found)
 
 
-def judge_standings(cells: Cells, best: Standing, capacity: Estimate | None) -> tuple[Standing, ...]:
-    """Every cell held against the best one, and against the fitted capacity where there is one.
+def mark_over_line(cells: Cells, line_bits_per_s: float | None) -> Cells:
+    """The cells with those marked that counted more than the link can carry of data."""
+    if line_bits_per_s is None:
+        return cells
+    bar = line_bits_per_s * OVER_LINE_RATIO
+    marked = (
+        replace(one, over_line=one.over_line or (one.rate.median is not None and one.rate.median > bar))
+        for one in cells.standings
+    )
+    return replace(cells, standings=tuple(marked))
+
+
+def judge_standings(
+    cells: Cells, best: Standing | None, capacity: Estimate | None, line_bits_per_s: float | None = None
+) -> tuple[Standing, ...]:
+    """Every cell held against the best one, and against the capacity (fitted or the link's) if there is one.
+
+    ``best`` None: no cell serves as the reference. A cell above the link's payload rate stays undecided: what
+    it counted is more than it carried, by how much is not known.
 
     Enough, where its own median has an interval: equivalent to the best cycle by cycle (two one-sided tests,
     Holm-corrected over the cells), or
@@ -127,13 +165,17 @@ def judge_standings(cells: Cells, best: Standing, capacity: Estimate | None) -> 
     90 %. Not enough: surely below.
     """
     usable = [one for one in cells.standings if one.rate.median is not None]
-    pairs = {one.levels: _pair(cells, one.levels, best.levels) for one in usable}
+    first = None if best is None else best.levels
+    pairs = {one.levels: _pair(cells, one.levels, first) for one in usable}
+    over = {one.levels for one in usable if one.over_line}
     tests = {
-        levels: judge_ratio(ours, theirs) for levels, (ours, theirs) in pairs.items() if levels != best.levels
+        levels: judge_ratio(ours, theirs)
+        for levels, (ours, theirs) in pairs.items()
+        if first is not None and levels != first and levels not in over
     }
     corrected = correct_holm([test.p_value for test in tests.values()])
     same = dict(zip(tests, corrected.adjusted_p_values, strict=True))
-    reference = best.rate.median if capacity is None else capacity.value
+    reference = capacity.value if capacity is not None else None if best is None else best.rate.median
     judged = []
     for one in cells.standings:
         if one.rate.median is None or not reference:
@@ -142,15 +184,18 @@ def judge_standings(cells: Cells, best: Standing, capacity: Estimate | None) -> 
         p_value = same.get(one.levels)
         equivalent = None if p_value is None else p_value < ALPHA_RATIO
         ratios = _ratios(pairs[one.levels])
-        enough = _is_enough(one, capacity, ratios, is_best=one.levels == best.levels)
+        enough = _is_enough(one, capacity, ratios, is_best=one.levels == first)
         if equivalent and one.throughput.decided:
             enough = True
+        if one.over_line:
+            enough = None
+        carried = min(one.rate.median, line_bits_per_s or reference) if one.over_line else one.rate.median
         judged.append(
             replace(
                 one,
-                share_ratio=one.rate.median / reference,
+                share_ratio=carried / reference,
                 enough=enough,
-                equivalent=True if one.levels == best.levels else equivalent,
+                equivalent=True if one.levels == first else equivalent,
                 more_cycles=None if enough is not None else _count_more(one, ratios, len(tests)),
             )
         )
@@ -234,6 +279,7 @@ def _describe(
         limit=None if limit is None else limit.limit,
         limit_undecided=None if limit is None or limit.undecided is None else str(limit.undecided),
         doubt=doubt,
+        over_line=bool(len(part)) and 2 * int(part.table.flagged(OVER_LINE)[part.places].sum()) >= len(part),
     )
 
 
@@ -247,8 +293,8 @@ def _rate_by_cycle(part: Sample) -> dict[int, float]:
     return dict(zip(numbers.tolist(), means.tolist(), strict=True))
 
 
-def _pair(cells: Cells, first: Levels, second: Levels) -> tuple[Floats, Floats]:
-    ours, theirs = cells.by_cycle.get(first, {}), cells.by_cycle.get(second, {})
+def _pair(cells: Cells, first: Levels, second: Levels | None) -> tuple[Floats, Floats]:
+    ours, theirs = cells.by_cycle.get(first, {}), {} if second is None else cells.by_cycle.get(second, {})
     shared: Sequence[int] = sorted(ours.keys() & theirs.keys())
     return np.array([ours[cycle] for cycle in shared]), np.array([theirs[cycle] for cycle in shared])
 
