@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.markup import escape
 
+from pathlab.cli.console import TerminalConsole
 from pathlab.cli.overlay import render_overlays
 from pathlab.report.analyses_text import render_analyses
 from pathlab.study.analyses import StudiedResults
@@ -30,10 +29,10 @@ def analyze(
         overlays = {name: stored.against_reference(name, column) for name in references}
         answers = {name: ANALYSES[name](stored) for name in chosen}
         basis = survey_table(stored.study_table())
-    console = Console(highlight=False)
+    console = TerminalConsole()
     if not basis.used:
         told = ", ".join(f"{count.trials} × {count.reason}" for count in basis.left_out)
-        console.print(f"None of {basis.trials} trials tells of a path{': ' * bool(told)}{escape(told)}.")
+        console.print(f"None of {basis.trials} trials tells of a path{': ' * bool(told)}{told}.")
     render_analyses(answers, console)
     for name, found in overlays.items():
         render_overlays(name, found, console)

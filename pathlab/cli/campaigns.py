@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from pathlab.campaign.budget import estimate_campaign
@@ -20,6 +19,7 @@ from pathlab.campaign.draft import Draft, list_lab_ends, read_levels, write_draf
 from pathlab.campaign.load import build_campaign, list_shipped, load_campaign, read_campaign
 from pathlab.campaign.model import LOCAL
 from pathlab.campaign.ready_labs import list_ready_labs
+from pathlab.cli.console import TerminalConsole
 from pathlab.errors import CampaignError, UsageError
 from pathlab.units import format_time
 
@@ -40,7 +40,7 @@ def list_campaigns() -> None:
             format_time(whole.time_ns),
             format_time(quick.time_ns),
         )
-    Console(highlight=False, markup=False).print(table)
+    TerminalConsole().print(table)
 
 
 def show(name: str) -> None:

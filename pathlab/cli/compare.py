@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
+from pathlab.cli.console import TerminalConsole
 from pathlab.report.comparison_results import Change, Rules, compare_results
 from pathlab.report.comparison_text import describe_comparison, render_comparison
 from pathlab.report.page.comparison import write_comparison
@@ -34,7 +34,7 @@ def compare(
     if as_json:
         click.echo(json.dumps(describe_comparison(found), indent=2, allow_nan=False))
     else:
-        render_comparison(found, Console(highlight=False))
+        render_comparison(found, TerminalConsole())
     if report is not None:
         click.echo(str(write_comparison(found, report)), err=as_json)
     refused = {None: 0, "worse": found.count(Change.WORSE)}.get(

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from pathlab.cli.console import TerminalConsole
 from pathlab.runner.checkup import Check, examine
 
 MARKS = {"ok": ("ok", "green"), "limited": ("less", "yellow"), "missing": ("MISSING", "bold red")}
@@ -16,7 +17,7 @@ MARKS = {"ok": ("ok", "green"), "limited": ("less", "yellow"), "missing": ("MISS
 
 def check_machine(*, as_json: bool) -> int:
     """Print what this machine can do; exit status 3 when a measurement needs something that is missing."""
-    console = Console(highlight=False)
+    console = TerminalConsole()
     checks = []
     for check in examine():
         checks.append(check)

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from pathlab.campaign.host_model import Host
 from pathlab.campaign.load import load_campaign
+from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.errors import UsageError
 from pathlab.remote.hosts import build_access
@@ -68,7 +69,7 @@ def choose_of_campaign(campaign: str, hosts_file: Path | None) -> Chosen:
 
 def check(chosen: Chosen, *, pairs: bool, accept_new_host_keys: bool, as_json: bool) -> int:
     """Check the chosen hosts and, with ``pairs``, their pairs; exit status 3 when a needed check fails."""
-    console = Console(highlight=False)
+    console = TerminalConsole()
     failed = False
     with HostInspection(chosen.tables, build_access(accept_new_host_keys=accept_new_host_keys)) as inspection:
         chosen_pairs = chosen.pairs if pairs else []

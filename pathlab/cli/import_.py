@@ -7,10 +7,9 @@ import hashlib
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.markup import escape
 
 from pathlab import __version__
+from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
 from pathlab.store.database import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.fresh import create_whole
@@ -45,7 +44,7 @@ def import_files(
         raise StoreError("no file could be imported", hint="The lines above say why, file by file.")
     folder = into or _name_folder()
     _store(folder, read, title)
-    console = Console(highlight=False)
+    console = TerminalConsole()
     for file in read:
         for trial in file.trials:
             record = trial.record
@@ -57,9 +56,7 @@ def import_files(
             if record.status != "complete":
                 what = f"{record.status}: {record.failure}"
             ends = f"{record.path_source} → {record.path_destination}"
-            console.print(
-                escape(f"{file.document.name}: {record.engine_version}, {ends}, {what}"), soft_wrap=True
-            )
+            console.print(f"{file.document.name}: {record.engine_version}, {ends}, {what}", soft_wrap=True)
     click.echo(str(folder))
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from pathlab.campaign.load import load_lab
 from pathlab.campaign.ready_labs import describe_ready_lab, list_ready_labs
+from pathlab.cli.console import TerminalConsole
 from pathlab.errors import UsageError
 from pathlab.lab import keeper
 from pathlab.lab.namespaces import lab_error
@@ -32,7 +32,7 @@ def list_labs() -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for name in list_ready_labs():
         table.add_row(name, describe_ready_lab(name))
-    console = Console(highlight=False)
+    console = TerminalConsole()
     console.print(table)
     names = keeper.list_labs()
     console.print(f"\nup now: {', '.join(names) if names else 'none'}")

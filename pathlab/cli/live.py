@@ -14,12 +14,12 @@ from typing import Any, Self
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_level, name_levels
+from pathlab.escaping import escape_line
 from pathlab.runner.events import (
     CampaignEnded,
     CampaignStarted,
@@ -151,7 +151,7 @@ class RunningTable:
             if interval.low is not None and interval.high is not None:
                 bounds = f"{format_rate(interval.low)} to {format_rate(interval.high)}"
             table.add_row(
-                escape(key),
+                key,
                 str(rate.n) if rate.n == len(records) else f"{rate.n} of {len(records)}",
                 format_rate(rate.median),
                 bounds,
@@ -171,9 +171,9 @@ class LiveView:
         self._bar_only = bar_only
         self._console = console
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),
-            TextColumn("{task.fields[place]}"),
+            TextColumn("{task.fields[place]}", markup=False),
             TextColumn("{task.fields[rate]:>13}"),
             TimeLeft(),
             console=console,
@@ -211,8 +211,10 @@ class LiveView:
             parts += ["", table]
         if self._rates or self._rtts:
             lost = "" if not self._rtts or self._rtts[-1] else " lost"
-            rtt = f"  RTT [magenta]{draw_sparks(self._rtts)}[/]{lost}" if self._rtts else ""
-            parts.append(Text.from_markup(f"rate [green]{draw_sparks(self._rates)}[/]{rtt}"))
+            sparks = Text.assemble("rate ", (draw_sparks(self._rates), "green"))
+            if self._rtts:
+                sparks.append("  RTT ").append(draw_sparks(self._rtts), "magenta").append(lost)
+            parts.append(sparks)
         if not self._bar_only:
             parts += [Text(note, style="yellow", no_wrap=True, overflow="ellipsis") for note in self._notes]
         if self._task is not None:
@@ -222,8 +224,8 @@ class LiveView:
     def __call__(self, event: Event) -> None:
         """Show one event."""
         if isinstance(event, Notice):
-            self._notes.append(event.text)
-            self._say_always(f"[yellow]note[/]  {escape(event.text)}")
+            self._notes.append(escape_line(event.text))
+            self._say_always(Text.assemble(("note", "yellow"), f"  {escape_line(event.text)}"))
         elif isinstance(event, CampaignStarted):
             self._start(event)
         elif isinstance(event, Waiting):
@@ -231,7 +233,7 @@ class LiveView:
             wait_s = (until - datetime.datetime.now(datetime.UTC)).total_seconds()
             self._goes_on_s = time.monotonic() + wait_s
             self._update(place=f"waiting until {event.until_utc}", rate="")
-            self._say(f"[dim]waiting until {event.until_utc}: {escape(event.reason)}[/]")
+            self._say(Text(f"waiting until {event.until_utc}: {event.reason}", style="dim"))
         elif isinstance(event, TrialStarted):
             self._start_trial(event)
         elif isinstance(event, RateNow):
@@ -244,13 +246,13 @@ class LiveView:
         elif isinstance(event, TrialEnded):
             self._end_trial(event)
         elif isinstance(event, CampaignEnded) and event.reason is not None:
-            self._say(f"[yellow]ended[/]  {escape(event.reason)}")
+            self._say(Text.assemble(("ended", "yellow"), f"  {event.reason}"))
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: Text) -> None:
         if not self._bar_only:
             self._say_always(text)
 
-    def _say_always(self, text: str) -> None:
+    def _say_always(self, text: Text) -> None:
         if not self._quiet:
             self._console.print(text, highlight=False, soft_wrap=True)
 
@@ -260,9 +262,9 @@ class LiveView:
         if event.done and self._shows:
             self._table.add_stored(event.folder)
         went_before = f", {event.done} done before" if event.done else ""
+        left = f"about {format_time(event.estimate_ns)} to go. Results: {event.folder}"
         self._say(
-            f"Campaign [bold]{escape(event.name)}[/]: {event.rows} trials{went_before}, "
-            f"about {format_time(event.estimate_ns)} to go. Results: {escape(str(event.folder))}"
+            Text.assemble("Campaign ", (event.name, "bold"), f": {event.rows} trials{went_before}, {left}")
         )
         ends_at = time.monotonic() + event.estimate_ns / 1e9
         self._task = self._bar.add_task(
@@ -296,7 +298,7 @@ class LiveView:
         record = event.record
         if record.status == "complete":
             self._table.add(record, event.settings)
-        style = "" if record.status == "complete" else "[red]"
-        line = escape(describe_trial(record, event.settings))
+        style = "" if record.status == "complete" else "red"
+        line = describe_trial(record, event.settings)
         number = self._numbers.get(record.plan_row, len(self._numbers))
-        self._say(f"[dim]{number:>3}/{self._rows}[/]  {style}{line}")
+        self._say(Text.assemble((f"{number:>3}/{self._rows}", "dim"), "  ", (line, style)))

@@ -12,6 +12,7 @@ import click
 
 from pathlab import __version__
 from pathlab.errors import CampaignError, PathlabError
+from pathlab.escaping import escape_line, escaping_streams
 from pathlab.runner.interruption import Interrupted
 
 #: Subcommand to its line in the help. Its module, ``pathlab.cli.commands.NAME``, is imported when it is used.
@@ -87,16 +88,21 @@ def pathlab(context: click.Context, debug: bool) -> None:
 
 def print_error(error: PathlabError) -> None:
     """One line for what is wrong, one for the next step; every mistake of a campaign file on its own line."""
-    click.echo(f"pathlab: {error}", err=True)
+    click.echo(f"pathlab: {escape_line(str(error))}", err=True)
     if isinstance(error, CampaignError) and len(error.mistakes) > 1:
         for mistake in error.mistakes:
-            click.echo(f"  {mistake}", err=True)
+            click.echo(f"  {escape_line(mistake)}", err=True)
     if error.hint:
-        click.echo(f"  next: {error.hint}", err=True)
+        click.echo(f"  next: {escape_line(error.hint)}", err=True)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script. Ends the process with the documented exit status."""
+    with escaping_streams():
+        _main(arguments)
+
+
+def _main(arguments: list[str] | None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in given
     try:
@@ -122,4 +128,7 @@ def main(arguments: list[str] | None = None) -> None:
         # The reader of our output is gone (``| head``); without this Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except Exception:  # noqa: BLE001 -- a fault of ours: its text, too, may be that of others
+        traceback.print_exc()
+        sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)

@@ -13,6 +13,7 @@ from rich.console import Console
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
+from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.cli.live import LiveView
 from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
@@ -48,7 +49,7 @@ def measure(
     """Measure once from one host to the other and print the trial; ``settings`` are the options by name."""
     campaign = _campaign(ends, settings, hosts_file)
     access = build_access(accept_new_host_keys=accept_new_host_keys)
-    console = Console(stderr=as_json, highlight=False)
+    console = TerminalConsole(stderr=as_json)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "measure", new=True)
         with LiveView(console, quiet=as_json, bar_only=True) as view:

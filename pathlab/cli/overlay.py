@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from pathlab.report.analyses_text import list_doubts, name_condition
 from pathlab.study.answer import Answer
@@ -22,13 +22,13 @@ def render_overlays(name: str, answers: Sequence[Answer[ReferenceOverlay]], cons
     console.print()
     if not answers:
         console.print(
-            f"[bold]{escape(name)}[/bold]: no trial's plan sets what it goes by: nothing to lay it beside."
+            Text.assemble((name, "bold"), ": no trial's plan sets what it goes by: nothing to lay it beside.")
         )
         return
     for answer in answers:
         console.print(_build_table(answer))
         for line in list_doubts([answer]):
-            console.print(escape(line), style="dim")
+            console.print(line, style="dim")
     console.print("The ratio's interval holds half a step of the published figure as well.", style="dim")
 
 
@@ -37,11 +37,11 @@ def _build_table(answer: Answer[ReferenceOverlay]) -> Table:
     window = "auto" if answer.window_bytes is None else format_bytes(answer.window_bytes)
     cell = f"{answer.streams} × {window}"
     title = f"{found.reference}, {answer.quantity}, beside {cell}: {name_condition(answer.condition)}"
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for heading in (found.level_name, "n", "own", "interval", "published", "own / published", "interval"):
         table.add_column(heading, justify="right", overflow="fold")
     for row in found.rows:
-        table.add_row(*(escape(text) for text in describe_row(row)))
+        table.add_row(*describe_row(row))
     return table
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from pathlab.campaign.model import LOCAL, Host
+from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.discover.capacity import CapacityOptions
 from pathlab.discover.names import look_up_names
@@ -163,4 +163,4 @@ def _show(reports: list[PathReport], *, names: bool, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2))
         return
     for report in reports:
-        render_path(report, Console(highlight=False), found)
+        render_path(report, TerminalConsole(), found)

@@ -16,6 +16,7 @@ from pathlab.campaign.levels import FILE_KEYS
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.cli.choices import Choices
+from pathlab.cli.console import TerminalConsole
 from pathlab.runner.link_shares import LinkShare, share_links
 from pathlab.units import format_rate, format_ratio, format_time, format_volume
 
@@ -30,7 +31,7 @@ def show_plan(campaign: str, choices: Choices, shown: int | None, *, as_json: bo
     if as_json:
         _print_json(model, rows)
         return
-    console = Console(highlight=False, markup=False)
+    console = TerminalConsole()
     _print_rows(model, rows, len(rows) if shown is None else shown, console)
     estimate = estimate_campaign(model, rows)
     _print_sums(model, estimate, console)

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from pathlab.analysis.message_cost import fit_message_cost
+from pathlab.cli.console import TerminalConsole
 from pathlab.reference.series import ReferenceTable, list_tables, load_table
 from pathlab.report.analyses_rows import describe_message_cost
 from pathlab.report.analyses_text import MESSAGE_COLUMNS
@@ -34,7 +34,7 @@ def show(name: str, *, as_json: bool) -> None:
         document = {"name": name, "columns": dict(table.columns), "message_cost": encode(fits)}
         click.echo(json.dumps(document, allow_nan=False, indent=1))
         return
-    console = Console(highlight=False)
+    console = TerminalConsole()
     shown = Table(*table.columns, title=name, title_justify="left", box=box.SIMPLE_HEAD)
     for row in zip(*table.columns.values(), strict=True):
         shown.add_row(*(f"{value:g}" for value in row))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 
+from pathlab.cli.console import TerminalConsole
 from pathlab.cli.figures import write_single
 from pathlab.report.page.answer import answer_paths
 from pathlab.report.page.document import arrange_report, gather_material
@@ -29,7 +29,7 @@ def write_reports(results: Path, formats: tuple[str, ...], out: Path | None, *, 
 
 
 def _write_reports(stored: StudiedResults, forms: tuple[str, ...], out: Path | None, *, quiet: bool) -> None:
-    console = Console(quiet=quiet, highlight=False)
+    console = TerminalConsole(quiet=quiet)
     places = {name: place_form(name, stored.path.parent, out, several=len(forms) > 1) for name in forms}
     material = gather_material(stored)
     render_summary(material.summary, answer_paths(material), list_notices(material.summary), console)

@@ -11,9 +11,10 @@ from pathlib import Path
 import click
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
 from pathlab.report.source import format_utc
 from pathlab.store.archive import Listing, check_results, list_results, merge_results, prune_results
@@ -32,18 +33,18 @@ def list_folder(folder: Path, *, as_json: bool) -> None:
     if not listings:
         click.echo(f"no results in '{folder}'")
         return
-    console = Console(highlight=False)
+    console = TerminalConsole()
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("Folder", "Campaign", "Made", "Complete", "Failed", "Size"):
         table.add_column(heading, justify="right" if heading in ("Complete", "Failed", "Size") else "left")
     for one in listings:
         if one.problem is None:
-            table.add_row(*(escape(cell) for cell in _spell_listing(one)))
+            table.add_row(*_spell_listing(one))
     if table.row_count:
         console.print(table)
     for one in listings:
         if one.problem is not None:
-            console.print(escape(f"{one.path}: {one.problem}"), soft_wrap=True)
+            console.print(f"{one.path}: {one.problem}", soft_wrap=True)
 
 
 def _spell_listing(one: Listing) -> tuple[str, ...]:
@@ -63,18 +64,18 @@ def show(results: Path, *, as_json: bool) -> None:
         if as_json:
             click.echo(json.dumps(_describe(stored), indent=2))
             return
-        console = Console(highlight=False)
+        console = TerminalConsole()
         campaign = stored.campaign
-        console.print(f"[bold]{escape(campaign.title)}[/bold] ({escape(campaign.name)})")
+        console.print(Text.assemble((campaign.title, "bold"), f" ({campaign.name})"))
         console.print(
-            f"made {format_utc(campaign.created_utc)} by PathLab {escape(campaign.program_version)}; "
+            f"made {format_utc(campaign.created_utc)} by PathLab {campaign.program_version}; "
             f"format {stored.format_version}; {format_volume(stored.path.stat().st_size)}"
         )
         _print_trials(stored, console)
         for number, origin in stored.origins().items():
             version = f" {origin.program_version}" if origin.program_version else ""
             text = f"{number}: {origin.program}{version}, {origin.part} of {origin.file_name}"
-            console.print(escape(f"trial {text} (SHA-256 {origin.file_sha256[:12]}…)"), soft_wrap=True)
+            console.print(f"trial {text} (SHA-256 {origin.file_sha256[:12]}…)", soft_wrap=True)
 
 
 def _describe(stored: Results) -> dict[str, object]:
@@ -113,7 +114,7 @@ def _print_trials(stored: Results, console: Console) -> None:
             format_time(record.loaded_rtt_median_ns),
             record.status if record.failure is None else f"{record.status}: {record.failure}",
         )
-        table.add_row(*(escape(cell) for cell in cells))
+        table.add_row(*cells)
     console.print(table)
 
 

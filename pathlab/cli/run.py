@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from pathlab.campaign.load import read_campaign
 from pathlab.cli.choices import Choices
+from pathlab.cli.console import TerminalConsole
 from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.errors import PartialCampaign
 from pathlab.remote.hosts import build_access
@@ -43,7 +43,7 @@ def run(
     if json_events:
         outcome = run_campaign(source, folder, outlive_reader(print_event))
     else:
-        console = Console(quiet=quiet, highlight=False)
+        console = TerminalConsole(quiet=quiet)
         with LiveView(console, quiet=quiet) as view:
             outcome = run_campaign(source, folder, outlive_reader(view))
     report = close_run(folder, None if json_events else console)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
+from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.cli.run import refuse_partial
@@ -45,7 +46,7 @@ def validate(
     except CampaignError as error:
         lines = [mistake.removeprefix("validate:") for mistake in error.mistakes]
         raise UsageError("; ".join(lines), hint="pathlab validate --help") from error
-    console = Console(stderr=as_json, highlight=False)
+    console = TerminalConsole(stderr=as_json)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "validate", new=False)
         with LiveView(console, quiet=as_json) as view:

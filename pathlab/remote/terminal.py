@@ -6,6 +6,7 @@ import os
 import sys
 import termios
 
+from pathlab.escaping import escape_line
 from pathlab.remote.ssh_auth import Secrets
 
 TERMINAL = "/dev/tty"
@@ -35,7 +36,7 @@ def ask_secret(question: str, terminal: str = TERMINAL) -> str:
         unseen[6][termios.VEOL] = interrupt
         termios.tcsetattr(descriptor, termios.TCSAFLUSH, unseen)
         try:
-            os.write(descriptor, question.encode())
+            os.write(descriptor, escape_line(question).encode())
             line = os.read(descriptor, MAX_LINE_BYTES)
         finally:
             termios.tcsetattr(descriptor, termios.TCSAFLUSH, before)

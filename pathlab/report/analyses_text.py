@@ -8,8 +8,8 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from pathlab.report import analyses_rows as rows
 from pathlab.study.answer import Answer
@@ -32,18 +32,18 @@ def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Conso
         layout = LAYOUTS[name]
         console.print()
         if not found:
-            console.print(f"[bold]{escape(layout.title)}[/bold]: nothing in these results to answer it.")
+            console.print(Text.assemble((layout.title, "bold"), ": nothing in these results to answer it."))
             continue
         for condition in dict.fromkeys(answer.condition for answer in found):
             part = [answer for answer in found if answer.condition == condition]
             console.print(_build_table(layout, condition, part))
             for line in list_doubts(part):
-                console.print(escape(line), style="dim")
+                console.print(line, style="dim")
 
 
 def _build_table(layout: Layout, condition: Condition, answers: Sequence[Answer[Any]]) -> Table:
     table = Table(
-        title=f"{escape(layout.title)}: {escape(name_condition(condition))}",
+        title=f"{layout.title}: {name_condition(condition)}",
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
@@ -53,7 +53,7 @@ def _build_table(layout: Layout, condition: Condition, answers: Sequence[Answer[
         table.add_column(heading, justify="left" if number == 0 else "right", overflow="fold")
     for answer in answers:
         for texts in layout.tell(answer):
-            table.add_row(*(escape(text) for text in texts))
+            table.add_row(*texts)
     return table
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from pathlab.report.comparison_metrics import Metric
@@ -81,7 +80,7 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
         title = [f"{label} against {found.labels[0]}", *common.spell(found.rows[0].condition)]
         table = Table(
             box=box.SIMPLE_HEAD,
-            title=escape(", ".join(title)),
+            title=", ".join(title),
             title_justify="left",
             pad_edge=False,
             show_edge=False,
@@ -94,11 +93,11 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
         table.add_column("Verdict", min_width=len(Change.EQUIVALENT))
         for row in found.rows:
             if row.label == label:
-                table.add_row(*(escape(cell) for cell in _spell_row(row, common)))
+                table.add_row(*_spell_row(row, common))
         console.print(table)
         console.print()
     for line in list_notes(found):
-        console.print(escape(line))
+        console.print(line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

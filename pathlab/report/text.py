@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -25,8 +24,8 @@ STANDING_FLAGS = ("lab", "loopback-fallback")  # true of the whole run, so said 
 def render_trial(record: TrialRecord, results: ResultsSource | None, trial_id: int, console: Console) -> None:
     """Print one trial; without ``results`` its streams and RTT percentiles are left out."""
     console.print()
-    console.print(f"[bold]{escape(record.path_source)} → {escape(record.path_destination)}[/bold]", end="")
-    console.print(f"  {format_utc(record.started_utc)}", style="dim", markup=False)
+    console.print(f"{record.path_source} → {record.path_destination}", style="bold", end="")
+    console.print(f"  {format_utc(record.started_utc)}", style="dim")
     if record.status != "complete":
         stage = f" ({record.failed_stage})" if record.failed_stage else ""
         console.print(
@@ -98,7 +97,7 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
         ]
         row += [cell.congestion or NOT_MEASURED] if mixed else []
         row += [list_marks(cell)] if marked else []
-        table.add_row(*(escape(text) for text in row), style=None if cell.complete else "dim")
+        table.add_row(*row, style=None if cell.complete else "dim")
     return table
 
 

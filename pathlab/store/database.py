@@ -119,7 +119,7 @@ def _choose_reading_mode(database: Path) -> str:
 
 
 def _spell_uri(database: Path, mode: str) -> str:
-    return f"file:{quote(str(database.absolute()))}?mode={mode}"
+    return f"file:{quote(os.fsencode(database.absolute()))}?mode={mode}"
 
 
 def upgrade_database(

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from pathlab.escaping import escape_controls
 from pathlab.report.page.file import write_whole
 from pathlab.report.page.model import Block, Fold, Report, TableBlock, list_figures
 from pathlab.report.plots.live import SCRIPT, SHEET, read_library
@@ -66,6 +67,7 @@ def render_page(
         loader=PackageLoader("pathlab.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_show_controls,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -97,6 +99,11 @@ def tie_units(text: str) -> str:
 def tie_units_on_paper(text: str) -> str:
     """The same, and no line breaks within ``bit/s`` (in a browser this would hide it from searches)."""
     return tie_units(text).replace("bit/s", "bit/\u2060s")
+
+
+def _show_controls(value: Any) -> Any:
+    """Every text that a template prints, controls and invisible characters made visible; markup is ours."""
+    return escape_controls(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _name_kind(block: Any) -> str:

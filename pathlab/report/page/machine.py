@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pathlab._version import VERSION
+from pathlab.escaping import escape_controls
 from pathlab.report.page.answer import PathAnswer
 from pathlab.report.page.answer_text import RULE, describe_answer
 from pathlab.report.page.file import write_whole
@@ -43,7 +44,7 @@ DOCUMENT_VERSION = 1
 def write_machine(report: Report, out: Path) -> Path:
     """Write the document and return its path; the file is replaced as a whole."""
     text = json.dumps(describe_report(report), ensure_ascii=False, allow_nan=False, indent=1)
-    return write_whole(out, text.encode())
+    return write_whole(out, escape_controls(text).encode())
 
 
 def describe_report(report: Report) -> dict[str, Any]:

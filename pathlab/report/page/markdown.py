@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pathlab.escaping import escape_controls
 from pathlab.report.page.file import write_whole
 from pathlab.report.page.model import (
     Block,
@@ -27,7 +28,9 @@ from pathlab.report.plots.printed import render_svg
 from pathlab.report.tables import TextTable
 
 ROWS_SHOWN = 100
-_MARKED = re.compile(r"([\\`*_\[\]<>#|])")
+#: What Markdown acts on anywhere; what GitHub makes a link of; what begins a list or a rule of a line.
+_MARKED = re.compile(r"([\\`*_\[\]<>#|&~]|(?<=:)/(?=/)|(?<=\bwww)\.|^[-+=](?=[-+=\s]|$))")
+_NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 
 def write_markdown(report: Report, out: Path) -> Path:
@@ -61,12 +64,13 @@ def render_markdown(report: Report, figures: str) -> str:
     lines.append("")
     for section in report.sections:
         lines += _write_section(section, figures)
-    return "\n".join([*lines, "---", "", spell(report.footer), ""])
+    return escape_controls("\n".join([*lines, "---", "", spell(report.footer), ""]))
 
 
 def spell(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
-    return _MARKED.sub(r"\\\1", " ".join(text.split()))
+    line = " ".join(text.split())
+    return _NUMBERED.sub(r"\1\\\2", _MARKED.sub(r"\\\1", line))
 
 
 def _write_section(section: Section, figures: str) -> list[str]:

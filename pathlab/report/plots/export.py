@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pathlab.escaping import escape_cell
 from pathlab.report.plots.model import (
     Band,
     Bars,
@@ -45,9 +46,16 @@ def write_csv(plot: Plot) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     titles = list(dict.fromkeys(panel.x.title for panel in plot.panels))
-    writer.writerow([f"x: {'; '.join(titles)}" if name == "x" and titles else name for name in headings])
-    writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
+    named = [f"x: {'; '.join(titles)}" if name == "x" and titles else name for name in headings]
+    writer.writerow([escape_cell(name) for name in named])
+    writer.writerows([_write_cell(cell) for cell in row] for row in rows)
     return text.getvalue()
+
+
+def _write_cell(cell: Cell) -> str | float:
+    if cell is None:
+        return ""
+    return escape_cell(cell) if isinstance(cell, str) else cell
 
 
 def _list_rows(layer: Layer, panel: Panel) -> Iterator[tuple[Cell, ...]]:

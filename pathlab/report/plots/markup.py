@@ -38,7 +38,7 @@ def render_printed(plot: Plot, key: str) -> str:
         return _frame(ready, "empty", "", "")
     picture = _pack("image/svg+xml", render_svg(ready, key, alone=True))
     table = _pack("text/csv", write_csv(ready))
-    inside = f'<div class="plot-still"><img alt="{escape(plot.title)}" src="{picture}"></div>'
+    inside = f'<div class="plot-still"><img alt="{escape(ready.title)}" src="{picture}"></div>'
     link = f'<a rel="attachment" href="{table}" download="{escape(plot.name)}.csv">Data (CSV)</a>'
     return _frame(ready, "still", inside, f'<p class="plot-data">{link}</p>')
 

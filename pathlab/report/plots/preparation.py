@@ -6,12 +6,13 @@ Whatever is left out is said in the plot's sentence.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pathlab.escaping import escape_controls
 from pathlab.report.plots.model import (
     Band,
     Bars,
@@ -43,7 +44,10 @@ def prepare_plot(plot: Plot) -> Plot:
     logarithmic axis become gaps. A plot of which nothing remains becomes an empty one with the reason.
     Raises ValueError for a layer whose numbers are not of equal length.
     """
-    if plot.empty is not None or plot.prepared:
+    if plot.prepared:
+        return plot
+    plot = _escape_texts(plot)
+    if plot.empty is not None:
         return plot
     unfit, thinned = [0], dict[str, int]()
     panels = tuple(_prepare_panel(panel, plot.name, unfit, thinned) for panel in plot.panels)
@@ -80,6 +84,22 @@ def keep_columns(x: Numbers, y: Numbers, *, logarithmic: bool = False) -> Places
 def has_content(panel: Panel) -> bool:
     """True if a panel has a value to draw; lines across it and marked stretches alone are none."""
     return any(_holds_something(layer) for layer in panel.layers)
+
+
+def _escape_texts(value: Any) -> Any:
+    """A plot or a part of it, every text in it without controls, which no form of a figure could hold."""
+    if isinstance(value, str):
+        return value if isinstance(value, Scale) else escape_controls(value)
+    if isinstance(value, tuple):
+        escaped = tuple(map(_escape_texts, value))
+        alike = all(one is other for one, other in zip(escaped, value, strict=True))
+        return value if alike else escaped
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    found = {field.name: getattr(value, field.name) for field in fields(value)}
+    changed = {name: _escape_texts(part) for name, part in found.items()}
+    changed = {name: part for name, part in changed.items() if part is not found[name]}
+    return replace(value, **changed) if changed else value
 
 
 def _prepare_panel(panel: Panel, name: str, unfit: list[int], thinned: dict[str, int]) -> Panel:

@@ -60,7 +60,7 @@ def render_svg(plot: Plot, key: str, *, titled: bool = False, alone: bool = Fals
     text = _tidy(buffer.getvalue(), key)
     if not alone:
         text = _yield_to_page(text)
-    label = escape(" ".join(f"{plot.title}. {ready.sentence or ready.empty or ''}".split()))
+    label = escape(" ".join(f"{ready.title}. {ready.sentence or ready.empty or ''}".split()))
     return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()
 
 
@@ -75,8 +75,9 @@ def write_figure(plot: Plot, out: Path, style: Path | None = None) -> None:
             f"'{out}' does not end in {', '.join(FORMATS)}", hint="name a file such as figure.svg"
         )
     with _styled(style, {"svg.hashsalt": plot.name}):
-        figure = draw_plot(prepare_plot(plot), titled=True)
-        metadata: dict[str, Any] = {"Title": f"{plot.title}: {plot.condition}"}
+        ready = prepare_plot(plot)
+        figure = draw_plot(ready, titled=True)
+        metadata: dict[str, Any] = {"Title": f"{ready.title}: {ready.condition}"}
         if out.suffix.lower() == ".pdf":
             metadata["CreationDate"] = None
         elif out.suffix.lower() == ".svg":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pathlab._version import VERSION
+from pathlab.escaping import escape_controls
 from pathlab.store.exporters.destination import open_file
 from pathlab.store.exporters.selection import Selection
 from pathlab.store.series import spell_series
@@ -20,7 +21,7 @@ def export_lines(selection: Selection, out: Path) -> None:
     """Write the file ``out``: what it is, campaign, hosts, plan, journal, then trials and their series."""
     with open_file(out) as fresh, fresh.open("w", encoding="utf-8") as file:
         for line in list_lines(selection):
-            file.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+            file.write(escape_controls(json.dumps(line, ensure_ascii=False, allow_nan=False)) + "\n")
 
 
 def list_lines(selection: Selection) -> Iterator[dict[str, Any]]:

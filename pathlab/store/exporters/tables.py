@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
 from pathlab.errors import StoreError
+from pathlab.escaping import escape_cell
 from pathlab.store.columns import SERIES_COLUMNS, TABLE_COLUMNS, kind_of, unit_of
 from pathlab.store.exporters.destination import open_folder
 from pathlab.store.exporters.selection import Selection
@@ -202,16 +204,28 @@ def _flat_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _flatten(table: pa.Table) -> pa.Table:
-    """The table as CSV can hold it: lists joined by ``;``, bytes as base64."""
+    """The table as CSV can hold it: lists joined by ``;``, bytes as base64, no text a formula."""
     columns = []
     for field in table.schema:
         values: Any = table[field.name]
         if pa.types.is_list(field.type):
-            values = pa.array([None if v is None else ";".join(v) for v in values.to_pylist()], pa.string())
+            joined = [None if v is None else ";".join(v) for v in values.to_pylist()]
+            values = _escape_cells(pa.array(joined, pa.string()))
+        elif pa.types.is_string(field.type):
+            values = _escape_cells(values)
         elif pa.types.is_binary(field.type):
             values = pa.array([spell_bytes(v) for v in values.to_pylist()], pa.string())
         columns.append(values)
     return pa.table(columns, schema=_flat_schema(table.schema))
+
+
+def _escape_cells(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Texts as ``escape_cell`` has them, each different one looked at once."""
+    texts = pa.compute.unique(values)
+    escaped = pa.array([None if v is None else escape_cell(v) for v in texts.to_pylist()], pa.string())
+    if escaped.equals(texts):
+        return values
+    return escaped.take(pa.compute.index_in(values, texts))
 
 
 def _spell_json(value: Any) -> str:

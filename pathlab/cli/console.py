@@ -1,0 +1,46 @@
+"""The terminal as every subcommand writes to it: colours are ours, and texts of others do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import IO, Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from pathlab.escaping import escape_controls
+
+
+class TerminalConsole(Console):
+    """A console whose styles reach the terminal and whose texts cannot: no markup, no links, no controls."""
+
+    def __init__(self, *, stderr: bool = False, quiet: bool = False) -> None:
+        super().__init__(stderr=stderr, quiet=quiet, highlight=False, markup=False, emoji=False)
+
+    @property
+    def file(self) -> IO[str]:
+        """Where the console writes: beneath the stream that would escape its colours too."""
+        found = Console.file.fget(self)  # type: ignore[attr-defined]
+        beneath: IO[str] = getattr(found, "unescaped", found)
+        return beneath
+
+    @file.setter
+    def file(self, new_file: IO[str]) -> None:
+        Console.file.fset(self, new_file)  # type: ignore[attr-defined]
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """A text before it is laid out, so that its place fits what is shown."""
+        return super().render_str(escape_controls(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """What is to be printed, piece by piece, each text escaped."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else _make_harmless(segment)
+
+
+def _make_harmless(segment: Segment) -> Segment:
+    text, style = escape_controls(segment.text), segment.style
+    if style is not None and style.link:
+        style = style.update_link(None)
+    return segment if text is segment.text and style is segment.style else Segment(text, style)
