@@ -31,6 +31,7 @@ from pathlab.study.analyses import StudiedResults
 from pathlab.study.document import ANALYSES, encode
 
 TARGET_S, TARGET_BYTES, TARGET_TRIALS = 20.0, 10**9, 20_000
+MEMORY_TRIALS = 100_000  # up to so many, memory alone has a target
 STREAMS = (1, 20, 5, 12, 8, 10, 4, 11, 3, 7, 15, 9, 2, 6)
 WINDOWS = tuple(size * 1024 for size in (8, 16, 32, 55, 64, 128, 256))
 CELLS = len(STREAMS) * len(WINDOWS)
@@ -276,8 +277,9 @@ def report(shape: Shape, found: dict[str, Any], *, details: bool) -> None:
     total, peak = found["total_s"], found["peak_bytes"]
     per_trial = 1e3 * total / shape.trials
     verdict = ""
-    if shape.trials <= TARGET_TRIALS:
-        verdict = "within" if total < TARGET_S and peak < TARGET_BYTES else "BEYOND"
+    if shape.trials <= MEMORY_TRIALS:
+        quick = total < TARGET_S or shape.trials > TARGET_TRIALS
+        verdict = "within" if quick and peak < TARGET_BYTES else "BEYOND"
     say(
         f"{shape.trials:8d} {shape.paths:6d} {shape.cycles:7d} {total:8.2f} {found['cpu_s']:8.2f} "
         f"{per_trial:10.3f} {peak / 1e6:8.0f}  {verdict}"
@@ -318,7 +320,10 @@ def main(arguments: Sequence[str]) -> int:
             found = measure_apart(Path(folder))
         report(shape, found, details=options.details)
         stored.append({"paths": shape.paths, "cycles": shape.cycles, "trials": shape.trials, **found})
-    say(f"target: {TARGET_TRIALS} trials in less than {TARGET_S:.0f} s and {TARGET_BYTES / 1e6:.0f} MB")
+    say(
+        f"target: {TARGET_TRIALS} trials in less than {TARGET_S:.0f} s; {MEMORY_TRIALS} in less than "
+        f"{TARGET_BYTES / 1e6:.0f} MB"
+    )
     if options.json:
         options.json.write_text(json.dumps(stored, indent=1), encoding="utf-8")
     return 0

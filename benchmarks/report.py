@@ -25,8 +25,8 @@ from pathlab.report.page.forms import FORMS
 from pathlab.report.page.model import list_figures
 from pathlab.study.analyses import StudiedResults
 
-#: One cycle, a campaign of a couple of hundred cycles, and one over several paths.
-SHAPES = ("1x1", "1x200", "8x25")
+#: One cycle, a campaign of a couple of hundred cycles, one over several paths, and one of 98,000 trials.
+SHAPES = ("1x1", "1x200", "8x25", "1x1000")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,7 @@ class Target:
 TARGETS = (
     Target(trials=50, seconds=5.0, peak_bytes=10**9, page_bytes=15 * 10**6),
     Target(trials=20_000, seconds=60.0, peak_bytes=10**9, page_bytes=15 * 10**6),
+    Target(trials=100_000, seconds=120.0, peak_bytes=10**9, page_bytes=15 * 10**6),
 )
 
 

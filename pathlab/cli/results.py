@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 from rich import box
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
 from pathlab.report.source import format_utc
 from pathlab.store.archive import Listing, check_results, list_results, merge_results, prune_results
 from pathlab.store.results import Results
-from pathlab.units import format_bytes, format_rate, format_time, format_volume, parse_time_ns
+from pathlab.units import format_volume, parse_time_ns
 
 _DAY_NS = 86_400_000_000_000
 
@@ -56,66 +53,6 @@ def _spell_listing(one: Listing) -> tuple[str, ...]:
         str(one.failed),
         format_volume(one.size_bytes),
     )
-
-
-def show(results: Path, *, as_json: bool) -> None:
-    """Print what the results hold: campaign, every trial, where imported ones come from."""
-    with Results.open(results) as stored:
-        if as_json:
-            click.echo(json.dumps(_describe(stored), indent=2))
-            return
-        console = TerminalConsole()
-        campaign = stored.campaign
-        console.print(Text.assemble((campaign.title, "bold"), f" ({campaign.name})"))
-        console.print(
-            f"made {format_utc(campaign.created_utc)} by PathLab {campaign.program_version}; "
-            f"format {stored.format_version}; {format_volume(stored.path.stat().st_size)}"
-        )
-        _print_trials(stored, console)
-        for number, origin in stored.origins().items():
-            version = f" {origin.program_version}" if origin.program_version else ""
-            text = f"{number}: {origin.program}{version}, {origin.part} of {origin.file_name}"
-            console.print(f"trial {text} (SHA-256 {origin.file_sha256[:12]}…)", soft_wrap=True)
-
-
-def _describe(stored: Results) -> dict[str, object]:
-    statuses = Counter(record.status for record in stored.records())
-    return {
-        "path": str(stored.path),
-        "format_version": stored.format_version,
-        "campaign": {
-            key: getattr(stored.campaign, key)
-            for key in ("name", "title", "digest", "created_utc", "program_version")
-        },
-        "planned": len(stored.plan()),
-        "unfinished": len(stored.unfinished()),
-        "trials": dict(sorted(statuses.items())),
-        "origins": [asdict(origin) for origin in stored.origins().values()],
-        "size_bytes": stored.path.stat().st_size,
-    }
-
-
-def _print_trials(stored: Results, console: Console) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("Trial", "Path", "Cycle", "Streams", "Window", "Throughput", "Loaded RTT", "Status"):
-        wide = heading in ("Path", "Status")
-        least = len("interrupted") if heading == "Status" else None
-        table.add_column(heading, justify="left" if wide else "right", no_wrap=not wide, min_width=least)
-    numbers = [int(number) for number in stored.trials()["trial_id"]]
-    for number, record in zip(numbers, stored.records(), strict=True):
-        window = record.window_asked_bytes
-        cells = (
-            str(number),
-            f"{record.path_source} → {record.path_destination}",
-            str(record.cycle + 1),
-            str(record.streams),
-            "auto" if window is None else format_bytes(window),
-            format_rate(record.throughput_bits_per_s),
-            format_time(record.loaded_rtt_median_ns),
-            record.status if record.failure is None else f"{record.status}: {record.failure}",
-        )
-        table.add_row(*cells)
-    console.print(table)
 
 
 def merge(results: tuple[Path, ...], out: Path) -> None:

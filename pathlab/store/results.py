@@ -33,7 +33,7 @@ from pathlab.store.records import (
     PlanRecord,
     TrialRecord,
 )
-from pathlab.store.rows import check_blob, encode_blobs, insert_trial, stream_blobs
+from pathlab.store.rows import check_blob, encode_blobs, has_result, insert_trial, stream_blobs
 from pathlab.store.schema import (
     CAMPAIGN,
     HOST,
@@ -72,7 +72,7 @@ class Results:
         self._lock = lock
         self._writable = lock is not None
         self._lent: set[sa.Connection] = set()
-        with self._reading() as connection:
+        with self.reading() as connection:
             row = connection.execute(sa.select(CAMPAIGN)).mappings().one_or_none()
         if row is None:
             raise StoreError(
@@ -164,15 +164,12 @@ class Results:
 
     def unfinished(self) -> list[PlanRecord]:
         """Return the plan rows that have no complete trial and none of another program, in order."""
-        imported = sa.exists().where(ORIGIN.c.trial_id == TRIAL.c.trial_id)
-        ended = sa.or_(TRIAL.c.status == "complete", imported)
-        done = sa.exists().where(TRIAL.c.plan_row == PLAN.c.row, ended)
-        return self._plan_rows(sa.select(PLAN).where(~done))
+        return self._plan_rows(sa.select(PLAN).where(~has_result()))
 
     def attempts(self) -> dict[int, int]:
         """Return the highest attempt stored for each plan row that has one."""
         query = sa.select(TRIAL.c.plan_row, sa.func.max(TRIAL.c.attempt)).group_by(TRIAL.c.plan_row)
-        with self._reading() as connection:
+        with self.reading() as connection:
             return {int(row): int(attempt) for row, attempt in connection.execute(query)}
 
     def add_host(self, host: HostRecord) -> None:
@@ -182,7 +179,7 @@ class Results:
 
     def hosts(self) -> list[HostRecord]:
         """Return the facts of every host, as they were recorded, in that order."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute(sa.select(HOST).order_by(HOST.c.host_id)).mappings().all()
         return [from_row(HostRecord, row) for row in rows]
 
@@ -193,7 +190,7 @@ class Results:
 
     def journal(self) -> list[JournalRecord]:
         """Return what happened to the runs of this campaign, in order."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute(sa.select(JOURNAL).order_by(JOURNAL.c.journal_id)).mappings().all()
         return [from_row(JournalRecord, row) for row in rows]
 
@@ -244,21 +241,21 @@ class Results:
         """Return the kinds of series that a trial kept, by name."""
         number = parse_trial_id(trial_id)
         query = sa.select(SERIES.c.kind).where(SERIES.c.trial_id == number).order_by(SERIES.c.kind)
-        with self._reading() as connection:
+        with self.reading() as connection:
             return tuple(connection.execute(query).scalars())
 
     def all_series_kinds(self) -> dict[int, tuple[str, ...]]:
         """Return the kinds of series that each trial kept, by name; a trial without any is left out."""
         query = sa.select(SERIES.c.trial_id, SERIES.c.kind).order_by(SERIES.c.trial_id, SERIES.c.kind)
         kinds: dict[int, tuple[str, ...]] = {}
-        with self._reading() as connection:
+        with self.reading() as connection:
             for number, kind in connection.execute(query):
                 kinds[number] = (*kinds.get(number, ()), kind)
         return kinds
 
     def origins(self) -> dict[int, OriginRecord]:
         """Return where imported trials come from, by trial."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute(sa.select(ORIGIN).order_by(ORIGIN.c.trial_id)).mappings().all()
         return {int(row["trial_id"]): from_row(OriginRecord, row) for row in rows}
 
@@ -269,7 +266,7 @@ class Results:
         an unknown kind, StoreError at a damaged series.
         """
         check_kind(kind)
-        with self._reading() as connection:
+        with self.reading() as connection:
             yield from stream_blobs(connection, self.path, kind)
 
     def series_table(self, trial_id: SupportsIndex, kind: str) -> pa.Table:
@@ -291,7 +288,7 @@ class Results:
         number = parse_trial_id(trial_id)
         query = sa.select(SERIES.c.kind, SERIES.c.blob, SERIES.c.sha256)
         query = query.where(SERIES.c.trial_id == number, SERIES.c.kind.in_(list(columns)))
-        with self._reading() as connection:
+        with self.reading() as connection:
             found = connection.execute(query).all()
         blobs = {row.kind: check_blob(self.path, number, row.kind, row.blob, row.sha256) for row in found}
         return {kind: self._decode(number, kind, blob, columns[kind]) for kind, blob in blobs.items()}
@@ -339,7 +336,7 @@ class Results:
         check_kind(kind)
         query = sa.select(SERIES.c.blob, SERIES.c.sha256)
         query = query.where(SERIES.c.trial_id == trial_id, SERIES.c.kind == kind)
-        with self._reading() as connection:
+        with self.reading() as connection:
             found = connection.execute(query).one_or_none()
         if found is None:
             self.record(trial_id)
@@ -356,20 +353,21 @@ class Results:
         return decode_series(kind, blob, columns, base=base)
 
     def _plan_rows(self, query: sa.Select[Any]) -> list[PlanRecord]:
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute(query.order_by(PLAN.c.row)).mappings().all()
         return [from_row(PlanRecord, row) for row in rows]
 
     def _trial_batches(self, where: Mapping[str, Any]) -> Iterator[list[sa.Row[Any]]]:
         """The trials that ``where`` names, some thousand rows at a time."""
         query, fits = select_rows(where), build_filter(where)
-        with self._reading() as connection:
+        with self.reading() as connection:
             found = connection.execute(query, execution_options={"yield_per": _BATCH_ROWS})
             for rows in found.partitions():
                 yield [row for row in rows if fits(row)]
 
     @contextmanager
-    def _reading(self) -> Iterator[sa.Connection]:
+    def reading(self) -> Iterator[sa.Connection]:
+        """Lend a connection for the parts of the store that read rows of their own. Raises StoreError."""
         with translate_faults(self.path), self._engine.connect() as connection:
             self._lent.add(connection)
             try:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from pathlab.errors import StoreError
-from pathlab.store.schema import SERIES, TRIAL
+from pathlab.store.schema import ORIGIN, PLAN, SERIES, TRIAL
 from pathlab.store.series import base_kind, decode_series, encode_arrow, encode_series, find_base
 
 _STREAMED_ROWS = 32  # series fetched at a time where all of a kind are read
@@ -34,6 +34,13 @@ def insert_trial(connection: sa.Connection, row: Mapping[str, Any], blobs: Seque
     if blobs:
         connection.execute(sa.insert(SERIES), [{"trial_id": trial_id, **blob} for blob in blobs])
     return trial_id
+
+
+def has_result() -> sa.Exists:
+    """Whether a plan row has a complete trial or one of another program."""
+    imported = sa.exists().where(ORIGIN.c.trial_id == TRIAL.c.trial_id)
+    ended = sa.or_(TRIAL.c.status == "complete", imported)
+    return sa.exists().where(TRIAL.c.plan_row == PLAN.c.row, ended)
 
 
 def check_blob(path: Path, trial_id: int, kind: str, blob: bytes, digest: str) -> bytes:

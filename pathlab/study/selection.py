@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -246,7 +247,20 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
     return tuple(samples)
 
 
-def is_counted(record: TrialRecord) -> bool:
+class Outcome(Protocol):
+    """What decides whether a trial counts; a ``TrialRecord`` has it."""
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def flags(self) -> Sequence[str]: ...
+
+    @property
+    def throughput_bits_per_s(self) -> float | None: ...
+
+
+def is_counted(record: Outcome) -> bool:
     """Whether ``select`` takes a trial for what speaks of a path by the windows asked for (``as_asked``)."""
     rate = record.throughput_bits_per_s
     doubted = {*PATH_FLAGS, WINDOW_FLAG}.intersection(record.flags)

@@ -23,8 +23,11 @@ from pathlab.study.document import ANALYSES
 ROOT = Path(__file__).resolve().parents[2]
 #: What help may load besides the standard library.
 LIGHT = {"click", "pathlab"}
-#: Packages of PathLab that help may load; of ``pathlab.runner`` only the class of an interruption.
-LIGHT_PACKAGES = ("pathlab._version", "pathlab.errors", "pathlab.cli", "pathlab.cli.main", "pathlab.runner")
+#: Modules of PathLab that help may load; of ``pathlab.runner`` only the class of an interruption.
+LIGHT_MODULES = {
+    *("pathlab", "pathlab._version", "pathlab.errors", "pathlab.escaping"),
+    *("pathlab.cli", "pathlab.cli.main", "pathlab.runner", "pathlab.runner.interruption"),
+}
 #: Prints, for each command line without an outcome, the modules that it was the first to load.
 WATCH = """
 import contextlib, io, json, os, sys
@@ -110,10 +113,7 @@ def _is_heavy(name: str) -> bool:
     top = name.partition(".")[0]
     if top not in LIGHT:
         return top not in sys.stdlib_module_names
-    allowed = (*LIGHT_PACKAGES, "pathlab.runner.interruption")
-    return top == "pathlab" and not (
-        name == "pathlab" or name in allowed or name.startswith("pathlab.cli.commands")
-    )
+    return top == "pathlab" and name not in LIGHT_MODULES and not name.startswith("pathlab.cli.commands")
 
 
 def test_a_heavy_module_would_be_found() -> None:

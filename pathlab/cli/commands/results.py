@@ -9,6 +9,9 @@ import click
 from pathlab.cli.commands.names import RESULTS_ROOT
 from pathlab.cli.commands.options import PATH
 
+#: Combinations and trials printed unless others are asked for.
+ROWS_SHOWN = 50
+
 
 @click.group(name="results")
 def command() -> None:
@@ -27,12 +30,28 @@ def list_(folder: Path, as_json: bool) -> None:
 
 @command.command(name="show")
 @click.argument("results", type=PATH)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(results: Path, as_json: bool) -> None:
-    """Show what RESULTS holds: its campaign, every trial, where imported ones come from."""
-    from pathlab.cli import results as action
+@click.option(
+    "--limit",
+    type=click.IntRange(0, 2**31),
+    default=ROWS_SHOWN,
+    show_default=True,
+    help="Combinations and trials to print; 0: all.",
+)
+@click.option(
+    "--offset", type=click.IntRange(0, 2**31), default=0, help="Trials to skip, to print the next ones."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the campaign and counts, no trials.")
+def show(results: Path, limit: int, offset: int, as_json: bool) -> None:
+    """Show what RESULTS holds: its campaign, its combinations, its trials, where imported ones come from.
 
-    action.show(results, as_json=as_json)
+    Trials are printed from the first one on; a last line says where the next ones are.
+    """
+    from pathlab.cli import results_show as action
+
+    if as_json:
+        action.print_json(results)
+    else:
+        action.print_overview(results, limit=limit or None, offset=offset)
 
 
 @command.command(name="merge")

@@ -1,0 +1,153 @@
+"""``pathlab results show``: a campaign's combinations and trials, some at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from pathlab.cli.live import describe_levels
+from pathlab.escaping import escape_line
+from pathlab.report.names import format_asked, shorten_levels
+from pathlab.report.source import format_utc
+from pathlab.store.overview import Counts, TrialLine, count_trials, read_origins, stream_lines
+from pathlab.store.results import Results
+from pathlab.study.overview import Combination, summarise_combinations
+from pathlab.units import format_rate, format_time, format_volume
+
+COMBINATION_HEADINGS = ("Combination", "Path", "Complete", "Not complete", "n", "Throughput")
+TRIAL_HEADINGS = ("Trial", "Cycle", "Streams", "Window", "Throughput", "Loaded RTT", "Path", "Status")
+LEFT = ("Combination", "Path", "Status")
+GAP = "  "
+
+
+class Columns:
+    """Rows printed under headings as they come, aligned by the widest cell so far."""
+
+    def __init__(self, headings: Sequence[str]) -> None:
+        self._left = [heading in LEFT for heading in headings]
+        self._headings = headings
+        self._widths = [len(heading) for heading in headings]
+        self._begun = False
+
+    def print_rows(self, rows: Sequence[Sequence[str]]) -> None:
+        """Print some rows, below the headings where they are the first."""
+        cells = [[escape_line(cell) for cell in row] for row in rows]
+        columns = zip(self._headings, *cells, strict=True)
+        self._widths = [
+            max(width, *map(len, column)) for width, column in zip(self._widths, columns, strict=True)
+        ]
+        for row in cells if self._begun else (self._headings, *cells):
+            click.echo(self._align(row))
+        self._begun = True
+
+    def _align(self, row: Sequence[str]) -> str:
+        cells = zip(row, self._widths, self._left, strict=True)
+        return GAP.join(
+            cell.ljust(width) if left else cell.rjust(width) for cell, width, left in cells
+        ).rstrip()
+
+
+def print_json(results: Path) -> None:
+    """Print the campaign, counts and origins as JSON."""
+    with Results.open(results) as stored:
+        counts = count_trials(stored)
+        document = {
+            "path": str(stored.path),
+            "format_version": stored.format_version,
+            "campaign": {
+                key: getattr(stored.campaign, key)
+                for key in ("name", "title", "digest", "created_utc", "program_version")
+            },
+            "planned": counts.planned,
+            "unfinished": counts.unfinished,
+            "trials": dict(counts.by_status),
+            "origins": [asdict(origin) for origin in stored.origins().values()],
+            "size_bytes": stored.path.stat().st_size,
+        }
+    click.echo(json.dumps(document, indent=2))
+
+
+def print_overview(results: Path, *, limit: int | None, offset: int) -> None:
+    """Print the campaign, at most ``limit`` combinations (None: all), and as many trials after ``offset``.
+
+    Combinations are left out where trials are skipped.
+    """
+    with Results.open(results) as stored:
+        counts = count_trials(stored)
+        _print_head(stored, counts)
+        if offset == 0 and counts.trials:
+            _print_combinations(summarise_combinations(stored), limit)
+        _print_trials(stored, counts.trials, limit, offset)
+
+
+def _print_head(stored: Results, counts: Counts) -> None:
+    campaign = stored.campaign
+    click.echo(escape_line(f"{campaign.title} ({campaign.name})"))
+    click.echo(
+        f"made {format_utc(campaign.created_utc)} by PathLab {campaign.program_version}; "
+        f"format {stored.format_version}; {format_volume(stored.path.stat().st_size)}"
+    )
+    done = counts.planned - counts.unfinished
+    told = ", ".join(f"{count:,} {status}" for status, count in counts.by_status.items())
+    click.echo(f"{done:,} of {counts.planned:,} planned rows have a result; trials: {told or 'none'}")
+
+
+def _print_combinations(found: Sequence[Combination], limit: int | None) -> None:
+    shown = found[:limit]
+    click.echo()
+    Columns(COMBINATION_HEADINGS).print_rows([_format_combination(one) for one in shown])
+    if len(shown) < len(found):
+        click.echo(f"Combinations 1 to {len(shown):,} of {len(found):,}; all: --limit 0.")
+    click.echo(
+        "Throughput: median over the n trials that count: complete, windows and congestion control as "
+        "requested, neither a host nor the lab at its limit."
+    )
+
+
+def _print_trials(stored: Results, trials: int, limit: int | None, offset: int) -> None:
+    click.echo()
+    if offset >= trials:
+        stored_text = f"No trial after the first {offset:,}: {trials:,} are stored."
+        click.echo(stored_text if trials else "No trial is stored.")
+        return
+    columns, shown, numbers = Columns(TRIAL_HEADINGS), 0, range(0)
+    for lines in stream_lines(stored, limit=limit, offset=offset):
+        columns.print_rows([_format_trial(line) for line in lines])
+        first = numbers.start if shown else lines[0].trial_id
+        numbers, shown = range(first, lines[-1].trial_id + 1), shown + len(lines)
+    for number, origin in read_origins(stored, numbers).items():
+        version = f" {origin.program_version}" if origin.program_version else ""
+        text = f"{number}: {origin.program}{version}, {origin.part} of {origin.file_name}"
+        click.echo(escape_line(f"trial {text} (SHA-256 {origin.file_sha256[:12]}…)"))
+    if shown < trials:
+        last = offset + shown
+        following = f"next: --offset {last}; " if last < trials else ""
+        click.echo(f"Trials {offset + 1:,} to {last:,} of {trials:,}; {following}all: --limit 0.")
+
+
+def _format_combination(one: Combination) -> tuple[str, ...]:
+    return (
+        f"{shorten_levels(one.streams, one.window_asked_bytes)} {describe_levels(one.settings)}".rstrip(),
+        f"{one.path_source} → {one.path_destination}",
+        f"{one.complete:,}",
+        f"{one.not_complete:,}",
+        f"{one.counted:,}",
+        format_rate(one.median_bits_per_s),
+    )
+
+
+def _format_trial(line: TrialLine) -> tuple[str, ...]:
+    return (
+        str(line.trial_id),
+        str(line.cycle + 1),
+        str(line.streams),
+        format_asked(line.window_asked_bytes),
+        format_rate(line.throughput_bits_per_s),
+        format_time(line.loaded_rtt_median_ns),
+        f"{line.path_source} → {line.path_destination}",
+        line.status if line.failure is None else f"{line.status}: {line.failure}",
+    )

@@ -1,0 +1,101 @@
+"""What a results file holds at a glance: counts, and few columns of many trials; no series is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from pathlab.store.records import OriginRecord
+from pathlab.store.results import Results
+from pathlab.store.rows import has_result
+from pathlab.store.schema import ORIGIN, PLAN, TRIAL, from_row
+
+_BATCH_ROWS = 1_000  # rows read at a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """``planned`` rows, those of them without a result, and trials by status."""
+
+    planned: int
+    unfinished: int
+    by_status: Mapping[str, int]
+
+    @property
+    def trials(self) -> int:
+        """All stored trials."""
+        return sum(self.by_status.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialLine:
+    """One trial as a list has it."""
+
+    trial_id: int
+    path_source: str
+    path_destination: str
+    cycle: int
+    streams: int
+    window_asked_bytes: int | None
+    throughput_bits_per_s: float | None
+    loaded_rtt_median_ns: float | None
+    status: str
+    failure: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialOutcome:
+    """One trial as its combination needs it; ``settings``: those of its plan row, as JSON text."""
+
+    path_source: str
+    path_destination: str
+    streams: int
+    window_asked_bytes: int | None
+    throughput_bits_per_s: float | None
+    status: str
+    flags: tuple[str, ...]
+    settings: str | None  # None: its plan row is gone
+
+
+def count_trials(results: Results) -> Counts:
+    """Count plan rows and trials. Raises StoreError."""
+    by_status = sa.select(TRIAL.c.status, sa.func.count()).group_by(TRIAL.c.status).order_by(TRIAL.c.status)
+    planned = sa.select(sa.func.count()).select_from(PLAN)
+    with results.reading() as connection:
+        return Counts(
+            planned=int(connection.execute(planned).scalar_one()),
+            unfinished=int(connection.execute(planned.where(~has_result())).scalar_one()),
+            by_status={str(status): int(count) for status, count in connection.execute(by_status)},
+        )
+
+
+def stream_lines(results: Results, *, limit: int | None, offset: int) -> Iterator[list[TrialLine]]:
+    """Yield trials in the order of their numbers, some at a time: at most ``limit`` (None: all) of them."""
+    columns = [TRIAL.c[name] for name in TrialLine.__slots__]
+    query = sa.select(*columns).order_by(TRIAL.c.trial_id).limit(limit).offset(offset)
+    with results.reading() as connection:
+        found = connection.execute(query, execution_options={"yield_per": _BATCH_ROWS})
+        for rows in found.partitions():
+            yield [from_row(TrialLine, row._mapping) for row in rows]
+
+
+def stream_outcomes(results: Results) -> Iterator[TrialOutcome]:
+    """Yield what every trial adds to its combination, by trial."""
+    columns = [TRIAL.c[name] for name in TrialOutcome.__slots__ if name != "settings"]
+    settings = sa.type_coerce(PLAN.c.settings, sa.Text).label("settings")
+    query = sa.select(*columns, settings).outerjoin(PLAN, PLAN.c.row == TRIAL.c.plan_row)
+    with results.reading() as connection:
+        options = {"yield_per": _BATCH_ROWS}
+        for row in connection.execute(query.order_by(TRIAL.c.trial_id), execution_options=options):
+            yield TrialOutcome(**row._mapping)
+
+
+def read_origins(results: Results, numbers: range) -> dict[int, OriginRecord]:
+    """Return where the imported ones of these trials come from, by trial."""
+    inside = ORIGIN.c.trial_id.between(numbers.start, numbers.stop - 1)
+    query = sa.select(ORIGIN).where(inside).order_by(ORIGIN.c.trial_id)
+    with results.reading() as connection:
+        rows = connection.execute(query).mappings().all()
+    return {int(row["trial_id"]): from_row(OriginRecord, row) for row in rows}
