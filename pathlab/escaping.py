@@ -60,10 +60,9 @@ class EscapingStream:
     def __init__(self, stream: TextIO) -> None:
         self.unescaped = stream
 
-    def write(self, text: str | bytes) -> int:
-        """Write text, its controls escaped; bytes, which click writes for shell completion, as text."""
-        letters = text.decode(errors="backslashreplace") if isinstance(text, bytes) else text
-        self.unescaped.write(escape_controls(letters))
+    def write(self, text: str) -> int:
+        """Write text, its controls escaped."""
+        self.unescaped.write(escape_controls(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import keyword
 import os
@@ -37,6 +38,8 @@ SUBCOMMANDS = {
     "completion": "Print the completion script of a shell.",
 }
 INTERRUPTED_STATUS = 130
+#: Set by the script of ``pathlab completion`` where a shell asks for completions.
+COMPLETION_VARIABLE = "_PATHLAB_COMPLETE"
 EPILOG = """\b
 Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign file;
 3 a host cannot do what is needed; 4 the campaign is incomplete (run it again to
@@ -98,7 +101,8 @@ def print_error(error: PathlabError) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script. Ends the process with the documented exit status."""
-    with escaping_streams():
+    # click writes completions as bytes, which an escaping stream refuses; they are words of ours alone.
+    with contextlib.nullcontext() if COMPLETION_VARIABLE in os.environ else escaping_streams():
         _main(arguments)
 
 

@@ -20,9 +20,9 @@ def command(shell: str) -> None:
     zsh:   eval "$(pathlab completion zsh)"      in ~/.zshrc
     fish:  pathlab completion fish | source      in ~/.config/fish/config.fish
     """
-    from pathlab.cli.main import pathlab  # the group imports this module on demand
+    from pathlab.cli.main import COMPLETION_VARIABLE, pathlab  # the group imports this module on demand
 
     completion = get_completion_class(shell)
     if completion is None:
         raise UsageError(f"no completion for {shell}", hint=f"one of: {', '.join(SHELLS)}")
-    click.echo(completion(pathlab, {}, "pathlab", "_PATHLAB_COMPLETE").source())
+    click.echo(completion(pathlab, {}, "pathlab", COMPLETION_VARIABLE).source())
