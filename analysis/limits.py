@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pathlab.analysis.evidence import Evidence, find_queue, weigh
 from pathlab.analysis.host_limits import (
     BUSY_CORE_RATIO,
     CEILING_RATIO,
@@ -81,7 +82,7 @@ class StreamReading:
 
     Times are those in which the kernel's ``tcp_info`` says that the sender was busy, held by the receiver's
     window or by its own buffer. ``app_limited_ratio`` is the share of delivery-rate samples so marked.
-    ``rtt_ns`` is the mean smoothed RTT, ``rtt_min_ns`` the least, ``segment_bytes`` the segment size.
+    ``rtt_ns`` is the median smoothed RTT, ``rtt_min_ns`` the least, ``segment_bytes`` the segment size.
     """
 
     rate_bits_per_s: float | None = None
@@ -105,7 +106,7 @@ class FlowReading:
     probe less the least unloaded one (0 where it was no longer). ``hosts`` are the loads of sender and
     receiver. ``line_bits_per_s`` is what a known line leaves for data, ``ceiling_bits_per_s`` what a host
     carries over its own loopback, ``asked_bits_per_s`` the rate that the sender was told to keep.
-    ``rate_spread_ratio`` is that of ``measure_rate_spread``.
+    ``rate_spread_ratio`` is that of ``measure_rate_spread``. ``kernel_stamps``: the kernel stamped probes.
     """
 
     streams: tuple[StreamReading, ...]
@@ -119,16 +120,7 @@ class FlowReading:
     line_bits_per_s: float | None = None
     ceiling_bits_per_s: float | None = None
     asked_bits_per_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """One figure held against its threshold; ``met`` is ``None`` where the figure was not measured."""
-
-    name: str
-    value: float | None
-    threshold: float
-    met: bool | None
+    kernel_stamps: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +184,9 @@ def judge_limits(reading: FlowReading) -> FlowVerdict:
     a window of either end (the rate is what the windows carry, no queue builds, the kernel's clock of the
     receiver's was not measured);
     congestion and loss (retransmits without a full path). Else undecided: not measured where a figure is
-    missing, no evidence where all are there.
+    missing, conflicting evidence where streams' RTT rose and clean probes did not, no evidence otherwise.
+    Whether a queue builds is read from probes before the streams' smoothed RTT (``evidence.find_queue``); of
+    that, the median over streams of each one's median over the steady window counts.
     The flow's limit is the one under which streams carry more than half of its rate; streams that differ
     make it undecided (conflicting evidence).
     Assumption: steady state; dRTT by probes that pass the same queue. One trial suffices; repeated trials
@@ -222,16 +216,6 @@ def _check_reading(reading: FlowReading) -> None:
     for name, value in figures:
         if value is not None and not 0 <= value < math.inf:
             raise UsageError(f"{name} is {value}", hint="pass 0 or more, None where it was not measured")
-
-
-def _weigh(name: str, value: float | None, threshold: float, *, most: bool = False) -> Evidence:
-    """Evidence that is met from the threshold up, or with ``most`` up to it."""
-    if value is None:
-        return Evidence(name=name, value=None, threshold=threshold, met=None)
-    # Figures may come as numpy's, whose comparisons are not Python's True and False.
-    figure = float(value)
-    met = figure <= threshold if most else figure >= threshold
-    return Evidence(name=name, value=figure, threshold=threshold, met=met)
 
 
 def _most(ratios: Iterable[float | None]) -> float | None:
@@ -269,18 +253,18 @@ def _flow_evidence(reading: FlowReading) -> tuple[Evidence, ...]:
         reading.ceiling_bits_per_s,
     )
     return (
-        _weigh("busiest_core_ratio", _most(one.busiest_core_ratio for one in reading.hosts), BUSY_CORE_RATIO),
-        _weigh("engine_core_ratio", _most(one.engine_core_ratio for one in reading.hosts), OWN_WORK_RATIO),
-        _weigh("waiting_ratio", _most(one.waiting_ratio for one in reading.hosts), WAITING_RATIO),
-        _weigh("asked_share_ratio", _divide(rate, reading.asked_bits_per_s), EXPLAINED_RATIO),
-        _weigh("ceiling_share_ratio", _divide(rate, reading.ceiling_bits_per_s), CEILING_RATIO),
-        _weigh("host_limited", float(limited) if rate is not None else None, 1.0),
-        _weigh("line_share_ratio", _divide(rate, reading.line_bits_per_s), EXPLAINED_RATIO),
-        _weigh("windows_share_ratio", _divide(rate, windows), EXPLAINED_RATIO),
-        _weigh("probe_rtt_rise_ns", rise, enough),
-        _weigh("standing_rise_ns", reading.rtt_standing_ns, enough),
-        _weigh("tcp_rtt_rise_ns", float(np.median(rises)) if rises else None, enough),
-        _weigh("rate_spread_ratio", reading.rate_spread_ratio, FLAT_RATE_RATIO, most=True),
+        weigh("busiest_core_ratio", _most(one.busiest_core_ratio for one in reading.hosts), BUSY_CORE_RATIO),
+        weigh("engine_core_ratio", _most(one.engine_core_ratio for one in reading.hosts), OWN_WORK_RATIO),
+        weigh("waiting_ratio", _most(one.waiting_ratio for one in reading.hosts), WAITING_RATIO),
+        weigh("asked_share_ratio", _divide(rate, reading.asked_bits_per_s), EXPLAINED_RATIO),
+        weigh("ceiling_share_ratio", _divide(rate, reading.ceiling_bits_per_s), CEILING_RATIO),
+        weigh("host_limited", float(limited) if rate is not None else None, 1.0),
+        weigh("line_share_ratio", _divide(rate, reading.line_bits_per_s), EXPLAINED_RATIO),
+        weigh("windows_share_ratio", _divide(rate, windows), EXPLAINED_RATIO),
+        weigh("probe_rtt_rise_ns", rise, enough),
+        weigh("standing_rise_ns", reading.rtt_standing_ns, enough),
+        weigh("tcp_rtt_rise_ns", float(np.median(rises)) if rises else None, enough),
+        weigh("rate_spread_ratio", reading.rate_spread_ratio, FLAT_RATE_RATIO, most=True),
     )
 
 
@@ -296,15 +280,15 @@ def _stream_evidence(stream: StreamReading, reading: FlowReading) -> tuple[Evide
     if resent and stream.segment_bytes is not None:
         allowed = math.sqrt(1.5 / resent) * stream.segment_bytes
     return (
-        _weigh(
+        weigh(
             "receiver_limited_ratio", _divide(stream.receiver_limited_s, stream.steady_s), LIMITED_TIME_RATIO
         ),
-        _weigh("buffer_limited_ratio", _divide(stream.buffer_limited_s, stream.steady_s), LIMITED_TIME_RATIO),
-        _weigh("idle_ratio", idle, LIMITED_TIME_RATIO),
-        _weigh("app_limited_ratio", stream.app_limited_ratio, APP_LIMITED_RATIO),
-        _weigh("window_filled_ratio", _divide(flight, reading.window_asked_bytes), FILLED_WINDOW_RATIO),
-        _weigh("retransmit_ratio", resent, RETRANSMIT_RATIO),
-        _weigh("mathis_share_ratio", _divide(flight, allowed), MATHIS_SHARE_RATIO),
+        weigh("buffer_limited_ratio", _divide(stream.buffer_limited_s, stream.steady_s), LIMITED_TIME_RATIO),
+        weigh("idle_ratio", idle, LIMITED_TIME_RATIO),
+        weigh("app_limited_ratio", stream.app_limited_ratio, APP_LIMITED_RATIO),
+        weigh("window_filled_ratio", _divide(flight, reading.window_asked_bytes), FILLED_WINDOW_RATIO),
+        weigh("retransmit_ratio", resent, RETRANSMIT_RATIO),
+        weigh("mathis_share_ratio", _divide(flight, allowed), MATHIS_SHARE_RATIO),
     )
 
 
@@ -314,8 +298,7 @@ def _judge_stream(stream: StreamReading, reading: FlowReading, shared: tuple[Evi
     starved = met["idle_ratio"] or (
         met["app_limited_ratio"] and not met["receiver_limited_ratio"] and not met["buffer_limited_ratio"]
     )
-    rises = {met["probe_rtt_rise_ns"], met["tcp_rtt_rise_ns"]} - {None}
-    queue = any(rises) if rises else None
+    queue = find_queue(met, kernel_stamps=reading.kernel_stamps)
     full_path = queue and met["rate_spread_ratio"]
     held = met["receiver_limited_ratio"] or met["buffer_limited_ratio"]
     # Only losses let the queue of a full path run empty.
@@ -347,6 +330,8 @@ def _judge_stream(stream: StreamReading, reading: FlowReading, shared: tuple[Evi
         return LimitVerdict(limit=limit, evidence=evidence)
     missing = queue is None or any(one.met is None for one in evidence if one.name not in OPTIONAL_EVIDENCE)
     reason = Undecided.NOT_MEASURED if missing else Undecided.NO_EVIDENCE
+    if not missing and queue is False and met["tcp_rtt_rise_ns"]:
+        reason = Undecided.CONFLICTING_EVIDENCE
     return LimitVerdict(limit=None, evidence=evidence, undecided=reason)
 
 
@@ -375,14 +360,13 @@ def _judge_flow(
             shares[verdict.limit] = shares.get(verdict.limit, 0.0) + weight / sum(weights)
     limit = max(shares, key=lambda one: shares[one], default=None)
     share = min(1.0, shares[limit]) if limit else 0.0
-    most = Evidence(
-        name="rate_under_limit_ratio", value=share, threshold=FLOW_SHARE_RATIO, met=share > FLOW_SHARE_RATIO
-    )
+    most = replace(weigh("rate_under_limit_ratio", share, FLOW_SHARE_RATIO), met=share > FLOW_SHARE_RATIO)
     if most.met:
         return LimitVerdict(limit=limit, evidence=(*shared, most))
     reason = Undecided.NO_EVIDENCE
-    if len(shares) > 1:
+    reasons = {verdict.undecided for verdict in streams}
+    if len(shares) > 1 or Undecided.CONFLICTING_EVIDENCE in reasons:
         reason = Undecided.CONFLICTING_EVIDENCE
-    elif any(verdict.undecided is Undecided.NOT_MEASURED for verdict in streams):
+    elif Undecided.NOT_MEASURED in reasons:
         reason = Undecided.NOT_MEASURED
     return LimitVerdict(limit=None, evidence=(*shared, most), undecided=reason)

@@ -108,6 +108,18 @@ CAUSES = (
         place=make_link(rate=100, delay=10, queue=500, loss=0.5),
     ),
     Cause(
+        name="random-loss-8-streams",
+        expected=(Limit.CONGESTION,),
+        factors='streams = 8\nwindow = "256KiB"\ncongestion = "reno"',
+        place=make_link(rate=200, delay=10, queue=500, loss=1),
+    ),
+    Cause(
+        name="random-loss-32-streams",
+        expected=(Limit.CONGESTION,),
+        factors='streams = 32\nwindow = "256KiB"\ncongestion = "reno"',
+        place=make_link(rate=400, delay=20, queue=1000, loss=1),
+    ),
+    Cause(
         name="bottleneck-queue",
         expected=(Limit.PATH_CAPACITY,),
         factors='streams = 4\nwindow = "1MiB"\ncongestion = "cubic"',

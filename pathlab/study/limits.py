@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pathlab.analysis.cells import Floats
 from pathlab.analysis.interval import Undecided
@@ -36,6 +37,8 @@ TRIALS_PER_CELL = 10
 #: Series of so many trials are read in a few seconds.
 TRIALS_IN_ALL = 1000
 HIGHEST_SHARE_RATIO = 1.05
+#: Probes that a program stamped, not the kernel.
+USER_STAMPS = "user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +202,7 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
     unloaded = part.get("unloaded_rtt_median_ns")
     standing = np.maximum(part.get("loaded_rtt_min_ns") - part.get("unloaded_rtt_min_ns"), 0.0)
     cores = part.get("sender_busiest_core_ratio"), part.get("receiver_busiest_core_ratio")
+    stamps = part.table.frame["probe_stamps"].to_numpy()[part.places]
     told = part.condition.get("pacing_bits_per_s"), cap_bits_per_s
     asked = min((float(rate) for rate in told if isinstance(rate, (int, float)) and rate > 0), default=None)
     return [
@@ -212,6 +216,7 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
             rtt_standing_ns=_known(standing[at]),
             busiest_core_ratios=(_known_share(cores[0][at]), _known_share(cores[1][at])),
             asked_bits_per_s=asked,
+            kernel_stamps=None if pd.isna(stamps[at]) else stamps[at] != USER_STAMPS,
         )
         for at in choose_evenly(part, most)
     ]

@@ -127,6 +127,7 @@ class TrialFigures:
     rtt_standing_ns: float | None
     busiest_core_ratios: tuple[float | None, float | None]
     asked_bits_per_s: float | None
+    kernel_stamps: bool | None = None
 
 
 def read_flow(
@@ -157,6 +158,7 @@ def read_flow(
         line_bits_per_s=line.data_bits_per_s if line is not None else None,
         ceiling_bits_per_s=ceiling_bits_per_s,
         asked_bits_per_s=min(asked, default=None),
+        kernel_stamps=trial.kernel_stamps,
     )
 
 
@@ -291,7 +293,7 @@ def _read_streams(sent: Table | None, received: Table | None, streams: int) -> t
         "app_limited_ratio": mean("delivery_rate_app_limited"),
         "sent_bytes": gain("bytes_sent"),
         "retransmitted_bytes": gain("bytes_retrans"),
-        "rtt_ns": mean("rtt_us", 1e3),
+        "rtt_ns": _as_list(_middle(sent.grid("rtt_us", streams)[steady]) * 1e3),
         "rtt_min_ns": _as_list(np.fmin.reduce(sent.grid("min_rtt_us", streams)[steady], axis=0) * 1e3),
         "segment_bytes": mean("snd_mss_bytes"),
     }
@@ -339,6 +341,14 @@ def _measure_spread(sent: Table | None, streams: int) -> float | None:
             picks.append(place)
     gains, spans = np.diff(totals[picks]), np.diff(times[picks])
     return measure_rate_spread(gains, spans) if gains.size and (gains >= 0).all() else None
+
+
+def _middle(values: Floats) -> Floats:
+    """Median of each column of what was measured, which a few late readings do not move; NaN for none."""
+    known = np.isfinite(values).any(axis=0)
+    found = np.full(values.shape[1], np.nan)
+    found[known] = np.nanmedian(values[:, known], axis=0)
+    return found
 
 
 def _as_list(values: Floats) -> list[float | None]:

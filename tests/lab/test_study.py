@@ -132,6 +132,20 @@ def test_random_loss_makes_many_streams_beat_one_window(folder: Path) -> None:
     assert limits[1, 262144] is Limit.CONGESTION
 
 
+def test_random_loss_on_many_streams_is_no_full_path(folder: Path) -> None:
+    """1 % of loss holds every stream at Mathis' rate; together they are flat, and the queue is empty."""
+    rows = [f'[[rows]]\nstreams = {count}\nwindow = "1MiB"\ncongestion = "reno"' for count in (8, 16, 32)]
+    study = run(folder, cells="\n".join(rows), design="explicit", rate=400, loss=1, delay=20)
+    found = {one.streams: one.result for one in study.limits()}
+    assert {count: cell.limit for count, cell in found.items()} == dict.fromkeys(
+        (8, 16, 32), Limit.CONGESTION
+    )
+    for count, cell in found.items():
+        streams = cell.trials[0].verdict.streams
+        assert len(streams) == count
+        assert streams[0].find("retransmit_ratio").met is True
+
+
 def test_a_sender_that_keeps_a_rate_is_named(folder: Path) -> None:
     cells = '[factors]\nstreams = 2\nwindow = "1MiB"\npacing = "4Mbit/s"\ncongestion = "cubic"'
     (limit,) = run(folder, cells=cells).limits()
