@@ -157,15 +157,15 @@ class SshTransport(Transport):
         decoder = FrameDecoder(noise_bytes=MAX_NOISE_BYTES)
         try:
             raw.exec_command(command)
-            channel.write(first_input)
+            self._write(raw, channel, decoder, first_input)
             hello = self._take(raw, channel, decoder, "deployment", BOOTSTRAP_TIMEOUT_S)
             self.identity = hello
             parts = build_delivery(self._delivery, str(hello["machine"]), self._host)
-            channel.write(encode_frame(parts.request))
+            self._write(raw, channel, decoder, encode_frame(parts.request))
             answer = self._take(raw, channel, decoder, "", BOOTSTRAP_TIMEOUT_S)
             while answer["type"] == "want":
                 for name in answer["names"]:
-                    channel.write(parts.contents[name])
+                    self._write(raw, channel, decoder, parts.contents[name])
                 answer = self._take(raw, channel, decoder, "", DELIVERY_TIMEOUT_S)
             if answer["type"] != "ready":
                 raise self._refusal("deploy", f"a '{answer['type']}' message in place of 'ready'")
@@ -186,6 +186,17 @@ class SshTransport(Transport):
     @property
     def _host(self) -> str:
         return self._connection.settings.host
+
+    def _write(self, raw: paramiko.Channel, channel: SshChannel, decoder: FrameDecoder, data: bytes) -> None:
+        """Write all of it. HostError with its status and last output when the command has ended.
+
+        A command that ends at once, as nologin does, may be gone before its input is written or after it.
+        """
+        try:
+            channel.write(data)
+        except BrokenPipeError:
+            while True:  # what it said before is still to be read; its end raises
+                self._take(raw, channel, decoder, "", END_TIMEOUT_S)
 
     def _take(
         self, raw: paramiko.Channel, channel: SshChannel, decoder: FrameDecoder, kind: str, timeout_s: float
@@ -212,7 +223,7 @@ class SshTransport(Transport):
     def _early_end(self, channel: SshChannel, decoder: FrameDecoder) -> HostError:
         if channel.lost:
             return self._refusal("connect", "the SSH connection was lost", "see whether the host is up")
-        status = channel.exit_status(END_TIMEOUT_S)
+        status = channel.exit_status(BOOTSTRAP_TIMEOUT_S)
         if status == NO_INTERPRETER_STATUS:
             lines = channel.stderr_tail().strip().splitlines()
             return self._refusal(
@@ -221,9 +232,10 @@ class SshTransport(Transport):
                 "install python3 on the host, or name an interpreter with `python`",
             )
         said = channel.last_words(decoder.noise)
+        ended = "was killed by a signal" if status is None else f"ended with status {status}"
         return self._refusal(
             "deploy",
-            f"the login shell ended with status {status} before the agent could start{said}",
+            f"the login shell {ended} before the agent could start{said}",
             "see whether the account may run commands: ssh HOST true",
         )
 

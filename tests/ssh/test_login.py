@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
+from pathlab.remote.ssh import SshChannel
 from pathlab.remote.ssh_auth import Secrets
 from pathlab.remote.ssh_config import read_settings
 from pathlab.remote.ssh_connection import SshConnection, SshConnections, SshOptions
@@ -289,17 +292,52 @@ def test_a_lost_connection_is_tried_again_and_no_other(reach: Reach, monkeypatch
         connection.close()
 
 
-def test_a_locked_out_shell_is_one_line(reach: Reach) -> None:
-    lab = reach.lab
-    lines = (lab.folder / "passwd").read_text()
-    broken = lines.replace(f"{lab_home('odd')}:/bin/sh", f"{lab_home('odd')}:/bin/false")
-    assert broken != lines
-    (lab.folder / "passwd").write_text(broken)
+@contextlib.contextmanager
+def shell_of_odd(reach: Reach, shell: str) -> Iterator[None]:
+    """Give the account `odd` another login shell."""
+    passwd = reach.lab.folder / "passwd"
+    lines = passwd.read_text()
+    changed = lines.replace(f"{lab_home('odd')}:/bin/sh", f"{lab_home('odd')}:{shell}")
+    assert changed != lines
+    passwd.write_text(changed)
     try:
-        error = refused(reach, "deploy", reach.connection(reach.settings(user="odd")))
-        assert "login shell ended with status 1" in str(error)
+        yield
     finally:
-        (lab.folder / "passwd").write_text(lines)
+        passwd.write_text(lines)
+
+
+NOLOGIN = "/usr/sbin/nologin"
+
+
+@pytest.mark.parametrize("order", ["ended before it is written to", "ended after it"])
+@pytest.mark.parametrize(
+    ("shell", "words"),
+    [
+        ("/bin/false", "the login shell ended with status 1 before the agent could start"),
+        (
+            NOLOGIN,
+            "ended with status 1 before the agent could start; it said last: This account is currently",
+        ),
+    ],
+)
+def test_a_locked_out_shell_is_one_line(
+    reach: Reach, monkeypatch: pytest.MonkeyPatch, order: str, shell: str, words: str
+) -> None:
+    require(Path(shell).exists(), f"the program {shell} (Debian: apt-get install login)")
+    write = SshChannel.write
+
+    def write_in_order(channel: SshChannel, data: bytes) -> None:
+        raw = channel._channel
+        if order == "ended before it is written to":
+            assert raw.status_event.wait(20)
+            while not raw.closed:
+                raw.transport.completion_event.wait(0.01)
+        write(channel, data)
+
+    monkeypatch.setattr(SshChannel, "write", write_in_order)
+    with shell_of_odd(reach, shell):
+        error = refused(reach, "deploy", reach.connection(reach.settings(user="odd")))
+    assert words in str(error)
 
 
 def lab_home(account: str) -> str:
