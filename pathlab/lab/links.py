@@ -21,6 +21,7 @@ from pathlab.lab.topology import Link, LinkSettings
 from pathlab.lab.wiring import LinkPlace, Wiring
 
 ANSWER_TIMEOUT_S = 10.0
+EXIT_TIMEOUT_S = 5.0  # from the end of its pipes to its exit status
 LINE_MAX_BYTES = 1 << 16
 
 
@@ -77,7 +78,7 @@ class EmulatedLink:
         while True:
             line = self._read_line(deadline)
             if line is None:
-                raise lab_error(f"link {self._name()}: the emulator ended: {self._last_words()}")
+                raise lab_error(self._describe_end())
             record: dict[str, Any] = json.loads(line)
             if record["type"] == record_type:
                 return record
@@ -99,16 +100,30 @@ class EmulatedLink:
     def _name(self) -> str:
         return "-".join(self._link.between)
 
-    def _last_words(self) -> str:
+    def _describe_end(self) -> str:
+        """How the emulator ended. Waits for its exit status, which may come after the end of its pipes."""
+        status = None if self._process is None else self._process.wait(EXIT_TIMEOUT_S)
+        if self._namespaces.is_gone:
+            return "the lab is gone: its first process ended"
+        if status is None:
+            end = "the emulator closed its output"
+        elif status < 0:
+            end = f"the emulator was killed by {signal.Signals(-status).name}"
+        else:
+            end = f"the emulator ended with status {status}"
+        said = self._read_stderr()
+        return f"link {self._name()}: {end}: {said}" if said else f"link {self._name()}: {end}"
+
+    def _read_stderr(self) -> str:
         if self._errors >= 0 and select.select([self._errors], [], [], 0)[0]:
             self._said += os.read(self._errors, LINE_MAX_BYTES).decode(errors="replace")
-        return self._said.strip() or "without a word"
+        return self._said.strip()
 
     def find_fault(self) -> str | None:
         """Why the link no longer carries packets; None: it does."""
         if self._process is not None and self._process.poll() is None:
             return None
-        return f"link {self._name()}: the emulator ended: {self._last_words()}"
+        return self._describe_end()
 
     def counters(self, *, lap: bool = False) -> dict[str, Any]:
         """The emulator's counters, as native/PROTOCOL.md names them; ``lap`` begins ``late_ns`` anew."""
@@ -127,7 +142,7 @@ class EmulatedLink:
             try:
                 os.write(self._commands, f"{command}\n".encode())
             except BrokenPipeError as error:
-                raise lab_error(f"link {self._name()}: the emulator ended: {self._last_words()}") from error
+                raise lab_error(self._describe_end()) from error
             return self._wait_for(answer_type)
 
     def close(self) -> None:

@@ -253,6 +253,12 @@ class Namespaces:
         answer = self.request({"op": "spawn", "node": node, "argv": list(argv)}, stdio)
         return LabProcess(self, answer["pid"])
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the lab's first process has ended, and everything in the lab with it."""
+        with self._changed:
+            return self._gone
+
     def exit_status(self, pid: int) -> int | None:
         """See :meth:`LabProcess.poll`."""
         with self._changed:

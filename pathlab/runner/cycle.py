@@ -13,9 +13,10 @@ import pyarrow as pa
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
+from pathlab.errors import HostError
 from pathlab.runner.allowance import Allowance, count_sent
 from pathlab.runner.events import Emit, TrialEnded, TrialStarted
-from pathlab.runner.failures import Failures
+from pathlab.runner.failures import FAILURES_IN_A_ROW, LAB, Failures
 from pathlab.runner.harm import STAGE as HARM_STAGE
 from pathlab.runner.interruption import Interrupted, Interruption
 from pathlab.runner.iperf3 import FLAG as IPERF3_FLAG
@@ -66,7 +67,10 @@ class CycleRunner:
         self._campaign = parts.campaign
         self._runner = runner
         self._estimator = Estimator(parts.campaign)
-        self._failures = Failures(parts.campaign.retries)
+        lab = parts.campaign.lab
+        self._failures = Failures(parts.campaign.retries, lab.hosts if lab is not None else ())
+        self._lab_fault: str | None = None  # of the trial before
+        self._rebuilds = 0  # without a trial since
         self._allowance = Allowance(parts.campaign.budget)
         self._attempts = parts.results.attempts()
         self._idle_rtt_ns: dict[tuple[str, str], float] = {}
@@ -98,6 +102,13 @@ class CycleRunner:
             try:
                 while True:
                     while ending is None and (row := self._next_row(schedule)) is not None:
+                        fault = self._lab_fault or self._runner.find_lab_fault()
+                        if fault is not None:
+                            schedule.restore(row)
+                            if running:
+                                break
+                            ending = self._rebuild_lab(fault)
+                            continue
                         leave = self._ask_leave(row, schedule)
                         if isinstance(leave, RowTask):
                             running[pool.submit(self._runner.measure, leave)] = row
@@ -128,6 +139,19 @@ class CycleRunner:
         """The next row whose hosts are free and not set aside."""
         schedule.drop(lambda row: self._failures.is_aside(row.path_source, row.path_destination))
         return schedule.take()
+
+    def _rebuild_lab(self, fault: str) -> Ending | None:
+        """Make the lab anew after a fault; why the run ends where that cannot be done, or does not last."""
+        self._lab_fault = None
+        self._rebuilds += 1
+        if self._rebuilds > FAILURES_IN_A_ROW:
+            return Ending(reason=f"the lab fails as soon as it is rebuilt: {fault}")
+        try:
+            self._runner.rebuild_lab()
+        except HostError as error:
+            return Ending(reason=f"the lab cannot be rebuilt: {error.reason}")
+        self._parts.journal.add("lab-rebuilt", f"the lab was rebuilt: {fault}")
+        return None
 
     def _ask_leave(self, row: PlanRow, schedule: Schedule) -> RowTask | Ending | None:
         """What to measure; why the run ends instead; None when others under way have to end first."""
@@ -180,6 +204,7 @@ class CycleRunner:
         for future in done:
             row = running.pop(future)
             schedule.finish(row)
+            self._rebuilds = 0
             self._allowance.give_back(row.row)
             if isinstance(future.exception(), Interrupted):
                 signalled = True  # during its rest: nothing was measured
@@ -211,7 +236,12 @@ class CycleRunner:
         if record.failed_stage == HARM_STAGE or record.status == "interrupted":
             return
         aside = self._failures.add(record, measured.host)
-        if aside is not None:
+        if record.failed_stage == "lab":
+            self._lab_fault = record.failure
+        if aside is not None and aside.place == LAB:
+            text = f"the lab failed {FAILURES_IN_A_ROW} times in a row; the rest of the campaign is left out"
+            self._parts.journal.add("aside", f"{text}: {aside.text}", row=record.plan_row)
+        elif aside is not None:
             text = f"{' to '.join(aside.place)} failed repeatedly and is set aside until the next cycle"
             self._parts.journal.add("aside", f"{text}: {aside.text}", row=record.plan_row)
         elif record.status == "failed" and self._failures.may_retry(record.plan_row):

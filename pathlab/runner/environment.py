@@ -18,6 +18,7 @@ from pathlab.campaign.model import LOCAL, Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.errors import HostError, PathlabError
 from pathlab.lab.lab import Lab
+from pathlab.lab.namespaces import lab_error
 from pathlab.lab.verdict import LabSnapshot, LabVerdict, judge_lab, take_snapshot
 from pathlab.remote.engine import find_engine
 from pathlab.remote.hosts import (
@@ -342,6 +343,32 @@ class Environment:
     def lab_snapshot(self) -> LabSnapshot | None:
         """The lab's counters, None without a lab; raises HostError when a link no longer carries packets."""
         return take_snapshot(self._lab) if self._lab is not None else None
+
+    def find_lab_fault(self) -> str | None:
+        """Which link of the lab no longer carries packets, and why; None where all do or there is no lab."""
+        return self._lab.find_fault() if self._lab is not None else None
+
+    def check_lab(self) -> None:
+        """Raises HostError (stage lab) when a link of the lab no longer carries packets."""
+        fault = self.find_lab_fault()
+        if fault is not None:
+            raise lab_error(fault)
+
+    def rebuild_lab(self) -> None:
+        """Make the lab anew, with new sessions to its hosts; no trial may run meanwhile.
+
+        Raises HostError where this machine no longer can; the lab is then gone for good.
+        """
+        if self._lab is None or self._topology is None:
+            return
+        for host in self._lab.topology.hosts:
+            session = self._sessions.pop(host, None)
+            if session is not None:
+                session.close()
+        self._lab.close()
+        # Closed, it refuses every session: its hosts must not be taken for this machine.
+        self._lab = Lab(self._topology, engine=find_engine(), backend=self._lab.backend)
+        self._lab.start()
 
     def judge_lab(self, snapshots: Sequence[LabSnapshot], path: TrialPath) -> LabVerdict | None:
         """Whether the lab was true from the first to the last snapshot; None without both."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from pathlab.store.records import TrialRecord
@@ -25,10 +26,14 @@ class Failure:
 
 
 class Failures:
-    """Counts failures by place; a success at a place forgives it."""
+    """Counts failures by place; a success at a place forgives it.
 
-    def __init__(self, retries: int) -> None:
+    The hosts in ``lab_hosts`` share the place ``lab``, whose failures are those of the lab itself.
+    """
+
+    def __init__(self, retries: int, lab_hosts: Collection[str] = ()) -> None:
         self._retries = retries
+        self._lab_hosts = frozenset(lab_hosts)
         self._tries: dict[int, int] = {}
         self._in_a_row: dict[Place, int] = {}
         self._aside: dict[Place, str] = {}
@@ -40,15 +45,14 @@ class Failures:
         """
         pair = (record.path_source, record.path_destination)
         if record.status == "complete":
-            for place in (pair, pair[:1], pair[1:]):
+            for place in (pair, pair[:1], pair[1:], *((LAB,) if pair[0] in self._lab_hosts else ())):
                 self._in_a_row.pop(place, None)
             return None
         self._tries[record.plan_row] = self._tries.get(record.plan_row, 0) + 1
         own = host is not None and record.failed_stage in HOST_STAGES
         place = (host,) if own and host is not None else pair
         self._in_a_row[place] = self._in_a_row.get(place, 0) + 1
-        enough = 1 if place == LAB else FAILURES_IN_A_ROW  # a lab does not come back
-        if self._in_a_row[place] < enough or place in self._aside:
+        if self._in_a_row[place] < FAILURES_IN_A_ROW or place in self._aside:
             return None
         self._aside[place] = record.failure or record.status
         return Failure(place=place, text=self._aside[place])
@@ -63,7 +67,10 @@ class Failures:
         return any(place in self._aside for place in places)
 
     def give_another_chance(self) -> None:
-        """A new cycle: each place set aside has one trial to show that it works again."""
+        """A new cycle: each place set aside has one trial to show that it works again; the lab has none.
+
+        It was made anew after each of its failures.
+        """
         for place in set(self._aside) - {LAB}:
             self._in_a_row[place] = FAILURES_IN_A_ROW - 1
             del self._aside[place]

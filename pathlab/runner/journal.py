@@ -3,7 +3,8 @@
 Kinds: ``started`` and ``resumed`` (with versions), ``changed`` (of a host since the last run), ``path`` and
 ``path-changed`` (surveys of the paths), ``waiting``, ``window-limit`` (windows beyond a host's sysctl),
 ``slot`` (a periodic cycle begins), ``missed-slots``, ``clock-jump``, ``aside`` (a host or path that keeps
-failing), ``retry``, ``stop-rule``, ``ended`` (before the plan was done, and why) and ``finished``.
+failing), ``retry``, ``lab-rebuilt`` (after an emulator ended), ``stop-rule``, ``ended`` (before the plan was
+done, and why) and ``finished``.
 """
 
 from __future__ import annotations

@@ -141,6 +141,16 @@ class RowRunner:
         for trial in trials:
             trial.cancel()
 
+    def find_lab_fault(self) -> str | None:
+        """As :meth:`Environment.find_lab_fault`."""
+        with self._lock:
+            return self._environment.find_lab_fault()
+
+    def rebuild_lab(self) -> None:
+        """As :meth:`Environment.rebuild_lab`."""
+        with self._lock:
+            self._environment.rebuild_lab()
+
     def measure(self, task: RowTask) -> Measured:
         """Rest, run the trial, and say how it ended; nothing but a signal during the rest is raised."""
         data, flags = TrialData(), [*task.flags, *((CONTROL_FLAG,) if task.row.control else ())]
@@ -249,6 +259,7 @@ class RowRunner:
             if self._cancelled.is_set():
                 raise Interrupted
             environment = self._environment
+            environment.check_lab()  # or the set-up below would wait for answers that cannot come
             source = environment.session(spec.path.source)
             destination = environment.session(spec.path.destination)
             allowed = Allowed(

@@ -109,16 +109,21 @@ def test_kill_9_of_an_agent_fails_that_trial_and_the_next_one_gets_a_new_agent(t
     assert (failed.status, failed.failed_stage, complete.status) == ("failed", "agent", "complete")
 
 
-def test_kill_9_of_the_emulator_ends_the_run_with_the_lab_named(tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path, cycles=5)
+def test_kill_9_of_the_emulator_fails_that_trial_and_the_next_one_gets_a_new_lab(tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, cycles=2)
     with running(["run", str(campaign), "--out", "out"], tmp_path) as run:
         run.read_until(RATE_SHOWN)
         os.kill(run.engine("emulate"), signal.SIGKILL)
-        with all_end_within(run, 60):
-            status, screen = run.read_to_end()
-    assert status == 4
-    assert "host 'lab', lab: link a-b: the emulator ended" in screen
-    assert all(record.status == "failed" for record in stored(tmp_path / "out"))
+        status, screen = run.read_to_end()
+    assert status == 0
+    assert "the lab was rebuilt: host 'lab', lab: link a-b: the emulator was killed by SIGKILL" in screen
+    failed, *complete = stored(tmp_path / "out")
+    assert (failed.status, failed.failed_stage) == ("failed", "lab")
+    assert failed.failure == "host 'lab', lab: link a-b: the emulator was killed by SIGKILL"
+    assert [(record.plan_row, record.attempt, record.status) for record in complete] == [
+        (0, 2, "complete"),
+        (1, 1, "complete"),
+    ]
 
 
 def test_a_full_disk_keeps_what_was_stored_before(tmp_path: Path) -> None:

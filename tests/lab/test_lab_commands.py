@@ -190,7 +190,7 @@ def test_kill_9_leaves_nothing(victim: str, labs: Labs, topology: str) -> None:
     running.wait(timeout=WAIT_S)  # its pipes are closed: the command is gone
     assert running.returncode != 0
     if victim == "emulator":
-        ended = "the lab 'two-legs' ended by itself: link east-middle: the emulator ended: without a word"
+        ended = "the lab 'two-legs' ended by itself: link east-middle: the emulator was killed by SIGKILL"
         wait_until(lambda: ended in labs.run("list").stdout)
     wait_until(lambda: "there is no lab 'two-legs' up" in labs.run("show", "--name", "two-legs").stderr)
     wait_until(lambda: not any(Path(f"/proc/{process}/cmdline").exists() for process in namespaces))

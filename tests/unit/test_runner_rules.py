@@ -117,9 +117,14 @@ def test_a_success_forgives_and_a_network_failure_is_the_pairs() -> None:
     assert not failures.is_aside("a", "c")
 
 
-def test_a_dead_lab_is_set_aside_at_once_and_for_good() -> None:
-    failures = Failures(retries=5)
-    assert failures.add(make_record(status="failed", failed_stage="lab", failure="x"), "lab") is not None
+def test_a_lab_that_keeps_failing_is_set_aside_for_good() -> None:
+    failures = Failures(retries=5, lab_hosts=("a", "b"))
+    dead = make_record(status="failed", failed_stage="lab", failure="x")
+    elsewhere = make_record(path_source="c", path_destination="d")
+    assert [failures.add(dead, "lab"), failures.add(dead, "lab")] == [None, None]
+    assert failures.add(make_record(), None) is None  # a trial in the lab made anew, from a to b
+    assert [failures.add(one, "lab") for one in (dead, elsewhere, dead)] == [None] * 3
+    assert failures.add(dead, "lab") is not None
     failures.give_another_chance()
     assert failures.is_aside("a", "b")
 
