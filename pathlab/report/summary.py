@@ -129,6 +129,7 @@ def summarise(results: ResultsSource, frame: pd.DataFrame | None = None) -> Summ
     apart = _list_apart(plan)
     settings = {row.row: _spell_setting(row.settings, apart) for row in plan}
     orders = {settings[row.row]: _order_setting(row.settings, apart) for row in plan}
+    transports = {row.row: row.settings.get("transport") for row in plan}
     by_path: dict[Path, list[StoredTrial]] = {}
     for trial in trials:
         record = trial.record
@@ -149,7 +150,7 @@ def summarise(results: ResultsSource, frame: pd.DataFrame | None = None) -> Summ
             PathSummary(
                 path=path,
                 cells=build_cells(path, by_path[path]),
-                truth=_find_link(lab, path, by_path[path]),
+                truth=_find_link(lab, path, by_path[path], transports),
             )
             for path in sorted(
                 by_path,
@@ -213,12 +214,18 @@ def build_cells(path: Path, trials: Sequence[StoredTrial]) -> tuple[Cell, ...]:
     return tuple(_build_cell(path, groups[key]) for key in sorted(groups))
 
 
-def _find_link(lab: Any, path: Path, trials: Sequence[StoredTrial]) -> DirectLink | None:
+def _find_link(
+    lab: Any, path: Path, trials: Sequence[StoredTrial], transports: Mapping[int, str | None]
+) -> DirectLink | None:
     """The lab's link under what was measured here; None for what another program did elsewhere."""
     if path.origin:
         return None
     records = [trial.record for trial in trials]
-    traffic = Traffic.of([one.destination_address for one in records], [one.mss_bytes for one in records])
+    traffic = Traffic.of(
+        [one.destination_address for one in records],
+        [one.mss_bytes for one in records],
+        transport=transports.get(records[0].plan_row),
+    )
     return find_direct_link(lab, path.source, path.destination, traffic)
 
 

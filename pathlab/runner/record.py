@@ -23,6 +23,7 @@ from pathlab.runner.series import Record, find_offset_ns, list_intervals, list_p
 from pathlab.runner.spec import BOTH, TrialSpec
 from pathlab.runner.trial import TrialData, first
 from pathlab.store.records import TrialRecord
+from pathlab.study.lines import MPTCP, TRANSPORT_REFUSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,9 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         asked=_asked_rate(spec, sender_ready),
         hosts=hosts,
     )
-    flags += _limit_flags(spec, rates, _line_rate(spec, data, outcome), outcome.host_ceiling_bits_per_s)
+    mptcp = spec.settings.transport == MPTCP and TRANSPORT_REFUSED not in flags
+    line = _line_rate(spec, data, outcome, mptcp=mptcp)
+    flags += _limit_flags(spec, rates, line, outcome.host_ceiling_bits_per_s)
     back = _flow(_phase(data.sender, "steady") if spec.settings.direction == BOTH else None)
     return TrialRecord(
         plan_row=spec.row,
@@ -272,7 +275,7 @@ def _limit_flags(spec: TrialSpec, rates: Rates, line: float | None, ceiling: flo
     return flags
 
 
-def _line_rate(spec: TrialSpec, data: TrialData, outcome: Outcome) -> float | None:
+def _line_rate(spec: TrialSpec, data: TrialData, outcome: Outcome, *, mptcp: bool) -> float | None:
     """What the lab's link leaves for data in the segments that the sender's sockets state, bit/s."""
     rate, mtu = outcome.lab_rate_bits_per_s, outcome.lab_mtu_bytes
     if not rate or not mtu:
@@ -282,5 +285,6 @@ def _line_rate(spec: TrialSpec, data: TrialData, outcome: Outcome) -> float | No
         mtu,
         mss_bytes=max((one["mss_bytes"] for one in sockets if one.get("mss_bytes")), default=None),
         ip_version=find_ip_version(spec.path.destination_address),
+        mptcp=mptcp,
     )
     return payload_rate(rate, segment)

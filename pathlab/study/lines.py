@@ -13,6 +13,9 @@ from pathlab.analysis.payload import Segment, find_ip_version, full_segment, pay
 from pathlab.study.selection import Sample
 from pathlab.study.source import LAB
 
+MPTCP = "mptcp"
+#: Flag of a trial whose ends fell back from MPTCP to TCP.
+TRANSPORT_REFUSED = "transport-not-granted"
 MTU_BYTES = 1500  # of a link that states none
 
 
@@ -57,7 +60,12 @@ class Line:
     def segment(self) -> Segment:
         """The full segment of this traffic on this link."""
         traffic = self.traffic
-        return full_segment(self.mtu_bytes, mss_bytes=traffic.mss_bytes, ip_version=traffic.ip_version)
+        return full_segment(
+            self.mtu_bytes,
+            mss_bytes=traffic.mss_bytes,
+            ip_version=traffic.ip_version,
+            mptcp=traffic.transport == MPTCP,
+        )
 
     @property
     def data_bits_per_s(self) -> float:
@@ -90,11 +98,12 @@ def know_line(environment: Mapping[str, Any], sample: Sample) -> Line | None:
 def read_traffic(sample: Sample) -> Traffic:
     """The traffic of a condition's trials."""
     frame, sizes = sample.table.frame, sample.get("mss_bytes")
+    refused = bool(sample.table.flagged(TRANSPORT_REFUSED)[sample.places].any())
     addresses = frame["destination_address"].iloc[sample.places] if "destination_address" in frame else None
     return Traffic.of(
         () if addresses is None else [str(one) for one in addresses.dropna().unique()],
         sizes[~np.isnan(sizes)].tolist(),
-        transport=sample.condition.get("transport"),
+        transport=None if refused else sample.condition.get("transport"),
         family=sample.condition.get("family"),
     )
 
@@ -118,7 +127,7 @@ def find_line(
         for link, forward in chain
         if (rate := _direction(link, forward).get("rate_bits_per_s"))
     ]
-    if traffic.transport == "mptcp" and len(chain) == 1:
+    if traffic.transport == MPTCP and len(chain) == 1:
         return _add_parallel(links, (source, destination), traffic)
     return min(rated, key=lambda line: line.data_bits_per_s, default=None)
 

@@ -22,6 +22,9 @@ from pathlab.errors import UsageError
         ({"mss_bytes": 1440, "ip_version": 6}, 1440, 1500),
         ({"mss_bytes": 948}, 948, 1000),
         ({"mss_bytes": 65_483}, 1460, 1500),  # of another link: no packet is larger than this one's MTU
+        ({"mss_bytes": 1448, "mptcp": True}, 1420, 1500),  # 28.39 of 28.40 Mbit/s measured at 30
+        ({"mss_bytes": 1428, "mptcp": True, "ip_version": 6}, 1400, 1500),  # 27.98 of 28.00
+        ({"mptcp": True}, 1420, 1500),
         ({"link_bytes": 14}, 1448, 1514),  # as tbf counts
         ({"link_bytes": ETHERNET_BYTES}, 1448, 1538),
     ],

@@ -292,9 +292,21 @@ def test_the_line_of_mptcp_is_all_links_between_two_neighbours() -> None:
         ({"mss_bytes": 1428, "destination_address": "fd00::2"}, {}, 14.28e6),
         ({"mss_bytes": 1460}, {}, 14.6e6),
         ({"mss_bytes": 948}, {}, 14.22e6),
+        ({}, {"transport": "mptcp"}, 14.2e6),
+        ({"flags": ("lab", "transport-not-granted")}, {"transport": "mptcp"}, 14.48e6),
         ({"flags": ("imported",)}, {}, None),
     ],
-    ids=["as-linux", "family", "address", "ipv6-mss", "no-timestamps", "small-mss", "imported"],
+    ids=[
+        "as-linux",
+        "family",
+        "address",
+        "ipv6-mss",
+        "no-timestamps",
+        "small-mss",
+        "mptcp",
+        "mptcp-refused",
+        "imported",
+    ],
 )
 def test_a_line_leaves_for_data_what_the_trials_segments_let_it(
     changes: dict[str, Any], settings: dict[str, Any], expected: float | None
