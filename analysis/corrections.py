@@ -61,3 +61,28 @@ def correct_holm(p_values: Sequence[float | None], alpha_ratio: float = ALPHA_RA
         adjusted_p_values=tuple(adjusted),
         rejected=tuple(rejected),
     )
+
+
+def holm_levels(*families: Sequence[float | None], alpha_ratio: float = ALPHA_RATIO) -> tuple[float, ...]:
+    """For each question the level at which Holm's procedure judges it, so that its interval can have it too.
+
+    ``families``: the p-values of each family of tests, one for each question in the same order. Of several
+    families a question takes the smallest of its levels: one interval of confidence 1 - level then carries
+    all verdicts on it, and each family keeps ``alpha_ratio``. Never above ``alpha_ratio``; where no test
+    could be made it is ``alpha_ratio``.
+
+    Notes
+    -----
+    The k-th smallest of m p-values is held against alpha / (m - k + 1), up to the first that stays above it;
+    that one's level goes for all larger ones. A p-value is rejected by Holm exactly where it is not above
+    its level. Assumption, source: as ``correct_holm``.
+    """
+    check_alpha(alpha_ratio)
+    levels = [alpha_ratio] * max((len(family) for family in families), default=0)
+    for family in families:
+        made = sorted((p, place) for place, p in enumerate(family) if p is not None)
+        steps = [alpha_ratio / (len(made) - at) for at in range(len(made))]
+        kept = next((at for at, (p, _) in enumerate(made) if p > steps[at]), len(made))
+        for at, (_, place) in enumerate(made):
+            levels[place] = min(levels[place], steps[min(at, kept)])
+    return tuple(levels)

@@ -7,27 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 from pathlab.analysis.corrections import ALPHA_RATIO, check_alpha
 from pathlab.analysis.interval import Interval, Undecided, as_samples, undecided_interval
-from pathlab.analysis.serial import MINIMUM_SAMPLES as MINIMUM_SERIAL
-from pathlab.analysis.serial import measure_inflation
+from pathlab.analysis.shifts import Shift, hodges_lehmann, student_interval
 from pathlab.errors import UsageError
 
-METHOD = "student"
+METHOD = "signed-rank-widened"
 MARGIN_RATIO = 0.05
-MINIMUM_PAIRS = 3
-# Differences that differ by less than this share of the largest are equal but for the arithmetic.
-ROUNDING_RATIO = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equivalence:
     """An estimate held against margins, all in one unit (a log ratio where ratios are compared).
 
-    ``p_value`` is the larger of the two one-sided ones. ``interval`` has the confidence 1 - 2 alpha: it lies
-    within the margins exactly when ``equivalent``. ``bound`` is the smallest symmetric margin within which
+    ``p_value`` is twice the larger of the two one-sided ones. ``interval`` has the confidence 1 - alpha: it
+    lies within the margins exactly when ``equivalent``, and is the interval of the difference too, so that
+    the two verdicts cannot contradict each other. ``bound`` is the smallest symmetric margin within which
     these data would have been called equivalent.
     """
 
@@ -70,36 +67,39 @@ def judge_equivalence(
     differences: ArrayLike,
     margins: tuple[float, float],
     alpha_ratio: float = ALPHA_RATIO,
-    inflation_ratio: float = 1.0,
 ) -> Equivalence:
-    """Whether the mean of paired differences lies within ``margins`` (low below 0, high above, same unit).
+    """Whether the shift of paired differences lies within ``margins`` (low below 0, high above, same unit).
 
-    ``inflation_ratio``: by which serial correlation inflates the variance of that mean (1: independent).
+    The differences are in time order.
 
     Notes
     -----
-    Assumption: independent pairs whose differences are about normal (a mean of 10 or more hardly minds).
-    Minimum sample: 3 pairs, which as good as never suffice to find equivalence; equal differences are
-    undecided (no variation), since their spread was not measured. Level: at most alpha at either margin.
+    Assumption, minimum sample (6 pairs) and source of the estimate: as ``shifts.hodges_lehmann``. Equal
+    differences are undecided (no variation), since their spread was not measured.
     Source: Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987.
     """
-    values = as_samples(differences, "differences")
-    n = values.size
-    reason = None
-    if n < MINIMUM_PAIRS:
-        reason = Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
-    elif np.ptp(values) <= ROUNDING_RATIO * np.abs(values).max():
-        reason = Undecided.NO_VARIATION
-    if reason is not None:
+    check_margins(margins, alpha_ratio)
+    return judge_shift(hodges_lehmann(differences, 1 - alpha_ratio), margins, alpha_ratio)
+
+
+def judge_shift(found: Shift, margins: tuple[float, float], alpha_ratio: float = ALPHA_RATIO) -> Equivalence:
+    """Hold a shift that was measured against ``margins``; undecided where it has no interval."""
+    if found.shift is None or found.standard_error is None or found.freedom is None:
         return undecided_equivalence(
-            reason,
-            n=n,
+            found.interval.undecided or Undecided.NO_SAMPLES,
+            n=found.n,
             margins=margins,
             alpha_ratio=alpha_ratio,
-            estimate=float(values.mean()) if n else None,
+            estimate=found.shift,
         )
-    spread = float(values.std(ddof=1)) * math.sqrt(inflation_ratio / n)
-    return judge_estimate(float(values.mean()), spread, n=n, margins=margins, alpha_ratio=alpha_ratio)
+    return judge_estimate(
+        found.shift,
+        found.standard_error,
+        n=found.n,
+        freedom=found.freedom,
+        margins=margins,
+        alpha_ratio=alpha_ratio,
+    )
 
 
 def judge_estimate(
@@ -107,46 +107,53 @@ def judge_estimate(
     standard_error: float,
     *,
     n: int,
+    freedom: float,
     margins: tuple[float, float],
     alpha_ratio: float = ALPHA_RATIO,
 ) -> Equivalence:
-    """Two one-sided tests of any estimate with a standard error on n - 1 degrees of freedom.
+    """Two one-sided tests of any estimate whose error follows Student's t on ``freedom`` degrees.
 
-    Raises ``UsageError`` unless the margins enclose 0, the standard error is above 0 and n at least 2.
+    Raises ``UsageError`` unless the margins enclose 0, the standard error is above 0 and freedom at least 1.
 
     Notes
     -----
-    Assumption: the estimate is about normal. Minimum: n = 2. Source: Schuirmann 1987.
+    Assumption: the estimate is about normal. Either test is made at alpha / 2, so that the interval of
+    confidence 1 - alpha, which tells of a difference too, is the one that lies within the margins.
+    Source: Schuirmann 1987.
     """
     check_margins(margins, alpha_ratio)
-    if not (standard_error > 0 and math.isfinite(standard_error) and math.isfinite(estimate) and n >= 2):
+    finite = math.isfinite(standard_error) and math.isfinite(estimate)
+    if not (finite and standard_error > 0 and freedom >= 1):
         raise UsageError(
-            f"estimate {estimate} with standard error {standard_error} from {n} samples cannot be judged",
-            hint="pass finite numbers, a standard error above 0 and at least 2 samples",
+            f"estimate {estimate}, standard error {standard_error}, {freedom} degrees of freedom: not judged",
+            hint="pass finite numbers, a standard error above 0 and 1 degree of freedom or more",
         )
     low, high = margins
-    above_low = float(stats.t.sf((estimate - low) / standard_error, n - 1))
-    below_high = float(stats.t.cdf((estimate - high) / standard_error, n - 1))
-    half = float(stats.t.ppf(1 - alpha_ratio, n - 1)) * standard_error
-    p_value = max(above_low, below_high)
+    p_value = equivalence_p_value(estimate, standard_error, freedom, margins)
+    interval = student_interval(
+        estimate, standard_error, freedom, n=n, confidence_ratio=1 - alpha_ratio, method=METHOD
+    )
     return Equivalence(
         n=n,
         margin_low=low,
         margin_high=high,
         alpha_ratio=alpha_ratio,
         estimate=estimate,
-        interval=Interval(
-            low=estimate - half,
-            high=estimate + half,
-            n=n,
-            confidence_ratio=1 - 2 * alpha_ratio,
-            coverage_ratio=None,
-            method=METHOD,
-        ),
+        interval=interval,
         p_value=p_value,
         equivalent=p_value < alpha_ratio,
-        bound=abs(estimate) + half,
+        bound=max(-(interval.low or 0.0), interval.high or 0.0),
     )
+
+
+def equivalence_p_value(
+    estimate: float, standard_error: float, freedom: float, margins: tuple[float, float]
+) -> float:
+    """The level below which the interval of confidence 1 - level is no longer within the margins."""
+    low, high = margins
+    above_low = float(special.stdtr(freedom, (low - estimate) / standard_error))
+    below_high = float(special.stdtr(freedom, (estimate - high) / standard_error))
+    return min(1.0, 2 * max(above_low, below_high))
 
 
 def judge_ratio(
@@ -162,21 +169,15 @@ def judge_ratio(
 
     Notes
     -----
-    Assumption: pairs (one per cycle) whose log ratios are about normal, as multiplicative noise gives. Fewer
-    than 20 are taken for independent; from there on serial correlation is allowed for
-    (``serial.measure_inflation``). Minimum sample: 3 pairs. Source: as ``judge_equivalence``.
+    Assumption: pairs (one per cycle) whose log ratios are symmetric about their shift, as multiplicative
+    noise gives. Serial correlation, minimum sample (6 pairs) and source: as ``judge_equivalence``.
     """
     margins = log_margins(margin_ratio)
     ratios, reason = log_ratios(first, second)
     if reason is not None:
         n = np.size(first) if reason is Undecided.NOT_POSITIVE else 0
         return undecided_equivalence(reason, n=n, margins=margins, alpha_ratio=alpha_ratio)
-    return judge_equivalence(ratios, margins, alpha_ratio, measure_order(ratios))
-
-
-def measure_order(series: NDArray[np.float64]) -> float:
-    """``serial.measure_inflation`` of a series in time order, 1 for fewer than the 20 that can tell it."""
-    return measure_inflation(series) if series.size >= MINIMUM_SERIAL else 1.0
+    return judge_equivalence(ratios, margins, alpha_ratio)
 
 
 def check_margins(margins: tuple[float, float], alpha_ratio: float) -> None:
@@ -205,7 +206,7 @@ def undecided_equivalence(
         margin_high=margins[1],
         alpha_ratio=alpha_ratio,
         estimate=estimate,
-        interval=undecided_interval(reason, n=n, confidence_ratio=1 - 2 * alpha_ratio, method=METHOD),
+        interval=undecided_interval(reason, n=n, confidence_ratio=1 - alpha_ratio, method=METHOD),
         p_value=None,
         equivalent=None,
         bound=None,

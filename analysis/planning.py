@@ -7,39 +7,45 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import stats
-from statsmodels.stats.power import TTestPower
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
 
 from pathlab.analysis.corrections import ALPHA_RATIO, check_alpha
-from pathlab.analysis.equivalence import MARGIN_RATIO, ROUNDING_RATIO, log_margins
+from pathlab.analysis.equivalence import MARGIN_RATIO, log_margins
 from pathlab.analysis.interval import CONFIDENCE_RATIO, Interval, Undecided, as_samples, undecided_interval
-from pathlab.analysis.serial import MINIMUM_SAMPLES as MINIMUM_SERIAL
-from pathlab.analysis.shifts import critical_rank
+from pathlab.analysis.serial import (
+    BOUND_RATIO,
+    CEILING_RATIO,
+    CORRELATION_SAMPLES,
+    UPPER_QUANTILE,
+    bound_order,
+    order_moments,
+)
+from pathlab.analysis.shifts import MINIMUM_PAIRS, ROUNDING_RATIO
 from pathlab.errors import UsageError
 
 METHOD = "chi-square"
 POWER_RATIO = 0.8
-MINIMUM_CYCLES = 6
+MINIMUM_CYCLES = MINIMUM_PAIRS
 MAXIMUM_CYCLES = 1_000_000
 #: A signed-rank test needs pi / 3 times the pairs of a t test when differences are normal (Lehmann 1975).
 RANK_COST = math.pi / 3
-#: Verdicts on 20 pairs or more allow for serial correlation, which costs up to a fifth more pairs where there
-#: is none (simulated at 21 to 200 pairs).
-ORDER_COST = 1.2
+#: How far the correlation's estimate lies above the truth in one campaign of five, in standard errors.
+UNLUCKY_QUANTILE = 0.84
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pilot:
     """What so many pairs showed of their log ratios: mean and standard deviation (above 0).
 
-    ``inflation_ratio`` is the factor by which serial correlation inflates the variance of the mean.
+    ``correlation_ratio`` is the estimate for neighbouring cycles, 0 or more; 0 too where fewer than 10 pairs
+    could not tell it.
     """
 
     pairs: int
     mean: float
     spread: float
-    inflation_ratio: float = 1.0
+    correlation_ratio: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,34 +64,78 @@ class CyclePlan:
     undecided: Undecided | None = None
 
 
-def difference_power(difference: float, spread: float, cycles: int, alpha_ratio: float) -> float:
-    """Chance that the signed-rank test of so many pairs sees a mean log ratio of ``difference``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outlook:
+    """What an interval of so many cycles will be: half-width and error in units of the spread."""
 
-    With few pairs the exact test cannot spend the whole level; the one that it reaches is taken, and 0 is the
-    answer where even pairs that all agree do not reach it.
+    quantile: float
+    error: float
+    freedom: float
+
+
+def _look_ahead(cycles: int, alpha_ratio: float, correlation_ratio: float) -> _Outlook:
+    """The interval that ``shifts.hodges_lehmann`` will give, where the correlation's estimate is unlucky.
+
+    ``quantile``: Student's quantile of that interval, for an estimate divided by the error that samples of
+    the true correlation show.
     """
-    effect, worth = abs(difference) / spread, cycles / RANK_COST
-    rank, coverage = critical_rank(cycles, 1 - alpha_ratio)
-    if rank == 0:
+    bound = BOUND_RATIO
+    if cycles >= CORRELATION_SAMPLES:
+        error = math.sqrt((1 - correlation_ratio**2) / cycles)
+        bound = correlation_ratio + (UPPER_QUANTILE + UNLUCKY_QUANTILE) * error
+        bound = min(bound, max(BOUND_RATIO, correlation_ratio + UNLUCKY_QUANTILE * error), CEILING_RATIO)
+    inflation, shown, freedom = _find_moments(cycles, bound)
+    true_inflation, true_shown, true_freedom = _find_moments(cycles, correlation_ratio)
+    ratio = math.sqrt(inflation / shown / (true_inflation / true_shown))
+    return _Outlook(
+        quantile=float(special.stdtrit(freedom, 1 - alpha_ratio / 2)) * ratio,
+        error=math.sqrt(RANK_COST * true_inflation / cycles),
+        freedom=true_freedom,
+    )
+
+
+def _find_moments(cycles: int, correlation: float) -> tuple[float, float, float]:
+    """``serial.order_moments``, by their limits where there are very many cycles."""
+    if cycles <= 10_000:
+        return order_moments(cycles, correlation)
+    square = correlation**2
+    return (1 + correlation) / (1 - correlation), 1.0, cycles * (1 - square) / (1 + square)
+
+
+def difference_power(
+    difference: float, spread: float, cycles: int, alpha_ratio: float, correlation_ratio: float = 0.0
+) -> float:
+    """Chance that the interval of so many pairs excludes 0 where their mean log ratio is ``difference``.
+
+    ``correlation_ratio``: that of neighbouring cycles. 0 for fewer than the 6 pairs that an interval needs.
+    """
+    if cycles < MINIMUM_CYCLES:
         return 0.0
-    reached = alpha_ratio if coverage is None else 1 - coverage
-    power = TTestPower().power(effect, worth, reached, df=max(1.0, worth - 1))
-    return 1.0 if math.isnan(power) else float(power)
+    outlook = _look_ahead(cycles, alpha_ratio, correlation_ratio)
+    # Beyond some 37 standard errors scipy's non-central t gives up; the chance is 1 long before.
+    effect = min(abs(difference) / (spread * outlook.error), 37.0)
+    return float(stats.nct.sf(outlook.quantile, outlook.freedom, effect))
 
 
 def equivalence_power(
-    difference: float, spread: float, cycles: int, margin_ratio: float, alpha_ratio: float
+    difference: float,
+    spread: float,
+    cycles: int,
+    margin_ratio: float,
+    alpha_ratio: float,
+    correlation_ratio: float = 0.0,
 ) -> float:
-    """Chance that two one-sided t tests of so many pairs find a mean log ratio within the margin.
+    """Chance that the interval of so many pairs lies within the margin.
 
     Source: Phillips, Journal of Pharmacokinetics and Biopharmaceutics 18, 1990, by non-central t.
     """
+    if cycles < MINIMUM_CYCLES:
+        return 0.0
     low, high = log_margins(margin_ratio)
-    error, degrees = spread / math.sqrt(cycles), cycles - 1
-    bar = float(stats.t.ppf(1 - alpha_ratio, degrees))
-    # Beyond some 37 standard errors scipy's non-central t gives up; the chance is 1 long before.
-    above = stats.nct.sf(bar, degrees, min((difference - low) / error, 37.0))
-    below = stats.nct.cdf(-bar, degrees, max((difference - high) / error, -37.0))
+    outlook = _look_ahead(cycles, alpha_ratio, correlation_ratio)
+    error = spread * outlook.error
+    above = stats.nct.sf(outlook.quantile, outlook.freedom, min((difference - low) / error, 37.0))
+    below = stats.nct.cdf(-outlook.quantile, outlook.freedom, max((difference - high) / error, -37.0))
     return max(0.0, float(above + below) - 1)
 
 
@@ -107,13 +157,6 @@ def find_cycles(power: Callable[[int], float], power_ratio: float, least: int = 
     return above
 
 
-def _allow_for_order(cycles: int | None) -> int | None:
-    """Cycles with what the verdict's allowance for serial correlation costs."""
-    if cycles is None or cycles < MINIMUM_SERIAL:
-        return cycles
-    return math.ceil(cycles * ORDER_COST)
-
-
 def plan_cycles(
     log_ratios: ArrayLike,
     difference_ratio: float = 0.05,
@@ -128,11 +171,13 @@ def plan_cycles(
 
     Notes
     -----
-    Assumption: independent cycles, log ratios about normal, the pilot's spread is the campaign's. Test:
-    two-sided signed-rank at ``alpha_ratio``, as ``pairs.compare_pairs`` makes it. Minimum sample: 6 pairs;
-    the interval is that of the spread (95 %, chi-square), and wide for a small pilot. Source: power of the t
-    test by ``statsmodels``, times the asymptotic relative efficiency of the signed-rank test, pi / 3;
-    Lehmann, Nonparametrics, 1975.
+    Assumption: log ratios about normal; the pilot's spread, and from 10 pairs on the correlation of its
+    cycles, are the campaign's. The pilot is in time order. Test: that of ``pairs.compare_pairs`` at
+    ``alpha_ratio``, with all that it allows for the order of the cycles, and an estimate of their correlation
+    that lies as high above the truth as one in five does. Minimum sample: 6 pairs; the interval goes by those
+    of the spread (95 %, chi-square) and of the correlation, and is wide for a small pilot. Source: power by
+    non-central t, times the asymptotic relative efficiency of the signed-rank test, pi / 3; Lehmann,
+    Nonparametrics, 1975.
     """
     check_alpha(alpha_ratio)
     if not (0 < difference_ratio < 10 and 0 < power_ratio < 1):
@@ -159,15 +204,21 @@ def plan_cycles(
             undecided=reason,
         )
     spread, target = float(values.std(ddof=1)), math.log1p(difference_ratio)
+    correlation = _estimate_correlation(values)
     tail = (1 - CONFIDENCE_RATIO) / 2
-    spreads = [spread] + [spread * math.sqrt((n - 1) / stats.chi2.ppf(q, n - 1)) for q in (1 - tail, tail)]
+    low_spread, high_spread = (
+        spread * math.sqrt((n - 1) / stats.chi2.ppf(q, n - 1)) for q in (1 - tail, tail)
+    )
+    order = bound_order(values)
+    least = 2 * correlation - order.bound_ratio if order.correlation_ratio is not None else 0.0
 
-    def cycles_at(assumed: float) -> int | None:
-        return _allow_for_order(
-            find_cycles(lambda cycles: difference_power(target, assumed, cycles, alpha_ratio), power_ratio)
+    def cycles_at(assumed: float, correlation: float) -> int | None:
+        return find_cycles(
+            lambda cycles: difference_power(target, assumed, cycles, alpha_ratio, correlation), power_ratio
         )
 
-    cycles, low, high = (cycles_at(assumed) for assumed in spreads)
+    cycles, low = cycles_at(spread, correlation), cycles_at(low_spread, max(0.0, least))
+    high = cycles_at(high_spread, order.bound_ratio)
     interval = none
     if low is not None and high is not None:
         interval = Interval(
@@ -196,8 +247,9 @@ def cycles_to_decide(
 
     Notes
     -----
-    Takes the mean and the spread seen for the truth and asks when either the signed-rank test or the
-    equivalence test has the power. An outlook and no promise: with few cycles the mean seen may be far off.
+    Takes mean, spread and correlation seen for the truth and asks when the interval either excludes no
+    difference or lies within the margin. An outlook and no promise: with few cycles the mean seen may be
+    far off.
     """
     pilot = describe_pilot(log_ratios)
     if pilot is None:
@@ -205,8 +257,8 @@ def cycles_to_decide(
     return cycles_beyond(pilot, margin_ratio, power_ratio=power_ratio, alpha_ratio=alpha_ratio)
 
 
-def describe_pilot(log_ratios: ArrayLike, inflation_ratio: float = 1.0) -> Pilot | None:
-    """Mean and spread of log ratios; ``None`` for fewer than 6 pairs or without variation."""
+def describe_pilot(log_ratios: ArrayLike) -> Pilot | None:
+    """Mean, spread and correlation of log ratios in time order; ``None`` for fewer than 6 or all equal."""
     values = as_samples(log_ratios, "log ratios")
     if values.size < MINIMUM_CYCLES or np.ptp(values) <= ROUNDING_RATIO * np.abs(values).max():
         return None
@@ -214,8 +266,12 @@ def describe_pilot(log_ratios: ArrayLike, inflation_ratio: float = 1.0) -> Pilot
         pairs=values.size,
         mean=float(values.mean()),
         spread=float(values.std(ddof=1)),
-        inflation_ratio=inflation_ratio,
+        correlation_ratio=_estimate_correlation(values),
     )
+
+
+def _estimate_correlation(values: NDArray[np.float64]) -> float:
+    return max(0.0, bound_order(values).correlation_ratio or 0.0)
 
 
 def cycles_beyond(
@@ -226,14 +282,14 @@ def cycles_beyond(
     alpha_ratio: float = ALPHA_RATIO,
 ) -> int | None:
     """``cycles_to_decide`` from what a pilot showed; for one of m corrected tests pass alpha / m."""
-    mean, spread = pilot.mean, pilot.spread
+    mean, spread, correlation = pilot.mean, pilot.spread, pilot.correlation_ratio
     _, high = log_margins(margin_ratio)
 
     def power(cycles: int) -> float:
-        seen = difference_power(mean, spread, cycles, alpha_ratio)
+        seen = difference_power(mean, spread, cycles, alpha_ratio, correlation)
         if abs(mean) >= high:
             return seen
-        return max(seen, equivalence_power(mean, spread, cycles, margin_ratio, alpha_ratio))
+        return max(seen, equivalence_power(mean, spread, cycles, margin_ratio, alpha_ratio, correlation))
 
-    needed = _allow_for_order(find_cycles(power, power_ratio))
-    return None if needed is None else max(1, math.ceil(needed * pilot.inflation_ratio) - pilot.pairs)
+    needed = find_cycles(power, power_ratio)
+    return None if needed is None else max(1, needed - pilot.pairs)

@@ -89,11 +89,11 @@ def judge_stop(cells: Mapping[str, ArrayLike], cycles: int, rule: StopRule) -> S
 
     Notes
     -----
-    Assumption: independent cycles; from 40 values on serial correlation is allowed for. Asking after every
-    cycle and stopping at the first good answer favours intervals that are narrow by chance: in simulation of
-    one cell those at the stop hold the median in 92 to 96 % instead of 95 % or more; with many cells, for all
-    of which it waits, less is lost. Minimum sample: 6 cycles at 95 %. A median of 0 has no relative precision
-    and is never reached.
+    Assumption: as ``serial.serial_median``, which allows for serial correlation at every number of cycles.
+    Asking after every cycle and stopping at the first good answer favours intervals that are narrow by
+    chance; in simulation of one cell those at the stop still hold the median in 92 % or more. With many
+    cells, for all of which it waits, less is lost. Minimum sample: 6 cycles at 95 %. A median of 0 has no
+    relative precision and is never reached.
     Source: METHOD section 4 (stop rule); Hoefler and Belli, SC 2015.
     """
     if cycles < 0:

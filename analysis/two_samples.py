@@ -2,32 +2,63 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from pathlab.analysis.corrections import ALPHA_RATIO, check_alpha
-from pathlab.analysis.equivalence import MARGIN_RATIO, check_margins, log_margins
+from pathlab.analysis.equivalence import MARGIN_RATIO, check_margins, equivalence_p_value, log_margins
 from pathlab.analysis.interval import Interval, Undecided, as_samples, undecided_interval
-from pathlab.errors import UsageError
+from pathlab.analysis.shifts import MINIMUM_PAIRS, Shift, hodges_lehmann, student_interval, student_p_value
 
-METHOD = "rank-sum"
-#: Up to this many pairs of values the distribution of the rank sum is the exact one where nothing is tied.
-EXACT_PRODUCT = 2500
+METHOD = "hodges-lehmann-welch-widened"
+#: Trials on each side, below which nothing is decided.
+MINIMUM_TRIALS = MINIMUM_PAIRS
 #: Pairs of values up to which all ratios are made (16 million doubles); groups above are thinned evenly.
 MAXIMUM_PRODUCT = 16_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupShift:
+    """``second`` less ``first``: Hodges-Lehmann shift in the values' unit, its interval and its two tests.
+
+    ``p_value`` is two-sided, of no difference: below alpha exactly where the interval of confidence 1 - alpha
+    excludes 0. ``equivalence_p_value``: below alpha exactly where that interval lies within the margins. Both
+    ``None`` where ``undecided`` says why.
+    """
+
+    first_n: int
+    second_n: int
+    shift: float | None
+    interval: Interval
+    p_value: float | None
+    equivalence_p_value: float | None
+    standard_error: float | None = None
+    freedom: float | None = None
+    undecided: Undecided | None = None
+
+    def at(self, confidence_ratio: float) -> GroupShift:
+        """The same with its interval at another confidence."""
+        if self.shift is None or self.standard_error is None or self.freedom is None:
+            return replace(self, interval=replace(self.interval, confidence_ratio=confidence_ratio))
+        interval = student_interval(
+            self.shift,
+            self.standard_error,
+            self.freedom,
+            n=self.first_n + self.second_n,
+            confidence_ratio=confidence_ratio,
+            method=METHOD,
+        )
+        return replace(self, interval=interval)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRatio:
     """``second`` over ``first``: Hodges-Lehmann ratio, interval, and the tests of being 1 and of mattering.
 
-    ``p_value`` is two-sided, of no difference; ``equivalence_p_value`` the larger of two one-sided ones,
-    of a difference of at least the margin. All ``None`` where ``undecided`` says why.
+    All of them those of ``logarithms``, the ``GroupShift`` of the values' logarithms.
     """
 
     first_n: int
@@ -37,19 +68,13 @@ class GroupRatio:
     p_value: float | None
     equivalence_p_value: float | None
     undecided: Undecided | None = None
+    logarithms: GroupShift | None = None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupShift:
-    """``second`` less ``first``: Hodges-Lehmann shift in the values' unit; p-values as of ``GroupRatio``."""
-
-    first_n: int
-    second_n: int
-    shift: float | None
-    interval: Interval
-    p_value: float | None
-    equivalence_p_value: float | None
-    undecided: Undecided | None = None
+    def at(self, confidence_ratio: float) -> GroupRatio:
+        """The same with its interval at another confidence."""
+        if self.logarithms is None:
+            return self
+        return _as_ratio(self.logarithms.at(confidence_ratio))
 
 
 def compare_groups(
@@ -61,16 +86,11 @@ def compare_groups(
 ) -> GroupRatio:
     """By what factor the values of ``second`` differ from those of ``first``; the groups need not be equal.
 
-    Raises ``UsageError`` for a margin or level that means nothing.
+    Either group is in its own time order. Raises ``UsageError`` for a margin or level that means nothing.
 
     Notes
     -----
-    Assumption: independent trials; the logarithms of the groups have the same shape and are shifted. Ratio:
-    the median over all second / first. Interval and tests: Wilcoxon's rank sum (Mann and Whitney's U), exact
-    up to 2500 pairs of values without ties, else normal with correction for ties and continuity. Equivalence:
-    two one-sided rank-sum tests against 1 / (1 + margin) and 1 + margin. Minimum sample: 4 on each side (or
-    3 against 5) for either verdict at 95 %. Cost: n x m.
-    Source: Hodges and Lehmann 1963; Moses' interval as in Hollander and Wolfe, section 4.3.
+    As ``compare_levels``, of the logarithms. Ratio: the median over all second / first.
     """
     margins = log_margins(margin_ratio)
     ours, theirs = as_samples(first, "first"), as_samples(second, "second")
@@ -78,9 +98,113 @@ def compare_groups(
         check_alpha(alpha_ratio)
         empty = not (ours.size and theirs.size)
         reason = Undecided.NO_SAMPLES if empty else Undecided.NOT_POSITIVE
-        found = _undecided(reason, (ours.size, theirs.size), alpha_ratio)
+        return _as_ratio(_undecided(reason, None, (ours.size, theirs.size), alpha_ratio))
+    return _as_ratio(compare_levels(np.log(ours), np.log(theirs), margins=margins, alpha_ratio=alpha_ratio))
+
+
+def compare_levels(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    margins: tuple[float, float],
+    alpha_ratio: float = ALPHA_RATIO,
+) -> GroupShift:
+    """By how much the values of ``second`` lie above those of ``first``, in their own unit.
+
+    For what may be 0 or below, such as loss and dRTT. Either group is in its own time order. ``margins`` (low
+    below 0, high above) bound what does not matter. Raises ``UsageError`` for margins or a level that mean
+    nothing.
+
+    Notes
+    -----
+    Assumption: the groups know nothing of each other, and have the same shape up to a shift or are symmetric;
+    the order of either: as ``serial.bound_order``. Shift: the median over all second - first. Its variance is
+    the sum of those of the groups' own Hodges-Lehmann estimates (``shifts.hodges_lehmann``), its degrees of
+    freedom by Welch and Satterthwaite. Both tests are read from the one interval. Minimum sample: 6 on each
+    side. Where one group's values are all equal, the other's variance is all there is; where both are, such
+    as a loss of 0, interval and tests are those of a difference without error. A group that is a ramp or a
+    step is undecided (too correlated). Cost: n x m.
+    In simulation (``tests/statistics/test_serial_targets.py``) of 7 to 200 values on each side the 95 %
+    interval holds the shift in 97 % or more without correlation and in 94 % or more at a first-order
+    correlation of up to 0.7 on both.
+    Source: Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963; Welch, Biometrika 34, 1947.
+    """
+    check_margins(margins, alpha_ratio)
+    before, after = as_samples(first, "first"), as_samples(second, "second")
+    sizes = before.size, after.size
+    if not all(sizes):
+        return _undecided(Undecided.NO_SAMPLES, None, sizes, alpha_ratio)
+    shift = float(np.median(np.subtract.outer(_thin(after), _thin(before))))
+    sides = [hodges_lehmann(values) for values in (before, after)]
+    reasons = {side.interval.undecided for side in sides} - {None, Undecided.NO_VARIATION}
+    if reasons:
+        few = Undecided.TOO_FEW_SAMPLES in reasons
+        reason = Undecided.TOO_FEW_SAMPLES if few else Undecided.TOO_CORRELATED
+        return _undecided(reason, shift, sizes, alpha_ratio)
+    error, freedom = _add_errors(sides)
+    if error == 0:
+        p_value, same = float(shift == 0), float(not margins[0] < shift < margins[1])
     else:
-        found = compare_levels(np.log(ours), np.log(theirs), margins=margins, alpha_ratio=alpha_ratio)
+        p_value = student_p_value(shift, error, freedom)
+        same = equivalence_p_value(shift, error, freedom, margins)
+    found = GroupShift(
+        first_n=before.size,
+        second_n=after.size,
+        shift=shift,
+        interval=undecided_interval(
+            Undecided.NO_VARIATION, n=sum(sizes), confidence_ratio=1 - alpha_ratio, method=METHOD
+        ),
+        p_value=p_value,
+        equivalence_p_value=same,
+        standard_error=error,
+        freedom=freedom,
+    )
+    return found.at(1 - alpha_ratio)
+
+
+def split_halves(values: ArrayLike) -> float | None:
+    """How far the two halves of one group differ, as a factor of at least 1: how no change looks.
+
+    The first half of the values, in the order of measurement, against the second; the ratio of their medians.
+    ``None`` for fewer than 4 values, or where one is not above 0.
+
+    Notes
+    -----
+    Halves are blocks in time, as two runs are, so that they differ by what neighbours share; every other
+    value against the rest would not. They have half the trials, so that their difference is about 1.4 times
+    that of two whole groups: a floor taken from it is on the careful side. Source: A/A comparison.
+    """
+    samples = as_samples(values, "values")
+    if samples.size < 4 or samples.min() <= 0:
+        return None
+    return math.exp(lay_halves_apart(np.log(samples)))
+
+
+def lay_halves_apart(values: NDArray[np.float64]) -> float:
+    """How far the medians of the first and the second half of the values lie apart."""
+    middle = values.size // 2
+    return abs(float(np.median(values[:middle]) - np.median(values[middle:])))
+
+
+def _thin(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    side = math.isqrt(MAXIMUM_PRODUCT)
+    return values if values.size <= side else values[np.linspace(0, values.size - 1, side).astype(np.int64)]
+
+
+def _add_errors(sides: list[Shift]) -> tuple[float, float]:
+    """Standard error of the difference of two estimates and its degrees of freedom."""
+    known = [
+        (side.standard_error**2, side.freedom)
+        for side in sides
+        if side.standard_error is not None and side.freedom is not None
+    ]
+    variance = sum(square for square, _ in known)
+    if not variance:
+        return 0.0, 1.0
+    return math.sqrt(variance), variance**2 / sum(square**2 / freedom for square, freedom in known)
+
+
+def _as_ratio(found: GroupShift) -> GroupRatio:
     interval = found.interval
     return GroupRatio(
         first_n=found.first_n,
@@ -94,154 +218,18 @@ def compare_groups(
         p_value=found.p_value,
         equivalence_p_value=found.equivalence_p_value,
         undecided=found.undecided,
+        logarithms=found,
     )
 
 
-def compare_levels(
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    margins: tuple[float, float],
-    alpha_ratio: float = ALPHA_RATIO,
+def _undecided(
+    reason: Undecided, shift: float | None, sizes: tuple[int, int], alpha_ratio: float
 ) -> GroupShift:
-    """By how much the values of ``second`` lie above those of ``first``, in their own unit.
-
-    For what may be 0 or below, such as loss and dRTT. ``margins`` (low below 0, high above) bound what does
-    not matter. Raises ``UsageError`` for margins or a level that mean nothing.
-
-    Notes
-    -----
-    As ``compare_groups``, of the values instead of their logarithms. Where most values are equal, such as a
-    loss of 0, the shift is theirs and its interval is undecided (no variation); the tests are corrected for
-    the ties.
-    """
-    check_margins(margins, alpha_ratio)
-    low, high = margins
-    before, after = as_samples(first, "first"), as_samples(second, "second")
-    if not (before.size and after.size):
-        return _undecided(Undecided.NO_SAMPLES, (before.size, after.size), alpha_ratio)
-    differences = np.sort(np.subtract.outer(_thin(after), _thin(before)).ravel())
-    return GroupShift(
-        first_n=before.size,
-        second_n=after.size,
-        shift=float(np.median(differences)),
-        interval=_bound_shift(differences, (before.size, after.size), alpha_ratio),
-        p_value=_rank_sum(after, before, "two-sided"),
-        equivalence_p_value=max(
-            _rank_sum(after - low, before, "greater"), _rank_sum(after - high, before, "less")
-        ),
-    )
-
-
-def trials_to_decide(tests: int, alpha_ratio: float = ALPHA_RATIO) -> int:
-    """The fewest trials on each side with which one of ``tests`` tests can be decided at all, Holm-corrected.
-
-    With fewer even a complete separation of the groups proves nothing.
-    """
-    check_alpha(alpha_ratio)
-    if tests < 1:
-        raise UsageError(f"{tests} tests are none", hint="pass at least 1")
-    n = 2
-    while 2 / math.comb(2 * n, n) * tests >= alpha_ratio:
-        n += 1
-    return n
-
-
-def split_halves(values: ArrayLike) -> float | None:
-    """How far the two halves of one group differ, as a factor of at least 1: how no change looks.
-
-    Every other value, in the order of measurement, against the rest; the ratio of their medians.
-    ``None`` for fewer than 4 values, or where one is not above 0.
-
-    Notes
-    -----
-    Halves have half the trials, so that their difference is about 1.4 times that of two whole groups: a floor
-    taken from it is on the careful side. Source: A/A comparison.
-    """
-    samples = as_samples(values, "values")
-    if samples.size < 4 or samples.min() <= 0:
-        return None
-    logs = np.log(samples)
-    return math.exp(abs(float(np.median(logs[::2]) - np.median(logs[1::2]))))
-
-
-def _thin(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    side = math.isqrt(MAXIMUM_PRODUCT)
-    return values if values.size <= side else values[np.linspace(0, values.size - 1, side).astype(np.int64)]
-
-
-def _has_no_ties(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-    return np.unique(np.concatenate((before, after))).size == before.size + after.size
-
-
-def _rank_sum(after: NDArray[np.float64], before: NDArray[np.float64], alternative: str) -> float:
-    """The p-value of Mann and Whitney's U; scipy would count its distribution anew for every call."""
-    if before.size * after.size > EXACT_PRODUCT or not _has_no_ties(before, after):
-        answer = stats.mannwhitneyu(after, before, alternative=alternative, method="asymptotic")
-        p_value = float(answer.pvalue)
-        return 1.0 if math.isnan(p_value) else min(1.0, p_value)
-    above = int(np.searchsorted(np.sort(before), after).sum())
-    below = np.cumsum(_count_rank_sums(after.size, before.size))
-    less, greater = float(below[above]), float(below[before.size * after.size - above])
-    if alternative == "two-sided":
-        return min(1.0, 2 * min(less, greater))
-    return min(1.0, less if alternative == "less" else greater)
-
-
-def _bound_shift(differences: NDArray[np.float64], sizes: tuple[int, int], alpha_ratio: float) -> Interval:
-    """Moses' interval: as many differences from either end as the rank-sum test leaves inside."""
-    n, m = sizes
-    rank = _critical_rank(n, m, alpha_ratio)
-    total = n + m
-    # A thinned set of differences keeps its quantiles.
-    scaled = rank * differences.size // (n * m)
-    reason = None
-    if rank < 1:
-        reason = Undecided.TOO_FEW_SAMPLES
-    elif differences[0] == differences[-1]:
-        reason = Undecided.NO_VARIATION
-    if reason is not None:
-        return undecided_interval(reason, n=total, confidence_ratio=1 - alpha_ratio, method=METHOD)
-    scaled = max(1, scaled)
-    return Interval(
-        low=float(differences[scaled - 1]),
-        high=float(differences[differences.size - scaled]),
-        n=total,
-        confidence_ratio=1 - alpha_ratio,
-        coverage_ratio=None,
-        method=METHOD,
-    )
-
-
-def _critical_rank(n: int, m: int, alpha_ratio: float) -> int:
-    """The largest k with P(U <= k - 1) <= alpha / 2, so that the k-th differences bound the interval."""
-    if n * m <= EXACT_PRODUCT:
-        below = np.cumsum(_count_rank_sums(n, m))
-        return int(np.searchsorted(below, alpha_ratio / 2 * (1 + 1e-9), side="right"))
-    spread = math.sqrt(n * m * (n + m + 1) / 12)
-    return max(0, math.floor(n * m / 2 - 0.5 + float(stats.norm.ppf(alpha_ratio / 2)) * spread) + 1)
-
-
-@functools.cache
-def _count_rank_sums(n: int, m: int) -> NDArray[np.float64]:
-    """Chance of each value of U from 0 to n m without ties, as the coefficients of the Gaussian binomial."""
-    ways = [1] + [0] * (n * m)  # whole numbers: floats would cancel
-    for step in range(1, n + 1):
-        rise, fall = m + step, step
-        for place in range(n * m, rise - 1, -1):
-            ways[place] -= ways[place - rise]
-        for place in range(fall, n * m + 1):
-            ways[place] += ways[place - fall]
-    total = math.comb(n + m, n)
-    return np.array([count / total for count in ways])
-
-
-def _undecided(reason: Undecided, sizes: tuple[int, int], alpha_ratio: float) -> GroupShift:
     none = undecided_interval(reason, n=sum(sizes), confidence_ratio=1 - alpha_ratio, method=METHOD)
     return GroupShift(
         first_n=sizes[0],
         second_n=sizes[1],
-        shift=None,
+        shift=shift,
         interval=none,
         p_value=None,
         equivalence_p_value=None,

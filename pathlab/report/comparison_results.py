@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from pathlab.analysis.corrections import ALPHA_RATIO, correct_holm
+from pathlab.analysis.corrections import ALPHA_RATIO, holm_levels
 from pathlab.analysis.equivalence import MARGIN_RATIO
-from pathlab.analysis.interval import CONFIDENCE_RATIO, Undecided, undecided_interval
+from pathlab.analysis.interval import CONFIDENCE_RATIO, Interval, Undecided, undecided_interval
 from pathlab.analysis.two_samples import (
     METHOD,
+    MINIMUM_TRIALS,
     GroupRatio,
     GroupShift,
     compare_groups,
     compare_levels,
+    lay_halves_apart,
     split_halves,
-    trials_to_decide,
 )
 from pathlab.errors import UsageError
 from pathlab.report.comparison_metrics import FACTS, METRICS, Metric
@@ -78,7 +79,11 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One condition and metric: ``after`` over ``before``. p-values are Holm-corrected over all rows.
+    """One condition and metric: ``after`` over ``before``, with the interval that the verdict is read from.
+
+    p-values are Holm-corrected over all rows, and so is the confidence of the interval: 1 less the level at
+    which this row is judged. Where the difference is no larger than the noise floor, the interval is extended
+    to no difference.
 
     ``noise_ratio`` is the factor by which no change at all shows in this metric; ``None``: not known. Of a
     metric that may be 0, ``shift`` is ``after`` less ``before`` in its unit, ``noise_difference`` what no
@@ -122,7 +127,7 @@ class ResultsComparison:
     left_out: Mapping[str, int]  # trials: not complete, lab-limited, imported beside native ones; by label
     ignored_settings: tuple[str, ...]  # factors that not all results tell
     unlike: tuple[Unlike, ...]  # what was not alike besides, in trials that were compared all the same
-    least_trials: int  # on each side, for any row to be decided
+    least_trials: int  # on each side, for a row to be decided
 
     def count(self, verdict: Change) -> int:
         """How many rows have this verdict."""
@@ -146,9 +151,13 @@ def compare_results(
 
     Notes
     -----
-    Trials of different results share no cycle, so that the groups are independent: see ``compare_groups``.
-    Differences are one family of tests for Holm's correction, equivalences another. A difference that is told
-    but no larger than the noise floor is undecided: two runs without any change differ as much.
+    Trials of different results share no cycle, so that the groups know nothing of each other; within each,
+    trials are in the order of measurement, whose serial correlation is allowed for: ``compare_groups``.
+    Differences are one family of tests for Holm's correction, equivalences another; a row is judged at the
+    smaller one of its two levels, which its interval has too (``corrections.holm_levels``). A row is better
+    or worse where its interval excludes no difference, equivalent where it lies within the margin, else
+    undecided. A difference no larger than the noise floor is undecided: two runs without any change differ as
+    much.
     """
     rules = rules or Rules()
     _check(results, rules)
@@ -169,12 +178,10 @@ def compare_results(
         raise UsageError(
             f"no trial of these results has a {' or a '.join(rules.metrics)}", hint="Name another --metric."
         )
-    tests = sum(row.change.p_value is not None for row in rows)
-    least = trials_to_decide(max(1, tests), rules.alpha_ratio)
     return ResultsComparison(
         labels=tuple(labels),
         rules=rules,
-        rows=_decide(rows, rules, least),
+        rows=_decide(rows, rules),
         alone=tuple(
             (labels[0] if one in groups[0] else label, one)
             for label, after in held
@@ -183,7 +190,7 @@ def compare_results(
         left_out=left_out,
         ignored_settings=ignored,
         unlike=tuple(one for label, after in held for one in _list_unlike(label, (groups[0], after))),
-        least_trials=least,
+        least_trials=MINIMUM_TRIALS,
     )
 
 
@@ -329,8 +336,8 @@ def _lie_apart(before: Sequence[float], after: Sequence[float]) -> float | None:
 
 
 def _halve(values: Sequence[float]) -> float | None:
-    """How far the medians of every other value and of the rest lie apart; None for fewer than 4."""
-    return _lie_apart(values[::2], values[1::2]) if len(values) >= 4 else None
+    """How far the medians of the first half and of the second lie apart; None for fewer than 4."""
+    return lay_halves_apart(np.array(values)) if len(values) >= 4 else None
 
 
 def _compare(
@@ -386,15 +393,14 @@ def _without_ratio(sizes: tuple[int, int], shift: GroupShift | None) -> GroupRat
     )
 
 
-def _decide(rows: Sequence[Row], rules: Rules, least: int) -> tuple[Row, ...]:
-    differences = correct_holm([row.change.p_value for row in rows], rules.alpha_ratio)
-    sames = correct_holm([row.change.equivalence_p_value for row in rows], rules.alpha_ratio)
-    return tuple(
-        _judge(replace(row, p_value=p_value, equivalence_p_value=same), rules, least)
-        for row, p_value, same in zip(
-            rows, differences.adjusted_p_values, sames.adjusted_p_values, strict=True
-        )
+def _decide(rows: Sequence[Row], rules: Rules) -> tuple[Row, ...]:
+    """Every row with its interval and p-values at its own level, and the verdict that they allow."""
+    levels = holm_levels(
+        [row.change.p_value for row in rows],
+        [row.change.equivalence_p_value for row in rows],
+        alpha_ratio=rules.alpha_ratio,
     )
+    return tuple(_judge(row, rules.alpha_ratio, level) for row, level in zip(rows, levels, strict=True))
 
 
 def _measure_effect(row: Row) -> float | None:
@@ -404,18 +410,41 @@ def _measure_effect(row: Row) -> float | None:
     return None if row.change.ratio is None else math.log(row.change.ratio)
 
 
-def _judge(row: Row, rules: Rules, least: int) -> Row:
+def _judge(row: Row, alpha_ratio: float, level: float) -> Row:
+    """The row at ``level``; its p-values are those that ``alpha_ratio`` is asked of then."""
+    p_value, same = row.change.p_value, row.change.equivalence_p_value
+    row = replace(
+        row,
+        change=row.change.at(1 - level),
+        shift=None if row.shift is None else row.shift.at(1 - level),
+        p_value=None if p_value is None else min(1.0, p_value * alpha_ratio / level),
+        equivalence_p_value=None if same is None else min(1.0, same * alpha_ratio / level),
+    )
     effect = _measure_effect(row)
-    if row.change.undecided is not None or effect is None:
-        return replace(row, reason=str(row.change.undecided or Undecided.INCONCLUSIVE))
-    if row.equivalence_p_value is not None and row.equivalence_p_value <= rules.alpha_ratio:
+    if row.change.undecided is not None or effect is None or p_value is None:
+        few = row.change.undecided is Undecided.TOO_FEW_SAMPLES
+        reason = row.change.undecided or Undecided.INCONCLUSIVE
+        return replace(row, reason="too few trials" if few else str(reason))
+    if same is not None and same < level:
         return replace(row, verdict=Change.EQUIVALENT)
-    if row.p_value is None or row.p_value > rules.alpha_ratio:
-        few = min(row.change.first_n, row.change.second_n) < least
-        reason = "too few trials" if few else str(Undecided.INCONCLUSIVE)
-        return replace(row, reason=reason)
+    if p_value >= level:
+        return replace(row, reason=str(Undecided.INCONCLUSIVE))
     noise = row.noise_difference if row.noise_ratio is None else math.log(row.noise_ratio)
     if noise is not None and abs(effect) <= noise:
-        return replace(row, reason="within the noise floor")
+        return replace(_extend(row), reason="within the noise floor")
     better = (effect > 0) == row.metric.higher_is_better
     return replace(row, verdict=Change.BETTER if better else Change.WORSE)
+
+
+def _extend(row: Row) -> Row:
+    """The row with its interval extended to no difference."""
+    if row.shift is None:
+        interval = _reach(row.change.interval_ratio, 1.0)
+        return replace(row, change=replace(row.change, interval_ratio=interval))
+    return replace(row, shift=replace(row.shift, interval=_reach(row.shift.interval, 0.0)))
+
+
+def _reach(interval: Interval, place: float) -> Interval:
+    if interval.low is None or interval.high is None:
+        return interval
+    return replace(interval, low=min(interval.low, place), high=max(interval.high, place))

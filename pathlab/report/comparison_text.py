@@ -211,8 +211,9 @@ def list_notes(found: ResultsComparison) -> Iterator[str]:
     margin = format_ratio(found.rules.margin_ratio)
     yield (
         "Ratio: after over before, Hodges-Lehmann over all pairs of trials; dRTT and loss: after less "
-        f"before. Verdicts: rank-sum tests, Holm-corrected over {len(found.rows)} rows; equivalent: within "
-        f"±{margin}. Fewer than {found.least_trials} trials on each side cannot decide so many."
+        "before. Intervals allow for serial correlation of trials and, by Holm's correction, for "
+        f"{len(found.rows)} rows. Better or worse: the interval excludes no difference; equivalent: it lies "
+        f"within ±{margin}. A verdict needs {found.least_trials} trials on each side."
     )
     floors = dict.fromkeys((row.metric.name, row.noise_ratio) for row in found.rows)
     told = ", ".join(f"{name} ±{format_ratio(ratio - 1)}" for name, ratio in floors if ratio is not None)

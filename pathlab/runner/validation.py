@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.interval import Interval
-from pathlab.analysis.quantiles import BCA_MINIMUM_SAMPLES, bca_interval, median_interval
+from pathlab.analysis.serial import ordered_median_interval
 from pathlab.store.records import TrialRecord
 
 ENGINES = ("native", "iperf3")
-#: Seed of the bootstrap, so that the same results give the same interval.
-BOOTSTRAP_SEED = 6349
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,18 +82,13 @@ def _compare(streams: int, rates: dict[str, dict[int, float]], cycles: int) -> E
     native, iperf3 = (rates[name] for name in ENGINES)
     both = [cycle for cycle in range(cycles) if cycle in native and cycle in iperf3]
     ratios = np.array([native[cycle] / iperf3[cycle] for cycle in both], dtype=np.float64)
-    if ratios.size >= BCA_MINIMUM_SAMPLES:
-        rng = np.random.default_rng(BOOTSTRAP_SEED)
-        interval = bca_interval(ratios, np.median, rng=rng)
-    else:
-        interval = median_interval(ratios)
     return EngineRatio(
         streams=streams,
         pairs=int(ratios.size),
         native_bits_per_s=_median([native[cycle] for cycle in both]),
         iperf3_bits_per_s=_median([iperf3[cycle] for cycle in both]),
         ratio=_median(ratios.tolist()),
-        interval=interval,
+        interval=ordered_median_interval(ratios),
     )
 
 

@@ -98,8 +98,7 @@ class Analyses(ABC):
 
     def streams_vs_windows(self) -> Answers[StreamsVsWindows]:
         """Every two cells of equal streams x window compared in pairs within a cycle, with their costs."""
-        rng = make_generator(self._seed(), "streams_vs_windows")
-        return Answers(compare_streams_and_windows(self.study_table(), rng, self.study_options))
+        return Answers(compare_streams_and_windows(self.study_table()))
 
     def saturation(self) -> Answers[Saturation]:
         """The saturation families over streams, for each window."""

@@ -11,7 +11,7 @@ import numpy as np
 from pathlab.analysis.cells import Floats
 from pathlab.analysis.curve_fit import FitOptions
 from pathlab.analysis.interval import Interval
-from pathlab.analysis.quantiles import median_interval, quartiles
+from pathlab.analysis.quantiles import quartiles
 from pathlab.analysis.serial import ordered_median_interval
 from pathlab.study.frames import build_frame, format_answer
 from pathlab.study.selection import Basis, Sample
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 #: Answers that are printed where a tuple of them is shown.
 LINES = 20
-#: Numbers that keep the random draws of different analyses apart; a number is never given to another one.
+#: Numbers that keep the random draws of different analyses apart; one is never given to another (1: retired).
 DRAWS = {
-    "streams_vs_windows": 1,
     "saturation": 2,
     "surface": 3,
     "optimum": 4,
@@ -83,8 +82,7 @@ class Answers(tuple[Answer[Result], ...]):
 class Spread:
     """Median, quartiles, extremes and the median's distribution-free interval, in the unit of the values.
 
-    From 40 values on the interval allows for serial correlation (``serial.ordered_median_interval``); with
-    fewer, which cannot tell it, cycles are taken for independent.
+    The interval allows for serial correlation (``serial.ordered_median_interval``).
     """
 
     n: int
@@ -102,7 +100,6 @@ class StudyOptions:
 
     seed: int | None = None
     fit: FitOptions = field(default_factory=FitOptions)
-    comparison_resamples: int = 2000
 
 
 def make_generator(seed: int, analysis: str) -> np.random.Generator:
@@ -110,17 +107,16 @@ def make_generator(seed: int, analysis: str) -> np.random.Generator:
     return np.random.default_rng([seed % 2**63, DRAWS[analysis]])
 
 
-def measure_spread(values: Floats, *, in_order: bool = True) -> Spread:
-    """The spread of what was measured, in the order of measurement unless told otherwise; NaN is left out."""
+def measure_spread(values: Floats) -> Spread:
+    """The spread of values in the order of measurement; NaN is left out."""
     known = values[~np.isnan(values)]
     found = quartiles(known)
-    interval = ordered_median_interval(known) if in_order else median_interval(known)
     return Spread(
         n=found.n,
         median=found.median,
         q1=found.q1,
         q3=found.q3,
-        interval=interval,
+        interval=ordered_median_interval(known),
         least=float(known.min()) if known.size else None,
         most=float(known.max()) if known.size else None,
     )

@@ -13,7 +13,6 @@ from pathlab.analysis.optimum import OptimalStreams, find_optimal_streams
 from pathlab.analysis.pairs import (
     CostComparison,
     PairedComparison,
-    PairRules,
     compare_cost,
     compare_pairs,
     correct_comparisons,
@@ -42,7 +41,7 @@ COSTS: Mapping[str, Callable[[Sample], Floats]] = {
 class StreamsVsWindows:
     """Two cells of equal streams x window: ``many`` has more streams, ``large`` larger windows.
 
-    The p-value and the verdict are corrected for all comparisons of the condition (Holm).
+    Intervals, p-values and the verdict are corrected for all comparisons of the condition (Holm).
     """
 
     product_bytes: int
@@ -55,13 +54,12 @@ class StreamsVsWindows:
 
 
 def compare_streams_and_windows(
-    table: TrialTable, rng: np.random.Generator, options: StudyOptions
+    table: TrialTable,
 ) -> tuple[Answer[StreamsVsWindows], ...]:
     """Every two cells of equal product, cycle by cycle, by ``pairs.compare_pairs`` and ``compare_cost``.
 
     A cell is named by the window asked for; trials whose grant falls short of it are left out and counted.
     """
-    rules = PairRules(resamples=options.comparison_resamples)
     answers: list[Answer[StreamsVsWindows]] = []
     for sample in select(table, Rules(as_asked=True)):
         pairs = _find_equal_products(sample)
@@ -69,7 +67,7 @@ def compare_streams_and_windows(
             continue
         spread = {name: _by_cycle(sample, take(sample)) for name, take in COSTS.items()}
         rates = _by_cycle(sample, sample.rates_bits_per_s)
-        compared = [compare_pairs(rates[many], rates[large], rng=rng, rules=rules) for many, large in pairs]
+        compared = [compare_pairs(rates[many], rates[large]) for many, large in pairs]
         for (many, large), comparison in zip(pairs, correct_comparisons(compared), strict=True):
             result = StreamsVsWindows(
                 product_bytes=many[0] * many[1],
@@ -149,7 +147,7 @@ def bound_durations(table: TrialTable) -> tuple[Answer[ChangeBound], ...]:
             found = bound_change(some.rates_bits_per_s, np.log2(some.get("duration_ns")))
             answers.append(Answer(condition=some.condition, basis=some.basis, result=found))
         for streams, window, part in some.by_cell() if varied else ():
-            found = bound_change(part.rates_bits_per_s, np.log2(part.get("duration_ns")))
+            found = bound_change(part.rates_bits_per_s, np.log2(part.get("duration_ns")), cycles=part.cycles)
             answers.append(make_cell_answer(part, (streams, window), found))
     return tuple(answers)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pathlab.analysis.drift import Drift, DriftVerdict, find_drift, find_step
 from pathlab.analysis.interval import Undecided
+from pathlab.analysis.serial import bound_order
 from pathlab.errors import UsageError
 
 from .noise import check_share, draw_autoregressive, draw_normal
@@ -52,7 +53,12 @@ def test_step_is_pettitts_by_hand() -> None:
     sums = [abs(signs[:t, t:].sum()) for t in range(1, 15)]
     found = find_step(values)
     assert found.place == 1 + int(np.argmax(sums))
-    assert found.p_value == pytest.approx(2 * np.exp(-6 * max(sums) ** 2 / (15**3 + 15**2)))
+    left = values - np.where(
+        np.arange(15) < found.place, *(np.median(one) for one in np.split(values, [found.place]))
+    )
+    inflation = bound_order(left, 2).inflation_ratio
+    assert inflation > 1
+    assert found.p_value == pytest.approx(2 * np.exp(-6 * max(sums) ** 2 / inflation / (15**3 + 15**2)))
 
 
 @pytest.mark.parametrize("runs", [60, pytest.param(600, marks=pytest.mark.long)])

@@ -10,11 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.weightstats import DescrStatsW
 
-from pathlab.analysis.corrections import correct_holm
-from pathlab.analysis.equivalence import judge_equivalence, judge_estimate, judge_ratio, log_margins
+from pathlab.analysis.corrections import correct_holm, holm_levels
+from pathlab.analysis.equivalence import (
+    judge_equivalence,
+    judge_estimate,
+    judge_ratio,
+    judge_shift,
+    log_margins,
+)
 from pathlab.analysis.interval import Undecided
+from pathlab.analysis.shifts import hodges_lehmann
 from pathlab.errors import UsageError
 
 from .noise import RUNS, check_coverage, check_share
@@ -26,35 +32,39 @@ CLOSE = np.array([0.01, -0.02, 0.015, 0.004, -0.011, 0.02, -0.006, 0.013, -0.009
 def test_equivalence_is_rs() -> None:
     # R 4.2.2, s as above: t.test(s, mu = -log(1.05), alternative = "greater")$p.value  ->  3.093287301e-07
     # t.test(s, mu = log(1.05), alternative = "less")$p.value  ->  5.796515583e-07
-    # t.test(s, conf.level = 0.9)$conf.int  ->  -0.005732386722 0.009332386722
-    found = judge_equivalence(CLOSE, MARGINS)
+    error = float(CLOSE.std(ddof=1)) / math.sqrt(10)
+    found = judge_estimate(float(CLOSE.mean()), error, n=10, freedom=9, margins=MARGINS)
     assert found.equivalent is True
-    assert found.p_value == pytest.approx(5.796515583e-07, rel=1e-8)
-    assert (found.interval.low, found.interval.high) == pytest.approx((-0.005732386722, 0.009332386722))
-    assert found.bound == pytest.approx(0.009332386722)
-    assert judge_ratio(np.exp(CLOSE), np.ones(10)).p_value == pytest.approx(found.p_value)
+    assert found.p_value == pytest.approx(2 * 5.796515583e-07, rel=1e-8)
+    # t.test(s, conf.level = 0.9)$conf.int  ->  -0.005732386722 0.009332386722
+    wider = judge_estimate(float(CLOSE.mean()), error, n=10, freedom=9, margins=MARGINS, alpha_ratio=0.1)
+    assert (wider.interval.low, wider.interval.high) == pytest.approx((-0.005732386722, 0.009332386722))
+    assert wider.bound == pytest.approx(0.009332386722)
 
 
-def test_equivalence_is_that_of_statsmodels() -> None:
-    rng = np.random.default_rng(8)
-    for n in (3, 10, 40):
-        values = rng.normal(0.02, 0.05, n)
-        theirs = DescrStatsW(values).ttost_mean(*MARGINS)[0]
-        assert judge_equivalence(values, MARGINS).p_value == pytest.approx(float(theirs), rel=1e-8)
+def test_the_ratio_is_judged_by_the_interval_of_its_shift() -> None:
+    shift = hodges_lehmann(CLOSE)
+    found = judge_ratio(np.exp(CLOSE), np.ones(10))
+    assert found.estimate == pytest.approx(shift.shift)
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (shift.interval.low, shift.interval.high)
+    )
+    assert found == judge_shift(hodges_lehmann(np.log(np.exp(CLOSE))), MARGINS)
 
 
 @pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("n", [5, 10, 21, 200])
+@pytest.mark.parametrize("n", [6, 10, 21, 200])
 def test_level_at_the_margin_and_power_in_the_middle(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs])
     spread = 0.05 * math.sqrt(n) / 5  # the standard error is a fifth of the margin
     at_margin = [
         judge_equivalence(rng.normal(MARGINS[1], spread, n), MARGINS).equivalent for _ in range(runs)
     ]
-    check_share(at_margin.count(True), runs, 0.035, 0.05)
+    check_share(at_margin.count(True), runs, 0.0, 0.025)
     equal = [judge_equivalence(rng.normal(0, spread, n), MARGINS) for _ in range(runs)]
-    check_share(sum(one.equivalent is True for one in equal), runs, 0.97, 1 - 1e-9)
-    check_coverage([one.interval for one in equal], 0.0, least=0.89, most=0.91)
+    if n > 10:  # of fewer the interval allows for a correlation that they cannot rule out
+        check_share(sum(one.equivalent is True for one in equal), runs, 0.75, 1 - 1e-9)
+    check_coverage([one.interval for one in equal], 0.0, least=0.95, most=1 - 1e-9)
 
 
 @pytest.mark.parametrize("runs", RUNS)
@@ -63,7 +73,7 @@ def test_level_holds_for_skewed_log_ratios(runs: int) -> None:
     rng = np.random.default_rng(runs)
     draws = MARGINS[1] + 0.05 * (1 - rng.exponential(1, (runs, 21)))
     found = sum(judge_equivalence(row, MARGINS).equivalent is True for row in draws)
-    check_share(found, runs, 0.01, 0.10)
+    check_share(found, runs, 0.0, 0.10)
 
 
 @settings(deadline=None)
@@ -126,15 +136,31 @@ def test_holm_never_lowers_and_keeps_the_order(values: list[float]) -> None:
     assert np.all(np.diff(np.array(adjusted)[np.argsort(values, kind="stable")]) >= 0)
 
 
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30))
+def test_levels_reject_what_holm_rejects(values: list[float | None]) -> None:
+    levels = holm_levels(values)
+    for p, level, rejected in zip(values, levels, correct_holm(values).rejected, strict=True):
+        assert 0 < level <= 0.05
+        assert rejected is (None if p is None else p <= level)
+
+
+def test_a_question_of_two_families_has_the_smaller_level() -> None:
+    # Both families have two tests: the first is held against 0.025, the second against 0.05 if that is less.
+    assert holm_levels([0.001, 0.04], [0.9, 0.8]) == (0.025, 0.025)
+    assert holm_levels([0.001, 0.04], [None, 0.03]) == (0.025, 0.05)
+    assert holm_levels() == ()
+
+
 def test_estimate_with_its_own_standard_error() -> None:
-    found = judge_estimate(0.01, 0.02, n=31, margins=(-0.05, 0.05))
-    assert found.p_value == pytest.approx(float(stats.t.cdf(-2.0, 30)))
-    assert found.equivalent is True
+    found = judge_estimate(0.01, 0.02, n=31, freedom=30, margins=(-0.05, 0.05))
+    assert found.p_value == pytest.approx(2 * float(stats.t.cdf(-2.0, 30)))
+    assert found.equivalent is False
 
 
 def test_reasons() -> None:
     assert judge_equivalence([], MARGINS).undecided is Undecided.NO_SAMPLES
-    assert judge_equivalence([0.1, 0.2], MARGINS).undecided is Undecided.TOO_FEW_SAMPLES
+    assert judge_equivalence([0.1, 0.2, 0.0, 0.3, 0.1], MARGINS).undecided is Undecided.TOO_FEW_SAMPLES
     assert judge_equivalence(np.full(9, 0.01), MARGINS).undecided is Undecided.NO_VARIATION
     zero = judge_ratio([0.0, 1.0, 2.0], [1.0, 1.0, 1.0])
     assert (zero.undecided, zero.n, zero.equivalent) == (Undecided.NOT_POSITIVE, 3, None)
@@ -149,7 +175,7 @@ def test_reasons() -> None:
         lambda: judge_ratio([1.0], [1.0, 2.0]),
         lambda: judge_equivalence([0.1, 0.2, 0.3], (0.1, 0.2)),
         lambda: judge_equivalence([0.1, 0.2, 0.3], MARGINS, 0.7),
-        lambda: judge_estimate(0.1, 0.0, n=9, margins=MARGINS),
+        lambda: judge_estimate(0.1, 0.0, n=9, freedom=8, margins=MARGINS),
         lambda: correct_holm([1.5]),
         lambda: correct_holm([float("nan")]),
     ],

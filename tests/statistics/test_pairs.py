@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.equivalence import judge_equivalence, judge_ratio, log_margins
 from pathlab.analysis.interval import Undecided
 from pathlab.analysis.pairs import (
     PairedComparison,
@@ -24,17 +23,15 @@ from pathlab.analysis.pairs import (
 from pathlab.analysis.planning import cycles_beyond
 from pathlab.errors import UsageError
 
-from .noise import RUNS, check_coverage, check_share, draw_autoregressive
+from .noise import RUNS, check_coverage, check_share
 
 NAN = float("nan")
-QUICK = PairRules(resamples=200)
 
 
-def compare(streams: object, windows: object, rules: PairRules | None = QUICK) -> PairedComparison:
+def compare(streams: object, windows: object, rules: PairRules | None = None) -> PairedComparison:
     return compare_pairs(
         np.asarray(streams, dtype=float),
         np.asarray(windows, dtype=float),
-        rng=np.random.default_rng(2),
         rules=rules,
     )
 
@@ -77,30 +74,58 @@ def test_a_wrong_winner_is_rare_and_a_true_one_is_found(n: int, runs: int) -> No
     rng = np.random.default_rng([n, runs])
     winners = (Verdict.STREAMS, Verdict.WINDOWS)
     equal = [compare(*draw_cycles(rng, n, spread=0.3)).verdict in winners for _ in range(runs)]
-    check_share(sum(equal), runs, 0.02, 0.05)
-    better = [compare(*draw_cycles(rng, n, 1.5)).verdict is Verdict.STREAMS for _ in range(runs // 4)]
+    check_share(sum(equal), runs, 0.0, 0.05)
+    ratio = 1.5 if n >= 10 else 3.0  # what fewer show of their correlation is nothing
+    better = [compare(*draw_cycles(rng, n, ratio, 0.05)).verdict is Verdict.STREAMS for _ in range(runs // 4)]
     check_share(sum(better), len(better), 0.9, 1 - 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("n", "worst", "runs"),
-    [(100, 0.06, 200), *(pytest.param(n, 0.075, 2000, marks=pytest.mark.long) for n in (21, 40, 200))],
+def test_thirteen_cycles_decide_a_difference_of_thirty_percent() -> None:
+    """Noise of 3 %: what is allowed for the order of the cycles does not make everything undecided."""
+    rng = np.random.default_rng(13)
+    found = [compare(*draw_cycles(rng, 13, 1.3, 0.03)).verdict for _ in range(100)]
+    assert set(found) == {Verdict.STREAMS}
+    seven = [compare(*draw_cycles(rng, 7, 1.3, 0.03)).verdict is Verdict.STREAMS for _ in range(100)]
+    assert sum(seven) >= 80
+
+
+def test_ordered_cycles_count_for_less_than_the_same_in_disorder() -> None:
+    """Sorted halves make a step: the same pairs in another order tell of a winner."""
+    rng = np.random.default_rng(5)
+    logs = np.sort(rng.normal(0.1, 0.08, 40))
+    shuffled = rng.permutation(logs)
+    assert compare(np.exp(shuffled), np.ones(40)).verdict is Verdict.STREAMS
+    assert compare(np.exp(logs), np.ones(40)).verdict is Verdict.UNDECIDED
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(800, 1200), st.integers(800, 1200)), min_size=6, max_size=16),
+        min_size=1,
+        max_size=5,
+    )
 )
-def test_a_wrong_winner_stays_rare_where_cycles_repeat_each_other(n: int, worst: float, runs: int) -> None:
-    rng = np.random.default_rng([n, runs, 3])
-    logs = 0.1 * (draw_autoregressive(rng, runs, n) - draw_autoregressive(rng, runs, n))
-    found = [compare(1e8 * np.exp(row), np.full(n, 1e8)) for row in logs]
-    winners = (Verdict.STREAMS, Verdict.WINDOWS)
-    check_share(sum(one.verdict in winners for one in found), runs, 0.02, worst)
-    plain = sum(one.shift.p_value is not None and one.shift.p_value < 0.05 for one in found)
-    assert plain > 0.15 * runs  # what independent cycles would make of it
-    at_margin = 0.3 * logs + log_margins(0.05)[1]
-    same = sum(judge_ratio(np.exp(row), np.ones(n)).equivalent is True for row in at_margin)
-    check_share(same, runs, 0.02, worst)
-    naive = sum(judge_equivalence(row, log_margins(0.05)).equivalent is True for row in at_margin)
-    assert naive > 0.1 * runs
-    alone = correct_comparisons(found[:1])[0]
-    assert (alone.p_value, alone.verdict) == (found[0].p_value, found[0].verdict)
+def test_verdicts_and_intervals_never_contradict_each_other(
+    families: list[list[tuple[int, int]]],
+) -> None:
+    """Alone and Holm-corrected: intervals exclude no difference for winners, and for others only if alike."""
+    alone = [compare(*np.array(pairs, dtype=float).T) for pairs in families]
+    for one in (*alone, *correct_comparisons(alone)):
+        low, high = one.ratio_interval.low, one.ratio_interval.high
+        if low is None or high is None or one.shift.interval.low is None or one.shift.interval.high is None:
+            assert one.verdict not in (Verdict.STREAMS, Verdict.WINDOWS)
+            continue
+        assert one.ratio is not None
+        assert low <= one.ratio <= high
+        within = low > 1 / 1.05 and high < 1.05
+        assert (one.verdict is Verdict.EQUIVALENT) is within
+        if not within:
+            assert (one.verdict is Verdict.STREAMS) is (low > 1) is (one.shift.interval.low > 0)
+            assert (one.verdict is Verdict.WINDOWS) is (high < 1) is (one.shift.interval.high < 0)
+            assert one.p_value is not None
+            assert (one.p_value < 0.05) is (one.verdict is not Verdict.UNDECIDED)
+        assert one.equivalence.equivalent is within
 
 
 @pytest.mark.parametrize("runs", RUNS)
@@ -109,18 +134,16 @@ def test_a_difference_at_the_margin_is_called_equivalent_no_more_often_than_alph
     found = [
         compare(*draw_cycles(rng, 21, 1.05, spread=0.02)).verdict is Verdict.EQUIVALENT for _ in range(runs)
     ]
-    check_share(sum(found), runs, 0.03, 0.05)
+    check_share(sum(found), runs, 0.0, 0.025)
 
 
 @pytest.mark.parametrize("runs", [100, pytest.param(1000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n", [6, 10, 21, 200])
 def test_intervals_of_ratio_and_equivalence_cover(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs, 7])
-    rules = PairRules(resamples=499)
-    found = [compare(*draw_cycles(rng, n, 1.2), rules) for _ in range(runs)]
-    # The order-statistic interval of 6 and 10 ratios has 97 and 98 % by construction.
-    check_coverage([one.ratio_interval for one in found], 1.2, least=0.92, most=0.98)
-    check_coverage([one.equivalence.interval for one in found], math.log(1.2), least=0.88, most=0.92)
+    found = [compare(*draw_cycles(rng, n, 1.2)) for _ in range(runs)]
+    check_coverage([one.ratio_interval for one in found], 1.2, least=0.95, most=1 - 1e-9)
+    check_coverage([one.equivalence.interval for one in found], math.log(1.2), least=0.95, most=1 - 1e-9)
 
 
 def test_holm_takes_back_a_lone_finding_among_many() -> None:
@@ -135,7 +158,10 @@ def test_holm_takes_back_a_lone_finding_among_many() -> None:
     corrected = correct_comparisons([*noise, alone])
     assert corrected[-1].tests == 20
     assert corrected[-1].verdict is Verdict.UNDECIDED
-    assert corrected[-1].shift == alone.shift
+    assert corrected[-1].shift.shift == alone.shift.shift
+    # Its interval is judged at the corrected level, too.
+    assert (corrected[-1].ratio_interval.low or 2.0) < 1.0 < (alone.ratio_interval.low or 0.0)
+    assert corrected[-1].ratio_interval.confidence_ratio == pytest.approx(1 - 0.05 / 20)
     assert corrected[-1].p_value is not None
     assert alone.p_value is not None
     assert corrected[-1].p_value > alone.p_value
@@ -195,11 +221,11 @@ def test_verdict_ignores_scale_and_order_and_mirrors(
     opposite = {Verdict.STREAMS: Verdict.WINDOWS, Verdict.WINDOWS: Verdict.STREAMS}
     assert swapped.verdict is opposite.get(found.verdict, found.verdict)
     shuffled = list(pairs)
-    if len(pairs) < 20:  # from there on the order of the cycles tells their correlation
+    if len(pairs) < 10:  # from there on the order of the cycles tells their correlation
         shuffler.shuffle(shuffled)
     moved = compare(*(np.array(shuffled, dtype=float) * scale).T)
     assert moved.verdict is found.verdict
-    assert moved.p_value == found.p_value
+    assert moved.p_value == pytest.approx(found.p_value)
     assert moved.cliffs_delta.delta_ratio == pytest.approx(found.cliffs_delta.delta_ratio)
     assert moved.ratio == pytest.approx(found.ratio)
 
@@ -233,7 +259,6 @@ def test_series_that_never_vary_or_stand_still_have_no_winner() -> None:
         lambda: compare([math.inf], [1.0]),
         lambda: PairRules(margin_ratio=0.0),
         lambda: PairRules(alpha_ratio=0.9),
-        lambda: PairRules(resamples=1),
     ],
 )
 def test_wrong_values_are_refused_with_a_hint(call: object) -> None:

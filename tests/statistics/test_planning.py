@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from pathlab.analysis.equivalence import judge_equivalence, log_margins
 from pathlab.analysis.interval import Undecided
-from pathlab.analysis.pairs import PairRules, compare_pairs
+from pathlab.analysis.pairs import compare_pairs
 from pathlab.analysis.planning import (
     cycles_to_decide,
     difference_power,
@@ -19,9 +20,10 @@ from pathlab.analysis.planning import (
     find_cycles,
     plan_cycles,
 )
+from pathlab.analysis.serial import order_moments
 from pathlab.errors import UsageError
 
-from .noise import RUNS, check_share
+from .noise import RUNS, check_share, draw_autoregressive
 
 
 def pilot(spread: float, n: int = 30, mean: float = 0.0) -> np.ndarray:
@@ -30,15 +32,20 @@ def pilot(spread: float, n: int = 30, mean: float = 0.0) -> np.ndarray:
     return np.asarray((values - values.mean()) / values.std(ddof=1) * spread + mean)
 
 
-def test_power_is_rs() -> None:
-    # R 4.2.2, where the exact test of n pairs reaches a <- 2 * psignrank(qsignrank(.025, n) - 1, n):
-    # power.t.test(n = n / (pi / 3), delta = 0.05, sd = 0.1, sig.level = a, type = "one.sample",
-    #              strict = TRUE)$power, n = 30  ->  0.7322424704
-    assert difference_power(0.05, 0.1, 30, 0.05) == pytest.approx(0.7322424704, rel=1e-6)
-    # the same with delta = log(1.05), n = 36 and 37  ->  0.7922474134 0.8021197943
-    assert difference_power(math.log(1.05), 0.1, 36, 0.05) == pytest.approx(0.7922474134, rel=1e-6)
-    # and a fifth more for what the order of the cycles may hide
-    assert plan_cycles(pilot(0.1)).cycles == 45
+def test_power_is_that_of_the_non_central_t() -> None:
+    """By hand: 30 cycles at no correlation allow for 0.45, the unlucky estimate's upper limit."""
+    bound = (1.645 + 0.84) / math.sqrt(30)
+    inflation, shown, freedom = order_moments(30, bound)
+    quantile = stats.t.ppf(0.975, freedom) * math.sqrt(inflation / shown)
+    effect = 0.05 / (0.1 * math.sqrt(math.pi / 3 / 30))
+    assert difference_power(0.05, 0.1, 30, 0.05) == pytest.approx(
+        stats.nct.sf(quantile, 29, effect), rel=1e-6
+    )
+    assert difference_power(0.05, 0.1, 5, 0.05) == 0
+    # What is correlated needs more of them.
+    alone, correlated = pilot(0.1, n=200), draw_autoregressive(np.random.default_rng(1), 1, 200, 0.5)[0]
+    correlated *= 0.1 / correlated.std(ddof=1)
+    assert (plan_cycles(correlated).cycles or 0) > 1.5 * (plan_cycles(alone).cycles or 0)
 
 
 @pytest.mark.parametrize("runs", RUNS)
@@ -48,21 +55,21 @@ def test_planned_campaigns_see_the_difference_as_often_as_planned(spread: float,
     assert planned is not None
     rng = np.random.default_rng([runs, planned])
     draws = rng.normal(math.log(1.05), spread, (runs, planned))
-    rules = PairRules(resamples=100)
-    found = [compare_pairs(np.exp(row), np.ones(planned), rng=rng, rules=rules) for row in draws]
-    # A whole number of few pairs gives somewhat more power than asked, never less.
-    check_share(sum(one.p_value is not None and one.p_value < 0.05 for one in found), runs, 0.79, 0.93)
+    found = [compare_pairs(np.exp(row), np.ones(planned)) for row in draws]
+    # Planned for an unlucky estimate of the correlation, most have more power than asked, none less.
+    check_share(sum(one.p_value is not None and one.p_value < 0.05 for one in found), runs, 0.79, 0.97)
 
 
 @pytest.mark.parametrize("runs", RUNS)
 def test_equivalence_power_is_what_simulation_finds(runs: int) -> None:
     rng = np.random.default_rng(runs)
-    expected = equivalence_power(0.01, 0.1, 40, 0.05, 0.05)
+    expected = equivalence_power(0.01, 0.1, 80, 0.05, 0.05)
     assert 0.5 < expected < 0.8
     found = [
-        judge_equivalence(row, log_margins(0.05)).equivalent for row in rng.normal(0.01, 0.1, (runs, 40))
+        judge_equivalence(row, log_margins(0.05)).equivalent for row in rng.normal(0.01, 0.1, (runs // 2, 80))
     ]
-    check_share(found.count(True), runs, expected - 0.02, expected + 0.02)
+    # Most estimates of the correlation are lower than the unlucky one that plans are made for.
+    check_share(found.count(True), len(found), expected, min(expected + 0.25, 1 - 1e-9))
 
 
 def test_interval_of_the_plan_mirrors_the_pilots_size() -> None:
@@ -82,7 +89,7 @@ def test_interval_of_the_plan_covers(runs: int) -> None:
     assert truth is not None
     rng = np.random.default_rng(runs)
     found = [plan_cycles(row).interval for row in rng.normal(0, 0.1, (runs // 4, 10))]
-    check_share(sum(one.contains(truth) for one in found), len(found), 0.94, 0.97)
+    check_share(sum(one.contains(truth) for one in found), len(found), 0.94, 1 - 1e-9)
 
 
 def test_more_cycles_fall_as_cycles_come_in() -> None:
@@ -101,13 +108,6 @@ def test_more_cycles_fall_as_cycles_come_in() -> None:
 @given(st.integers(6, 400), st.floats(0.1, 0.95))
 def test_search_finds_the_first_that_suffices(first: int, power: float) -> None:
     assert find_cycles(lambda cycles: 1.0 if cycles >= first else 0.0, power) == first
-
-
-def test_no_cycles_are_promised_with_which_the_test_can_find_nothing() -> None:
-    """Of 7 pairs that all agree the exact p-value is 2 / 2^7 = 0.0156, of 8 it is 0.0078."""
-    assert difference_power(1.0, 0.001, 7, 0.01) == 0
-    assert plan_cycles(pilot(0.001), alpha_ratio=0.01).cycles == 8
-    assert cycles_to_decide(pilot(0.01, n=6, mean=0.3), alpha_ratio=0.05 / 20) == 4  # 10: 2 / 2^10 = 0.002
 
 
 def test_reasons() -> None:

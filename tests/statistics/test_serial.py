@@ -10,17 +10,15 @@ from hypothesis import strategies as st
 from pathlab.analysis.interval import Undecided
 from pathlab.analysis.quantiles import median_interval
 from pathlab.analysis.serial import (
+    bound_order,
     measure_autocorrelation,
     measure_effective_size,
-    measure_inflation,
-    serial_mean,
+    order_moments,
     serial_median,
 )
 from pathlab.errors import UsageError
 
-from .noise import check_coverage, check_share, draw_autoregressive
-
-LONG_RUNS = [150, pytest.param(1500, marks=pytest.mark.long)]
+from .noise import check_share, draw_autoregressive
 
 
 def test_autocorrelation_is_rs() -> None:
@@ -33,12 +31,13 @@ def test_autocorrelation_is_rs() -> None:
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
 def test_effective_size_is_that_of_theory(correlation: float) -> None:
-    """n (1 - r) / (1 + r) for a long first-order series."""
+    """n (1 - r) / (1 + r) for a long first-order series, less what its estimate may be off."""
     series = draw_autoregressive(np.random.default_rng(2), 20, 4000, correlation)
     found = [measure_effective_size(row) for row in series]
     ratios = [one.effective / one.n for one in found if one.effective is not None]
     assert len(ratios) == 20
-    assert np.median(ratios) == pytest.approx((1 - correlation) / (1 + correlation), rel=0.12)
+    truth = (1 - correlation) / (1 + correlation)
+    assert 0.8 * truth < np.median(ratios) < truth
     assert max(ratios) <= 1
 
 
@@ -47,26 +46,38 @@ def test_inflation_sees_more_than_the_first_lag() -> None:
     rng = np.random.default_rng(3)
     series = np.repeat(rng.normal(0, 1, 40), 25) + rng.normal(0, 2, 1000)
     truth = 1 + 24 * 0.2  # 25 equal steps of a fifth of the variance: 1 + 2 sum (1 - k/25) / 5
-    assert measure_inflation(series) == pytest.approx(truth, rel=0.4)
+    assert bound_order(series).inflation_ratio == pytest.approx(truth, rel=0.4)
     first = float(measure_autocorrelation(series, 1).lag_ratios[0])  # type: ignore[index]
     assert (1 + first) / (1 - first) < 0.5 * truth
 
 
-@pytest.mark.parametrize("runs", LONG_RUNS)
-@pytest.mark.parametrize("n", [40, 200])
-@pytest.mark.parametrize("correlation", [0.0, 0.5])
-def test_intervals_cover_under_correlation(correlation: float, n: int, runs: int) -> None:
-    series = draw_autoregressive(np.random.default_rng([n, runs]), runs, n, correlation)
-    rates = 100 * np.exp(0.3 * series)  # skewed, median 100
-    mean_rate = 100 * np.exp(0.09 / (1 - correlation**2) / 2)
-    for intervals, truth in (
-        ([serial_mean(row).interval for row in series], 0.0),
-        ([serial_mean(row).interval for row in rates], float(mean_rate)),
-        ([serial_median(row).interval for row in rates], 100.0),
-    ):
-        decided = [interval for interval in intervals if interval.decided]
-        assert len(decided) >= 0.97 * runs
-        check_coverage(decided, truth)
+@pytest.mark.parametrize("correlation", [0.3, 0.7, 0.97])
+@pytest.mark.parametrize("n", [6, 13, 60])
+def test_moments_are_those_of_the_correlation_matrix(n: int, correlation: float) -> None:
+    lags = np.arange(n)
+    known = correlation ** np.abs(lags[:, None] - lags[None, :])
+    centre = np.eye(n) - 1 / n
+    left = centre @ known
+    trace = float(np.trace(left))
+    assert order_moments(n, correlation) == pytest.approx(
+        (known.sum() / n, trace / (n - 1), trace**2 / float(np.trace(left @ left)))
+    )
+    assert order_moments(n, 0.0) == (1.0, 1.0, n - 1)
+
+
+def test_few_samples_are_bounded_by_seven_tenths_and_more_by_what_they_show() -> None:
+    rng = np.random.default_rng(1)
+    nine = bound_order(rng.normal(size=9))
+    assert (nine.correlation_ratio, nine.bound_ratio) == (None, 0.7)
+    bounds = [
+        float(np.median([bound_order(rng.normal(size=n)).bound_ratio for _ in range(100)]))
+        for n in (13, 60, 200)
+    ]
+    assert 0.7 > bounds[0] > bounds[1] > bounds[2] > 0.05
+    wandering = [bound_order(row) for row in draw_autoregressive(rng, 100, 200, 0.9)]
+    assert float(np.median([one.bound_ratio for one in wandering])) > 0.85
+    estimates = [bound_order(row).correlation_ratio for row in draw_autoregressive(rng, 400, 19, 0.5)]
+    assert float(np.mean([one for one in estimates if one is not None])) == pytest.approx(0.47, abs=0.06)
 
 
 def test_correlation_widens_and_forgetting_it_fails() -> None:
@@ -74,24 +85,23 @@ def test_correlation_widens_and_forgetting_it_fails() -> None:
     plain = sum(median_interval(row).contains(0.0) for row in series)
     check_share(plain, 150, 0.70, 0.85)  # what an interval for independent samples is worth here
     allowed = sum(serial_median(row).interval.contains(0.0) for row in series)
-    check_share(allowed, 150, 0.93, 0.97)
+    check_share(allowed, 150, 0.95, 0.99)
 
 
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(-(10**6), 10**6), st.integers(1, 1000))
 def test_estimates_follow_shift_and_scale(seed: int, shift: int, scale: int) -> None:
     values = np.random.default_rng(seed).integers(0, 1000, 60).astype(float)
-    for estimate in (serial_mean, serial_median):
-        before, after = estimate(values), estimate(values * scale + shift)
-        assert before.estimate is not None
-        assert before.interval.low is not None
-        assert before.interval.high is not None
-        assert before.interval.contains(before.estimate)
-        assert (after.estimate, after.interval.low, after.interval.high) == pytest.approx(
-            tuple(v * scale + shift for v in (before.estimate, before.interval.low, before.interval.high)),
-            rel=1e-6,
-            abs=1e-2,
-        )
+    before, after = serial_median(values), serial_median(values * scale + shift)
+    assert before.estimate is not None
+    assert before.interval.low is not None
+    assert before.interval.high is not None
+    assert before.interval.contains(before.estimate)
+    expected = [v * scale + shift for v in (before.estimate, before.interval.low, before.interval.high)]
+    found = [after.estimate, after.interval.low, after.interval.high]
+    if before.interval.low > 0 or after.interval.low == 0:  # what is nowhere below 0 has no median below 0
+        expected, found = expected[::2], found[::2]
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-2)
     assert measure_effective_size(values[::-1]).effective == pytest.approx(
         measure_effective_size(values).effective
     )
@@ -101,14 +111,14 @@ def test_reasons() -> None:
     assert measure_autocorrelation([]).undecided is Undecided.NO_SAMPLES
     assert measure_autocorrelation(np.arange(19)).undecided is Undecided.TOO_FEW_SAMPLES
     assert measure_effective_size(np.ones(30)).undecided is Undecided.NO_VARIATION
-    assert measure_inflation(np.ones(30)) == 1.0
-    for estimate in (serial_mean, serial_median):
-        few = estimate(np.arange(39.0))
-        assert (few.estimate, few.interval.undecided) == (19.0, Undecided.TOO_FEW_SAMPLES)
-        assert estimate([]).undecided is Undecided.NO_SAMPLES
-        assert estimate(np.ones(50)).interval.undecided is Undecided.NO_VARIATION
-        assert estimate(np.repeat([0.0, 1.0], 50)).interval.undecided is Undecided.TOO_CORRELATED
+    assert measure_effective_size(np.arange(9.0)).undecided is Undecided.TOO_FEW_SAMPLES
+    few = serial_median(np.arange(5.0))
+    assert (few.estimate, few.interval.undecided) == (2.0, Undecided.TOO_FEW_SAMPLES)
+    assert serial_median([]).interval.undecided is Undecided.NO_SAMPLES
+    still = serial_median(np.ones(50)).interval
+    assert (still.low, still.high) == (1.0, 1.0)
+    assert serial_median(np.repeat([0.0, 1.0], 50)).interval.undecided is Undecided.TOO_CORRELATED
     with pytest.raises(UsageError, match="0 lags"):
         measure_autocorrelation([1.0], lags=0)
     with pytest.raises(UsageError, match="finite"):
-        serial_mean([float("inf")])
+        serial_median([float("inf")])

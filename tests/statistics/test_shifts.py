@@ -10,7 +10,8 @@ from scipy import stats
 
 from pathlab.analysis.dominance import cliffs_delta
 from pathlab.analysis.interval import Undecided
-from pathlab.analysis.shifts import critical_rank, hodges_lehmann, signed_rank_p_value
+from pathlab.analysis.serial import bound_order
+from pathlab.analysis.shifts import critical_rank, hodges_lehmann
 from pathlab.errors import UsageError
 
 from .noise import NOISES, RUNS, check_coverage, check_share
@@ -23,33 +24,32 @@ LONG = np.sin(_STEPS) * 3 + (_STEPS % 7) / 2 + _STEPS / 1000
 
 
 @pytest.mark.parametrize(
-    ("differences", "p_value", "shift", "low", "high"),
+    ("differences", "shift", "low", "high"),
     [
         # R 4.2.2: wilcox.test(x, y, paired = TRUE, conf.int = TRUE)
-        (FIRST - SECOND, 0.0390625, 0.46, 0.010, 0.786),
+        (FIRST - SECOND, 0.46, 0.010, 0.786),
         # R 4.2.2: wilcox.test(z[1:50], conf.int = TRUE, exact = TRUE)
-        (LONG[:50], 0.0002211422352, 1.489030965, 0.7548758709, 2.2691074602),
+        (LONG[:50], 1.489030965, 0.7548758709, 2.2691074602),
     ],
 )
-def test_exact_shift_is_rs(
-    differences: np.ndarray, p_value: float, shift: float, low: float, high: float
+def test_shift_is_rs_and_its_interval_is_rs_widened(
+    differences: np.ndarray, shift: float, low: float, high: float
 ) -> None:
     found = hodges_lehmann(differences)
-    assert found.p_exact
-    assert found.p_value == pytest.approx(p_value, rel=1e-8)
     assert found.shift == pytest.approx(shift, rel=1e-8)
-    assert (found.interval.low, found.interval.high) == pytest.approx((low, high), rel=1e-8)
+    n, order = differences.size, bound_order(differences)
+    coverage = critical_rank(n, 0.95)[1] or 0.0
+    error = (high - low) / 2 / stats.t.ppf((1 + coverage) / 2, n - 1) * order.error_ratio
+    assert found.standard_error == pytest.approx(error, rel=1e-8)
+    half = error * stats.t.ppf(0.975, order.freedom)
+    assert (found.interval.low, found.interval.high) == pytest.approx((shift - half, shift + half))
+    assert found.p_value == pytest.approx(2 * stats.t.sf(shift / error, order.freedom))
+    assert found.at(0.99).high == pytest.approx(shift + error * stats.t.ppf(0.995, order.freedom))
 
 
-def test_approximate_shift_is_rs() -> None:
-    # R 4.2.2: wilcox.test(z, conf.int = TRUE, exact = FALSE, correct = TRUE); R finds the ends by a root
-    # search on the normal approximation, so they agree to about one step between averages. The shift:
-    # w <- outer(z, z, "+") / 2; median(w[lower.tri(w, diag = TRUE)])
-    found = hodges_lehmann(LONG)
-    assert not found.p_exact
-    assert found.p_value == pytest.approx(2.269273251e-05, rel=1e-8)
-    assert found.shift == pytest.approx(1.61151675946, rel=1e-8)
-    assert (found.interval.low, found.interval.high) == pytest.approx((0.956835903, 2.272913934), abs=5e-3)
+def test_shift_of_many_is_rs() -> None:
+    # R 4.2.2: w <- outer(z, z, "+") / 2; median(w[lower.tri(w, diag = TRUE)])
+    assert hodges_lehmann(LONG).shift == pytest.approx(1.61151675946, rel=1e-8)
 
 
 def test_critical_ranks_are_rs() -> None:
@@ -57,29 +57,6 @@ def test_critical_ranks_are_rs() -> None:
     assert [critical_rank(n, 0.95)[0] for n in (6, 10, 21, 50)] == [1, 9, 59, 435]
     assert critical_rank(6, 0.95)[1] == 1 - 2 / 64
     assert critical_rank(5, 0.95) == (0, None)
-
-
-def test_p_value_with_ties_counts_every_choice_of_signs() -> None:
-    values = np.array([1.0, 1.0, -2.0, 3.0, 3.0, -1.0, 4.0, 5.0])
-    ranks = stats.rankdata(np.abs(values))
-    signs = (np.arange(2**8)[:, None] >> np.arange(8)) & 1
-    sums, seen = signs @ ranks, ranks[values > 0].sum()
-    by_counting = 2 * min((sums <= seen).mean(), (sums >= seen).mean())
-    for differences in (values, np.append(values, [0.0, 0.0])):
-        p_value, exact = signed_rank_p_value(differences)
-        assert exact
-        assert p_value == pytest.approx(by_counting)
-    assert signed_rank_p_value(np.zeros(4)) == (None, False)
-
-
-def test_exact_and_approximate_agree_where_they_meet() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(20):
-        values = rng.normal(0.3, 1.0, 50)
-        exact, is_exact = signed_rank_p_value(values)
-        assert is_exact
-        assert exact == pytest.approx(stats.wilcoxon(values, method="exact").pvalue, rel=1e-9)
-        assert exact == pytest.approx(stats.wilcoxon(values, method="asymptotic").pvalue, rel=0.1, abs=1e-3)
 
 
 @pytest.mark.parametrize("runs", RUNS)
@@ -90,20 +67,9 @@ def test_shift_interval_covers(name: str, n: int, runs: int) -> None:
     draw = NOISES[name]
     differences = draw(rng, runs, n) + 7.0 - draw(rng, runs, n)
     found = [hodges_lehmann(row) for row in differences]
-    check_coverage([one.interval for one in found], 7.0, least=0.94, most=0.97)
+    check_coverage([one.interval for one in found], 7.0, least=0.95, most=1 - 1e-9)
     moved = sum(one.shift is not None and one.shift > 7.0 for one in found)
     check_share(moved, runs, 0.5, 0.5)
-
-
-@pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("n", [6, 10, 21, 200])
-@pytest.mark.parametrize("name", sorted(NOISES))
-def test_signed_rank_keeps_its_level(name: str, n: int, runs: int) -> None:
-    rng = np.random.default_rng([n, runs, 1])
-    draw = NOISES[name]
-    differences = draw(rng, runs, n) - draw(rng, runs, n)
-    values = [signed_rank_p_value(row)[0] for row in differences]
-    check_share(sum(p is not None and p < 0.05 for p in values), runs, 0.03, 0.05)
 
 
 @pytest.mark.parametrize("runs", RUNS)
@@ -116,7 +82,7 @@ def test_cliffs_delta_interval_covers(common: float, n: int, runs: int) -> None:
     first, second = rng.normal(0.5, 1, (runs, n)) + shared, rng.normal(0, 1, (runs, n)) + shared
     truth = 2 * float(stats.norm.cdf(0.5 / np.sqrt(2 * (1 + common**2)))) - 1
     found = [cliffs_delta(one, other).interval_ratio for one, other in zip(first, second, strict=True)]
-    check_coverage(found, truth, least=0.94, most=0.99)
+    check_coverage(found, truth, least=0.95, most=1 - 1e-9)
 
 
 def test_cliffs_delta_by_r_and_by_hand() -> None:
@@ -134,16 +100,19 @@ DIFFERENCES = st.lists(st.integers(-(10**6), 10**6), min_size=6, max_size=60)
 
 @settings(deadline=None)
 @given(DIFFERENCES, st.integers(-(10**6), 10**6), st.integers(1, 1000), st.randoms(use_true_random=False))
-def test_shift_follows_shift_and_scale_and_ignores_order(
-    values: list[int], shift: int, scale: int, shuffler: object
-) -> None:
+def test_shift_follows_shift_and_scale(values: list[int], shift: int, scale: int, shuffler: object) -> None:
     before = hodges_lehmann(values)
     moved = [value * scale + shift for value in values]
-    shuffler.shuffle(moved)  # type: ignore[attr-defined]
+    if len(values) < 10:  # from there on their order tells their correlation
+        shuffler.shuffle(moved)  # type: ignore[attr-defined]
     after = hodges_lehmann(moved)
     assert before.shift is not None
     assert after.shift == pytest.approx(before.shift * scale + shift, abs=1e-3)
-    if before.interval.low is not None and before.interval.high is not None:
+    if (
+        before.interval.low is not None
+        and before.interval.high is not None
+        and after.interval.low is not None
+    ):
         assert after.interval.low == pytest.approx(before.interval.low * scale + shift, abs=1e-3)
         assert after.interval.high == pytest.approx(before.interval.high * scale + shift, abs=1e-3)
         assert before.interval.low <= before.shift <= before.interval.high

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pathlab.analysis.quantiles import median_interval
+from pathlab.analysis.serial import ordered_median_interval
 from pathlab.analysis.stopping import StopReason, StopRule, judge_stop
 from pathlab.errors import UsageError
 
@@ -34,9 +34,10 @@ def test_reasons_in_turn() -> None:
 def test_half_width_is_the_farther_end_over_the_median() -> None:
     values = [90.0, 95.0, 98.0, 100.0, 101.0, 103.0, 120.0]
     cell = judge_stop({"a": values}, 7, StopRule(minimum_cycles=6)).cells[0]
-    interval = median_interval(values)
-    assert (interval.low, interval.high) == (90.0, 120.0)
-    assert cell.half_width_ratio == pytest.approx(0.2)
+    interval = ordered_median_interval(values)
+    assert interval.high is not None
+    assert interval.high > 120.0  # that of independent trials ends there
+    assert cell.half_width_ratio == pytest.approx(interval.high / 100 - 1)
 
 
 def test_cells_that_failed_or_carry_nothing_are_never_precise() -> None:
@@ -61,8 +62,8 @@ def test_coverage_at_the_stop(runs: int) -> None:
         cell = judge_stop({"cell": draws[:cycles]}, cycles, RULE).cells[0]
         held += cell.interval.contains(1.0)
         stopped += cell.reached
-    check_share(held, runs, 0.92, 0.97)
-    assert stopped > 0.8 * runs
+    check_share(held, runs, 0.92, 1 - 1e-9)
+    assert stopped > 0.6 * runs
 
 
 @pytest.mark.parametrize(

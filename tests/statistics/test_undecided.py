@@ -9,7 +9,7 @@ from pathlab.analysis.fairness import jain_index
 from pathlab.analysis.interval import Undecided
 from pathlab.analysis.latency import rate_stability, rtt_rise
 from pathlab.analysis.loss import probe_loss
-from pathlab.analysis.quantiles import bca_interval, median_interval, quartiles
+from pathlab.analysis.quantiles import median_interval, quartiles
 from pathlab.analysis.throughput import aggregate_throughput, effective_window, mean_rate
 from pathlab.errors import UsageError
 
@@ -26,20 +26,6 @@ def test_median_interval_below_six(n: int) -> None:
     assert (found.low, found.high, found.coverage_ratio) == (None, None, None)
     assert found.undecided is (Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES)
     assert not found.contains(2)
-
-
-def test_bca_interval_without_enough_or_without_variation() -> None:
-    few = bca_interval(np.arange(19), np.mean, rng=generator())
-    assert few.undecided is Undecided.TOO_FEW_SAMPLES
-    assert bca_interval(np.arange(20), np.mean, rng=generator()).decided
-    assert bca_interval(np.ones(30), np.mean, rng=generator()).undecided is Undecided.NO_VARIATION
-    assert bca_interval([], np.mean, rng=generator()).undecided is Undecided.NO_SAMPLES
-
-
-def test_bca_interval_of_a_median_that_never_moves() -> None:
-    found = bca_interval([1.0] * 200 + [2.0], np.median, rng=generator())
-    assert found.undecided is Undecided.NO_VARIATION
-    assert found.low is None
 
 
 def test_mean_rate_reasons() -> None:

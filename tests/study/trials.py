@@ -11,11 +11,8 @@ import pandas as pd
 
 from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord, TrialRecord
 from pathlab.study.analyses import Study
-from pathlab.study.answer import StudyOptions
 from tests.unit.synthetic_results import SyntheticResults, make_campaign, make_trial
 
-#: A sixth of the usual resamples: what is tested here is not the width of intervals.
-QUICK = StudyOptions(comparison_resamples=300)
 CAPACITY, RTT_NS = 30e6, 160e6
 STREAMS = (1, 2, 3, 4, 6, 8, 12)
 WINDOWS = tuple(1024 * size for size in (16, 32, 64, 128))
@@ -59,7 +56,7 @@ def make_sweep(
 
 def study(results: SyntheticResults) -> Study:
     """The analyses of results in memory."""
-    return Study(results, QUICK)
+    return Study(results)
 
 
 class BareResults(SyntheticResults):

@@ -18,7 +18,7 @@ from pathlab.study.answer import StudyOptions
 from tests.unit.synthetic_results import SyntheticResults
 
 #: Few resamples: the width of intervals is not what is tested here.
-QUICK = StudyOptions(comparison_resamples=100, fit=FitOptions(resamples=100))
+QUICK = StudyOptions(fit=FitOptions(resamples=100))
 
 
 def make_material(results: SyntheticResults) -> Material:

@@ -91,7 +91,7 @@ def test_a_difference_that_is_real_but_small_is_equivalent() -> None:
 def test_too_few_trials_decide_nothing() -> None:
     found = compare(make_results(seed=1, cycles=3), make_results(seed=2, rate=0.5, cycles=3))
     assert {(row.verdict, row.reason) for row in found.rows} == {(Change.UNDECIDED, "too few trials")}
-    assert found.least_trials == 5  # 4 x 2 / 70 is above 5 %, 4 x 2 / 252 below
+    assert found.least_trials == 6
 
 
 def test_a_wild_change_within_the_noise_is_undecided() -> None:
@@ -276,6 +276,6 @@ def test_json_holds_every_row_and_the_table_every_verdict() -> None:
     render_comparison(found, Console(file=out, width=120))
     text = out.getvalue()
     assert "r1 against r0, west → east" in text
-    assert text.count(" worse") == 3  # two rows and the sum
+    assert text.count(" worse") == 4  # two rows, what it means, and the sum
     assert "Noise floor" in text
     assert "±5 %" in text

@@ -152,7 +152,8 @@ def test_the_table_gives_an_interval_from_six_trials_on() -> None:
     screen = console.file
     assert isinstance(screen, io.StringIO)
     assert "12.5 Mbit/s" in screen.getvalue()
-    assert "10 Mbit/s to 15 Mbit/s" in screen.getvalue()
+    # Independent trials would have 10 to 15; six cannot rule out that they repeat each other.
+    assert "5.87 Mbit/s to 19.1 Mbit/s" in screen.getvalue()
 
 
 @pytest.mark.parametrize("gone", [BrokenPipeError(), SystemExit(1)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.loss import probe_loss
-from pathlab.analysis.quantiles import median_interval
+from pathlab.analysis.serial import ordered_median_interval
 from pathlab.report.plots.model import Band, Curve, Grid, Plot, Points, Rule, Scale
 from pathlab.report.sections import chapters
 from pathlab.report.sections.clouds import choose_points
@@ -58,7 +58,7 @@ def test_lines_go_through_the_medians_with_their_intervals(material: Material) -
             lambda one, wanted=streams: (one.streams, one.window_asked_bytes) == (wanted, 32768),  # type: ignore[misc]
             lambda one: one.throughput_bits_per_s,
         )
-        interval = median_interval(rates)
+        interval = ordered_median_interval(rates)
         assert curve.y[at] == pytest.approx(np.median(rates) / 1e6)
         assert (curve.low[at], curve.high[at]) == pytest.approx((interval.low / 1e6, interval.high / 1e6))  # type: ignore[operator]
     assert np.abs(curve.x - np.array(STREAMS)).max() < 0.2  # windows stand side by side, near their level

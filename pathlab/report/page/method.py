@@ -60,9 +60,9 @@ DEFINITIONS = (
     ("Jain's index", "(Σx)² / (n Σx²) over the streams' bytes in the steady window; 1 is equal shares."),
     (
         "95 % interval of a median",
-        "Between two order statistics, without an assumption on the distribution beyond independent trials; "
-        "from 40 trials on by their effective number. It needs six trials; with fewer it is called "
-        "undecided.",
+        "Between two order statistics, widened for serial correlation: by its upper 95 % limit, at most 0.7 "
+        "unless the estimate is higher; 0.7 with fewer than ten trials. No assumption on the distribution. "
+        "It needs six trials; with fewer it is undecided.",
     ),
     (
         "Limited by",

@@ -23,7 +23,7 @@ from pathlab.analysis.planning import (
     find_cycles,
 )
 from pathlab.analysis.preference import Option
-from pathlab.analysis.quantiles import median_interval
+from pathlab.analysis.serial import ordered_median_interval
 from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.climbs import CellClimb
@@ -43,8 +43,8 @@ class Standing:
     """One combination: what it carried, what that cost, and whether it carries enough.
 
     Spreads are over the trials that tell of the path: complete, windows granted as asked, neither host nor
-    lab at its limit; ``n`` of ``complete``. ``throughput`` is the median's interval in bit/s, from 40 trials
-    on by their effective number. ``share_ratio`` is the median over ``PathAnswer.reference_bits_per_s``.
+    lab at its limit; ``n`` of ``complete``. ``throughput`` is the interval of the median, bit/s, with
+    serial correlation allowed for. ``share_ratio`` is the median over ``PathAnswer.reference_bits_per_s``.
     ``enough`` True: shown to carry enough, False: shown not to, None: undecided; ``more_cycles`` more would
     change that (None: not known). ``doubt``: why it cannot be recommended as a property of the path.
     ``over_line``: its median is above the link's payload rate, or half of its trials are flagged so; it is no
@@ -210,7 +210,7 @@ def _is_enough(one: Standing, capacity: Estimate | None, ratios: Floats, *, is_b
         bar_low = SUFFICIENT_RATIO * capacity.interval.low
         bar_high = SUFFICIENT_RATIO * capacity.interval.high
     else:
-        found = median_interval(ratios)
+        found = ordered_median_interval(ratios)
         low, high, bar_low, bar_high = found.low, found.high, SUFFICIENT_RATIO, SUFFICIENT_RATIO
     if low is None or high is None:
         return None

@@ -127,7 +127,8 @@ def plot_variability(place: Place) -> Plot:
     layers: list[Layer] = []
     said = []
     for slot, quantity in enumerate((of.RV_LOADED, of.RV_UNLOADED)):
-        values = np.sort(_known(quantity, place))
+        measured = _known(quantity, place)
+        values = np.sort(measured)
         if not values.size:
             said.append(f"{quantity.label}: not measured.")
             continue
@@ -143,9 +144,7 @@ def plot_variability(place: Place) -> Plot:
                 step=True,
             )
         )
-        said.append(
-            f"{quantity.label}: median {say_spread(measure_spread(values, in_order=False), format_ratio)}."
-        )
+        said.append(f"{quantity.label}: median {say_spread(measure_spread(measured), format_ratio)}.")
         said.append(f"{_say_steady(values)}.")
     layers.append(Rule(name=f"RV of {STEADY}", value=100 * STEADY_VARIABILITY_RATIO, vertical=True))
     return Plot(
@@ -248,7 +247,7 @@ def _tell_variability(book: Book) -> Iterator[Block]:
             values = _known(quantity, place)
             if not values.size:
                 continue
-            found = measure_spread(values, in_order=False)
+            found = measure_spread(values)
             spread = (
                 NOT_MEASURED if found.q1 is None or found.q3 is None else format_ratio(found.q3 - found.q1)
             )
