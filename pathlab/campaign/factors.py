@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pathlab.campaign.factor_model import Combination, Direction, Engine, Factors, Family, Transport
 from pathlab.campaign.levels import FILE_KEYS
@@ -15,10 +15,27 @@ from pathlab.units import SECOND_NS, format_bytes, format_rate, format_time
 Level = int | str | bool | None
 #: What a level that is left to the system is called in a file, where it is not ``auto``.
 WORDS: Mapping[str, str] = {"congestion": "default", "pacing": "none", "dscp": "none", "cpus": "any"}
-FORMATTERS: Mapping[str, Callable[[int], str]] = {
+FACTOR_FORMATTERS: Mapping[str, Callable[[int], str]] = {
     **dict.fromkeys(("window", "window_sender", "window_receiver", "message", "mss"), format_bytes),
     **dict.fromkeys(("duration", "warmup"), format_time),
     "pacing": format_rate,
+}
+#: Settings that only files of other programs tell, by what they are called for reading.
+IMPORTED_KEYS: Mapping[str, str] = {
+    "stream_target_bits_per_s": "target rate per stream",
+    "stream_pacing_bits_per_s": "pacing per stream",
+    "transfer_bytes": "transfer",
+    "transfer_blocks": "blocks",
+    "probe_interval_ns": "probe interval",
+    "probe_bytes": "probe size",
+    "stagger_ns": "stagger",
+    "test_parameters": "test parameters",
+}
+FORMATTERS: Mapping[str, Callable[[int], str]] = {
+    **FACTOR_FORMATTERS,
+    **dict.fromkeys(("target rate per stream", "pacing per stream"), format_rate),
+    **dict.fromkeys(("transfer", "probe size"), format_bytes),
+    **dict.fromkeys(("probe interval", "stagger"), format_time),
 }
 #: The factors that every campaign has, and every stored plan row.
 ALWAYS_GIVEN = ("streams", "window_bytes", "congestion")
@@ -102,8 +119,15 @@ def build_combination(combination: Combination, campaign: Campaign) -> Cell:
 
 
 def name_levels(levels: Mapping[str, Level]) -> dict[str, Level]:
-    """Return levels by the keys of the file instead of by attribute."""
-    return {FILE_KEYS.get(name, name): level for name, level in levels.items()}
+    """Return levels by the keys of the file instead of by attribute; imported settings by their words."""
+    keys = {**FILE_KEYS, **IMPORTED_KEYS}
+    return {keys.get(name, name): level for name, level in levels.items()}
+
+
+def find_default(name: str) -> Level:
+    """Where a setting stands that a plan row does not name, by attribute; None: left to the system."""
+    field = Combination.model_fields.get(name)
+    return None if field is None else cast(Level, field.default)
 
 
 def format_level(key: str, level: Level) -> str:

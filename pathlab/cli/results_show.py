@@ -16,10 +16,11 @@ from pathlab.report.source import format_utc
 from pathlab.store.overview import Counts, TrialLine, count_trials, read_origins, stream_lines
 from pathlab.store.results import Results
 from pathlab.study.overview import Combination, summarise_combinations
-from pathlab.units import format_rate, format_time, format_volume
+from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time, format_volume
 
 COMBINATION_HEADINGS = ("Combination", "Path", "Complete", "Not complete", "n", "Throughput")
 TRIAL_HEADINGS = ("Trial", "Cycle", "Streams", "Window", "Throughput", "Loaded RTT", "Path", "Status")
+UDP_HEADINGS = ("UDP loss", "Jitter")  # behind the throughput, where a trial sent datagrams
 LEFT = ("Combination", "Path", "Status")
 GAP = "  "
 
@@ -81,7 +82,7 @@ def print_overview(results: Path, *, limit: int | None, offset: int) -> None:
         _print_head(stored, counts)
         if offset == 0 and counts.trials:
             _print_combinations(summarise_combinations(stored), limit)
-        _print_trials(stored, counts.trials, limit, offset)
+        _print_trials(stored, counts, limit, offset)
 
 
 def _print_head(stored: Results, counts: Counts) -> None:
@@ -108,15 +109,17 @@ def _print_combinations(found: Sequence[Combination], limit: int | None) -> None
     )
 
 
-def _print_trials(stored: Results, trials: int, limit: int | None, offset: int) -> None:
+def _print_trials(stored: Results, counts: Counts, limit: int | None, offset: int) -> None:
     click.echo()
+    trials = counts.trials
     if offset >= trials:
         stored_text = f"No trial after the first {offset:,}: {trials:,} are stored."
         click.echo(stored_text if trials else "No trial is stored.")
         return
-    columns, shown, numbers = Columns(TRIAL_HEADINGS), 0, range(0)
+    headings = (*TRIAL_HEADINGS[:5], *(UDP_HEADINGS if counts.udp else ()), *TRIAL_HEADINGS[5:])
+    columns, shown, numbers = Columns(headings), 0, range(0)
     for lines in stream_lines(stored, limit=limit, offset=offset):
-        columns.print_rows([_format_trial(line) for line in lines])
+        columns.print_rows([_format_trial(line, udp=counts.udp) for line in lines])
         first = numbers.start if shown else lines[0].trial_id
         numbers, shown = range(first, lines[-1].trial_id + 1), shown + len(lines)
     for number, origin in read_origins(stored, numbers).items():
@@ -140,13 +143,22 @@ def _format_combination(one: Combination) -> tuple[str, ...]:
     )
 
 
-def _format_trial(line: TrialLine) -> tuple[str, ...]:
+def _format_loss(line: TrialLine) -> str:
+    """Lost of the datagrams sent."""
+    sent, lost = line.udp_sent_packets, line.udp_lost_packets
+    if not sent or lost is None:
+        return NOT_MEASURED
+    return f"{lost} of {sent} ({format_ratio(lost / sent)})"
+
+
+def _format_trial(line: TrialLine, *, udp: bool) -> tuple[str, ...]:
     return (
         str(line.trial_id),
         str(line.cycle + 1),
         str(line.streams),
         format_asked(line.window_asked_bytes),
         format_rate(line.throughput_bits_per_s),
+        *((_format_loss(line), format_time(line.udp_jitter_ns)) if udp else ()),
         format_time(line.loaded_rtt_median_ns),
         f"{line.path_source} → {line.path_destination}",
         line.status if line.failure is None else f"{line.status}: {line.failure}",

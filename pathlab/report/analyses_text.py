@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pathlab.campaign.factors import format_level, name_levels
 from pathlab.report import analyses_rows as rows
 from pathlab.study.answer import Answer
 from pathlab.study.source import Condition
-from pathlab.units import format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +59,8 @@ def _build_table(layout: Layout, condition: Condition, answers: Sequence[Answer[
 
 def name_condition(condition: Condition) -> str:
     """Path, and the settings that say something."""
-    told = [
-        f"{name.removesuffix('_ns')} {format_time(value) if name.endswith('_ns') else value}"
-        for name, value in condition.settings
-        if value is not None
-    ]
+    levels = name_levels({name: value for name, value in condition.settings if value is not None})
+    told = [f"{name} {format_level(name, level)}" for name, level in levels.items()]
     where = "" if condition.medium == "hosts" else f" ({condition.medium})"
     return f"{condition.path_source} → {condition.path_destination}{where}, {', '.join(told)}"
 

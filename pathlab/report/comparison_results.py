@@ -23,10 +23,12 @@ from pathlab.analysis.two_samples import (
     lay_halves_apart,
     split_halves,
 )
+from pathlab.campaign.factors import find_default
 from pathlab.errors import UsageError
 from pathlab.report.comparison_metrics import FACTS, METRICS, Metric
-from pathlab.report.source import ResultsSource, StoredTrial, read_trials
-from pathlab.store.records import TrialRecord
+from pathlab.report.source import ResultsSource, StoredTrial, find_congestion, read_trials
+from pathlab.report.summary import TIMES
+from pathlab.store.records import PlanRecord
 
 #: A trial under one of these says more of the lab than of what is compared.
 LEFT_OUT_FLAGS = ("lab-limited",)
@@ -137,6 +139,18 @@ class ResultsComparison:
 Groups = dict[Condition, list[StoredTrial]]
 
 
+class _ReadSource:
+    """The plan and the trials of one of the results, read once."""
+
+    def __init__(self, source: ResultsSource) -> None:
+        self._plan, self.trials = source.plan(), read_trials(source)
+        self.holds_imported = any("imported" in trial.record.flags for trial in self.trials)
+
+    def plan(self) -> Sequence[PlanRecord]:
+        """The plan in its order."""
+        return self._plan
+
+
 def compare_results(
     results: Sequence[tuple[str, ResultsSource]],
     rules: Rules | None = None,
@@ -161,14 +175,16 @@ def compare_results(
     """
     rules = rules or Rules()
     _check(results, rules)
-    everything = [source for _, source in results] + ([] if unchanged is None else [unchanged])
+    read = [(label, _ReadSource(source)) for label, source in results]
+    again_source = None if unchanged is None else _ReadSource(unchanged)
+    everything = [source for _, source in read] + ([] if again_source is None else [again_source])
     shared, ignored = _share_settings(everything)
     left_out: dict[str, int] = {}
     groups: list[Groups] = []
-    for label, source in results:
+    for label, source in read:
         group, left_out[label] = _group_trials(source, shared, any_path=rules.any_path)
         groups.append(group)
-    again = None if unchanged is None else _group_trials(unchanged, shared, any_path=rules.any_path)[0]
+    again = None if again_source is None else _group_trials(again_source, shared, any_path=rules.any_path)[0]
     labels = [label for label, _ in results]
     _check_usable(labels, groups, left_out)
     _check_shared(labels, groups, again)
@@ -258,18 +274,27 @@ def _check(results: Sequence[tuple[str, ResultsSource]], rules: Rules) -> None:
             raise UsageError(f"'{name}' is no metric", hint=f"Known: {', '.join(METRICS)}.")
 
 
-def _share_settings(sources: Sequence[ResultsSource]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Factors that every results file tells, and those that only some do."""
-    told = [set().union(*(row.settings for row in source.plan())) - _OWN_SETTINGS for source in sources]
-    shared = set.intersection(*told)
-    return tuple(sorted(shared)), tuple(sorted(set.union(*told) - shared))
+def _share_settings(sources: Sequence[_ReadSource]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Settings that trials are grouped by, and those that only some results tell, which are not compared.
+
+    Files of other programs tell every setting that is out of the ordinary: beside them, what a row does not
+    tell stands at its default. Only of a trial's times nobody knows where that is.
+    """
+    told = [{name for row in source.plan() for name in row.settings} for source in sources]
+    every = {name for names in told for name in names} - _OWN_SETTINGS
+    ignored = {name for name in every if any(name not in names for names in told)}
+    if any(source.holds_imported for source in sources):
+        ignored &= {*TIMES}
+    rows = [row.settings for source in sources for row in source.plan()]
+    alike = {name for name in TIMES if len({row.get(name) for row in rows}) == 1}
+    return tuple(sorted(every - ignored - alike)), tuple(sorted(ignored))
 
 
-def _group_trials(source: ResultsSource, shared: Sequence[str], *, any_path: bool) -> tuple[Groups, int]:
+def _group_trials(source: _ReadSource, shared: Sequence[str], *, any_path: bool) -> tuple[Groups, int]:
     settings = {row.row: row.settings for row in source.plan()}
     groups: Groups = {}
     left_out = 0
-    trials = read_trials(source)
+    trials = source.trials
     native = any("imported" not in trial.record.flags for trial in trials)
     refused = {*LEFT_OUT_FLAGS, *(("imported",) if native else ())}  # two programs are not one group
     for trial in trials:
@@ -283,18 +308,11 @@ def _group_trials(source: ResultsSource, shared: Sequence[str], *, any_path: boo
             destination="" if any_path else record.path_destination,
             streams=record.streams,
             window_bytes=-1 if record.window_asked_bytes is None else record.window_asked_bytes,
-            congestion=_read_congestion(record),
-            settings=tuple((name, str(own.get(name))) for name in shared),
+            congestion=find_congestion(record),
+            settings=tuple((name, str(own.get(name, find_default(name)))) for name in shared),
         )
         groups.setdefault(condition, []).append(trial)
     return groups, left_out
-
-
-def _read_congestion(record: TrialRecord) -> str:
-    """What was asked for; other programs' files tell only what was at work."""
-    if "imported" in record.flags:
-        return record.congestion_asked or record.congestion_sender or ""
-    return record.congestion_asked or ""
 
 
 def _read_values(trials: Sequence[StoredTrial], metric: Metric) -> list[float]:

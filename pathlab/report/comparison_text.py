@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from pathlab.campaign.factors import format_level, name_levels
 from pathlab.report.comparison_metrics import Metric
 from pathlab.report.comparison_results import Change, Condition, ResultsComparison, Row
 from pathlab.report.names import enumerate_cells
@@ -174,7 +175,13 @@ def _frame_condition(condition: Condition, cells: str) -> Iterator[str]:
     yield cells
     if condition.congestion:
         yield condition.congestion
-    yield from (f"{name}={value}" for name, value in condition.settings if value != "None")
+    told = name_levels({name: _read_level(value) for name, value in condition.settings if value != "None"})
+    yield from (f"{key}={format_level(key, level)}" for key, level in told.items())
+
+
+def _read_level(spelt: str) -> int | str:
+    """A setting as it was before it was spelled."""
+    return int(spelt) if spelt.isdecimal() else spelt
 
 
 def spell_value(value: float | None, metric: Metric, *, signed: bool = False) -> str:

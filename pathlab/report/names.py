@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.loss import Loss
 from pathlab.report.summary import Cell
-from pathlab.units import format_bytes, format_rate, format_ratio
+from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio
 
 AUTOTUNED = "auto"
 SHORTENED_RUN = 4  # from how many consecutive numbers on only the ends are named
@@ -89,3 +89,11 @@ def format_loss(loss: Loss) -> str:
         return "not measured"
     bounds = format_ratio(high) if not loss.lost else f"{format_ratio(low)} to {format_ratio(high)}"
     return f"{loss.lost} of {loss.sent} (95 % CI {'' if loss.lost else 'up to '}{bounds})"
+
+
+def format_short_loss(loss: Loss) -> str:
+    """Loss with its interval in short: ``0.4 % (95 % CI 0.3–0.5 %)``."""
+    low, high = loss.interval_ratio.low, loss.interval_ratio.high
+    if loss.loss_ratio is None or low is None or high is None:
+        return NOT_MEASURED
+    return f"{format_ratio(loss.loss_ratio)} (95 % CI {100 * low:.3g}–{100 * high:.3g} %)"

@@ -77,6 +77,22 @@ def read_series(results: ResultsSource, trial_id: int, kind: str) -> pd.DataFram
     return None if frame.empty else frame
 
 
+def find_congestion(record: TrialRecord) -> str:
+    """The congestion control by which trials are grouped: what was asked for, empty for the default.
+
+    Other programs' files tell only what was at work.
+    """
+    if "imported" in record.flags:
+        return record.congestion_asked or record.congestion_sender or ""
+    return record.congestion_asked or ""
+
+
+def find_arrived(record: TrialRecord) -> int | None:
+    """UDP's datagrams that were not lost; None where that was not measured."""
+    sent, lost = record.udp_sent_packets, record.udp_lost_packets
+    return None if sent is None or lost is None else sent - lost
+
+
 def window_is_short(record: TrialRecord) -> bool:
     """True if either end's kernel granted less than the window asked for."""
     if record.window_asked_bytes is None:

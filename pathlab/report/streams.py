@@ -9,8 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pathlab.report.source import ResultsSource, read_series
-
-STEADY = "steady"
+from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS, STEADY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +75,19 @@ def summarise_streams(
 
 
 def read_probes(results: ResultsSource, trial_id: int, kind: str) -> ProbeTrace | None:
-    """The probes of ``loaded_probes`` or ``unloaded_probes``; ``None`` when there are none."""
+    """The probes of ``loaded_probes`` or ``unloaded_probes``; ``None`` when there are none.
+
+    Of the loaded ones those that left in the steady window, as in the trial's columns.
+    """
     frame = read_series(results, trial_id, kind)
     if frame is None:
         return None
+    intervals = read_series(results, trial_id, SENDER_INTERVALS) if kind == LOADED_PROBES else None
+    if intervals is not None and (intervals["phase"] == STEADY).any():
+        steady = intervals[intervals["phase"] == STEADY]
+        sent_ns = column(frame, "sent_ns")
+        begin_ns, end_ns = column(steady, "start_ns").min(), column(steady, "end_ns").max()
+        frame = frame[(sent_ns >= begin_ns) & (sent_ns < end_ns)]
     return ProbeTrace(sent_ns=column(frame, "sent_ns"), rtt_ns=column(frame, "rtt_ns"))
 
 

@@ -11,13 +11,20 @@ import numpy as np
 import pandas as pd
 
 from pathlab.analysis.loss import Loss, pool_loss
-from pathlab.campaign.factor_model import Combination, Factors
-from pathlab.campaign.factors import ALWAYS_GIVEN, format_level, name_levels
-from pathlab.report.source import ResultsSource, StoredTrial, read_trials, window_is_short
+from pathlab.campaign.factor_model import Factors
+from pathlab.campaign.factors import ALWAYS_GIVEN, find_default, format_level, name_levels
+from pathlab.report.source import (
+    ResultsSource,
+    StoredTrial,
+    find_arrived,
+    find_congestion,
+    read_trials,
+    window_is_short,
+)
 from pathlab.store.records import JournalRecord, PlanRecord, TrialRecord
 from pathlab.study.answer import Spread, measure_records
 from pathlab.study.lines import DirectLink, Traffic, find_direct_link
-from pathlab.study.selection import is_counted, measure_drtt
+from pathlab.study.selection import CONTROL, is_counted, measure_drtt
 
 TIMES = ("duration_ns", "warmup_ns")  # where they do not vary, they are those of the campaign
 ENDED, FINISHED = "ended", "finished"  # kinds of the journal's last entry
@@ -57,6 +64,8 @@ class Cell:
     throughput_bits_per_s: Spread
     drtt_ns: Spread
     loaded_loss: Loss
+    udp_loss: Loss  # of datagrams, all trials that count together
+    udp_jitter_ns: Spread
     jain_ratio: Spread
     retransmitted_segments: Spread
     window_granted_sender_bytes: int | None  # the least that any trial was granted
@@ -177,14 +186,19 @@ def _count_missing(journal: Sequence[JournalRecord], without_result: int) -> int
 
 
 def _list_apart(plan: Sequence[PlanRecord]) -> tuple[str, ...]:
-    """Factors, besides the three of a cell, that vary or are not where they stand by themselves."""
+    """Settings, besides the three of a cell, that vary or are not where they stand by themselves.
+
+    A campaign's factors first, then what only other programs' files tell.
+    """
     rows = [row.settings for row in plan if not row.settings.get("control")]
-    levels = {name: {row[name] for row in rows if name in row} for name in Factors.model_fields}
+    names = [*Factors.model_fields, *sorted({name for row in rows for name in row} - {*Factors.model_fields})]
+    levels = {name: {row[name] for row in rows if name in row} for name in names}
     return tuple(
         name
         for name, found in levels.items()
         if name not in ALWAYS_GIVEN
-        and (len(found) > 1 or (name not in TIMES and found - {Combination.model_fields[name].default}))
+        and name != CONTROL
+        and (len(found) > 1 or (name not in TIMES and found - {find_default(name)}))
     )
 
 
@@ -210,7 +224,7 @@ def build_cells(path: Path, trials: Sequence[StoredTrial]) -> tuple[Cell, ...]:
     for trial in trials:
         record = trial.record
         window = float("inf") if record.window_asked_bytes is None else record.window_asked_bytes
-        groups.setdefault((record.streams, window, record.congestion_asked or ""), []).append(trial)
+        groups.setdefault((record.streams, window, find_congestion(record)), []).append(trial)
     return tuple(_build_cell(path, groups[key]) for key in sorted(groups))
 
 
@@ -266,6 +280,8 @@ def _build_cell(path: Path, trials: Sequence[StoredTrial]) -> Cell:
         throughput_bits_per_s=over(lambda r: r.throughput_bits_per_s),
         drtt_ns=over(measure_drtt),
         loaded_loss=_pooled_loss((r.loaded_sent, r.loaded_received) for r in taken),
+        udp_loss=_pooled_loss((r.udp_sent_packets, find_arrived(r)) for r in taken),
+        udp_jitter_ns=over(lambda r: r.udp_jitter_ns),
         jain_ratio=over(lambda r: r.fairness_jain),
         retransmitted_segments=over(lambda r: r.retransmitted_segments),
         window_granted_sender_bytes=least(r.window_granted_sender_bytes for r in records),

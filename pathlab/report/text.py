@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.analysis.loss import Loss, probe_loss
-from pathlab.report.names import format_asked, format_granted
-from pathlab.report.source import ResultsSource, format_utc, window_is_short
+from pathlab.report.names import format_asked, format_granted, format_loss
+from pathlab.report.source import ResultsSource, find_arrived, format_utc, window_is_short
 from pathlab.report.streams import read_probes, summarise_streams
 from pathlab.report.summary import Cell, PathSummary
 from pathlab.store.records import TrialRecord
@@ -75,6 +75,8 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
     mixed = len({cell.congestion for cell in path.cells}) > 1
     marked = wide and any(list_marks(cell) for cell in path.cells)
     headings = ["Str.", "Asked", "Granted", "Effective", "Throughput", "Mbit/s", "dRTT", "Loss", "Retr.", "n"]
+    udp = any(cell.udp_loss.sent for cell in path.cells)
+    headings += ["UDP loss", "Jitter"] if udp else []
     for heading in headings if wide else [name for name in headings if name != "Mbit/s"]:
         table.add_column(heading, justify="right", no_wrap=True)
     if mixed:
@@ -95,6 +97,7 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
             NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",
             str(cell.complete) if kept == cell.complete else f"{kept} of {cell.complete}",
         ]
+        row += [format_loss_ratio(cell.udp_loss), format_time(cell.udp_jitter_ns.median)] if udp else []
         row += [cell.congestion or NOT_MEASURED] if mixed else []
         row += [list_marks(cell)] if marked else []
         table.add_row(*row, style=None if cell.complete else "dim")
@@ -143,6 +146,9 @@ def _trial_facts(record: TrialRecord) -> Table:
     table.add_row(
         "Throughput", f"{format_rate(record.throughput_bits_per_s)} by the receiver's count, over {steady}"
     )
+    if record.udp_sent_packets is not None and (arrived := find_arrived(record)) is not None:
+        loss = format_loss(probe_loss(record.udp_sent_packets, arrived))
+        table.add_row("UDP", f"{loss}; jitter {format_time(record.udp_jitter_ns)} (RFC 3550)")
     table.add_row("Fairness", f"{jain} (Jain; 1 is equal shares)")
     short = "; less than was asked" if window_is_short(record) else ""
     table.add_row("Window asked", f"{format_asked(record.window_asked_bytes)} per stream")

@@ -137,6 +137,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         flags=tuple(flags),
         received_back_steady_bytes=back["received_bytes"],
         throughput_back_bits_per_s=back["throughput_bits_per_s"],
+        retransmitted_steady_segments=_count_steady_retransmits(data.sender),
     )
 
 
@@ -223,6 +224,20 @@ def _last_tcp_info(records: Sequence[Record]) -> Record:
 def _total(info: Record, key: str) -> int | None:
     values = [value for value in info.get(key, ()) if value is not None]
     return sum(values) if values else None
+
+
+def _count_steady_retransmits(records: Sequence[Record]) -> int | None:
+    """Segments sent again in the steady window: its last reading less the one before it, over all streams."""
+    intervals = list_intervals(records)
+    steady = [place for place, record in enumerate(intervals) if record["phase"] == "steady"]
+    if not steady:
+        return None
+    readings = [record["tcp_info"].get("total_retrans_segments") or () for record in intervals]
+    last = readings[steady[-1]]
+    before = readings[steady[0] - 1] if steady[0] else [0] * len(last)
+    if not last or len(before) != len(last) or None in (*last, *before):
+        return None
+    return int(sum(last)) - int(sum(before))
 
 
 def _most_in_flight(records: Sequence[Record]) -> int | None:

@@ -83,7 +83,7 @@ TABLE_COLUMNS: Mapping[str, Mapping[str, str]] = {
         "received_total_bytes": "received in the whole trial",
         "sent_total_bytes": "sent in the whole trial",
         "retransmitted_bytes": "sent again by the kernel, whole trial",
-        "retransmitted_segments": "sent again by the kernel, whole trial",
+        "retransmitted_segments": "sent again by the kernel, whole trial (warm-up and drain included)",
         "throughput_bits_per_s": "counted by the receiver in the steady window, of data without headers",
         "fairness_jain": "Jain's index over the streams, 1 / streams to 1",
         "probe_method": "icmp-raw, icmp-datagram, udp or tcp",
@@ -115,6 +115,13 @@ TABLE_COLUMNS: Mapping[str, Mapping[str, str]] = {
         "steady window, of the way back; empty: one way alone, or not measured",
         "throughput_back_bits_per_s": "these by the length of that window: the way back's throughput; "
         "throughput_bits_per_s is of the way there alone",
+        "retransmitted_steady_segments": "sent again by the kernel in the steady window, by the sender's "
+        "clock; empty: not measured, or stored before format 4",
+        "udp_sent_packets": "UDP: datagrams sent in the steady window, by the sender's count; by the highest "
+        "number that arrived where that count is not known",
+        "udp_lost_packets": "UDP: of these lost, by the receiver's count of missing numbers",
+        "udp_jitter_ns": "UDP: interarrival jitter of RFC 3550 at the end of the steady window, mean over "
+        "the streams",
     },
     "plan": {
         "row": "order of execution",

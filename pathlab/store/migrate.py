@@ -44,8 +44,21 @@ def _add_way_back(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE trial ADD COLUMN {column}")
 
 
+_COLUMNS_OF_FORMAT_4 = (
+    "retransmitted_steady_segments BIGINT",
+    "udp_sent_packets BIGINT",
+    "udp_lost_packets BIGINT",
+    "udp_jitter_ns DOUBLE",
+)
+
+
+def _add_steady_counts(connection: sa.Connection) -> None:
+    for column in _COLUMNS_OF_FORMAT_4:
+        connection.exec_driver_sql(f"ALTER TABLE trial ADD COLUMN {column}")
+
+
 # From the format that is the key to the next one. Format 1 is the first: nothing leads to it.
-STEPS: Mapping[int, Step] = {1: _add_origin_and_journal, 2: _add_way_back}
+STEPS: Mapping[int, Step] = {1: _add_origin_and_journal, 2: _add_way_back, 3: _add_steady_counts}
 
 
 def check_format(found: int, writer: str, *, wanted: int = FORMAT_VERSION, file: Path | None = None) -> bool:

@@ -120,6 +120,11 @@ class TrialRecord:
     # Traffic both ways at once: what came back meanwhile, counted by the sending end in its steady window.
     received_back_steady_bytes: int | None = None
     throughput_back_bits_per_s: float | None = None
+    retransmitted_steady_segments: int | None = None  # retransmitted_segments is of the whole trial
+    # Traffic of datagrams: what the receiver counted in the steady window.
+    udp_sent_packets: int | None = None
+    udp_lost_packets: int | None = None
+    udp_jitter_ns: float | None = None  # RFC 3550
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ class CellFigures:
     """The spreads of one cell's trials; losses are pooled over its probes.
 
     ``drtt_ns`` is that of the averages, ``drtt_median_ns`` that of the medians; ``.._rtt_iqr_ns`` is the
-    inter-quartile range of a trial's probes.
+    inter-quartile range of a trial's probes. ``udp_loss`` is of datagrams, all of the cell's trials together.
     """
 
     throughput_bits_per_s: Spread
@@ -49,6 +49,9 @@ class CellFigures:
     cpu_s_per_gb: Spread
     loaded_loss: Loss
     unloaded_loss: Loss
+    retransmitted_steady_segments: Spread
+    udp_loss: Loss
+    udp_jitter_ns: Spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +143,7 @@ def judge_tcp(
     ``capacities`` are fitted rates of data, bit/s, by condition. Conditions without either are undecided.
     """
     answers = []
-    for sample in select(table):
+    for sample in select(table, Rules(windowed=True)):
         line = know_line(environment, sample)
         kind = Bottleneck.LAB if line is not None else None
         fitted = capacities.get(sample.condition)
@@ -194,6 +197,9 @@ def _describe_cell(part: Sample) -> CellFigures:
         cpu_s_per_gb=measure_spread(part.cpu_s_per_gb),
         loaded_loss=pool_loss(part.get("loaded_sent"), part.get("loaded_received")),
         unloaded_loss=pool_loss(part.get("unloaded_sent"), part.get("unloaded_received")),
+        retransmitted_steady_segments=measure_spread(part.get("retransmitted_steady_segments")),
+        udp_loss=part.pool_datagram_loss(),
+        udp_jitter_ns=measure_spread(part.get("udp_jitter_ns")),
     )
 
 

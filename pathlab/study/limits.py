@@ -39,6 +39,8 @@ TRIALS_IN_ALL = 1000
 HIGHEST_SHARE_RATIO = 1.05
 #: Probes that a program stamped, not the kernel.
 USER_STAMPS = "user"
+#: Settings of other programs that each stream keeps to.
+STREAM_RATES = ("stream_target_bits_per_s", "stream_pacing_bits_per_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,8 +205,8 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
     standing = np.maximum(part.get("loaded_rtt_min_ns") - part.get("unloaded_rtt_min_ns"), 0.0)
     cores = part.get("sender_busiest_core_ratio"), part.get("receiver_busiest_core_ratio")
     stamps = part.table.frame["probe_stamps"].to_numpy()[part.places]
-    told = part.condition.get("pacing_bits_per_s"), cap_bits_per_s
-    asked = min((float(rate) for rate in told if isinstance(rate, (int, float)) and rate > 0), default=None)
+    of_flow = part.condition.get("pacing_bits_per_s"), cap_bits_per_s
+    of_stream = [part.condition.get(name) for name in STREAM_RATES]
     return [
         TrialFigures(
             trial_id=int(ids[at]),
@@ -215,11 +217,18 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
             rtt_unloaded_ns=_known(unloaded[at]),
             rtt_standing_ns=_known(standing[at]),
             busiest_core_ratios=(_known_share(cores[0][at]), _known_share(cores[1][at])),
-            asked_bits_per_s=asked,
+            asked_bits_per_s=_find_lowest(
+                *of_flow, *(one * streams[at] for one in of_stream if isinstance(one, (int, float)))
+            ),
             kernel_stamps=None if pd.isna(stamps[at]) else stamps[at] != USER_STAMPS,
         )
         for at in choose_evenly(part, most)
     ]
+
+
+def _find_lowest(*rates: Any) -> float | None:
+    """The lowest rate of those that are one."""
+    return min((float(rate) for rate in rates if isinstance(rate, (int, float)) and rate > 0), default=None)
 
 
 def find_rate_cap(model: Mapping[str, Any]) -> float | None:

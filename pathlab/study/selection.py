@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.analysis.cells import Floats
+from pathlab.analysis.loss import Loss, pool_loss
 from pathlab.store.records import TrialRecord
 from pathlab.study.source import LINUX_WINDOW_FACTOR, Condition, TrialTable
 
@@ -132,6 +133,11 @@ class Sample:
         known = (sent > 0) & (received >= 0) & (received <= sent)
         return np.where(known, 1 - received / np.where(known, sent, 1), np.nan)
 
+    def pool_datagram_loss(self) -> Loss:
+        """Loss of UDP's datagrams over all trials, with its interval."""
+        sent = self.get("udp_sent_packets")
+        return pool_loss(sent, sent - self.get("udp_lost_packets"))
+
     def measure_variability(self, probes: str = "loaded") -> Floats:
         """RV of the ``loaded`` or ``unloaded`` probes, 1 - min / mean; NaN where these cannot be."""
         least, mean = self.get(f"{probes}_rtt_min_ns"), self.get(f"{probes}_rtt_mean_ns")
@@ -210,7 +216,8 @@ class Rules:
     """Which trials an analysis wants; those without one of the ``needed`` figures are left out as well.
 
     ``apart`` is a setting whose levels the analysis compares, so that it does not split the condition.
-    Control rows, which are no cells of the design, are taken with ``controls`` alone.
+    Control rows, which are no cells of the design, are taken with ``controls`` alone. With ``windowed``
+    conditions of UDP, which has no window, are passed over.
     """
 
     flags: Sequence[str] = PATH_FLAGS
@@ -218,6 +225,7 @@ class Rules:
     needed: Sequence[str] = ("throughput_bits_per_s",)
     apart: str | None = None
     controls: bool = False
+    windowed: bool = False
 
 
 def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
@@ -233,6 +241,8 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
     samples = []
     for condition, number in numbers.items():
         if condition.get(CONTROL) and not rules.controls:
+            continue
+        if rules.windowed and condition.is_udp:
             continue
         inside = members == number
         places = np.flatnonzero(inside & (reasons == ""))

@@ -61,6 +61,11 @@ class Condition:
         return dict(self.settings).get(name)
 
     @property
+    def is_udp(self) -> bool:
+        """Whether the traffic is datagrams, which have neither a window nor a congestion control."""
+        return bool(self.get("transport") == "udp")
+
+    @property
     def flow_ends(self) -> tuple[str, str]:
         """The hosts that send and receive what is counted: turned where the data goes against the path."""
         ends = self.path_source, self.path_destination

@@ -61,7 +61,7 @@ def compare_streams_and_windows(
     A cell is named by the window asked for; trials whose grant falls short of it are left out and counted.
     """
     answers: list[Answer[StreamsVsWindows]] = []
-    for sample in select(table, Rules(as_asked=True)):
+    for sample in select(table, Rules(as_asked=True, windowed=True)):
         pairs = _find_equal_products(sample)
         if not pairs:
             continue
@@ -99,7 +99,7 @@ def fit_saturations(
             (None, window),
             fit_saturation(part.streams, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=fit),
         )
-        for sample in select(table, Rules(as_asked=True))
+        for sample in select(table, Rules(as_asked=True, windowed=True))
         for window, part in sample.by_window()
     )
 
@@ -109,7 +109,7 @@ def fit_surfaces(
 ) -> tuple[Answer[Surface], ...]:
     """The response surface of each condition over streams and windows granted; autotuned ones left out."""
     answers = []
-    for sample in select(table):
+    for sample in select(table, Rules(windowed=True)):
         named = sample.leave_out(np.isnan(sample.window_bytes), AUTOTUNED)
         part = named.leave_out(~(named.usable_window_bytes >= 1), f"window_granted: {BELOW_ONE}")
         levels = np.stack([part.streams, part.usable_window_bytes], axis=1)
@@ -128,7 +128,7 @@ def find_optima(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[Opt
                 part.streams, part.rates_bits_per_s, part.rise_ns, cycles=part.cycles, rng=rng
             ),
         )
-        for sample in select(table, Rules(as_asked=True))
+        for sample in select(table, Rules(as_asked=True, windowed=True))
         for window, part in sample.by_window()
     )
 
@@ -158,7 +158,7 @@ def plan_comparisons(table: TrialTable, difference_ratio: float) -> tuple[Answer
     The pilot is the pair's own ratio, cycle by cycle; one without a rate above 0 is left out.
     """
     answers = []
-    for sample in select(table, Rules(as_asked=True)):
+    for sample in select(table, Rules(as_asked=True, windowed=True)):
         rates = _by_cycle(sample, sample.rates_bits_per_s)
         for many, large in _find_equal_products(sample):
             first, second, _ = match_pairs(rates[many], rates[large])

@@ -111,3 +111,25 @@ def test_a_newer_format_is_refused_by_name(stored: Path) -> None:
     with pytest.raises(StoreError, match=rf"has format {newer}, written by PathLab 9\.8; {reads}") as caught:
         pathlab.open(stored)
     assert caught.value.hint == "Install PathLab 9.8 or newer."
+
+
+def test_format_4_keeps_what_udp_lost_and_what_was_sent_again_in_the_steady_window(tmp_path: Path) -> None:
+    newest = Path(shutil.copy(DATA / f"results-format-{FORMAT_VERSION}.db", tmp_path / "results.db"))
+    with pathlab.open(newest) as results:
+        record = results.record(1)
+        assert record.retransmitted_steady_segments == 5
+        assert (record.udp_sent_packets, record.udp_lost_packets) == (25_896, 97)
+        assert record.udp_jitter_ns == 12_345.5
+
+
+def test_they_were_not_measured_before_format_4(tmp_path: Path) -> None:
+    older = Path(shutil.copy(DATA / "results-format-3.db", tmp_path / "results.db"))
+    with pathlab.open(older) as results:
+        trials = results.trials()
+        for name in (
+            "retransmitted_steady_segments",
+            "udp_sent_packets",
+            "udp_lost_packets",
+            "udp_jitter_ns",
+        ):
+            assert trials[name].isna().all()

@@ -12,6 +12,8 @@ from pathlab.store.records import OriginRecord
 from .store_samples import COMPLETE, FAILED, HOST, make_probes, make_results
 
 ODD = 'a "b"\\c\nd,e'
+STEADY_NS = (100_000_000, 300_000_000)
+LOADED = make_probes(begin_ns=150_000_000)
 ORIGIN = OriginRecord(
     trial_id=0,
     program="iperf3",
@@ -62,7 +64,7 @@ def fill_results(folder: Path) -> Path:
         series = {
             "sender_intervals": make_intervals(sender=True),
             "receiver_intervals": make_intervals(sender=False),
-            "loaded_probes": make_probes(),
+            "loaded_probes": LOADED,
             "sender_tcp_info_raw": raw,
         }
         results.add_trial(COMPLETE, series)

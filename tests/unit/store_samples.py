@@ -74,13 +74,13 @@ COMPLETE = dataclasses.replace(
 )
 
 
-def make_probes(count: int = 3) -> pa.Table:
-    """Probes of which the second is lost."""
+def make_probes(count: int = 3, *, begin_ns: int = 0) -> pa.Table:
+    """Probes every 20 ms of which the second is lost."""
     return pa.table(
         {
             "sequence": pa.array(range(count), pa.int64()),
-            "intended_ns": pa.array([20_000_000 * n for n in range(count)], pa.int64()),
-            "sent_ns": pa.array([20_000_000 * n + 17 for n in range(count)], pa.int64()),
+            "intended_ns": pa.array([begin_ns + 20_000_000 * n for n in range(count)], pa.int64()),
+            "sent_ns": pa.array([begin_ns + 20_000_000 * n + 17 for n in range(count)], pa.int64()),
             "rtt_ns": pa.array([None if n == 1 else 40_000_001 + n for n in range(count)], pa.int64()),
             "stamps": pa.array(["kernel"] * count, pa.string()),
         }

@@ -104,3 +104,30 @@ def test_what_is_over_the_links_payload_rate_is_flagged_by_its_own_headers(
         )
         flagged.append("over-line-rate" in build_record(spec, data, outcome).flags)
     assert flagged == [False, True]
+
+
+def make_interval(phase: str, again: list[int | None]) -> dict[str, Any]:
+    info = {"total_retrans_segments": again, "unacked_segments": [None] * 2, "snd_mss_bytes": [None] * 2}
+    return {"type": "interval", "phase": phase, "tcp_info": info}
+
+
+@pytest.mark.parametrize(
+    ("readings", "again"),
+    [
+        ([("warmup", [7, 2]), ("steady", [7, 3]), ("steady", [9, 4]), ("drain", [20, 20])], 4),
+        ([("steady", [3, 1]), ("steady", [5, 2])], 7),  # without a warm-up it counts from the start
+        ([("warmup", [7, 2]), ("steady", [7, None])], None),
+        ([("warmup", [7, None]), ("steady", [7, 3])], None),
+        ([("warmup", [7, 2])], None),
+        ([("steady", [])], None),
+    ],
+)
+def test_what_was_sent_again_in_the_steady_window(
+    readings: list[tuple[str, list[int | None]]], again: int | None
+) -> None:
+    """The kernel's counter goes on over the whole trial; the column of the whole trial stays as it was."""
+    intervals = [make_interval(phase, counts) for phase, counts in readings]
+    final = {**make_result([900, 900], 10**9), "tcp_info": {"total_retrans_segments": [20, 20]}}
+    record = build("forward", [*intervals, final], [make_result([700, 300], 10**9)])
+    assert record.retransmitted_steady_segments == again
+    assert record.retransmitted_segments == 40

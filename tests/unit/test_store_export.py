@@ -23,6 +23,7 @@ from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from pathlab.errors import StoreError, UsageError
+from pathlab.report.streams import read_probes
 from pathlab.store.columns import TABLE_COLUMNS
 from pathlab.store.exporters.flent import PING
 from pathlab.store.exporters.formats import FORMATS
@@ -30,7 +31,7 @@ from pathlab.store.exporters.openmetrics import export_openmetrics
 from pathlab.store.exporters.selection import Selection, select_trials
 from pathlab.store.results import Results
 
-from .export_samples import ODD, fill_results, make_intervals
+from .export_samples import LOADED, ODD, STEADY_NS, fill_results, make_intervals
 from .store_samples import CAMPAIGN, COMPLETE, PLAN, make_probes, make_results
 
 
@@ -63,8 +64,8 @@ def test_parquet_holds_types_units_and_nulls(results: Results, tmp_path: Path) -
     assert trials.schema.field("throughput_bits_per_s").metadata[b"unit"] == b"bit/s"
     assert b"received" in trials.schema.field("received_steady_bytes").metadata[b"description"]
     probes = pa.parquet.read_table(out / "series_loaded_probes.parquet")
-    assert probes.column_names == ["trial_id", *make_probes().column_names]
-    assert probes.drop_columns(["trial_id"]).equals(make_probes())
+    assert probes.column_names == ["trial_id", *LOADED.column_names]
+    assert probes.drop_columns(["trial_id"]).equals(LOADED)
     intervals = pa.parquet.read_table(out / "series_sender_intervals.parquet")
     assert intervals["trial_id"].to_pylist() == [1] * 16
     assert intervals.schema.field("phase").type == pa.string()
@@ -213,8 +214,26 @@ def test_hdr_logs_read_back_with_tags_and_times(results: Results, tmp_path: Path
     assert (unloaded.get_tag(), unloaded.get_total_count()) == ("trial-3-unloaded", 4)
     assert loaded.get_value_at_percentile(50) == pytest.approx(40_000_001, rel=1e-3)
     begin_ms = datetime.datetime.fromisoformat(COMPLETE.started_utc).timestamp() * 1000
-    assert loaded.get_start_time_stamp() == pytest.approx(begin_ms, abs=1)
-    assert loaded.get_end_time_stamp() == pytest.approx(begin_ms + 40, abs=1)
+    assert loaded.get_start_time_stamp() == pytest.approx(begin_ms + 150, abs=1)
+    assert loaded.get_end_time_stamp() == pytest.approx(begin_ms + 190, abs=1)
+
+
+def test_loaded_rtts_of_an_hdr_log_are_those_of_the_steady_window(tmp_path: Path) -> None:
+    """The probes of warm-up and drain have series rows, and are in no column and no other figure."""
+    probes = make_probes(21)  # 0 to 400 ms, the second one lost
+    inside = [n for n in range(21) if STEADY_NS[0] <= 20_000_000 * n + 17 < STEADY_NS[1]]
+    with make_results(tmp_path / "stored") as results:
+        series = {"sender_intervals": make_intervals(sender=True), "loaded_probes": probes}
+        results.add_trial(COMPLETE, series)
+        out = export(results, "hdr", tmp_path / "out.hlog")
+        trace = read_probes(results, 1, "loaded_probes")
+    reader = HistogramLogReader(str(out), HdrHistogram(1, 3_600_000_000_000, 3))
+    log = reader.get_next_interval_histogram()
+    reader.input_file.close()
+    assert len(inside) == 10
+    assert log.get_total_count() == 10
+    assert trace is not None
+    assert trace.answered_ns.tolist() == [40_000_001 + n for n in inside]
 
 
 def test_openmetrics_is_what_prometheus_reads(results: Results, tmp_path: Path) -> None:

@@ -61,11 +61,18 @@ def test_iperf3_tcp(tmp_path: Path) -> None:
     assert (record.warmup_ns, record.duration_ns, record.interval_ns) == (10**9, 2 * 10**9, 10**9)
     assert (record.steady_ns, record.received_steady_bytes) == (2 * 10**9, 4000)
     assert record.throughput_bits_per_s == 16_000
-    assert (record.retransmitted_segments, record.fairness_jain) == (4, 1.0)
+    assert (record.retransmitted_segments, record.retransmitted_steady_segments) == (6, 4)
+    assert record.fairness_jain == 1.0
     assert record.flags == ("imported",)
     assert record.loaded_sent is None
     assert record.sender_cpu_user_s is None
-    assert trial.settings == {"streams": 2, "window_bytes": 65_536, "congestion": None}
+    assert trial.settings == {
+        "streams": 2,
+        "window_bytes": 65_536,
+        "congestion": "cubic",
+        "duration_ns": 2 * 10**9,
+        "warmup_ns": 10**9,
+    }
     assert trial.details["cpu_utilization_percent"]["remote_total"] == 20.0
     kind = "sender_intervals"
     assert list(trial.series) == [kind]
@@ -120,9 +127,11 @@ def test_iperf3_udp_new_and_old(tmp_path: Path) -> None:
     (new,) = read(tmp_path, make_iperf3_udp(received=1700))
     assert new.settings["transport"] == "udp"
     assert (new.record.received_steady_bytes, new.record.throughput_bits_per_s) == (1700, 6800)
-    assert new.details["datagrams"] == {"jitter_ms": 0.5, "lost_packets": 3, "packets": 20}
+    assert (new.record.udp_sent_packets, new.record.udp_lost_packets) == (20, 3)
+    assert new.record.udp_jitter_ns == 500_000
     assert column(new, "sender_intervals", "packets") == [10, 10]
     (old,) = read(tmp_path, make_iperf3_udp(received=None))
+    assert (old.record.udp_sent_packets, old.record.udp_lost_packets) == (20, 3)
     assert old.record.received_steady_bytes is None
     assert old.record.throughput_bits_per_s == 8000
     assert old.record.flags == ("imported", "sender-counted")
@@ -153,7 +162,7 @@ def test_iperf3_minus_one_and_nan_are_not_known(tmp_path: Path) -> None:
     text = json.dumps(node).replace('"mean_rtt": 40000', '"mean_rtt": -nan').replace("-nan", "NaN")
     (trial,) = read(tmp_path, text)
     assert column(trial, "sender_intervals", "rtt_us")[0] is None
-    assert trial.record.retransmitted_segments is None
+    assert trial.record.retransmitted_steady_segments is None
     assert "kernel_rtt_us" not in trial.details
 
 

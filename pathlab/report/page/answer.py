@@ -166,7 +166,7 @@ def answer_path(
     cells = mark_over_line(cells, line_bits_per_s)
     usable = [one for one in cells.standings if _tells(one)]
     refused = replace(_refuse(cells, name), line_bits_per_s=line_bits_per_s)
-    if not usable or cells.condition.medium == FALLBACK:
+    if not usable or cells.condition.medium == FALLBACK or cells.condition.is_udp:
         return refused
     reference, first, capacity = _find_reference(usable, fitted, line_bits_per_s)
     against = None if reference is Reference.LINK else first
@@ -294,6 +294,8 @@ def _refuse(cells: Cells, name: str) -> PathAnswer:
 def _find_reason(cells: Cells) -> str:
     if cells.condition.medium == FALLBACK:
         return "the traffic went over this machine's loopback and no network"
+    if cells.condition.is_udp:
+        return "UDP has no window; see its loss and jitter"
     if not cells.standings:
         silent = f"throughput_bits_per_s: {NOT_MEASURED}"
         if any(one.reason == silent for one in cells.sample.basis.left_out):

@@ -16,6 +16,7 @@ from pathlab.report.analyses_text import LAYOUTS
 from pathlab.report.page.model import Block, TableBlock
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
 from pathlab.report.sections import quantities as of
+from pathlab.report.sections.datagrams import outline_datagrams
 from pathlab.report.sections.drafts import Chapter, Draft, FoldDraft, PlotDraft, TextDraft
 from pathlab.report.sections.grants import outline_grants
 from pathlab.report.sections.ledgers import LONG_ROWS, build_table, note_doubts
@@ -296,13 +297,16 @@ def _spell_cost(cost: CostComparison, spell: Callable[[float | None], str]) -> s
 
 
 def _has_pairs(place: Place) -> bool:
-    """Whether two cells share streams × window."""
+    """Whether two cells share streams × window; UDP has none."""
+    if place.key.is_udp:
+        return False
     products = [part.streams * part.window_bytes for part in place.parts if part.window_bytes is not None]
     return len(products) > len(set(products))
 
 
 def _outline(book: Book) -> Iterator[Draft]:
     yield from _outline_cells(book)
+    yield from outline_datagrams(book)
     for place in book.places:
         if _has_pairs(place):
             name = f"streams-windows-{place.number}"

@@ -1,7 +1,8 @@
 """Trials as data files of Flent (format 4), one each, so that its plots and tables can be used.
 
 Each trial becomes a ``tcp_nup``, a reversed one a ``tcp_ndown``: one series per stream with the rate counted
-by the receiver, and the probes.
+by the receiver, warm-up and drain included, and the probes. What Flent has no place for (which part of it is
+the steady window, lost probes, settings) stands in the metadata under ``PATHLAB``, which the importer reads.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,25 @@ import numpy as np
 
 from pathlab._version import VERSION
 from pathlab.store.exporters.destination import open_folder
-from pathlab.store.exporters.selection import ChosenTrial, Selection
+from pathlab.store.exporters.selection import ChosenTrial, Selection, describe_trial
+from pathlab.store.steady import read_window
 
 FORMAT_VERSION = 4
 TEST_NAMES = {"upload": "tcp_nup", "download": "tcp_ndown"}
 PING = "Ping (ms) ICMP"
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
-Point = tuple[float, float | None]  # seconds since the trial's start, value
+OWN = "PATHLAB"  # key of the metadata
+STAMP_NS = 1000  # what stamps in seconds since 1970 may be off by, rounded up
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value at a time, seconds since the trial's start; None: lost. ``length_s``: of a rate's interval."""
+
+    at_s: float
+    value: float | None
+    length_s: float | None = None
 
 
 def export_flent(selection: Selection, out: Path) -> None:
@@ -48,7 +61,7 @@ def build_file(selection: Selection, trial: ChosenTrial) -> dict[str, Any] | Non
     if not rates and not probes:
         return None
     step_s = trial.record.interval_ns / 1e9
-    last_s = max((points[-1][0] for points in (*rates.values(), probes) if points), default=0.0)
+    last_s = max((points[-1].at_s for points in (*rates.values(), probes) if points), default=0.0)
     times = [round(step_s * n, 9) for n in range(int(last_s / step_s) + 2)]
     results: dict[str, list[float | None]] = {name: _place(points, times) for name, points in rates.items()}
     streams = list(results.values())
@@ -60,14 +73,14 @@ def build_file(selection: Selection, trial: ChosenTrial) -> dict[str, Any] | Non
         results[PING] = _place(probes, times)
     begin_s = trial.started.timestamp()
     raw = {
-        name: [{"t": begin_s + t, "val": value, "dur": step_s} for t, value in points if value is not None]
+        name: [{"t": begin_s + point.at_s, "val": point.value, "dur": point.length_s} for point in points]
         for name, points in rates.items()
     }
     if probes:
         raw[PING] = [
-            {"t": begin_s + t, "val": value, "seq": n}
-            for n, (t, value) in enumerate(probes)
-            if value is not None
+            {"t": begin_s + point.at_s, "val": point.value, "seq": n}
+            for n, point in enumerate(probes)
+            if point.value is not None
         ]
     return {
         "version": FORMAT_VERSION,
@@ -99,6 +112,7 @@ def _build_metadata(
         "FLENT_VERSION": None,
         "IP_VERSION": None,
         "DATA_FILENAME": f"trial-{trial.trial_id}.flent.gz",
+        OWN: {**describe_trial(trial), "windows_s": _find_windows(selection, trial)},
         "NOTE": f"exported by PathLab {VERSION} from '{selection.results.campaign.title}'",
         "SERIES_META": {
             name: {
@@ -126,7 +140,8 @@ def _read_rates(selection: Selection, trial: ChosenTrial) -> dict[str, list[Poin
         length_s = (row["end_ns"] - row["start_ns"]) / 1e9
         if length_s > 0:
             name = f"TCP {_name_way(trial)}::{row['stream'] + 1}"
-            rates.setdefault(name, []).append((row["end_ns"] / 1e9, row["bytes"] * 8 / length_s / 1e6))
+            rate = row["bytes"] * 8 / length_s / 1e6
+            rates.setdefault(name, []).append(Point(row["end_ns"] / 1e9, rate, length_s))
     return rates
 
 
@@ -137,14 +152,31 @@ def _read_probes(selection: Selection, trial: ChosenTrial) -> list[Point]:
         if kind in trial.kinds:
             rows = selection.results.series_table(trial.trial_id, kind).to_pylist()
             points += [
-                (row["sent_ns"] / 1e9, None if row["rtt_ns"] is None else row["rtt_ns"] / 1e6) for row in rows
+                Point(row["sent_ns"] / 1e9, None if row["rtt_ns"] is None else row["rtt_ns"] / 1e6)
+                for row in rows
+                if row["sent_ns"] is not None
             ]
-    return sorted((point for point in points if point[0] >= 0), key=lambda point: point[0])
+    return sorted((point for point in points if point.at_s >= 0), key=lambda point: point.at_s)
+
+
+def _find_windows(selection: Selection, trial: ChosenTrial) -> dict[str, list[float]]:
+    """Begin and end of what the trial's columns are of, in seconds since its start, each on its own clock."""
+    results, number = selection.results, trial.trial_id
+    windows = {
+        "steady": read_window(results, number, "receiver_intervals"),
+        "loaded": read_window(results, number),
+    }
+    for kind in ("loaded_probes", "unloaded_probes"):
+        name = kind.removesuffix("_probes")
+        if kind in trial.kinds and windows.get(name) is None:
+            sent = results.series_table(number, kind)["sent_ns"].drop_null().to_pylist()
+            windows[name] = (min(sent), max(sent) + 2 * STAMP_NS) if sent else None
+    return {name: [end / 1e9 for end in found] for name, found in windows.items() if found is not None}
 
 
 def _place(points: list[Point], times: list[float]) -> list[float | None]:
     """Values at ``times`` by linear interpolation between neighbours no further apart than five steps."""
-    known = [(t, v) for t, v in points if v is not None]
+    known = [(point.at_s, point.value) for point in points if point.value is not None]
     if not known or len(times) < 2:
         return [None] * len(times)
     at = np.array([t for t, _ in known])

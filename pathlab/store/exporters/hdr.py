@@ -1,4 +1,4 @@
-"""RTTs of all probes as one HdrHistogram log, an interval per trial and kind of probe, tagged."""
+"""RTTs of probes as one HdrHistogram log, an interval per trial and kind of probe, tagged."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hdrh.log import HistogramLogWriter
 from pathlab.errors import UsageError
 from pathlab.store.exporters.destination import open_file
 from pathlab.store.exporters.selection import ChosenTrial, Selection
+from pathlab.store.steady import read_probes
 
 LOWEST_NS = 1
 HIGHEST_NS = 3_600_000_000_000
@@ -22,8 +23,9 @@ _KINDS = {"loaded_probes": "loaded", "unloaded_probes": "unloaded"}
 def export_hdr(selection: Selection, out: Path) -> None:
     """Write the file ``out``: RTTs in ns, tags ``trial-N-loaded`` and ``trial-N-unloaded``, absolute times.
 
-    Lost probes have no RTT and so are in no histogram; the trial's columns count them. Raises UsageError when
-    no trial kept an answered probe.
+    ``loaded`` are the probes of the steady window, as in the trial's columns. Lost probes have no RTT and so
+    are in no histogram; the trial's columns count them. Raises UsageError when no trial kept an answered
+    probe.
     """
     lines = 0
     with open_file(out) as fresh, fresh.open("w", encoding="ascii", newline="\n") as file:
@@ -49,7 +51,7 @@ class _Place:
 
 
 def _write_interval(selection: Selection, trial: ChosenTrial, kind: str, place: _Place) -> int:
-    table = selection.results.series_table(trial.trial_id, kind).select(["sent_ns", "rtt_ns"])
+    table = read_probes(selection.results, trial.trial_id, kind).select(["sent_ns", "rtt_ns"])
     answered = [(row["sent_ns"], row["rtt_ns"]) for row in table.to_pylist() if row["rtt_ns"] is not None]
     if not answered:
         return 0
@@ -57,7 +59,7 @@ def _write_interval(selection: Selection, trial: ChosenTrial, kind: str, place: 
     for _, rtt_ns in answered:
         histogram.record_value(min(max(int(rtt_ns), LOWEST_NS), HIGHEST_NS))
     begin_s = trial.started.timestamp()
-    sent = [sent_ns for sent_ns, _ in answered]
+    sent = [sent_ns for sent_ns, _ in answered if sent_ns is not None] or [0]
     place.file.write(f"Tag=trial-{trial.trial_id}-{place.word},")
     place.log.output_interval_histogram(
         histogram, begin_s + min(sent) / 1e9, begin_s + max(sent) / 1e9, MAX_UNIT_NS

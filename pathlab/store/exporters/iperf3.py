@@ -12,10 +12,11 @@ from typing import Any
 
 from pathlab._version import VERSION
 from pathlab.store.exporters.destination import open_folder
-from pathlab.store.exporters.selection import ChosenTrial, Selection
+from pathlab.store.exporters.selection import ChosenTrial, Selection, describe_trial
 from pathlab.store.records import TrialRecord
 
 RETRANSMITS = "retransmits"
+TCP_BLOCK_BYTES = 131_072  # what iperf3 writes at once over TCP where nothing is asked for
 Node = dict[str, Any]
 Interval = list[Mapping[str, Any]]  # rows of one interval, one per stream
 
@@ -40,12 +41,7 @@ def build_output(selection: Selection, trial: ChosenTrial) -> Node:
         "start": _build_start(trial, client_sends=client_sends),
         "intervals": [_build_interval(rows, client_sends=client_sends) for rows in seen],
         "end": _build_end(record, _steady(sent), _steady(received), client_sends=client_sends),
-        "pathlab": {
-            "version": VERSION,
-            "trial_id": trial.trial_id,
-            "flags": list(record.flags),
-            "settings": dict(trial.settings),
-        },
+        "pathlab": describe_trial(trial),
     }
     if record.status != "complete":
         output["error"] = record.failure or record.status
@@ -54,6 +50,13 @@ def build_output(selection: Selection, trial: ChosenTrial) -> Node:
 
 def _build_start(trial: ChosenTrial, *, client_sends: bool) -> Node:
     record, started = trial.record, trial.started
+    levels = trial.settings
+    transport = str(levels.get("transport") or "tcp").upper()
+    size = levels.get("message_bytes") or (TCP_BLOCK_BYTES if transport == "TCP" else None)
+    target, pacing = levels.get("stream_target_bits_per_s"), levels.get("stream_pacing_bits_per_s")
+    if pacing is None and levels.get("pacing_bits_per_s"):
+        pacing = levels["pacing_bits_per_s"] // max(record.streams, 1)
+    asked_mss = levels.get("mss_bytes")
     return {
         "connected": [
             {
@@ -74,22 +77,23 @@ def _build_start(trial: ChosenTrial, *, client_sends: bool) -> Node:
         },
         "connecting_to": {"host": record.destination_address or record.path_destination, "port": None},
         "cookie": None,
-        "tcp_mss_default": record.mss_bytes,
+        **({"tcp_mss": asked_mss} if asked_mss else {"tcp_mss_default": record.mss_bytes}),
         "sock_bufsize": record.window_asked_bytes or 0,
         "sndbuf_actual": record.window_granted_sender_bytes if client_sends else None,
         "rcvbuf_actual": None if client_sends else record.window_granted_receiver_bytes,
         "test_start": {
-            "protocol": str(trial.settings.get("transport") or "tcp").upper(),
+            "protocol": transport,
             "num_streams": record.streams,
-            "blksize": None,
+            "blksize": size,
             "omit": record.warmup_ns / 1e9,
             "duration": record.duration_ns / 1e9,
-            "bytes": 0,
-            "blocks": 0,
+            "bytes": levels.get("transfer_bytes") or 0,
+            "blocks": levels.get("transfer_blocks") or 0,
             "reverse": int(not client_sends),
             "bidir": 0,
-            "tos": None,
-            "target_bitrate": None,
+            "tos": (levels.get("dscp") or 0) << 2 | (levels.get("ecn") or 0),
+            "target_bitrate": target or 0,
+            "fqrate": pacing or 0,
             "interval": record.interval_ns / 1e9,
         },
     }
@@ -191,13 +195,30 @@ def _build_end(
         "streams": streams,
         "sum_sent": {
             **_total(_sum_bytes(every), _length(sent)),
-            RETRANSMITS: record.retransmitted_segments if again is None else again,
+            RETRANSMITS: record.retransmitted_steady_segments if again is None else again,
             "sender": client_sends,
         },
-        "sum_received": {**_total(record.received_steady_bytes, length), "sender": client_sends},
+        "sum_received": {
+            **_total(record.received_steady_bytes, length),
+            **_count_datagrams(record),
+            "sender": client_sends,
+        },
         "cpu_utilization_percent": _share_cpu(record, client_sends=client_sends),
         "sender_tcp_congestion": record.congestion_sender,
         "receiver_tcp_congestion": record.congestion_receiver,
+    }
+
+
+def _count_datagrams(record: TrialRecord) -> Node:
+    """What the receiver says of UDP; nothing for other transports."""
+    sent, lost, jitter_ns = record.udp_sent_packets, record.udp_lost_packets, record.udp_jitter_ns
+    if sent is None or lost is None:
+        return {}
+    return {
+        "packets": sent,
+        "lost_packets": lost,
+        "lost_percent": 100 * lost / sent if sent else None,
+        "jitter_ms": None if jitter_ns is None else jitter_ns / 1e6,
     }
 
 

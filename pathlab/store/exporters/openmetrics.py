@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from prometheus_client.core import GaugeMetricFamily, Metric, Timestamp
 from prometheus_client.openmetrics.exposition import generate_latest
@@ -25,10 +26,17 @@ LABELS = (
     "streams",
     "window_bytes",
     "congestion",
+    "setting",
     "program",
     "flags",
 )
 _LEFT_OUT = {"plan_row", "attempt", "cycle", "streams", "interval_ns", "warmup_ns", "duration_ns"}
+
+
+def _format_setting(settings: Mapping[str, Any]) -> str:
+    """Every other setting of the plan row, so that different tests have different labels."""
+    others = {name: level for name, level in settings.items() if name not in LABELS and level is not None}
+    return ",".join(f"{name}={level}" for name, level in sorted(others.items()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +111,7 @@ class _Trials(Collector):
             str(record.streams),
             "auto" if window is None else str(window),
             record.congestion_asked or record.congestion_sender or "",
+            _format_setting(trial.settings),
             trial.origin.program if trial.origin else "pathlab",
             ",".join(record.flags),
         ]

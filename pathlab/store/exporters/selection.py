@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pathlab._version import VERSION
 from pathlab.errors import UsageError
+from pathlab.store.importers.exported import list_columns
 from pathlab.store.records import OriginRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.trial_table import list_values, parse_trial_id
@@ -78,3 +80,17 @@ def select_trials(results: Results, trial_ids: Iterable[int] = (), *, with_serie
             if number in chosen
         ),
     )
+
+
+def describe_trial(trial: ChosenTrial) -> dict[str, Any]:
+    """What PathLab knows of a trial besides what a foreign format has a place for; its importer reads it."""
+    return {
+        "version": VERSION,
+        "trial_id": trial.trial_id,
+        "status": trial.record.status,
+        "failed_stage": trial.record.failed_stage,
+        "failure": trial.record.failure,
+        "flags": list(trial.record.flags),
+        "settings": dict(trial.settings),
+        "columns": list_columns(trial.record),
+    }

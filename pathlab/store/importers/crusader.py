@@ -101,7 +101,14 @@ def _build_trial(at: _Place, group: Fields, rows: list[dict[str, Any]]) -> Impor
         program_version=at.version,
         part=part,
         record=record,
-        settings=build_settings(record, direction="both" if both else None),
+        settings=build_settings(
+            record,
+            direction="both" if both else None,
+            stagger_ns=(_read_duration_ns(config, "stagger") if "stagger" in config else 0) or None,
+            probe_interval_ns=_read_duration_ns(config, "ping_interval")
+            if "ping_interval" in config
+            else None,
+        ),
         series={kind: table for kind, table in tables.items() if table is not None},
         details={"config": config.value, "started_from": "the file's time", "server_overload": overload},
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pathlab.store.importers.document import Fields
+from pathlab.store.importers.exported import Exported, read_exported, restore
 from pathlab.store.importers.measured import (
     SENDER_COUNTED,
     Ends,
@@ -16,9 +18,11 @@ from pathlab.store.importers.measured import (
     build_table,
     measure_fairness,
     measure_probes,
+    parse_seconds,
     parse_utc,
     to_ns,
 )
+from pathlab.store.records import TrialRecord
 
 PROGRAM = "flent"
 NEWEST_VERSION = 4
@@ -28,6 +32,10 @@ _KEPT = (
     *("NAME", "TITLE", "NOTE", "TEST_PARAMETERS"),
     *("BATCH_NAME", "BATCH_UUID", "IP_VERSION", "DATA_FILENAME"),
 )
+#: What stamps in seconds since 1970 may be off by, rounded up.
+STAMP_NS = 1000
+#: Columns that an export tells better than the format.
+_OWN_COLUMNS = ("streams", "warmup_ns", "duration_ns", "probe_method", "probe_stamps")
 _BITS = {"Mbits/s": 1e6, "Kbits/s": 1e3, "Gbits/s": 1e9, "bits/s": 1.0}
 
 
@@ -62,19 +70,25 @@ def import_flent(value: Any, name: str) -> list[ImportedTrial]:
     started = meta.text("T0") or meta.text("TIME")
     if started is None:
         whole.refuse("metadata.T0 does not say when the test began")
-    begin_s = _first_stamp(raw)
+    exported = _read_own(meta)
+    begin_s = _first_stamp(raw) if exported is None else parse_seconds(started, name)
     step_ns = to_ns(meta.number("STEP_SIZE") or 0.2)
     loads = {
         part: load
         for prefix, part in _PARTS.items()
-        if (load := _read_load(whole, prefix, begin_s, step_ns)) is not None
+        if (load := _read_load(whole, prefix, begin_s, step_ns, exported)) is not None
     }
     ping = _choose_ping(raw)
     probes = _read_probes(raw, ping, begin_s)
     if not loads and not probes:
         whole.refuse("neither TCP throughput nor pings are in it, and other series are not read")
     at = _Place(
-        whole=whole, started_utc=parse_utc(started, name), step_ns=step_ns, both=len(loads) > 1, ping=ping
+        whole=whole,
+        started_utc=parse_utc(started, name),
+        step_ns=step_ns,
+        both=len(loads) > 1,
+        ping=ping,
+        exported=exported,
     )
     if not loads:
         return [_build_trial(at, "probes", None, probes)]
@@ -90,6 +104,20 @@ class _Place:
     step_ns: int
     both: bool
     ping: str | None  # the series of pings that is read
+    exported: _Own | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Own:
+    """What PathLab's export told; windows as (begin, end) in ns since its start, empty where not known."""
+
+    told: Exported
+    windows: dict[str, tuple[int, int]]
+
+    def holds(self, name: str, at_ns: int) -> bool:
+        """Whether a time is in a window; stamps since 1970 are true to some 0.2 us."""
+        window = self.windows.get(name)
+        return window is not None and window[0] - STAMP_NS <= at_ns < window[1] - STAMP_NS
 
 
 def _build_trial(
@@ -103,10 +131,16 @@ def _build_trial(
         if part == "reverse"
         else Ends(source=local, destination=remote)
     )
-    during = [p for p in probes if load is not None and load.begin_ns <= p["sent_ns"] < load.end_ns]
-    before = [p for p in probes if load is None or p["sent_ns"] < load.begin_ns]
+    own = at.exported
+    if own is None:
+        during = [p for p in probes if load is not None and load.begin_ns <= p["sent_ns"] < load.end_ns]
+        before = [p for p in probes if load is None or p["sent_ns"] < load.begin_ns]
+    else:
+        during = [p for p in probes if own.holds("loaded", p["sent_ns"])]
+        before = [p for p in probes if own.holds("unloaded", p["sent_ns"])]
     length_s = meta.number("LENGTH")
-    columns = {} if load is None else _measure_load(load, part, during)
+    counted_by_sender = part == "forward" and own is None
+    columns = {} if load is None else _measure_load(load, counted_by_sender=counted_by_sender)
     record = build_record(
         ends,
         started_utc=at.started_utc,
@@ -118,10 +152,11 @@ def _build_trial(
         probe_method=_name_method(at.ping) if probes else None,
         probe_stamps="user" if probes else None,
         **columns,
+        **measure_probes(during, "loaded", keeps_lost=False),
         **measure_probes(before, "unloaded", keeps_lost=False),
     )
     tables = {
-        "sender_intervals" if part == "forward" else "receiver_intervals": build_table(
+        "sender_intervals" if counted_by_sender else "receiver_intervals": build_table(
             load.rows if load else [], "intervals"
         ),
         "loaded_probes": build_table(during, "probes"),
@@ -130,9 +165,9 @@ def _build_trial(
     return ImportedTrial(
         program=PROGRAM,
         program_version=version,
-        part=part,
-        record=record,
-        settings=build_settings(record, direction="both" if at.both else None),
+        part=part if own is None else "forward",
+        record=record if own is None else restore(record, own.told, *_OWN_COLUMNS),
+        settings=_list_settings(at, record) if own is None else own.told.settings,
         series={kind: table for kind, table in tables.items() if table is not None},
         details={
             "metadata": {key: meta.value[key] for key in _KEPT if key in meta},
@@ -142,17 +177,49 @@ def _build_trial(
     )
 
 
-def _measure_load(load: _Load, part: str, during: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Columns of what was carried; uploads are counted where they are sent."""
-    length_ns, upload = load.end_ns - load.begin_ns, part == "forward"
+def _list_settings(at: _Place, record: TrialRecord) -> dict[str, Any]:
+    """The test's name and its parameters besides the number of streams: each test sends something else."""
+    meta = at.whole.sub("metadata")
+    parameters = {
+        name: value
+        for name, value in meta.sub("TEST_PARAMETERS").value.items()
+        if not name.endswith("_streams")
+    }
+    return build_settings(
+        record,
+        direction="both" if at.both else None,
+        test=meta.text("NAME"),
+        test_parameters=json.dumps(parameters, sort_keys=True) if parameters else None,
+    )
+
+
+def _measure_load(load: _Load, *, counted_by_sender: bool) -> dict[str, Any]:
+    """Columns of what was carried; Flent counts uploads where they are sent."""
+    length_ns = load.end_ns - load.begin_ns
     return {
         "steady_ns": length_ns,
         "throughput_bits_per_s": load.total_bytes * 8e9 / length_ns if length_ns > 0 else None,
         "fairness_jain": measure_fairness(load.shares),
-        "flags": (SENDER_COUNTED,) if upload else (),
-        "received_steady_bytes": None if upload else load.total_bytes,
-        **measure_probes(during, "loaded", keeps_lost=False),
+        "flags": (SENDER_COUNTED,) if counted_by_sender else (),
+        "received_steady_bytes": None if counted_by_sender else load.total_bytes,
     }
+
+
+def _read_own(meta: Fields) -> _Own | None:
+    """What PathLab's export told, None where Flent itself wrote the file. Raises StoreError."""
+    fields = meta.sub("PATHLAB")
+    told = read_exported(fields)
+    if told is None:
+        return None
+    windows: dict[str, tuple[int, int]] = {}
+    for name, ends in fields.sub("windows_s").value.items():
+        known = (
+            isinstance(ends, list) and len(ends) == 2 and all(isinstance(one, (int, float)) for one in ends)
+        )
+        if not known or not 0 <= ends[0] <= ends[1] < 1e9:
+            fields.refuse(f"{fields.place}.windows_s.{name} is not a begin and an end in seconds")
+        windows[name] = to_ns(ends[0]), to_ns(ends[1])
+    return _Own(told=told, windows=windows)
 
 
 def _first_stamp(raw: Fields) -> float:
@@ -162,8 +229,11 @@ def _first_stamp(raw: Fields) -> float:
     return min(stamps)
 
 
-def _read_load(whole: Fields, prefix: str, begin_s: float, step_ns: int) -> _Load | None:
-    """Points with a value of every stream; those of ``ss``, which have none, are TCP's state and left out."""
+def _read_load(whole: Fields, prefix: str, begin_s: float, step_ns: int, own: _Own | None) -> _Load | None:
+    """Points with a value of every stream; those of ``ss``, which have none, are TCP's state and left out.
+
+    All of them are steady where Flent wrote the file; of an export those inside its steady window.
+    """
     raw, meta = whole.sub("raw_values"), whole.sub("metadata").sub("SERIES_META")
     rows: list[dict[str, Any]] = []
     shares: list[int] = []
@@ -179,11 +249,12 @@ def _read_load(whole: Fields, prefix: str, begin_s: float, step_ns: int) -> _Loa
             count = round((point.number("val") or 0.0) * _BITS[unit] / 8 * length_ns / 1e9)
             if length_ns <= 0 or count < 0:
                 point.refuse(f"{point.place} goes back in time or carries less than nothing")
-            before_ns, share = end_ns, share + count
+            phase = _name_phase(end_ns - length_ns // 2, own)
+            before_ns, share = end_ns, share + (count if phase == "steady" else 0)
             rows.append(
                 {
                     "index": index,
-                    "phase": "steady",
+                    "phase": phase,
                     "start_ns": end_ns - length_ns,
                     "end_ns": end_ns,
                     "stream": stream,
@@ -195,12 +266,21 @@ def _read_load(whole: Fields, prefix: str, begin_s: float, step_ns: int) -> _Loa
     if not rows:
         return None
     rows.sort(key=lambda row: (row["index"], row["stream"]))
+    known = None if own is None else own.windows.get("steady")
     return _Load(
         rows=rows,
         shares=shares,
-        begin_ns=min(row["start_ns"] for row in rows),
-        end_ns=max(row["end_ns"] for row in rows),
+        begin_ns=min(row["start_ns"] for row in rows) if known is None else known[0],
+        end_ns=max(row["end_ns"] for row in rows) if known is None else known[1],
     )
+
+
+def _name_phase(middle_ns: int, own: _Own | None) -> str:
+    """The phase of an interval by its middle."""
+    window = None if own is None else own.windows.get("steady")
+    if window is None or window[0] <= middle_ns < window[1]:
+        return "steady"
+    return "warmup" if middle_ns < window[0] else "drain"
 
 
 #: Last words of series that Flent computes from others.

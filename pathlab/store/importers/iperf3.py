@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pathlab.errors import StoreError
 from pathlab.store.importers.document import Fields
+from pathlab.store.importers.exported import read_exported, restore
 from pathlab.store.importers.iperf3_text import Output
 from pathlab.store.importers.measured import (
     SENDER_COUNTED,
@@ -19,10 +20,14 @@ from pathlab.store.importers.measured import (
     build_table,
     measure_fairness,
     spell_utc,
+    split_tos,
     to_ns,
 )
+from pathlab.store.records import TrialRecord
 
 PROGRAM = "iperf3"
+#: Bytes that iperf3 hands to the kernel at once over TCP where nothing else is asked for.
+TCP_BLOCK_BYTES = 131_072
 #: What iperf3 says where somebody ended it.
 _INTERRUPT = re.compile(r"(interrupt - )?the (client|server) has terminated")
 _KEPT = ("title", "extra_data", "warning")
@@ -49,6 +54,10 @@ class _Run:
     @property
     def test(self) -> Fields:
         return self.start.sub("test_start")
+
+    @property
+    def protocol(self) -> str:
+        return (self.test.text("protocol") or "TCP").lower()
 
     @property
     def error(self) -> str | None:
@@ -122,7 +131,7 @@ def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
     local_steady_bytes = sum(row["bytes"] for row in rows if row["phase"] == "steady") if rows else None
     if totals.received_bytes is None and not local_sends and not run.error:
         totals.received_bytes = local_steady_bytes
-    protocol = (test.text("protocol") or "TCP").lower()
+    exported = read_exported(run.whole.sub("pathlab"))
     version = (start.text("version") or "").removeprefix("iperf").strip() or None
     status, stage, failure = _read_status(run)
     counted, flags = _read_throughput(totals, run)
@@ -142,30 +151,67 @@ def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
         **_read_windows(run, local_sends=local_sends),
         congestion_sender=run.end.text("sender_tcp_congestion"),
         congestion_receiver=run.end.text("receiver_tcp_congestion"),
-        mss_bytes=start.count("tcp_mss") or start.count("tcp_mss_default") or None,
+        mss_bytes=start.count("tcp_mss_default") or None,  # tcp_mss is what was asked for
         interval_ns=_read_interval_ns(test, rows, duration_s),
         warmup_ns=to_ns(warmup_s),
         duration_ns=to_ns(duration_s),
         steady_ns=to_ns(totals.seconds) if totals.seconds else None,
         received_steady_bytes=totals.received_bytes,
         throughput_bits_per_s=counted,
-        retransmitted_segments=totals.retransmits,
+        retransmitted_segments=_count_retransmits(run, rows, totals) if exported is None else None,
+        retransmitted_steady_segments=totals.retransmits,
         fairness_jain=measure_fairness(totals.received),
+        **_read_datagrams(run, totals),
     )
     table, kind = build_table(rows, "intervals"), "sender_intervals" if local_sends else "receiver_intervals"
     return ImportedTrial(
         program=PROGRAM,
         program_version=version,
-        part=part,
-        record=record,
-        settings=build_settings(
-            record,
-            transport=None if protocol == "tcp" else protocol,
-            direction="both" if run.bidir else None,
-        ),
+        part=part if exported is None else "forward",
+        record=restore(record, exported),
+        settings=_list_settings(run, record) if exported is None else exported.settings,
         series={} if table is None else {kind: table},
         details=_list_details(run, totals, repeated),
     )
+
+
+def _list_settings(run: _Run, record: TrialRecord) -> dict[str, Any]:
+    """Every setting that the file tells and that is not as iperf3 has it by itself."""
+    test, start = run.test, run.start
+    size = test.count("blksize")
+    return build_settings(
+        record,
+        transport=None if run.protocol == "tcp" else run.protocol,
+        direction="both" if run.bidir else None,
+        stream_target_bits_per_s=test.count("target_bitrate") or start.count("target_bitrate") or None,
+        stream_pacing_bits_per_s=test.count("fqrate") or start.count("fq_rate") or None,
+        mss_bytes=start.count("tcp_mss") or None,
+        message_bytes=None if run.protocol == "tcp" and size == TCP_BLOCK_BYTES else size,
+        transfer_bytes=test.count("bytes") or None,
+        transfer_blocks=test.count("blocks") or None,
+        gso=test.flag("gso") or None,
+        gro=test.flag("gro") or None,
+        **split_tos(test.count("tos")),
+    )
+
+
+def _count_retransmits(run: _Run, rows: Sequence[Mapping[str, Any]], totals: _Totals) -> int | None:
+    """Those of the whole trial: iperf3's own total leaves out the omitted seconds, its intervals do not."""
+    if not run.test.number("omit"):
+        return totals.retransmits
+    last = {row["stream"]: row["total_retrans_segments"] for row in rows}
+    omitted = any(row["phase"] == "warmup" for row in rows)
+    return sum(last.values()) if omitted and None not in last.values() else None
+
+
+def _read_datagrams(run: _Run, totals: _Totals) -> dict[str, Any]:
+    """Datagrams sent and lost, and jitter, in the steady window; None where the receiver was not heard."""
+    found = totals.details
+    sent, lost, jitter_ms = found.get("sent_packets"), found.get("lost_packets"), found.get("jitter_ms")
+    if run.protocol != "udp" or not sent or lost is None or not 0 <= lost <= sent:
+        return {}
+    jitter_ns = None if jitter_ms is None or jitter_ms < 0 else jitter_ms * 1e6
+    return {"udp_sent_packets": int(sent), "udp_lost_packets": int(lost), "udp_jitter_ns": jitter_ns}
 
 
 def _read_windows(run: _Run, *, local_sends: bool) -> dict[str, int | None]:
@@ -244,9 +290,12 @@ def _read_totals(run: _Run, part: str, *, local_sends: bool) -> _Totals:
     if far_told_nothing and not local_sends:
         totals.sent_bytes, totals.retransmits = totals.sent_bytes or None, totals.retransmits or None
     datagrams = received if "lost_packets" in received else single
-    totals.details = {
-        key: datagrams.number(key) for key in ("jitter_ms", "lost_packets", "packets") if key in datagrams
-    }
+    if not (far_told_nothing and local_sends):
+        totals.details = {
+            key: datagrams.number(key) for key in ("jitter_ms", "lost_packets", "packets") if key in datagrams
+        }
+        if "lost_packets" in datagrams:
+            totals.details["sent_packets"] = sent.number("packets") or datagrams.number("packets")
     return totals
 
 

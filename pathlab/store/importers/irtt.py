@@ -64,7 +64,13 @@ def import_irtt(value: Any, name: str) -> list[ImportedTrial]:
             program_version=version,
             part="probes",
             record=record,
-            settings=build_settings(record, transport="udp"),
+            settings=build_settings(
+                record,
+                transport="udp",
+                probe_interval_ns=interval_ns,
+                probe_bytes=params.count("length") or None,
+                dscp=params.count("dscp") or None,
+            ),
             series={} if table is None else {"unloaded_probes": table},
             details={"stats": stats.value, "params": params.value},
         )

@@ -67,13 +67,23 @@ def build_record(ends: Ends, *, started_utc: str, program: str, **known: Any) ->
 
 
 def build_settings(record: TrialRecord, **others: Any) -> dict[str, Any]:
-    """The plan row's settings: those of every native trial, and others that are out of the ordinary."""
+    """The plan row's settings: those of every native trial, its times, and others out of the ordinary.
+
+    Every one of them is part of the trial's condition, so that different tests are never pooled.
+    """
     return {
         "streams": record.streams,
         "window_bytes": record.window_asked_bytes,
-        "congestion": record.congestion_asked,
+        "congestion": record.congestion_asked or record.congestion_sender,
+        "duration_ns": record.duration_ns,
+        "warmup_ns": record.warmup_ns,
         **{name: value for name, value in others.items() if value is not None},
     }
+
+
+def split_tos(tos: int | None) -> dict[str, int | None]:
+    """The settings in a type-of-service byte, where set: DSCP (RFC 2474) and ECN (RFC 3168)."""
+    return {"dscp": (tos or 0) >> 2 or None, "ecn": (tos or 0) & 3 or None}
 
 
 def spell_utc(seconds: float, name: str) -> str:
@@ -87,10 +97,19 @@ def spell_utc(seconds: float, name: str) -> str:
 
 def parse_utc(text: str, name: str) -> str:
     """An ISO 8601 time, UTC where it does not say, as the store writes times. Raises StoreError."""
+    return _parse_time(text, name).isoformat(timespec="milliseconds")
+
+
+def parse_seconds(text: str, name: str) -> float:
+    """An ISO 8601 time, UTC where it does not say, as seconds since 1970. Raises StoreError."""
+    return _parse_time(text, name).timestamp()
+
+
+def _parse_time(text: str, name: str) -> datetime.datetime:
     try:
         stamp = datetime.datetime.fromisoformat(text)
         aware = stamp if stamp.tzinfo else stamp.replace(tzinfo=datetime.UTC)
-        return aware.astimezone(datetime.UTC).isoformat(timespec="milliseconds")
+        return aware.astimezone(datetime.UTC)
     except (OverflowError, ValueError) as error:
         raise StoreError(f"'{name}': '{text[:40]}' is no time", hint=NOTHING) from error
 

@@ -18,8 +18,10 @@ from pathlab.store.importers.measured import (
     measure_fairness,
     measure_probes,
     parse_utc,
+    split_tos,
     to_ns,
 )
+from pathlab.store.records import TrialRecord
 
 PROGRAM = "pscheduler"
 _RESULTS = ("result", "result-merged", "merged-result")
@@ -127,7 +129,6 @@ def _build_throughput(at: _Place) -> ImportedTrial:
     seconds = (total.number("end") or 0.0) - (total.number("start") or 0.0)
     counted = total.number("receiver-throughput-bits")
     rate = total.number("throughput-bits") if counted is None else counted
-    udp = bool(spec.flag("udp"))
     record = build_record(
         at.ends,
         started_utc=at.started_utc,
@@ -143,7 +144,9 @@ def _build_throughput(at: _Place) -> ImportedTrial:
         duration_ns=_read_duration_ns(spec, "duration") or to_ns(seconds),
         steady_ns=to_ns(seconds) if seconds > 0 else None,
         throughput_bits_per_s=rate,
-        retransmitted_segments=total.count("retransmits"),
+        retransmitted_segments=None if _read_duration_ns(spec, "omit") else total.count("retransmits"),
+        retransmitted_steady_segments=total.count("retransmits"),
+        **_read_datagrams(spec, summary),
         fairness_jain=measure_fairness([_rate(stream) for stream in streams]),
     )
     table = build_table(rows, "intervals")
@@ -152,9 +155,41 @@ def _build_throughput(at: _Place) -> ImportedTrial:
         program_version=None,
         part="forward",
         record=record,
-        settings=build_settings(record, transport="udp" if udp else None),
+        settings=_list_settings(spec, record),
         series={} if table is None else {"sender_intervals": table},
         details=at.shown(),
+    )
+
+
+def _read_datagrams(spec: Fields, summary: Fields) -> dict[str, Any]:
+    """Datagrams sent and lost, and jitter, over all streams: a sum may be the sender's, without loss."""
+    parts = summary.items("streams") or [summary.sub("summary")]
+    sent, lost = ([part.count(key) for part in parts] for key in ("sent", "lost"))
+    known = [(out, gone) for out, gone in zip(sent, lost, strict=True) if out and gone is not None]
+    if not spec.flag("udp") or len(known) < len(parts) or any(gone > out for out, gone in known):
+        return {}
+    jitters = [part.number("jitter") for part in parts]
+    measured = [jitter_ms for jitter_ms in jitters if jitter_ms is not None and jitter_ms >= 0]
+    whole = len(measured) == len(parts)
+    return {
+        "udp_sent_packets": sum(out for out, _ in known),
+        "udp_lost_packets": sum(gone for _, gone in known),
+        "udp_jitter_ns": sum(measured) / len(measured) * 1e6 if whole else None,
+    }
+
+
+def _list_settings(spec: Fields, record: TrialRecord) -> dict[str, Any]:
+    """Every setting of the test that is not as its tool has it by itself."""
+    marks = split_tos(spec.count("ip-tos"))
+    return build_settings(
+        record,
+        transport="udp" if spec.flag("udp") else None,
+        stream_target_bits_per_s=spec.count("bandwidth") or None,
+        stream_pacing_bits_per_s=spec.count("fq-rate") or None,
+        mss_bytes=spec.count("mss") or None,
+        message_bytes=spec.count("buffer-length") or None,
+        dscp=spec.count("dscp") or marks["dscp"],
+        ecn=marks["ecn"],
     )
 
 

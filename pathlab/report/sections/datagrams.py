@@ -1,0 +1,61 @@
+"""UDP: datagrams sent and lost, and their jitter, for each combination that was measured with UDP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from pathlab.report.analyses_rows import Row
+from pathlab.report.names import format_short_loss
+from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.sections.drafts import Draft, TextDraft
+from pathlab.report.sections.ledgers import build_table
+from pathlab.report.sections.places import Book, Place, spell_window
+from pathlab.study.answer import measure_spread
+from pathlab.units import NOT_MEASURED, format_rate, format_time
+
+TITLE = "UDP: loss and jitter"
+COLUMNS = (
+    ("streams", ""),
+    ("buffer", "socket buffer asked for, per stream"),
+    ("n", "trials that count"),
+    ("throughput", "median, received"),
+    ("sent", "datagrams in the steady windows, by the sender's count"),
+    ("lost", "of these, by the receiver's count"),
+    ("loss", "with 95 % CI (Wilson)"),
+    ("jitter", "RFC 3550, at the end of the steady window, median over trials"),
+)
+NOTE = (
+    "All trials of a combination together. The interval takes losses to be independent; bursts make the true "
+    "one wider."
+)
+
+
+def outline_datagrams(book: Book) -> Iterator[Draft]:
+    """The table of all places measured with UDP; nothing where there is none."""
+    places = [place for place in book.places if place.key.is_udp]
+    if places:
+        yield TextDraft(build=partial(_tell_datagrams, places))
+
+
+def _tell_datagrams(places: Sequence[Place]) -> Iterator[Block]:
+    rows = [(place.name, *row) for place in places for row in _list_rows(place)]
+    labels, meanings = zip(("path", "source, destination and setting"), *COLUMNS, strict=True)
+    yield TableBlock(name="udp-loss", title=TITLE, table=build_table(labels, rows, meanings), note=NOTE)
+
+
+def _list_rows(place: Place) -> Iterator[Row]:
+    for part in place.every_part:
+        sample = part.sample
+        loss = sample.pool_datagram_loss()
+        known = loss.loss_ratio is not None
+        yield (
+            str(part.streams),
+            spell_window(part.window_bytes),
+            str(len(sample)),
+            format_rate(measure_spread(sample.rates_bits_per_s).median),
+            f"{loss.sent:,}".replace(",", " ") if known else NOT_MEASURED,
+            f"{loss.lost:,}".replace(",", " ") if known else NOT_MEASURED,
+            format_short_loss(loss),
+            format_time(measure_spread(sample.get("udp_jitter_ns")).median),
+        )

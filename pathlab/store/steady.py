@@ -1,0 +1,52 @@
+"""The steady window of a trial as its series tell it, and which probes left inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+STEADY = "steady"
+SENDER_INTERVALS, LOADED_PROBES = "sender_intervals", "loaded_probes"
+
+
+class SeriesSource(Protocol):
+    """The part of ``pathlab.store.results.Results`` that is read here."""
+
+    def series_kinds(self, trial_id: int) -> Sequence[str]: ...
+
+    def series_table(self, trial_id: int, kind: str) -> pa.Table: ...
+
+
+def read_window(source: SeriesSource, trial_id: int, kind: str = SENDER_INTERVALS) -> tuple[int, int] | None:
+    """Begin and end of the steady window by one end's intervals, ns on the clock of that series.
+
+    None where the trial kept no such series, or it has no steady interval. Raises StoreError when damaged.
+    """
+    if kind not in source.series_kinds(trial_id):
+        return None
+    table = source.series_table(trial_id, kind)
+    steady = table.filter(pc.equal(table["phase"].cast(pa.string()), STEADY))
+    if not steady.num_rows:
+        return None
+    return int(pc.min(steady["start_ns"]).as_py()), int(pc.max(steady["end_ns"]).as_py())
+
+
+def select_steady(probes: pa.Table, window: tuple[int, int] | None) -> pa.Table:
+    """The loaded probes that left inside the window, which are those that a trial's columns count.
+
+    All of them where the window is not known: importers keep no others. Loaded probes count their time from
+    the sender's "go", as the sender's intervals do.
+    """
+    if window is None:
+        return probes
+    sent = probes["sent_ns"]
+    return probes.filter(pc.and_(pc.greater_equal(sent, window[0]), pc.less(sent, window[1])))
+
+
+def read_probes(source: SeriesSource, trial_id: int, kind: str) -> pa.Table:
+    """A series of probes; of the loaded ones those of the steady window. Raises as ``series_table``."""
+    table = source.series_table(trial_id, kind)
+    return select_steady(table, read_window(source, trial_id)) if kind == LOADED_PROBES else table
