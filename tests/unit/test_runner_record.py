@@ -108,7 +108,8 @@ def test_what_is_over_the_links_payload_rate_is_flagged_by_its_own_headers(
 
 def make_interval(phase: str, again: list[int | None]) -> dict[str, Any]:
     info = {"total_retrans_segments": again, "unacked_segments": [None] * 2, "snd_mss_bytes": [None] * 2}
-    return {"type": "interval", "phase": phase, "tcp_info": info}
+    times = {"start_ns": 0, "end_ns": 1, "workers": [], "bytes": [0, 0]}
+    return {"type": "interval", "phase": phase, "tcp_info": info, **times}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from pathlab.store.archive import check_results, list_results, merge_results, pr
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
 
-from .export_samples import fill_results
+from .export_samples import LOADED, fill_results
 from .store_samples import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_probes, make_results
 
 
@@ -174,7 +174,7 @@ def test_merging_counts_rows_and_cycles_on(tmp_path: Path) -> None:
         assert [record.plan_row for record in records] == [0, 1, 1, 2, 3, 3]
         assert [record.cycle for record in records] == [0, 0, 0, 1, 1, 1]
         assert records[3] == dataclasses.replace(COMPLETE, plan_row=2, cycle=1)
-        assert results.series_table(4, "loaded_probes").equals(make_probes())
+        assert results.series_table(4, "loaded_probes").equals(LOADED)
         assert results.hosts() == [HOST, HOST]
         assert [entry.plan_row for entry in results.journal()] == [1, 3]
         assert list(results.origins()) == [3, 6]
