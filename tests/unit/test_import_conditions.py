@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from pathlab.cli.results_show import print_overview
 from pathlab.report.comparison_results import Rules, compare_results
 from pathlab.report.page.answer import answer_paths
 from pathlab.report.page.document import gather_material
@@ -268,3 +269,15 @@ def test_pscheduler_tells_loss_by_stream(tmp_path: Path) -> None:
     (trial,) = read_file(path).trials
     assert (trial.record.udp_sent_packets, trial.record.udp_lost_packets) == (100, 5)
     assert trial.record.udp_jitter_ns == 250_000
+
+
+def test_results_show_has_loss_and_jitter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = import_nodes(tmp_path / "in", [make_datagrams(10**8), make_plain()])
+    print_overview(folder, limit=None, offset=0)
+    lines = capsys.readouterr().out.splitlines()
+    assert any("target rate per stream=100 Mbit/s" in line and "transport=udp" in line for line in lines)
+    (heading,) = [line.split("  ") for line in lines if "UDP loss" in line]
+    assert "Jitter" in [cell.strip() for cell in heading]
+    assert any("3 of 20 (15 %)" in line and "500 µs" in line for line in lines)
+    print_overview(import_nodes(tmp_path / "tcp", [make_plain()], prefix="t"), limit=None, offset=0)
+    assert "UDP loss" not in capsys.readouterr().out
