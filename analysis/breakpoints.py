@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,8 +90,11 @@ def find_breakpoint(
     multipliers = draw_multipliers(hinges.trials.size, effective, RESAMPLES, rng)
     lines = fit.slope + multipliers @ _lean(hinges, fit.line_residuals)
     slope = statement.estimate(LINE, line, lines * hinges.slope_unit)
-    noise = _draw_test(hinges, effective, rng) @ _sum_hinges(hinges, fit.line_residuals).T
-    exceeding = np.sum(np.max(noise**2, axis=1) >= np.max(fit.gains**2))
+    leaning, most = _sum_hinges(hinges, fit.line_residuals).T, np.max(fit.gains**2)
+    exceeding = sum(
+        int(np.sum(np.max((drawn @ leaning) ** 2, axis=1) >= most))
+        for drawn in _draw_test(hinges, effective, rng)
+    )
     probability = float(1 + exceeding) / (RESAMPLES + 1)
     if probability > 1 - confidence_ratio:
         return _without(statement, Undecided.NO_BREAK, slope=slope, break_p=probability)
@@ -155,11 +159,13 @@ def _zoom(places: Floats, room: tuple[float, float]) -> tuple[float, float]:
     return max(room[0], float(places.min()) - margin), min(room[1], float(places.max()) + margin)
 
 
-def _draw_test(hinges: _Hinges, effective: float, rng: np.random.Generator) -> Floats:
-    """Multipliers of the test, shape (resamples, cycles): Webb's six points, which serve few clusters."""
-    points = np.sqrt([0.5, 1.0, 1.5])
-    drawn = rng.choice(np.concatenate([points, -points]), size=(RESAMPLES, hinges.trials.size))
-    return np.asarray(drawn * np.sqrt(hinges.trials.size / effective))
+def _draw_test(hinges: _Hinges, effective: float, rng: np.random.Generator) -> Iterator[Floats]:
+    """Multipliers of the test in blocks (resamples, cycles): Webb's six points, which serve few clusters."""
+    cycles = hinges.trials.size
+    points = np.sqrt([0.5, 1.0, 1.5]) * np.sqrt(cycles / effective)
+    size = max(1, BLOCK_VALUES // cycles)
+    for first in range(0, RESAMPLES, size):
+        yield rng.choice(np.concatenate([points, -points]), size=(min(size, RESAMPLES - first), cycles))
 
 
 def _refuse(x: Floats, y: Floats) -> Undecided | None:

@@ -148,9 +148,8 @@ def hodges_lehmann(differences: ArrayLike, confidence_ratio: float = CONFIDENCE_
     used = values
     if n > MAXIMUM_PAIRS:
         used = values[np.linspace(0, n - 1, MAXIMUM_PAIRS).astype(np.int64)]
-    first, second = np.triu_indices(used.size)
-    averages = np.sort((used[first] + used[second]) / 2)
-    shift = float(np.median(averages))
+    averages = _average_pairs(used)
+    shift = float(np.mean(averages[(averages.size - 1) // 2 : averages.size // 2 + 1]))
     reason = None
     if n < MINIMUM_PAIRS:
         reason = Undecided.TOO_FEW_SAMPLES
@@ -174,6 +173,17 @@ def hodges_lehmann(differences: ArrayLike, confidence_ratio: float = CONFIDENCE_
         correlation_bound_ratio=order.bound_ratio,
         error_ratio=order.error_ratio,
     )
+
+
+def _average_pairs(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The averages of all pairs of values, each with itself included, sorted; made in place of one array."""
+    averages = np.empty(values.size * (values.size + 1) // 2)
+    end = 0
+    for place in range(values.size):
+        begin, end = end, end + values.size - place
+        averages[begin:end] = (values[place] + values[place:]) / 2
+    averages.sort()
+    return averages
 
 
 def _measure_error(values: NDArray[np.float64], averages: NDArray[np.float64], used: int) -> float:

@@ -279,10 +279,16 @@ def pair_slopes(samples: NDArray[np.float64], places: NDArray[np.float64]) -> ND
     if samples.size > MAXIMUM_SAMPLES:
         chosen = np.linspace(0, samples.size - 1, MAXIMUM_SAMPLES).astype(np.int64)
         samples, places = samples[chosen], places[chosen]
-    first, second = np.triu_indices(samples.size, 1)
-    run = places[second] - places[first]
-    apart = run != 0
-    return np.sort((samples[second] - samples[first])[apart] / run[apart])
+    slopes = np.empty(samples.size * (samples.size - 1) // 2)
+    end = 0
+    for place in range(samples.size - 1):
+        run = places[place + 1 :] - places[place]
+        apart = run != 0
+        begin, end = end, end + int(np.count_nonzero(apart))
+        slopes[begin:end] = (samples[place + 1 :] - samples[place])[apart] / run[apart]
+    found = slopes[:end]
+    found.sort()
+    return found
 
 
 def kendall_variance(samples: NDArray[np.float64], places: NDArray[np.float64]) -> float:

@@ -147,3 +147,10 @@ def test_reasons() -> None:
         hodges_lehmann([float("nan")])
     with pytest.raises(UsageError, match="1 values against 2"):
         cliffs_delta([1.0], [1.0, 2.0])
+
+
+def test_pairs_are_averaged_as_a_table_of_all_would() -> None:
+    values = np.random.default_rng(2).normal(size=75)
+    first, second = np.triu_indices(75)
+    averages = np.sort((values[first] + values[second]) / 2)
+    assert hodges_lehmann(values).shift == np.median(averages)

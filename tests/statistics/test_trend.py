@@ -12,7 +12,7 @@ from scipy import stats
 
 from pathlab.analysis import trend
 from pathlab.analysis.interval import Undecided
-from pathlab.analysis.trend import bound_change, find_trend
+from pathlab.analysis.trend import bound_change, find_trend, pair_slopes
 from pathlab.errors import UsageError
 
 from .noise import NOISES, RUNS, check_coverage, check_share, draw_autoregressive
@@ -229,3 +229,12 @@ def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
     with pytest.raises(UsageError) as caught:
         call()
     assert caught.value.hint
+
+
+def test_slopes_are_those_of_all_pairs_at_different_positions() -> None:
+    values = np.random.default_rng(3).normal(size=60)
+    places = np.floor(np.arange(60.0) / 4)
+    first, second = np.triu_indices(60, 1)
+    apart = places[first] != places[second]
+    slopes = (values[second] - values[first])[apart] / (places[second] - places[first])[apart]
+    assert np.array_equal(pair_slopes(values, places), np.sort(slopes))
