@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -62,6 +62,12 @@ class Interval:
     def contains(self, value: float) -> bool:
         """True if a decided interval holds the value; an undecided one holds nothing."""
         return self.low is not None and self.high is not None and self.low <= value <= self.high
+
+    def extend_to(self, value: float) -> Interval:
+        """The interval, extended so that it holds the value; an undecided one stays as it is."""
+        if self.low is None or self.high is None:
+            return self
+        return replace(self, low=min(self.low, value), high=max(self.high, value))
 
 
 def undecided_interval(reason: Undecided, *, n: int, confidence_ratio: float, method: str) -> Interval:

@@ -238,19 +238,13 @@ def _combine_p_values(found: PairedComparison) -> float | None:
     return 1.0 if shift.shift * ratio.shift < 0 else max(shift.p_value, ratio.p_value)
 
 
-def _extend(interval: Interval, *, differs: bool) -> Interval:
-    """The interval, extended to 0 unless there is a difference."""
-    if differs or interval.low is None or interval.high is None:
-        return interval
-    return replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0))
-
-
 def _decide(found: PairedComparison, alpha_ratio: float, level: float) -> PairedComparison:
     """The comparison with its intervals at 1 - ``level`` and the verdict that they allow."""
     p_value, scale = _combine_p_values(found), alpha_ratio / level
     differs = p_value is not None and p_value < level
-    shift = _extend(found.shift.at(1 - level), differs=differs)
-    logs = _extend(found.log_ratio.at(1 - level), differs=differs)
+    shift, logs = found.shift.at(1 - level), found.log_ratio.at(1 - level)
+    if not differs:
+        shift, logs = shift.extend_to(0.0), logs.extend_to(0.0)
     margins = found.equivalence.margin_low, found.equivalence.margin_high
     same_p = found.equivalence.p_value
     verdict, reason = Verdict.UNDECIDED, None

@@ -12,7 +12,7 @@ import numpy as np
 
 from pathlab.analysis.corrections import ALPHA_RATIO, holm_levels
 from pathlab.analysis.equivalence import MARGIN_RATIO
-from pathlab.analysis.interval import CONFIDENCE_RATIO, Interval, Undecided, undecided_interval
+from pathlab.analysis.interval import CONFIDENCE_RATIO, Undecided, undecided_interval
 from pathlab.analysis.two_samples import (
     METHOD,
     MINIMUM_TRIALS,
@@ -20,20 +20,17 @@ from pathlab.analysis.two_samples import (
     GroupShift,
     compare_groups,
     compare_levels,
-    lay_halves_apart,
-    split_halves,
 )
 from pathlab.campaign.factors import find_default
 from pathlab.errors import UsageError
 from pathlab.report.comparison_metrics import FACTS, METRICS, Metric
+from pathlab.report.comparison_noise import find_noise, read_values
 from pathlab.report.source import ResultsSource, StoredTrial, find_congestion, read_trials
 from pathlab.report.summary import TIMES
 from pathlab.store.records import PlanRecord
 
 #: A trial under one of these says more of the lab than of what is compared.
 LEFT_OUT_FLAGS = ("lab-limited",)
-#: From so many halves on, the noise floor is their 95th percentile; below, the largest.
-MANY_HALVES = 20
 _OWN_SETTINGS = {"streams", "window_bytes", "congestion"}
 
 
@@ -239,7 +236,7 @@ def _check_shared(labels: Sequence[str], groups: Sequence[Groups], again: Groups
 def _align(label: str, sides: tuple[Groups, Groups], again: Groups | None, rules: Rules) -> list[Row]:
     """A row, not yet judged, for each shared condition and metric that either side measured."""
     before, after = sides
-    noise = {name: _find_noise(sides, again, METRICS[name]) for name in rules.metrics}
+    noise = {name: find_noise(sides, again, METRICS[name]) for name in rules.metrics}
     rows = [
         _compare(condition, METRICS[name], (before[condition], after[condition]), rules)
         for condition in sorted(before.keys() & after.keys())
@@ -315,49 +312,6 @@ def _group_trials(source: _ReadSource, shared: Sequence[str], *, any_path: bool)
     return groups, left_out
 
 
-def _read_values(trials: Sequence[StoredTrial], metric: Metric) -> list[float]:
-    values = [metric.read(trial.record) for trial in trials]
-    return [value for value in values if value is not None]
-
-
-def _find_noise(groups: Sequence[Groups], again: Groups | None, metric: Metric) -> float | None:
-    """What no change looks like, over all conditions: the first results run again, else halves of both.
-
-    A factor; of a metric that may be 0 a difference in its unit.
-    """
-    differ, halve = (_differ, split_halves) if metric.bound is None else (_lie_apart, _halve)
-    if again is None:
-        found = [halve(_read_values(trials, metric)) for group in groups for trials in group.values()]
-    else:
-        found = [
-            differ(_read_values(groups[0][condition], metric), _read_values(trials, metric))
-            for condition, trials in again.items()
-            if condition in groups[0]
-        ]
-    halves = [ratio for ratio in found if ratio is not None]
-    if not halves:
-        return None
-    return float(np.quantile(halves, 0.95)) if len(halves) >= MANY_HALVES else max(halves)
-
-
-def _differ(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """By what factor, at least 1, two medians differ; None where one is not known or not above 0."""
-    if not before or not after or min(*before, *after) <= 0:
-        return None
-    ratio = float(np.median(after)) / float(np.median(before))
-    return max(ratio, 1 / ratio)
-
-
-def _lie_apart(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """How far two medians lie apart."""
-    return abs(float(np.median(after)) - float(np.median(before))) if before and after else None
-
-
-def _halve(values: Sequence[float]) -> float | None:
-    """How far the medians of the first half and of the second lie apart; None for fewer than 4."""
-    return lay_halves_apart(np.array(values)) if len(values) >= 4 else None
-
-
 def _compare(
     condition: Condition,
     metric: Metric,
@@ -365,7 +319,7 @@ def _compare(
     rules: Rules,
 ) -> Row | None:
     """The row before correction, or None where neither side measured the metric."""
-    before, after = (_read_values(side, metric) for side in sides)
+    before, after = (read_values(side, metric) for side in sides)
     if not before and not after:
         return None
     shift = bound = None
@@ -457,12 +411,6 @@ def _judge(row: Row, alpha_ratio: float, level: float) -> Row:
 def _extend(row: Row) -> Row:
     """The row with its interval extended to no difference."""
     if row.shift is None:
-        interval = _reach(row.change.interval_ratio, 1.0)
+        interval = row.change.interval_ratio.extend_to(1.0)
         return replace(row, change=replace(row.change, interval_ratio=interval))
-    return replace(row, shift=replace(row.shift, interval=_reach(row.shift.interval, 0.0)))
-
-
-def _reach(interval: Interval, place: float) -> Interval:
-    if interval.low is None or interval.high is None:
-        return interval
-    return replace(interval, low=min(interval.low, place), high=max(interval.high, place))
+    return replace(row, shift=replace(row.shift, interval=row.shift.interval.extend_to(0.0)))
