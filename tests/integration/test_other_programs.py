@@ -88,7 +88,7 @@ def test_iperf3_tcp_agrees_with_its_own_sums(iperf3_outputs: dict[str, Path]) ->
     assert trial.record.received_steady_bytes == received["bytes"]
     assert trial.record.throughput_bits_per_s == pytest.approx(received["bits_per_second"], rel=1e-6)
     assert (trial.record.streams, trial.record.window_asked_bytes) == (2, 65_536)
-    assert trial.record.retransmitted_segments == told["end"]["sum_sent"]["retransmits"]
+    assert trial.record.retransmitted_steady_segments == told["end"]["sum_sent"]["retransmits"]
     rows = trial.series["sender_intervals"].to_pylist()
     steady = sum(row["bytes"] for row in rows if row["phase"] == "steady")
     counted = sum(i["sum"]["bytes"] for i in told["intervals"] if not i["sum"]["omitted"])
