@@ -14,7 +14,8 @@ from rich.table import Table
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
 from pathlab.report.source import format_utc
-from pathlab.store.archive import Listing, check_results, list_results, merge_results, prune_results
+from pathlab.store.archive import Listing, list_results, merge_results, prune_results
+from pathlab.store.check import check_results
 from pathlab.store.results import Results
 from pathlab.units import format_volume, parse_time_ns
 

@@ -18,7 +18,6 @@ import sqlalchemy as sa
 from pathlab.errors import PathlabError, StoreError, UsageError
 from pathlab.store.database import (
     DATABASE_NAME,
-    connect_reading,
     locate_database,
     needs_upgrade,
     open_engine,
@@ -26,10 +25,10 @@ from pathlab.store.database import (
 )
 from pathlab.store.faults import translate_faults
 from pathlab.store.fresh import create_whole
-from pathlab.store.records import PlanRecord, TrialRecord
+from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
-from pathlab.store.schema import CAMPAIGN, FORMAT_VERSION, ORIGIN, PLAN, SERIES, TRIAL, from_row, to_row
-from pathlab.store.series import base_kind, decode_series, find_base
+from pathlab.store.row_check import read_records
+from pathlab.store.schema import CAMPAIGN, ORIGIN, PLAN, SERIES, TRIAL
 
 #: Folders below the one that is listed in which results are looked for.
 DEPTH = 2
@@ -49,16 +48,6 @@ class Listing:
     complete: int | None = None  # plan rows with a complete trial
     failed: int | None = None  # trials that failed or were interrupted
     problem: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """What a check looked at, and each fault as one line."""
-
-    path: Path
-    trials: int
-    series: int
-    faults: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,34 +74,6 @@ def list_results(folder: Path) -> list[Listing]:
         if not os.access(path, os.R_OK | os.X_OK)
     ]
     return sorted(listings, key=lambda listing: (listing.created_utc or "", str(listing.path)))
-
-
-def check_results(path: Path) -> Check:
-    """Hold a results file against itself: SQLite, keys, counts, digests, series, types; nothing is changed.
-
-    Raises StoreError when it cannot be opened at all.
-    """
-    database = locate_database(path)
-    with translate_faults(database):
-        faults = [*_check_sqlite(database)]
-    if faults:
-        return Check(path=database, trials=0, series=0, faults=tuple(faults))
-    engine = open_engine(database, write=False)
-    meta = read_meta(engine, database)
-    if needs_upgrade(meta, file=database):
-        raise StoreError(
-            f"'{database}' has the older format {meta['format_version']}; format {FORMAT_VERSION} is checked",
-            hint=f"pathlab results show {path} upgrades it and keeps a copy.",
-        )
-    with translate_faults(database), engine.connect() as connection:
-        faults += _check_rows(connection)
-        trials = int(connection.execute(sa.select(sa.func.count()).select_from(TRIAL)).scalar_one())
-        series = 0
-        for fault in _check_series(connection):
-            series += 1
-            if fault:
-                faults.append(fault)
-    return Check(path=database, trials=trials, series=series, faults=tuple(faults))
 
 
 def prune_results(
@@ -272,9 +233,9 @@ def _list_one(database: Path) -> Listing:
         meta = read_meta(engine, database)
         needs_upgrade(meta, file=database)
         with translate_faults(database), engine.connect() as connection:
-            campaign = connection.execute(
-                sa.select(CAMPAIGN.c.name, CAMPAIGN.c.title, CAMPAIGN.c.created_utc)
-            ).one()
+            (campaign,) = read_records(
+                CampaignRecord, connection.execute(sa.select(CAMPAIGN)).all(), database
+            ) or (None,)
             done = sa.select(sa.func.count(sa.distinct(TRIAL.c.plan_row))).where(TRIAL.c.status == "complete")
             bad = sa.select(sa.func.count()).where(TRIAL.c.status != "complete")
             counts = [
@@ -283,7 +244,7 @@ def _list_one(database: Path) -> Listing:
             ]
     except PathlabError as error:
         return Listing(path=database.parent, size_bytes=size_bytes, problem=str(error))
-    except sa.exc.NoResultFound:
+    if campaign is None:
         return Listing(path=database.parent, size_bytes=size_bytes, problem="it holds no campaign")
     return Listing(
         path=database.parent,
@@ -296,70 +257,6 @@ def _list_one(database: Path) -> Listing:
         complete=counts[1],
         failed=counts[2],
     )
-
-
-def _check_sqlite(database: Path) -> Iterator[str]:
-    with contextlib.closing(connect_reading(database)) as connection:
-        for (said,) in connection.execute("PRAGMA quick_check"):
-            if said != "ok":
-                yield f"SQLite: {' '.join(str(said).split())}"
-        for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
-            yield f"row {row} of table '{table}' belongs to a row of '{parent}' that is not there"
-
-
-def _check_rows(connection: sa.Connection) -> Iterator[str]:
-    """Trials against their plan and their own types."""
-    plan = {
-        int(row["row"]): from_row(PlanRecord, row) for row in connection.execute(sa.select(PLAN)).mappings()
-    }
-    if sorted(plan) != list(range(len(plan))):
-        yield f"the plan has {len(plan)} rows, and they are not numbered 0 to {len(plan) - 1}"
-    done: dict[int, int] = {}
-    for row in connection.execute(sa.select(TRIAL)).mappings():
-        number, record = int(row["trial_id"]), from_row(TrialRecord, row)
-        try:
-            to_row(record)
-        except PathlabError as error:
-            yield f"trial {number}: {error}"
-            continue
-        planned = plan.get(record.plan_row)
-        if planned is None:
-            yield f"trial {number} measured plan row {record.plan_row}, which is not there"
-        elif planned.cycle != record.cycle:
-            yield f"trial {number} belongs to another cycle than its plan row {record.plan_row}"
-        if record.status == "complete" and done.setdefault(record.plan_row, number) != number:
-            both = f"{done[record.plan_row]} and {number}"
-            yield f"plan row {record.plan_row} is complete twice, by trials {both}"
-
-
-def _check_series(connection: sa.Connection) -> Iterator[str | None]:
-    """One answer per series: None, or what is wrong with it."""
-    keys = connection.execute(sa.select(SERIES.c.trial_id, SERIES.c.kind)).all()
-    for trial_id, kind in keys:
-        found = connection.execute(
-            sa.select(SERIES.c.rows, SERIES.c.sha256, SERIES.c.blob).where(
-                SERIES.c.trial_id == trial_id, SERIES.c.kind == kind
-            )
-        ).one()
-        other = find_base(kind, found.blob)
-        base = None
-        if other is not None:
-            where = (SERIES.c.trial_id == trial_id, SERIES.c.kind == other)
-            base = connection.execute(sa.select(SERIES.c.blob).where(*where)).scalar_one_or_none()
-        yield _check_blob(f"series '{kind}' of trial {trial_id}", kind, found, base)
-
-
-def _check_blob(subject: str, kind: str, found: Any, base: bytes | None) -> str | None:
-    if hashlib.sha256(found.blob).hexdigest() != found.sha256:
-        return f"{subject} does not have the digest that was stored with it"
-    try:
-        other = decode_series(base_kind(kind) or kind, base) if base is not None else None
-        table = decode_series(kind, found.blob, base=other)
-    except PathlabError as error:
-        return f"{subject}: {error}"
-    if table.num_rows != found.rows:
-        return f"{subject} has {table.num_rows} rows where {found.rows} were stored"
-    return None
 
 
 def _list_begun(results: Results) -> dict[int, datetime.datetime]:

@@ -14,9 +14,9 @@ import sqlalchemy as sa
 
 from pathlab.errors import StoreError
 from pathlab.store.faults import translate_faults
-from pathlab.store.lock import find_writer
+from pathlab.store.lock import FolderLock, find_writer
 from pathlab.store.migrate import STEPS, Step, check_format, upgrade
-from pathlab.store.schema import APPLICATION_ID, FORMAT_VERSION, META
+from pathlab.store.schema import APPLICATION_ID, FORMAT_VERSION, META, decode_text
 
 DATABASE_NAME = "results.db"
 RESULTS_ROOT = Path("results")  # results go below it, and are looked for there, unless a folder is named
@@ -55,6 +55,7 @@ def open_engine(database: Path, *, write: bool) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: object) -> None:
+        connection.text_factory = decode_text
         connection.isolation_level = None  # transactions begin where SQLAlchemy begins them, see below
         connection.execute("PRAGMA foreign_keys = ON")
         if write:
@@ -140,6 +141,28 @@ def upgrade_database(
         with engine.begin() as connection:
             upgrade(connection, found, wanted=wanted, steps=steps)
     return copy
+
+
+def upgrade_locked(database: Path, found: int, *, locked: bool) -> None:
+    """Upgrade a file, its folder locked meanwhile unless the caller holds the lock. Raises StoreError."""
+    lock = None
+    with translate_faults(database):
+        if not locked:
+            lock = FolderLock(database.parent)
+    try:
+        upgrade_database(database, found)
+    finally:
+        if lock is not None:
+            lock.release()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a new name in a folder survive a loss of power."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _not_ours(database: Path) -> StoreError:

@@ -33,6 +33,10 @@ _FAULTS: dict[int, tuple[str, str]] = {
         "is damaged",
         "Restore it from a copy, or save what can be read with: sqlite3 FILE .recover",
     ),
+    sqlite3.SQLITE_ERROR: (
+        "is damaged",
+        "Restore it from a copy, or save what can be read with: sqlite3 FILE .recover",
+    ),
     sqlite3.SQLITE_READONLY: (
         "cannot be written: it is read-only",
         "Check the owner and the mode of folder and file.",
@@ -56,6 +60,10 @@ def translate_faults(path: Path, *, subject: str | None = None) -> Iterator[None
         yield
     except (sa.exc.DBAPIError, sqlite3.Error) as error:
         raise _translate(path, error, subject) from error
+    except (sa.exc.SQLAlchemyError, UnicodeError) as error:
+        # A message of SQLite that is not text, a name that is none: only a damaged schema has these.
+        what, hint = _FAULTS[sqlite3.SQLITE_CORRUPT]
+        raise StoreError(f"results file '{path}' {what}", hint=hint) from error
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what, hint = (

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
-from pathlab.store.records import OriginRecord
+from pathlab.store.records import OriginRecord, TrialRecord
 from pathlab.store.results import Results
+from pathlab.store.row_check import check_rows, read_records
 from pathlab.store.rows import has_result
 from pathlab.store.schema import ORIGIN, PLAN, TRIAL, from_row
 
@@ -84,6 +86,7 @@ def stream_lines(results: Results, *, limit: int | None, offset: int) -> Iterato
     with results.reading() as connection:
         found = connection.execute(query, execution_options={"yield_per": _BATCH_ROWS})
         for rows in found.partitions():
+            check_rows(TrialRecord, rows, results.path)
             yield [from_row(TrialLine, row._mapping) for row in rows]
 
 
@@ -91,11 +94,13 @@ def stream_outcomes(results: Results) -> Iterator[TrialOutcome]:
     """Yield what every trial adds to its combination, by trial."""
     columns = [TRIAL.c[name] for name in TrialOutcome.__slots__ if name != "settings"]
     settings = sa.type_coerce(PLAN.c.settings, sa.Text).label("settings")
-    query = sa.select(*columns, settings).outerjoin(PLAN, PLAN.c.row == TRIAL.c.plan_row)
+    query: sa.Select[Any] = sa.select(*columns, settings).outerjoin(PLAN, PLAN.c.row == TRIAL.c.plan_row)
     with results.reading() as connection:
         options = {"yield_per": _BATCH_ROWS}
-        for row in connection.execute(query.order_by(TRIAL.c.trial_id), execution_options=options):
-            yield TrialOutcome(**row._mapping)
+        found = connection.execute(query.order_by(TRIAL.c.trial_id), execution_options=options)
+        for rows in found.partitions():
+            check_rows(TrialRecord, rows, results.path)
+            yield from (TrialOutcome(**row._mapping) for row in rows)
 
 
 def read_origins(results: Results, numbers: range) -> dict[int, OriginRecord]:
@@ -103,5 +108,5 @@ def read_origins(results: Results, numbers: range) -> dict[int, OriginRecord]:
     inside = ORIGIN.c.trial_id.between(numbers.start, numbers.stop - 1)
     query = sa.select(ORIGIN).where(inside).order_by(ORIGIN.c.trial_id)
     with results.reading() as connection:
-        rows = connection.execute(query).mappings().all()
-    return {int(row["trial_id"]): from_row(OriginRecord, row) for row in rows}
+        rows = connection.execute(query).all()
+    return {origin.trial_id: origin for origin in read_records(OriginRecord, rows, results.path)}

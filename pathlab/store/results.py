@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,14 +12,16 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from pathlab._version import VERSION
-from pathlab.errors import StoreError, UsageError
+from pathlab.errors import PathlabError, StoreError, UsageError
+from pathlab.store.check import check_results
 from pathlab.store.database import (
     DATABASE_NAME,
     locate_database,
     needs_upgrade,
     open_engine,
     read_meta,
-    upgrade_database,
+    sync_folder,
+    upgrade_locked,
     write_meta,
 )
 from pathlab.store.faults import translate_faults
@@ -33,7 +34,15 @@ from pathlab.store.records import (
     PlanRecord,
     TrialRecord,
 )
-from pathlab.store.rows import check_blob, encode_blobs, has_result, insert_trial, stream_blobs
+from pathlab.store.row_check import check_rows, name_damage, read_records
+from pathlab.store.rows import (
+    check_blob,
+    check_stored_kind,
+    encode_blobs,
+    has_result,
+    insert_trial,
+    stream_blobs,
+)
 from pathlab.store.schema import (
     CAMPAIGN,
     HOST,
@@ -46,7 +55,7 @@ from pathlab.store.schema import (
     from_row,
     to_row,
 )
-from pathlab.store.series import check_kind, decode_series, find_base, spell_series
+from pathlab.store.series import SeriesError, check_kind, decode_series, find_base, spell_series
 from pathlab.store.trial_table import build_filter, build_frame, parse_trial_id, select_rows
 
 if TYPE_CHECKING:
@@ -73,12 +82,12 @@ class Results:
         self._writable = lock is not None
         self._lent: set[sa.Connection] = set()
         with self.reading() as connection:
-            row = connection.execute(sa.select(CAMPAIGN)).mappings().one_or_none()
-        if row is None:
+            rows = connection.execute(sa.select(CAMPAIGN)).all()
+        if not rows:
             raise StoreError(
                 f"'{database}' holds no campaign", hint="Run the campaign again into another folder."
             )
-        self.campaign = from_row(CampaignRecord, row)
+        self.campaign = read_records(CampaignRecord, rows, database)[0]
 
     @classmethod
     def create(cls, folder: str | Path, campaign: CampaignRecord, plan: Sequence[PlanRecord]) -> Results:
@@ -108,7 +117,7 @@ class Results:
                         connection.execute(sa.insert(PLAN), [to_row(row) for row in plan])
                 # whole or not at all: a results file without its plan never bears the final name
                 fresh.rename(database)
-                _sync_folder(folder)
+                sync_folder(folder)
             engine = open_engine(database, write=True)
             return cls(database, engine, read_meta(engine, database), lock)
         except BaseException:
@@ -130,7 +139,7 @@ class Results:
             engine = open_engine(database, write=write)
             meta = read_meta(engine, database)
             if needs_upgrade(meta, file=database):
-                _upgrade(database, int(meta["format_version"]), locked=write)
+                upgrade_locked(database, int(meta["format_version"]), locked=write)
                 meta = read_meta(engine, database)
             return cls(database, engine, meta, lock)
         except BaseException:
@@ -150,8 +159,19 @@ class Results:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Close; where reading ended by an error that nobody foresaw, say whether the file is damaged.
+
+        Values can contradict each other in more ways than can be looked for at every reading. Raises
+        StoreError naming the first fault of a damaged file; a sound file's error passes.
+        """
+        reading = self._lock is None
         self.close()
+        foreseen = isinstance(error, PathlabError) and not isinstance(error, SeriesError)
+        if not reading or not isinstance(error, Exception) or foreseen:
+            return
+        if faults := check_results(self.path).faults:
+            raise name_damage(self.path, faults[0]) from error
 
     @property
     def folder(self) -> Path:
@@ -180,8 +200,8 @@ class Results:
     def hosts(self) -> list[HostRecord]:
         """Return the facts of every host, as they were recorded, in that order."""
         with self.reading() as connection:
-            rows = connection.execute(sa.select(HOST).order_by(HOST.c.host_id)).mappings().all()
-        return [from_row(HostRecord, row) for row in rows]
+            rows = connection.execute(sa.select(HOST).order_by(HOST.c.host_id)).all()
+        return read_records(HostRecord, rows, self.path)
 
     def add_journal(self, entry: JournalRecord) -> None:
         """Store one entry of the journal."""
@@ -191,8 +211,8 @@ class Results:
     def journal(self) -> list[JournalRecord]:
         """Return what happened to the runs of this campaign, in order."""
         with self.reading() as connection:
-            rows = connection.execute(sa.select(JOURNAL).order_by(JOURNAL.c.journal_id)).mappings().all()
-        return [from_row(JournalRecord, row) for row in rows]
+            rows = connection.execute(sa.select(JOURNAL).order_by(JOURNAL.c.journal_id)).all()
+        return read_records(JournalRecord, rows, self.path)
 
     def add_trial(
         self, trial: TrialRecord, series: Mapping[str, pa.Table], *, origin: OriginRecord | None = None
@@ -242,7 +262,7 @@ class Results:
         number = parse_trial_id(trial_id)
         query = sa.select(SERIES.c.kind).where(SERIES.c.trial_id == number).order_by(SERIES.c.kind)
         with self.reading() as connection:
-            return tuple(connection.execute(query).scalars())
+            return tuple(check_stored_kind(self.path, kind) for kind in connection.execute(query).scalars())
 
     def all_series_kinds(self) -> dict[int, tuple[str, ...]]:
         """Return the kinds of series that each trial kept, by name; a trial without any is left out."""
@@ -250,14 +270,14 @@ class Results:
         kinds: dict[int, tuple[str, ...]] = {}
         with self.reading() as connection:
             for number, kind in connection.execute(query):
-                kinds[number] = (*kinds.get(number, ()), kind)
+                kinds[number] = (*kinds.get(number, ()), check_stored_kind(self.path, kind))
         return kinds
 
     def origins(self) -> dict[int, OriginRecord]:
         """Return where imported trials come from, by trial."""
         with self.reading() as connection:
-            rows = connection.execute(sa.select(ORIGIN).order_by(ORIGIN.c.trial_id)).mappings().all()
-        return {int(row["trial_id"]): from_row(OriginRecord, row) for row in rows}
+            rows = connection.execute(sa.select(ORIGIN).order_by(ORIGIN.c.trial_id)).all()
+        return {origin.trial_id: origin for origin in read_records(OriginRecord, rows, self.path)}
 
     def stream_series(self, kind: str) -> Iterator[tuple[int, bytes]]:
         """Yield the bytes of every trial's series of one kind, by trial, for ``decode_series``.
@@ -350,12 +370,17 @@ class Results:
         """The table of a blob, with the series that it refers to where that is needed."""
         other = find_base(kind, blob)
         base = self.series_table(trial_id, other) if other is not None else None
-        return decode_series(kind, blob, columns, base=base)
+        try:
+            return decode_series(kind, blob, columns, base=base)
+        except SeriesError as error:
+            raise StoreError(
+                f"results file '{self.path}', trial {trial_id}: {error}", hint=error.hint
+            ) from error
 
     def _plan_rows(self, query: sa.Select[Any]) -> list[PlanRecord]:
         with self.reading() as connection:
-            rows = connection.execute(query.order_by(PLAN.c.row)).mappings().all()
-        return [from_row(PlanRecord, row) for row in rows]
+            rows = connection.execute(query.order_by(PLAN.c.row)).all()
+        return read_records(PlanRecord, rows, self.path)
 
     def _trial_batches(self, where: Mapping[str, Any]) -> Iterator[list[sa.Row[Any]]]:
         """The trials that ``where`` names, some thousand rows at a time."""
@@ -363,6 +388,7 @@ class Results:
         with self.reading() as connection:
             found = connection.execute(query, execution_options={"yield_per": _BATCH_ROWS})
             for rows in found.partitions():
+                check_rows(TrialRecord, rows, self.path)
                 yield [row for row in rows if fits(row)]
 
     @contextmanager
@@ -386,24 +412,3 @@ class Results:
             raise UsageError(f"'{self.path}' is open for reading only", hint="Open it with write=True.")
         with translate_faults(self.path, subject=subject), self._engine.begin() as connection:
             yield connection
-
-
-def _upgrade(database: Path, found: int, *, locked: bool) -> None:
-    lock = None
-    with translate_faults(database):
-        if not locked:
-            lock = FolderLock(database.parent)
-    try:
-        upgrade_database(database, found)
-    finally:
-        if lock is not None:
-            lock.release()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name in a folder survive a loss of power."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,6 +11,8 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from pathlab.errors import StoreError
+from pathlab.store.records import SERIES_KINDS
+from pathlab.store.row_check import name_damage
 from pathlab.store.schema import ORIGIN, PLAN, SERIES, TRIAL
 from pathlab.store.series import base_kind, decode_series, encode_arrow, encode_series, find_base
 
@@ -43,14 +45,21 @@ def has_result() -> sa.Exists:
     return sa.exists().where(TRIAL.c.plan_row == PLAN.c.row, ended)
 
 
-def check_blob(path: Path, trial_id: int, kind: str, blob: bytes, digest: str) -> bytes:
+def check_blob(path: Path, trial_id: int, kind: str, blob: Any, digest: str) -> bytes:
     """The bytes of a series, if they are those that were stored. Raises StoreError."""
-    if hashlib.sha256(blob).hexdigest() != digest:
+    if not isinstance(blob, bytes) or hashlib.sha256(blob).hexdigest() != digest:
         raise StoreError(
             f"series '{kind}' of trial {trial_id} in '{path}' is damaged",
             hint="Every other series and every trial's figures can still be read.",
         )
     return blob
+
+
+def check_stored_kind(path: Path, kind: Any) -> str:
+    """The kind of a stored series, if there is such a kind. Raises StoreError."""
+    if kind not in SERIES_KINDS:
+        raise name_damage(path, f"table 'series', column 'kind' holds no kind of series: {kind!r}")
+    return str(kind)
 
 
 def stream_blobs(connection: sa.Connection, path: Path, kind: str) -> Iterator[tuple[int, bytes]]:

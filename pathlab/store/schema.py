@@ -32,6 +32,21 @@ APPLICATION_ID = 0x504C4142  # "PLAB" in the header of the SQLite file
 Record = TypeVar("Record")
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """What stands for a value that cannot be read; ``reason`` goes on from the name of its column."""
+
+    reason: str
+
+
+def decode_text(stored: bytes) -> Any:
+    """A text of the file, ``Unreadable`` where it is not UTF-8 (the text factory of every connection)."""
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return Unreadable(reason="is not UTF-8")
+
+
 class JsonText(sa.types.TypeDecorator[Any]):
     """A dict, or a tuple of texts, kept as JSON text."""
 
@@ -45,11 +60,23 @@ class JsonText(sa.types.TypeDecorator[Any]):
     def process_bind_param(self, value: Any, _dialect: sa.Dialect) -> str | None:
         return None if value is None else json.dumps(value, ensure_ascii=False, allow_nan=False)
 
-    def process_result_value(self, value: str | None, _dialect: sa.Dialect) -> Any:
-        if value is None:
-            return None
-        loaded = json.loads(value)
-        return tuple(loaded) if self.as_tuple else loaded
+    def process_result_value(self, value: Any, _dialect: sa.Dialect) -> Any:
+        """The dict or tuple of texts; ``Unreadable`` for anything else, so that its row can be named."""
+        if value is None or isinstance(value, Unreadable):
+            return value
+        try:
+            loaded = json.loads(value, parse_constant=_refuse_constant)
+        except (ValueError, TypeError, RecursionError):
+            return Unreadable(reason="is not JSON")
+        if not self.as_tuple:
+            return loaded if isinstance(loaded, dict) else Unreadable(reason="is no JSON object")
+        if isinstance(loaded, list) and all(isinstance(item, str) for item in loaded):
+            return tuple(loaded)
+        return Unreadable(reason="is no JSON list of texts")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,10 @@ _RAW = "_tcp_info_raw"
 _SAME_READING = ("index", "stream")
 
 
+class SeriesError(StoreError):
+    """Bytes that are no series; they do not know which trial of which file kept them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Head:
     """What stands before the columns."""
@@ -248,7 +252,7 @@ def _telling(kind: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, zlib.error) as error:
-        raise StoreError(
+        raise SeriesError(
             f"series '{kind}' is damaged and cannot be read",
             hint="Every other series and every trial's figures can still be read.",
         ) from error

@@ -15,7 +15,7 @@ import pytest
 
 import pathlab
 from pathlab.errors import StoreError
-from pathlab.store.archive import check_results
+from pathlab.store.check import check_results
 from pathlab.store.schema import FORMAT_VERSION
 from tests.unit.series_samples import make_intervals, make_raw
 from tests.unit.store_samples import make_results

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pytest
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.archive import check_results, list_results, merge_results, prune_results
+from pathlab.store.archive import list_results, merge_results, prune_results
+from pathlab.store.check import check_results
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
 
@@ -96,7 +97,7 @@ def test_sound_results_have_no_fault(tmp_path: Path) -> None:
             "'559aead08264d5795d3909718cdd05abd49572e84fe55590eef31a88a08fdffd' WHERE kind = 'loaded_probes'",
             "series 'loaded_probes' is damaged and cannot be read",
         ),
-        ("UPDATE trial SET throughput_bits_per_s = 'fast' WHERE trial_id = 1", "takes float, not 'fast'"),
+        ("UPDATE trial SET throughput_bits_per_s = 'fast' WHERE trial_id = 1", "holds text, not a number"),
         (
             "UPDATE trial SET cycle = 5 WHERE trial_id = 2",
             "trial 2 belongs to another cycle than its plan row 1",
@@ -231,3 +232,76 @@ def test_a_merge_that_fails_leaves_nothing(tmp_path: Path) -> None:
         results.add_trial(FAILED, {})
         with pytest.raises(StoreError, match="is being written by process"):
             Results.open(tmp_path / "c", write=True)
+
+
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        (
+            "UPDATE plan SET settings = '{\"a\":' WHERE row = 1",
+            "table 'plan', row 1, column 'settings' is not JSON",
+        ),
+        ("UPDATE plan SET settings = 'NaN'", "table 'plan', row 0, column 'settings' is not JSON"),
+        ("UPDATE host SET facts = '[1]'", "table 'host', host_id 1, column 'facts' is no JSON object"),
+        ("UPDATE campaign SET environment = x'ff'", "table 'campaign', column 'environment' is not JSON"),
+        (
+            "UPDATE campaign SET environment = '{\"lab\": 3}'",
+            "table 'campaign', column 'environment' holds no links under 'lab'",
+        ),
+        (
+            "UPDATE campaign SET title = CAST(x'41ff' AS TEXT)",
+            "table 'campaign', column 'title' is not UTF-8",
+        ),
+        (
+            "UPDATE trial SET streams = 'many' WHERE trial_id = 2",
+            "table 'trial', trial_id 2, column 'streams' holds text, not a whole number",
+        ),
+        (
+            "UPDATE trial SET throughput_bits_per_s = 9e999 WHERE trial_id = 1",
+            "table 'trial', trial_id 1, column 'throughput_bits_per_s' is infinite, not a number",
+        ),
+        (
+            "UPDATE trial SET loaded_sent = -1 WHERE trial_id = 1",
+            "table 'trial', trial_id 1, column 'loaded_sent' holds -1, which no count, time or rate is",
+        ),
+        (
+            "UPDATE trial SET started_utc = 'then' WHERE trial_id = 1",
+            "table 'trial', trial_id 1, column 'started_utc' holds no time",
+        ),
+        ("UPDATE trial SET flags = '[1]' WHERE trial_id = 1", "column 'flags' is no JSON list of texts"),
+    ],
+)
+def test_every_column_is_checked_and_its_place_named(tmp_path: Path, statement: str, fault: str) -> None:
+    fill_results(tmp_path)
+    damage(tmp_path, statement)
+    assert fault in check_results(tmp_path).faults[0]
+
+
+def test_a_schema_that_is_not_text_is_one_line_and_hides_no_other_results(tmp_path: Path) -> None:
+    fill_results(tmp_path / "good")
+    fill_results(tmp_path / "bad")
+    connection = sqlite3.connect(tmp_path / "bad" / "results.db")
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_schema SET sql = CAST(CAST(sql AS BLOB) || x'ff' AS TEXT)")
+    connection.commit()
+    connection.close()
+    for read in (check_results, Results.open):
+        with pytest.raises(StoreError, match=r"results file '.*/bad/results.db' is damaged") as caught:
+            read(tmp_path / "bad")
+        assert caught.value.hint
+    problems = {one.path.name: one.problem for one in list_results(tmp_path)}
+    assert problems["good"] is None
+    assert "is damaged" in str(problems["bad"])
+
+
+def test_an_error_that_nobody_foresaw_is_blamed_on_a_damaged_file_alone(tmp_path: Path) -> None:
+    fill_results(tmp_path)
+    with pytest.raises(KeyError), Results.open(tmp_path):
+        raise KeyError("ours")
+    damage(tmp_path, "UPDATE trial SET status = 'odd' WHERE trial_id = 1")
+    with (
+        pytest.raises(StoreError, match="trial_id 1, column 'status' holds no status of a trial") as caught,
+        Results.open(tmp_path),
+    ):
+        raise KeyError("theirs")
+    assert isinstance(caught.value.__cause__, KeyError)

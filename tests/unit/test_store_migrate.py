@@ -9,7 +9,6 @@ import pytest
 import sqlalchemy as sa
 
 from pathlab.errors import StoreError
-from pathlab.store import results as results_module
 from pathlab.store.database import needs_upgrade, open_engine, read_meta, upgrade_database
 from pathlab.store.migrate import check_format
 from pathlab.store.results import Results
@@ -114,7 +113,7 @@ def test_opening_an_older_file_upgrades_it(
         steps = {0: rename_back, **dict.fromkeys(range(1, FORMAT_VERSION), do_nothing)}
         return upgrade_database(database, found, steps=steps)
 
-    monkeypatch.setattr(results_module, "upgrade_database", upgrade_from_0)
+    monkeypatch.setattr("pathlab.store.database.upgrade_database", upgrade_from_0)
     with Results.open(tmp_path, write=write) as results:
         assert results.format_version == FORMAT_VERSION
         assert results.records() == [COMPLETE]

@@ -24,7 +24,7 @@ from pathlab.errors import StoreError, UsageError
 from pathlab.report.source import format_utc, read_trials
 from pathlab.store import database
 from pathlab.store import results as results_module
-from pathlab.store.archive import check_results
+from pathlab.store.check import check_results
 from pathlab.store.exporters.selection import select_trials
 from pathlab.store.results import Results
 from pathlab.store.schema import FORMAT_VERSION

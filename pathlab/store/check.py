@@ -1,0 +1,151 @@
+"""A results file held against itself: every page, row, column and series."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from pathlab.errors import PathlabError, StoreError
+from pathlab.store.database import connect_reading, locate_database, needs_upgrade, open_engine, read_meta
+from pathlab.store.faults import translate_faults
+from pathlab.store.records import (
+    SERIES_KINDS,
+    CampaignRecord,
+    HostRecord,
+    JournalRecord,
+    OriginRecord,
+    PlanRecord,
+    TrialRecord,
+)
+from pathlab.store.row_check import list_type_faults, list_value_faults
+from pathlab.store.schema import CAMPAIGN, FORMAT_VERSION, HOST, JOURNAL, ORIGIN, PLAN, SERIES, TRIAL
+from pathlab.store.series import base_kind, decode_series, find_base
+
+_BATCH_ROWS = 1000
+_TABLES: Mapping[type, sa.Table] = {
+    CampaignRecord: CAMPAIGN,
+    HostRecord: HOST,
+    PlanRecord: PLAN,
+    TrialRecord: TRIAL,
+    OriginRecord: ORIGIN,
+    JournalRecord: JOURNAL,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What a check looked at, and each fault as one line."""
+
+    path: Path
+    trials: int
+    series: int
+    faults: tuple[str, ...]
+
+
+def check_results(path: Path) -> Check:
+    """Hold a results file against itself: SQLite, keys, counts, digests, series, types; nothing is changed.
+
+    Raises StoreError when it cannot be opened at all.
+    """
+    database = locate_database(path)
+    with translate_faults(database):
+        faults = [*_check_sqlite(database)]
+    if faults:
+        return Check(path=database, trials=0, series=0, faults=tuple(faults))
+    engine = open_engine(database, write=False)
+    meta = read_meta(engine, database)
+    if needs_upgrade(meta, file=database):
+        raise StoreError(
+            f"'{database}' has the older format {meta['format_version']}; format {FORMAT_VERSION} is checked",
+            hint=f"pathlab results show {path} upgrades it and keeps a copy.",
+        )
+    with translate_faults(database), engine.connect() as connection:
+        faults += _check_records(connection)
+        trials = int(connection.execute(sa.select(sa.func.count()).select_from(TRIAL)).scalar_one())
+        series = 0
+        for fault in _check_series(connection):
+            series += 1
+            if fault:
+                faults.append(fault)
+    return Check(path=database, trials=trials, series=series, faults=tuple(faults))
+
+
+def _check_sqlite(database: Path) -> Iterator[str]:
+    with contextlib.closing(connect_reading(database)) as connection:
+        for (said,) in connection.execute("PRAGMA integrity_check"):
+            if said != "ok":
+                yield f"SQLite: {' '.join(str(said).split())}"
+        for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+            yield f"row {row} of table '{table}' belongs to a row of '{parent}' that is not there"
+
+
+def _check_records(connection: sa.Connection) -> Iterator[str]:
+    """Every column of every row, then trials against their plan."""
+    for record, table in _TABLES.items():
+        found = connection.execute(sa.select(table), execution_options={"yield_per": _BATCH_ROWS})
+        for rows in found.partitions():
+            faults = [*list_type_faults(record, rows)]
+            yield from faults
+            if not faults:  # what has a wrong type is not looked into
+                yield from list_value_faults(record, rows)
+    count = connection.execute(sa.select(sa.func.count()).select_from(CAMPAIGN)).scalar_one()
+    if count != 1:
+        yield f"table 'campaign' has {count} rows, not one"
+    yield from _check_trials(connection)
+
+
+def _check_trials(connection: sa.Connection) -> Iterator[str]:
+    plan = {row.row: row.cycle for row in connection.execute(sa.select(PLAN.c.row, PLAN.c.cycle))}
+    if set(plan) != set(range(len(plan))):
+        yield f"the plan has {len(plan)} rows, and they are not numbered 0 to {len(plan) - 1}"
+    done: dict[int, int] = {}
+    query = sa.select(TRIAL.c.trial_id, TRIAL.c.plan_row, TRIAL.c.cycle, TRIAL.c.status)
+    for number, plan_row, cycle, status in connection.execute(query):
+        if plan_row not in plan:
+            yield f"trial {number} measured plan row {plan_row}, which is not there"
+        elif plan[plan_row] != cycle:
+            yield f"trial {number} belongs to another cycle than its plan row {plan_row}"
+        if status == "complete" and done.setdefault(plan_row, number) != number:
+            both = f"{done[plan_row]} and {number}"
+            yield f"plan row {plan_row} is complete twice, by trials {both}"
+
+
+def _check_series(connection: sa.Connection) -> Iterator[str | None]:
+    """One answer per series: None, or what is wrong with it."""
+    keys = connection.execute(sa.select(SERIES.c.trial_id, SERIES.c.kind)).all()
+    for trial_id, kind in keys:
+        if not isinstance(trial_id, int) or kind not in SERIES_KINDS:
+            yield f"table 'series' has a row of trial {trial_id!r} and kind {kind!r}, which there is not"
+            continue
+        found = connection.execute(
+            sa.select(SERIES.c.rows, SERIES.c.sha256, SERIES.c.blob).where(
+                SERIES.c.trial_id == trial_id, SERIES.c.kind == kind
+            )
+        ).one()
+        other = find_base(kind, found.blob) if isinstance(found.blob, bytes) else None
+        base = None
+        if other is not None:
+            where = (SERIES.c.trial_id == trial_id, SERIES.c.kind == other)
+            base = connection.execute(sa.select(SERIES.c.blob).where(*where)).scalar_one_or_none()
+        yield _check_blob(f"series '{kind}' of trial {trial_id}", kind, found, base)
+
+
+def _check_blob(subject: str, kind: str, found: Any, base: bytes | None) -> str | None:
+    if not isinstance(found.blob, bytes) or not isinstance(found.rows, int):
+        return f"{subject} holds no bytes, or no number of rows"
+    if hashlib.sha256(found.blob).hexdigest() != found.sha256:
+        return f"{subject} does not have the digest that was stored with it"
+    try:
+        other = decode_series(base_kind(kind) or kind, base) if isinstance(base, bytes) else None
+        table = decode_series(kind, found.blob, base=other)
+    except PathlabError as error:
+        return f"{subject}: {error}"
+    if table.num_rows != found.rows:
+        return f"{subject} has {table.num_rows} rows where {found.rows} were stored"
+    return None

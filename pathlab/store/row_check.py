@@ -1,0 +1,161 @@
+"""Rows as SQLite gives them, held against their records: SQLite itself lets any value stand in any column."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from pathlab.errors import StoreError
+from pathlab.store.records import (
+    CampaignRecord,
+    HostRecord,
+    JournalRecord,
+    OriginRecord,
+    PlanRecord,
+    TrialRecord,
+)
+from pathlab.store.schema import Unreadable, column_types, from_row
+
+Record = TypeVar("Record")
+
+#: The table of each record, and the column by which a message names a row.
+TABLES: Mapping[type, tuple[str, str]] = {
+    CampaignRecord: ("campaign", "name"),
+    HostRecord: ("host", "host_id"),
+    PlanRecord: ("plan", "row"),
+    TrialRecord: ("trial", "trial_id"),
+    OriginRecord: ("origin", "trial_id"),
+    JournalRecord: ("journal", "journal_id"),
+}
+STATUSES = ("complete", "failed", "interrupted")
+_HELD: Mapping[type, frozenset[type]] = {
+    int: frozenset({int}),
+    float: frozenset({float, int}),
+    str: frozenset({str}),
+    dict: frozenset({dict}),
+    tuple: frozenset({tuple}),
+}
+_WORDS: Mapping[type, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    dict: "a JSON object",
+    tuple: "a JSON list of texts",
+    bytes: "bytes",
+    type(None): "nothing",
+}
+
+
+def name_damage(path: Path, fault: str) -> StoreError:
+    """The error for a fault of a file that SQLite reads without a complaint."""
+    return StoreError(
+        f"results file '{path}' is damaged: {fault}",
+        hint=f"pathlab results check {path.parent} names every fault; restore the file from a copy.",
+    )
+
+
+def read_records(record: type[Record], rows: Sequence[sa.Row[Any]], path: Path) -> list[Record]:
+    """The records that rows of one table hold. Raises StoreError naming table, row and column."""
+    check_rows(record, rows, path)
+    return [from_row(record, row._mapping) for row in rows]
+
+
+def check_rows(record: type, rows: Sequence[sa.Row[Any]], path: Path) -> None:
+    """Raise StoreError, naming table, row and column, for a value of another type than the record has."""
+    for fault in list_type_faults(record, rows):
+        raise name_damage(path, fault)
+
+
+def list_type_faults(record: type, rows: Sequence[sa.Row[Any]]) -> Iterator[str]:
+    """Each value of another type than the record has: its table, row and column, and what it is."""
+    if not rows:
+        return
+    types = column_types(record)
+    for name, values in zip(rows[0]._fields, zip(*rows, strict=True), strict=True):
+        if name not in types and name != TABLES[record][1]:
+            continue  # of another table
+        base = types[name].base if name in types else int
+        allowed = _HELD[base] | ({type(None)} if name in types and types[name].nullable else set())
+        endless = base is float and (math.inf in values or -math.inf in values)
+        if not endless and allowed.issuperset(map(type, values)):
+            continue
+        for row, value in zip(rows, values, strict=True):
+            if type(value) not in allowed or value in (math.inf, -math.inf):
+                yield f"{_name_place(record, row, name)} {_describe(value)}, not {_WORDS[base]}"
+
+
+def list_value_faults(record: type, rows: Iterable[sa.Row[Any]]) -> Iterator[str]:
+    """Each value that no program writes although its type is right: times, counts, states, settings."""
+    names = tuple(column_types(record))
+    for row in rows:
+        for name in names:
+            if (reason := _judge_value(name, row._mapping[name])) is not None:
+                yield f"{_name_place(record, row, name)} {reason}"
+
+
+def _judge_value(name: str, value: Any) -> str | None:
+    if name.endswith("_utc"):
+        return None if _is_time(value) else "holds no time"
+    if isinstance(value, (int, float)) and value < 0:
+        return f"holds {value:g}, which no count, time or rate is"
+    if name == "status" and value not in STATUSES:
+        return "holds no status of a trial"
+    if name == "settings":
+        return _judge_settings(value)
+    if name == "environment":
+        return _judge_environment(value)
+    return None
+
+
+def _judge_settings(settings: Mapping[str, Any]) -> str | None:
+    streams = settings.get("streams", 1)
+    if type(streams) is not int or streams < 0:  # none: imported probes without traffic
+        return "holds no number of streams"
+    for name, level in settings.items():
+        if isinstance(level, (dict, list)):
+            return f"holds no level of '{name}'"
+        if name.endswith(("_bytes", "_ns", "_s", "_bits_per_s")) and not (
+            level is None or (type(level) in (int, float) and level >= 0)
+        ):
+            return f"holds no number under '{name}'"
+    return None
+
+
+def _judge_environment(environment: Mapping[str, Any]) -> str | None:
+    lab, fallback = environment.get("lab"), environment.get("fallback")
+    if not isinstance(fallback, (str, type(None))):
+        return "holds no reason under 'fallback'"
+    if lab is None:
+        return None
+    links = lab.get("links", []) if isinstance(lab, dict) else None
+    if not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
+        return "holds no links under 'lab'"
+    return None
+
+
+def _is_time(value: str) -> bool:
+    try:
+        datetime.datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _name_place(record: type, row: sa.Row[Any], column: str) -> str:
+    table, key = TABLES[record]
+    number = row._mapping.get(key)
+    where = f", {key} {number}" if isinstance(number, int) else ""
+    return f"table '{table}'{where}, column '{column}'"
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, Unreadable):
+        return value.reason
+    if isinstance(value, float) and math.isinf(value):
+        return "is infinite"
+    return f"holds {_WORDS.get(type(value), 'another value')}"
