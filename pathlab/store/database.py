@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,7 +81,7 @@ def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
             raise _not_ours(database)
         rows = connection.execute(sa.select(META.c.name, META.c.value)).all()
     meta = {str(row.name): str(row.value) for row in rows}
-    if not meta.get("format_version", "").isdecimal():
+    if not re.fullmatch(r"[0-9]{1,9}", meta.get("format_version", "")):
         raise _not_ours(database)
     return meta
 
@@ -139,7 +140,7 @@ def upgrade_database(
             source.backup(target)
         engine = open_engine(database, write=True)
         with engine.begin() as connection:
-            upgrade(connection, found, wanted=wanted, steps=steps)
+            upgrade(connection, found, wanted=wanted, steps=steps, file=database)
     return copy
 
 

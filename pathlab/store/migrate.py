@@ -64,9 +64,8 @@ STEPS: Mapping[int, Step] = {1: _add_origin_and_journal, 2: _add_way_back, 3: _a
 def check_format(found: int, writer: str, *, wanted: int = FORMAT_VERSION, file: Path | None = None) -> bool:
     """Return whether a file has to be upgraded. Raises StoreError for a format newer than ``wanted``."""
     if found > wanted:
-        subject = "the results file" if file is None else f"results file '{file}'"
         raise StoreError(
-            f"{subject} has format {found}, written by PathLab {writer}; this program reads up to "
+            f"{_name_file(file)} has format {found}, written by PathLab {writer}; this program reads up to "
             f"format {wanted}",
             hint=f"Install PathLab {writer} or newer.",
         )
@@ -74,20 +73,29 @@ def check_format(found: int, writer: str, *, wanted: int = FORMAT_VERSION, file:
 
 
 def upgrade(
-    connection: sa.Connection, found: int, *, wanted: int = FORMAT_VERSION, steps: Mapping[int, Step] = STEPS
+    connection: sa.Connection,
+    found: int,
+    *,
+    wanted: int = FORMAT_VERSION,
+    steps: Mapping[int, Step] = STEPS,
+    file: Path | None = None,
 ) -> None:
-    """Run every step from ``found`` to ``wanted`` inside the caller's transaction.
+    """Run every step from ``found`` to ``wanted`` inside the caller's transaction; ``file`` is for messages.
 
     Raises StoreError, before anything is changed, when a step is missing: then the file is too old.
     """
     missing = [version for version in range(found, wanted) if version not in steps]
     if missing:
         raise StoreError(
-            f"the results file has format {found}, and this program cannot upgrade from format {missing[0]}; "
-            f"it reads format {wanted}",
+            f"{_name_file(file)} has format {found}, and this program cannot upgrade from format "
+            f"{missing[0]}; it reads format {wanted}",
             hint="Open it with an older PathLab, which upgrades it first.",
         )
     for version in range(found, wanted):
         steps[version](connection)
         is_format = META.c.name == "format_version"
         connection.execute(sa.update(META).where(is_format).values(value=str(version + 1)))
+
+
+def _name_file(file: Path | None) -> str:
+    return "the results file" if file is None else f"results file '{file}'"

@@ -116,12 +116,16 @@ def _judge_settings(settings: Mapping[str, Any]) -> str | None:
     streams = settings.get("streams", 1)
     if type(streams) is not int or streams < 0:  # none: imported probes without traffic
         return "holds no number of streams"
-    for name, level in settings.items():
-        if isinstance(level, (dict, list)):
-            return f"holds no level of '{name}'"
-        if name.endswith(("_bytes", "_ns", "_s", "_bits_per_s")) and not (
-            level is None or (type(level) in (int, float) and level >= 0)
-        ):
+    if any(isinstance(level, (dict, list)) for level in settings.values()):
+        return "holds a level that is none"
+    return _judge_quantities(settings)
+
+
+def _judge_quantities(values: Mapping[str, Any]) -> str | None:
+    for name, value in values.items():
+        if not name.endswith(("_bytes", "_ns", "_s", "_bits_per_s", "_ratio")):
+            continue
+        if value is not None and (type(value) not in (int, float) or not 0 <= value < math.inf):
             return f"holds no number under '{name}'"
     return None
 
@@ -135,7 +139,16 @@ def _judge_environment(environment: Mapping[str, Any]) -> str | None:
     links = lab.get("links", []) if isinstance(lab, dict) else None
     if not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
         return "holds no links under 'lab'"
-    return None
+    return next(filter(None, map(_judge_link, links)), None)
+
+
+def _judge_link(link: Mapping[str, Any]) -> str | None:
+    """A link of a lab; what is given in each direction stands in tables of its own."""
+    ends = link.get("between", ["", ""])
+    if not isinstance(ends, list) or [type(end) for end in ends] != [str, str]:
+        return "holds a link that is not between two nodes"
+    ways = [link, *(part for part in link.values() if isinstance(part, dict))]
+    return next(filter(None, map(_judge_quantities, ways)), None)
 
 
 def _is_time(value: str) -> bool:

@@ -249,6 +249,14 @@ def test_a_merge_that_fails_leaves_nothing(tmp_path: Path) -> None:
             "table 'campaign', column 'environment' holds no links under 'lab'",
         ),
         (
+            'UPDATE campaign SET environment = \'{"lab": {"links": [{"between": 7}]}}\'',
+            "column 'environment' holds a link that is not between two nodes",
+        ),
+        (
+            'UPDATE campaign SET environment = \'{"lab": {"links": [{"delay_ns": "x"}]}}\'',
+            "column 'environment' holds no number under 'delay_ns'",
+        ),
+        (
             "UPDATE campaign SET title = CAST(x'41ff' AS TEXT)",
             "table 'campaign', column 'title' is not UTF-8",
         ),
