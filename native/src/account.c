@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "delivery.h"
+
 static bool create_tally(struct pl_tally *tally, uint32_t count)
 {
     tally->now = calloc(count, sizeof *tally->now);
@@ -37,14 +39,15 @@ struct pl_account *pl_account_create(const struct pl_flow *flow, struct pl_strea
     account->workers = pl_pool_workers(pool);
     account->tcp_info = calloc(account->count, sizeof *account->tcp_info);
     account->windows = calloc(account->count, sizeof *account->windows);
+    account->missing_bytes = calloc(account->count, sizeof *account->missing_bytes);
     account->use = calloc(account->workers, sizeof *account->use);
     account->use_before = calloc(account->workers, sizeof *account->use_before);
     bool raw = flow->tcp_info == PL_TCP_INFO_RAW;
     if (raw)
         account->tcp_info_raw = calloc(account->count, sizeof *account->tcp_info_raw);
     if (create_tally(&account->sent, account->count) && create_tally(&account->received, account->count) &&
-        account->tcp_info != NULL && account->windows != NULL && account->use != NULL &&
-        account->use_before != NULL && (!raw || account->tcp_info_raw != NULL))
+        account->tcp_info != NULL && account->windows != NULL && account->missing_bytes != NULL &&
+        account->use != NULL && account->use_before != NULL && (!raw || account->tcp_info_raw != NULL))
         return account;
     pl_account_free(account);
 no_memory:
@@ -61,6 +64,7 @@ void pl_account_free(struct pl_account *account)
     free(account->tcp_info);
     free(account->tcp_info_raw);
     free(account->windows);
+    free(account->missing_bytes);
     free(account->use);
     free(account->use_before);
     free(account);
@@ -165,6 +169,21 @@ void pl_account_close_interval(struct pl_account *account)
     bool enters = phase == PL_WARMUP && account->phases.current == PL_STEADY;
     for (uint32_t s = 0; s < account->count && (enters || phase == PL_STEADY); s++)
         note_window(&account->windows[s], &account->tcp_info[s], now_ns, enters);
+}
+
+void pl_account_settle_delivery(struct pl_account *account, bool resets)
+{
+    for (uint32_t s = 0; s < account->count; s++) {
+        struct pl_stream *stream = &account->streams[s];
+        int state = atomic_load(&stream->state);
+        int failure = atomic_load(&stream->failure);
+        account->missing_bytes[s] = pl_delivery_missing_bytes(stream, account->flow->transport);
+        bool open = state == PL_STREAM_OPEN || state == PL_STREAM_SHUT;
+        if (resets && open)
+            pl_delivery_reset(stream);
+        if ((resets && open) || failure == ECONNRESET || failure == EPIPE)
+            account->reset_streams++;
+    }
 }
 
 const struct pl_tally *pl_account_main(const struct pl_account *account)

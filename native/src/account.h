@@ -46,6 +46,8 @@ struct pl_account {
     struct pl_tcp_info *tcp_info;         /* per stream, at the last sample */
     struct pl_tcp_info_raw *tcp_info_raw; /* NULL unless asked for */
     struct pl_window_account *windows;
+    int64_t *missing_bytes; /* per stream: sent, but not received by the peer; -1: not known */
+    uint32_t reset_streams; /* ended by a reset, of this end or the peer */
     struct pl_worker_use *use, *use_before; /* per worker */
 };
 
@@ -60,6 +62,10 @@ void pl_account_start(struct pl_account *account, pl_ns start_ns);
 void pl_account_close_interval(struct pl_account *account);
 /* Samples without an interval: of a trial that never started. */
 void pl_account_sample(struct pl_account *account);
+
+/* Notes what the peer has not received, and with `resets` resets the streams that are still open. The workers
+ * must have ended. */
+void pl_account_settle_delivery(struct pl_account *account, bool resets);
 
 /* What carries the streams: TCP as soon as one of MPTCP's has fallen back to it. */
 enum pl_transport pl_account_transport(const struct pl_account *account);

@@ -1,5 +1,6 @@
 #include "conductor.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,10 @@
  * at least what two clocks' wake-ups may differ by. */
 #define SHORTFALL_RATIO 0.01
 #define SHORTFALL_NS (50 * PL_NS_PER_MS)
+/* How long after the stop a peer may be silent before it counts as gone, where --drain-timeout-ns is less: it
+ * may be less than a round trip. Until then one looks again so often. */
+#define SILENCE_NS (2 * PL_NS_PER_S)
+#define LOOK_NS (20 * PL_NS_PER_MS)
 /* While a trial runs, strangers are served in turns of at most 64 (see greeting.c), and not again before this
  * many times the time that the last turn took: so a flood of them costs the trial at most one part in a
  * hundred of one core. The kernel turns away what does not fit its queue. */
@@ -67,7 +72,10 @@ static void hold_windows(const struct pl_conductor *conductor)
 /* No more is sent from here; what is under way may take the time of the drain. */
 static void enter_drain(struct pl_conductor *conductor)
 {
-    conductor->drain_deadline_ns = pl_now_ns() + conductor->flow.drain_timeout_ns;
+    pl_ns now_ns = pl_now_ns();
+    conductor->drain_deadline_ns = now_ns + conductor->flow.drain_timeout_ns;
+    conductor->silence_ns = now_ns + SILENCE_NS;
+    conductor->drain_progress = pl_trial_progress(conductor->trial);
     if (conductor->flow.transmits)
         pl_pool_shut(conductor->pool);
 }
@@ -80,6 +88,25 @@ static void begin_drain(struct pl_conductor *conductor)
     enter_drain(conductor);
 }
 
+/* The time of the drain is up. A flow by time has then measured what it was to measure, and what is still
+ * under way is given up; unless nothing at all has got through since the stop, which is no slow path but a
+ * peer or a path that is gone. A flow by bytes was to deliver them all. */
+static void end_drain(struct pl_conductor *conductor, pl_ns now_ns)
+{
+    /* Modulo 2^64; an end of file that went out since counts as one byte that has not got through. */
+    int64_t progress = (int64_t)(pl_trial_progress(conductor->trial) - conductor->drain_progress);
+    if (conductor->flow.bytes == 0 && progress <= 0) {
+        if (now_ns < conductor->silence_ns) {
+            conductor->drain_deadline_ns = earlier(now_ns + LOOK_NS, conductor->silence_ns);
+            return;
+        }
+        conductor->reason = "nothing came from the peer or reached it within --drain-timeout-ns of the stop";
+    } else if (conductor->flow.bytes > 0) {
+        conductor->reason = "the streams did not end within --drain-timeout-ns";
+    }
+    conductor->cut = true;
+}
+
 /* Takes the sample that is due, and goes by the deadlines that have passed. */
 static void tick(struct pl_conductor *conductor)
 {
@@ -90,11 +117,29 @@ static void tick(struct pl_conductor *conductor)
         conductor->written = pl_trial_sample(conductor->trial) && conductor->written;
     }
     if (now_ns >= conductor->drain_deadline_ns)
-        conductor->reason = "the streams did not end within --drain-timeout-ns";
+        end_drain(conductor, now_ns);
     if (now_ns >= conductor->limit_ns)
         conductor->reason = "the limit of --time-limit-ns was reached";
     if (!draining && pl_trial_started(conductor->trial) && pl_trial_phase(conductor->trial) == PL_DRAIN)
         enter_drain(conductor);
+}
+
+/* Whether the flow is one by time and its steady window is not over yet. */
+static bool is_premature(const struct pl_conductor *conductor)
+{
+    const struct pl_flow *flow = &conductor->flow;
+    pl_ns missing_ns = conductor->start_ns + flow->warmup_ns + flow->duration_ns - pl_now_ns();
+    return flow->bytes == 0 && missing_ns > SHORTFALL_NS &&
+           (double)missing_ns > SHORTFALL_RATIO * (double)flow->duration_ns;
+}
+
+/* Whether a stream failed because the peer reset it when its time for the drain was up, which it does after
+ * the steady window of a flow by time. */
+static bool is_peers_cut(const struct pl_conductor *conductor, const struct pl_stream *stream)
+{
+    int failure = atomic_load(&stream->failure);
+    return (failure == ECONNRESET || failure == EPIPE) && conductor->flow.bytes == 0 &&
+           conductor->start_ns != 0 && !is_premature(conductor);
 }
 
 /* Reads the pool's news. True when every stream has ended. */
@@ -102,8 +147,8 @@ static bool hear_pool(struct pl_conductor *conductor)
 {
     pl_pool_settle_wake(conductor->pool);
     int64_t failed = pl_pool_failed_stream(conductor->pool);
-    if (failed >= 0 && conductor->reason == NULL) {
-        const struct pl_stream *stream = &conductor->streams[failed];
+    const struct pl_stream *stream = failed >= 0 ? &conductor->streams[failed] : NULL;
+    if (stream != NULL && conductor->reason == NULL && !is_peers_cut(conductor, stream)) {
         (void)snprintf(conductor->reason_text, sizeof conductor->reason_text,
                        "stream %lld: the peer ended it: %s", (long long)failed,
                        strerror(atomic_load(&stream->failure)));
@@ -142,18 +187,16 @@ static void heed_bytes(struct pl_conductor *conductor)
 }
 
 /* Every stream has ended: whether that was before its time. */
-static void judge_end(struct pl_conductor *conductor, pl_ns start_ns)
+static void judge_end(struct pl_conductor *conductor)
 {
     const struct pl_flow *flow = &conductor->flow;
-    pl_ns missing_ns = start_ns + flow->warmup_ns + flow->duration_ns - pl_now_ns();
     if (conductor->reason != NULL || !flow->receives || conductor->ending != NULL)
         return;
-    if (start_ns == 0)
+    if (conductor->start_ns == 0)
         conductor->reason = "the sender ended before it sent anything";
     else if (flow->bytes > 0 && pl_trial_received_bytes(conductor->trial) < (uint64_t)flow->bytes)
         conductor->reason = "the sender ended before it had sent all bytes";
-    else if (flow->bytes == 0 && missing_ns > SHORTFALL_NS &&
-             (double)missing_ns > SHORTFALL_RATIO * (double)flow->duration_ns)
+    else if (is_premature(conductor))
         conductor->reason = "the sender ended before the steady window was over";
 }
 
@@ -171,20 +214,27 @@ static void serve_door(struct pl_conductor *conductor, struct pl_error *error)
     conductor->door_due_ns = end_ns + DOOR_PAUSE_FACTOR * (end_ns - begin_ns);
 }
 
+/* Begins the time line, where it has a begin: 0 is none. */
+static void start_trial(struct pl_conductor *conductor, pl_ns start_ns)
+{
+    conductor->start_ns = start_ns;
+    if (start_ns != 0)
+        conductor->written = pl_trial_start(conductor->trial, start_ns) && conductor->written;
+}
+
 static void begin(struct pl_conductor *conductor)
 {
     hold_windows(conductor);
     pl_pool_run(conductor->pool);
     if (!conductor->flow.accepting)
-        conductor->written = pl_trial_start(conductor->trial, pl_now_ns()) && conductor->written;
+        start_trial(conductor, pl_now_ns());
 }
 
 void pl_conductor_run(struct pl_conductor *conductor, struct pl_error *error)
 {
     struct pl_wait wait = {.fds = {pl_pool_fd(conductor->pool), -1}};
-    pl_ns start_ns = conductor->flow.accepting ? 0 : pl_now_ns();
     begin(conductor);
-    while (conductor->written && conductor->reason == NULL) {
+    while (conductor->written && conductor->reason == NULL && !conductor->cut) {
         wait.deadline_ns = earlier(earlier(pl_trial_next_ns(conductor->trial), conductor->drain_deadline_ns),
                                    conductor->limit_ns);
         wait.fds[1] = is_door_due(conductor) ? pl_door_fd(conductor->door) : -1;
@@ -196,15 +246,12 @@ void pl_conductor_run(struct pl_conductor *conductor, struct pl_error *error)
         if (is_door_due(conductor) && (wait.ready[1] || pl_door_deadline_ns(conductor->door) <= pl_now_ns()))
             serve_door(conductor, error);
         bool ended = wait.ready[0] && hear_pool(conductor);
-        if (start_ns == 0) {
-            start_ns = pl_pool_first_byte_ns(conductor->pool);
-            if (start_ns != 0)
-                conductor->written = pl_trial_start(conductor->trial, start_ns) && conductor->written;
-        }
+        if (conductor->start_ns == 0)
+            start_trial(conductor, pl_pool_first_byte_ns(conductor->pool));
         tick(conductor);
         heed_bytes(conductor);
         if (ended) {
-            judge_end(conductor, start_ns);
+            judge_end(conductor);
             break;
         }
     }
@@ -214,7 +261,8 @@ void pl_conductor_run(struct pl_conductor *conductor, struct pl_error *error)
 
 int pl_conductor_finish(struct pl_conductor *conductor)
 {
-    struct pl_ending ending = {.reason = conductor->reason, .rejected = rejected(conductor)};
+    struct pl_ending ending = {
+        .reason = conductor->reason, .rejected = rejected(conductor), .resets = conductor->cut};
     if (conductor->door != NULL)
         ending.rejected += pl_door_waiting(conductor->door);
     if (!pl_trial_finish(conductor->trial, &ending) || !conductor->written)

@@ -23,11 +23,15 @@ struct pl_conductor {
     uint32_t stream_count;
     struct pl_pool *pool;
     struct pl_trial *trial;
+    pl_ns start_ns; /* 0: the trial has not begun */
     pl_ns drain_deadline_ns;
-    pl_ns limit_ns;     /* of --max-ns */
-    pl_ns door_due_ns;  /* strangers are not served before */
-    const char *ending; /* why it drains before its time; NULL: it does not */
-    const char *reason; /* why it ends early; NULL: it does not */
+    pl_ns silence_ns;        /* when a peer of which nothing came since the stop counts as gone */
+    uint64_t drain_progress; /* pl_trial_progress() at the stop */
+    bool cut;                /* the time of the drain was up: streams that are still open are reset */
+    pl_ns limit_ns;          /* of --max-ns */
+    pl_ns door_due_ns;       /* strangers are not served before */
+    const char *ending;      /* why it drains before its time; NULL: it does not */
+    const char *reason;      /* why it ends early; NULL: it does not */
     char reason_text[160];
     bool written; /* false once the output is gone */
 };

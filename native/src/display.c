@@ -148,6 +148,22 @@ static void print_confirmed(const struct pl_account *account)
         (void)printf("the peer stated what it received for %u of %u streams\n", known, account->count);
 }
 
+static void print_undelivered(const struct pl_account *account)
+{
+    uint64_t sum = 0;
+    char bytes[PL_QUANTITY_BYTES];
+    for (uint32_t s = 0; s < account->count; s++)
+        sum += account->missing_bytes[s] > 0 ? (uint64_t)account->missing_bytes[s] : 0;
+    pl_format_quantity((double)sum, PL_UNIT_BYTES, bytes);
+    if (account->reset_streams > 0)
+        (void)printf("%u of %u streams were reset at the end of the drain", account->reset_streams,
+                     account->count);
+    if (account->reset_streams > 0 && account->flow->transmits)
+        (void)printf("; %s (%" PRIu64 " bytes) were not delivered", bytes, sum);
+    if (account->reset_streams > 0)
+        (void)printf("\n");
+}
+
 static void print_windows(const struct pl_account *account)
 {
     double sum = 0;
@@ -195,6 +211,7 @@ bool pl_display_result(const struct pl_account *account, const struct pl_ending 
         (void)printf("  in all\n");
         if (flow->transmits && !flow->receives)
             print_confirmed(account);
+        print_undelivered(account);
         if (flow->transmits)
             print_windows(account);
         print_cpu(account);

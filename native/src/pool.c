@@ -198,6 +198,8 @@ static bool prepare_streams(const struct pl_flow *flow, struct pl_stream *stream
     for (uint32_t i = 0; flow->transmits && i < (uint32_t)flow->streams; i++) {
         if (flow->bytes > 0)
             streams[i].quota_bytes = pl_flow_stream_bytes(flow, i);
+        if (pl_transport_is_tcp(flow->transport))
+            (void)pl_backlog_open(&streams[i].backlog, streams[i].fd);
         if (flow->pacing == PL_PACING_KERNEL && !pl_pace_stream(streams[i].fd, rate, error))
             return false;
     }

@@ -58,6 +58,8 @@ bool pl_records_ready(struct pl_json *j, const struct pl_account *account, int64
     pl_write_known(j, "bytes", flow->bytes > 0 ? flow->bytes : -1);
     pl_write_known(j, "write_bytes", flow->transmits ? flow->write_bytes : -1);
     pl_write_known(j, "read_bytes", flow->receives ? flow->read_bytes : -1);
+    if (flow->transmits)
+        pl_json_bool(j, "unsent_limited", account->streams[0].backlog.limit_bytes > 0);
     write_transfer(j, account);
     write_pacing(j, flow);
     pl_write_window(j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
@@ -191,6 +193,13 @@ bool pl_records_result(struct pl_json *j, const struct pl_account *account, cons
         write_u64s(j, "total_sent_bytes", account->sent.now, account->count);
     if (flow->transmits && !flow->receives)
         write_confirmed(j, account);
+    if (flow->transmits) {
+        pl_json_begin_array(j, "undelivered_bytes");
+        for (uint32_t s = 0; s < account->count; s++)
+            pl_write_known(j, NULL, account->missing_bytes[s]);
+        pl_json_end_array(j);
+    }
+    pl_json_u64(j, "reset_streams", account->reset_streams);
     if (flow->transmits && pl_transport_is_tcp(flow->transport)) {
         pl_json_begin_array(j, "effective_window_bytes");
         for (uint32_t s = 0; s < account->count; s++)

@@ -12,9 +12,6 @@
 #include "address.h"
 #include "marking.h"
 
-/* Enough for the largest segment that the kernel builds. */
-#define PACED_WAITING_BYTES 65536
-
 static bool set_window(int fd, int64_t window_bytes, struct pl_error *error)
 {
     int bytes = (int)window_bytes;
@@ -97,9 +94,6 @@ bool pl_pace_stream(int fd, int64_t rate_bits_per_s, struct pl_error *error)
 {
     /* 0 would be no limit at all. */
     uint64_t rate = rate_bits_per_s >= 8 ? (uint64_t)rate_bits_per_s / 8 : 1;
-    /* What waits in the socket for its turn would take its time at the end of the trial. */
-    const unsigned waiting = PACED_WAITING_BYTES;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &waiting, sizeof waiting);
     if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate) == 0)
         return true;
     pl_error_set(error, PL_SETUP, "pacing", errno, "the kernel does not pace here: use --pacing user");

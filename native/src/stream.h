@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "backlog.h"
 #include "clock.h"
 #include "error.h"
 #include "json.h"
@@ -29,12 +30,14 @@ struct pl_stream {
     _Atomic int state;
     _Atomic int failure;  /* errno; EPIPE: the peer closed before it should have */
     uint64_t quota_bytes; /* left to send; UINT64_MAX: no limit */
-    pl_ns due_ns;         /* user-space pacing, and a pause: when the next write may begin */
+    struct pl_backlog backlog;
+    pl_ns due_ns; /* user-space pacing, and a pause: when the next write may begin */
     uint8_t confirmation[PL_CONFIRMATION_BYTES]; /* what a peer that only receives says in the end */
     uint32_t confirmed;                          /* bytes of it that have come */
     bool writing;                                /* wants to be told when there is room */
     bool paused;                                 /* waits for due_ns */
     bool heard;      /* has read something: the accepting side sends from then on */
+    bool shut;       /* this end's side is shut: an end of file is under way, too */
     bool ended;      /* the peer's end of file was read */
     uint32_t number; /* 0-based, as in the hello */
     int fd;          /* owned; -1 when closed. Open until the result is written, for TCP_INFO */

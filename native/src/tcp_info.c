@@ -50,6 +50,9 @@ static const struct field fields[PL_TCP_INFO_FIELDS] = {
     {"max_pacing_bytes_per_s", 112, 8, ABSENT_AT_UINT64_MAX},
 };
 
+/* Not in the records: it only tells whether anything comes. */
+static const struct field data_segments_in = {"data_segments_in", 152, 4, ALWAYS_THERE};
+
 const char *pl_tcp_info_name(size_t field)
 {
     return fields[field].name;
@@ -107,6 +110,8 @@ void pl_tcp_info_parse(const uint8_t *bytes, size_t length, struct pl_tcp_info *
         if (!is_absent(info->values[i], fields[i].absence))
             info->present |= UINT32_C(1) << i;
     }
+    if (data_segments_in.offset + data_segments_in.size <= length)
+        info->data_segments_in = take_value(bytes, &data_segments_in);
 }
 
 void pl_tcp_info_read(int fd, struct pl_tcp_info *info, struct pl_tcp_info_raw *raw)

@@ -17,6 +17,8 @@
 struct pl_tcp_info {
     uint64_t values[PL_TCP_INFO_FIELDS];
     uint32_t present;
+    uint64_t
+        data_segments_in; /* segments with data that came, in order or not; 0 where the kernel has none */
 };
 
 /* The kernel's struct as it came. */

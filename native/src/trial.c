@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "account.h"
+#include "delivery.h"
 #include "display.h"
 #include "events.h"
 #include "records.h"
@@ -78,6 +79,15 @@ uint64_t pl_trial_received_bytes(const struct pl_trial *trial)
     return sum;
 }
 
+uint64_t pl_trial_progress(const struct pl_trial *trial)
+{
+    const struct pl_account *account = trial->account;
+    uint64_t sum = pl_pool_closed(account->pool);
+    for (uint32_t s = 0; s < account->count; s++)
+        sum += pl_delivery_progress(&account->streams[s], account->flow->transport);
+    return sum;
+}
+
 bool pl_trial_sample(struct pl_trial *trial)
 {
     pl_account_close_interval(trial->account);
@@ -102,6 +112,7 @@ bool pl_trial_finish(struct pl_trial *trial, const struct pl_ending *ending)
     else
         pl_account_sample(account);
     pl_phases_finish(&account->phases);
+    pl_account_settle_delivery(account, ending->resets);
     return (is_human(trial) ? pl_display_result(account, ending)
                             : pl_records_result(&trial->json, account, ending)) &&
            written;

@@ -19,6 +19,7 @@ struct pl_trial;
 struct pl_ending {
     const char *reason;
     int64_t rejected;
+    bool resets; /* streams that are still open are reset */
 };
 
 /* Borrows all three, which must outlive it. NULL with `error` set when memory ran out. */
@@ -38,6 +39,10 @@ pl_ns pl_trial_next_ns(const struct pl_trial *trial);
 enum pl_phase pl_trial_phase(const struct pl_trial *trial);
 /* What this end has received so far, over all streams. */
 uint64_t pl_trial_received_bytes(const struct pl_trial *trial);
+
+/* A number that grows whenever something has got through to this end or from it, over all streams, modulo
+ * 2^64. */
+uint64_t pl_trial_progress(const struct pl_trial *trial);
 
 /* Samples now and writes the interval record that ends here. */
 bool pl_trial_sample(struct pl_trial *trial);

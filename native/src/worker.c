@@ -110,6 +110,7 @@ void pl_worker_shut(struct pl_worker *worker, struct pl_stream *stream)
         return;
     atomic_store(&stream->state, PL_STREAM_SHUT);
     (void)shutdown(stream->fd, SHUT_WR);
+    stream->shut = true;
     worker->calls++;
     if (stream->ended || !worker->shared->half_closes)
         pl_worker_finish(worker, stream);
@@ -122,6 +123,14 @@ void pl_worker_pause(struct pl_worker *worker, struct pl_stream *stream, pl_ns u
     worker->paused += stream->paused ? 0 : 1;
     stream->paused = true;
     stream->due_ns = until_ns;
+}
+
+/* 0, or the errno with which the connection has ended. */
+static int find_failure(int fd)
+{
+    int failure = 0;
+    socklen_t length = sizeof failure;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &length) == 0 ? failure : 0;
 }
 
 /* Whether the peer's kernel has everything. An SCTP association lasts until then, and its socket would never
@@ -141,6 +150,12 @@ void pl_worker_finish(struct pl_worker *worker, struct pl_stream *stream)
     worker->calls++;
     if (is_delivered(worker->shared, stream)) {
         pl_worker_close(worker, stream, 0);
+        return;
+    }
+    int failure = find_failure(stream->fd);
+    worker->calls++;
+    if (failure != 0) {
+        pl_worker_close(worker, stream, failure);
         return;
     }
     /* epoll would report the hang-up of both sides again and again. */

@@ -49,6 +49,8 @@ static void exhaust(struct pl_worker *worker, struct pl_stream *stream)
 void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream)
 {
     const struct pl_shared *shared = worker->shared;
+    uint64_t sent = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
+    worker->calls += pl_backlog_follow(&stream->backlog, stream->fd, sent, pl_now_ns());
     for (int i = 0; i < worker->turn && pl_worker_runs(worker); i++) {
         size_t bytes = shared->write_bytes;
         if (bytes > stream->quota_bytes)
@@ -67,8 +69,8 @@ void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream)
                 pause_stream(worker, stream, pl_now_ns() + PACING_STEP_NS);
             return;
         }
-        uint64_t before = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
-        atomic_store_explicit(&stream->sent_bytes, before + (size_t)count, memory_order_relaxed);
+        sent += (size_t)count;
+        atomic_store_explicit(&stream->sent_bytes, sent, memory_order_relaxed);
         bool more = pl_worker_count(worker, (size_t)count);
         if (stream->quota_bytes != UINT64_MAX) {
             stream->quota_bytes -= (size_t)count;

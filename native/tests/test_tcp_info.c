@@ -48,6 +48,7 @@ static struct tcp_info make_kernel_struct(void)
         .tcpi_bytes_sent = UINT64_C(0x4122334455667788),
         .tcpi_bytes_retrans = 1017,
         .tcpi_snd_wnd = 1018,
+        .tcpi_data_segs_in = 1019,
         .tcpi_max_pacing_rate = UINT64_C(0x5122334455667788),
     };
 }
@@ -104,6 +105,7 @@ static void check_lengths(void)
         struct pl_tcp_info info;
         memset(&info, 0xA5, sizeof info);
         pl_tcp_info_parse(bytes, length, &info);
+        CHECK_EQUAL(info.data_segments_in, END_OF(tcpi_data_segs_in) <= length ? 1019 : 0);
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
             size_t field = find_field(all[i].name);
             CHECK_EQUAL(is_present(&info, field), all[i].end <= length);

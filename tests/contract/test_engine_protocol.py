@@ -77,7 +77,7 @@ INTERVAL: Names = {
     "workers": CPU,
 }
 RESULT: Names = {
-    **dict.fromkeys(["type", "complete", "reason", "total_bytes"]),
+    **dict.fromkeys(["type", "complete", "reason", "total_bytes", "reset_streams"]),
     "transfer": TRANSFER,
     "phases": {"warmup": PHASE, "steady": PHASE, "drain": PHASE},
     "workers": CPU,
@@ -94,10 +94,13 @@ RECORDS: dict[str, dict[str, Names]] = {
     },
     "send": {
         "hello": HELLO,
-        "ready": READY,
+        "ready": {**READY, "unsent_limited": None},
         "start": START,
         "interval": INTERVAL,
-        "result": {**RESULT, "confirmed_bytes": None, "effective_window_bytes": None},
+        "result": {
+            **RESULT,
+            **dict.fromkeys(["confirmed_bytes", "undelivered_bytes", "effective_window_bytes"]),
+        },
     },
     "echo": {
         "hello": HELLO,

@@ -47,13 +47,18 @@ class Program:
     def say(self, line: str) -> None:
         os.write(self._stdin, line.encode() + b"\n")
 
-    def finish(self) -> str:
-        """What it still has to say, to its end, which must be a good one."""
+    def read_to_end(self) -> str:
+        """What it still has to say, to its end."""
         lines = []
         while (line := self._lines.get(timeout=WAIT_S)) is not None:
             lines.append(line)
-        assert self.process.wait(WAIT_S) == 0, "".join(lines)
         return "".join(lines)
+
+    def finish(self) -> str:
+        """What it still has to say, to its end, which must be a good one."""
+        said = self.read_to_end()
+        assert self.process.wait(WAIT_S) == 0, said
+        return said
 
     def close(self) -> None:
         self.process.send_signal(SIGKILL)
