@@ -16,7 +16,7 @@ from pathlab.report.source import format_utc
 from pathlab.store.overview import Counts, TrialLine, count_trials, read_origins, stream_lines
 from pathlab.store.results import Results
 from pathlab.study.overview import Combination, summarise_combinations
-from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time, format_volume
+from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_volume
 
 COMBINATION_HEADINGS = ("Combination", "Path", "Complete", "Not complete", "n", "Throughput")
 TRIAL_HEADINGS = ("Trial", "Cycle", "Streams", "Window", "Throughput", "Loaded RTT", "Path", "Status")
@@ -161,5 +161,12 @@ def _format_trial(line: TrialLine, *, udp: bool) -> tuple[str, ...]:
         *((_format_loss(line), format_time(line.udp_jitter_ns)) if udp else ()),
         format_time(line.loaded_rtt_median_ns),
         f"{line.path_source} → {line.path_destination}",
-        line.status if line.failure is None else f"{line.status}: {line.failure}",
+        _format_status(line),
     )
+
+
+def _format_status(line: TrialLine) -> str:
+    if line.failure is not None:
+        return f"{line.status}: {line.failure}"
+    missing = f", {format_bytes(line.undelivered_bytes)} undelivered" if line.undelivered_bytes else ""
+    return f"{line.status}{missing}"

@@ -149,6 +149,9 @@ def _trial_facts(record: TrialRecord) -> Table:
     if record.udp_sent_packets is not None and (arrived := find_arrived(record)) is not None:
         loss = format_loss(probe_loss(record.udp_sent_packets, arrived))
         table.add_row("UDP", f"{loss}; jitter {format_time(record.udp_jitter_ns)} (RFC 3550)")
+    if record.undelivered_bytes:
+        missing = format_bytes(record.undelivered_bytes)
+        table.add_row("Undelivered", f"{missing} when the drain time was up (the connections were reset)")
     table.add_row("Fairness", f"{jain} (Jain; 1 is equal shares)")
     short = "; less than was asked" if window_is_short(record) else ""
     table.add_row("Window asked", f"{format_asked(record.window_asked_bytes)} per stream")

@@ -110,7 +110,7 @@ TABLE_COLUMNS: Mapping[str, Mapping[str, str]] = {
         "rejected_connections": "strangers turned away from the data port",
         "flags": "what to know before reading the figures: lab, lab-limited, loopback-fallback, "
         "window-short, congestion-not-granted, over-line-rate, busy-core, host-limited, route-changed, "
-        "imported, sender-counted and others that this release sets",
+        "imported, sender-counted, undelivered-data and others that this release sets",
         "received_back_steady_bytes": "with traffic both ways at once: received by the sending end, in its "
         "steady window, of the way back; empty: one way alone, or not measured",
         "throughput_back_bits_per_s": "these by the length of that window: the way back's throughput; "
@@ -122,6 +122,8 @@ TABLE_COLUMNS: Mapping[str, Mapping[str, str]] = {
         "udp_lost_packets": "UDP: of these lost, by the receiver's count of missing numbers",
         "udp_jitter_ns": "UDP: interarrival jitter of RFC 3550 at the end of the steady window, mean over "
         "the streams",
+        "undelivered_bytes": "sent and not received when the drain time was up, both directions together; "
+        "0: everything arrived; empty: not known",
     },
     "plan": {
         "row": "order of execution",

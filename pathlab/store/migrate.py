@@ -57,8 +57,17 @@ def _add_steady_counts(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE trial ADD COLUMN {column}")
 
 
+def _add_undelivered(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("ALTER TABLE trial ADD COLUMN undelivered_bytes BIGINT")
+
+
 # From the format that is the key to the next one. Format 1 is the first: nothing leads to it.
-STEPS: Mapping[int, Step] = {1: _add_origin_and_journal, 2: _add_way_back, 3: _add_steady_counts}
+STEPS: Mapping[int, Step] = {
+    1: _add_origin_and_journal,
+    2: _add_way_back,
+    3: _add_steady_counts,
+    4: _add_undelivered,
+}
 
 
 def check_format(found: int, writer: str, *, wanted: int = FORMAT_VERSION, file: Path | None = None) -> bool:

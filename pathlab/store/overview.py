@@ -49,6 +49,7 @@ class TrialLine:
     udp_jitter_ns: float | None
     status: str
     failure: str | None
+    undelivered_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,7 +115,8 @@ class TrialRecord:
     # (a busy core, and neither the windows nor the lab's line explain the rate), route-changed (since the
     # reading before, at most a minute and a trial older: trials since then may have been touched as well),
     # imported (another program measured it: table origin), sender-counted (imported, and its throughput is
-    # what the sender counted, since the file holds no count of the receiver)
+    # what the sender counted, since the file holds no count of the receiver), undelivered-data (the drain
+    # time was up before all data had arrived, and the connections were reset: the steady window is whole)
     flags: tuple[str, ...] = ()
     # Traffic both ways at once: what came back meanwhile, counted by the sending end in its steady window.
     received_back_steady_bytes: int | None = None
@@ -125,6 +126,8 @@ class TrialRecord:
     udp_sent_packets: int | None = None
     udp_lost_packets: int | None = None
     udp_jitter_ns: float | None = None  # RFC 3550
+    # Sent less received, of both directions, when the trial was over. None: not known, or one end failed.
+    undelivered_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

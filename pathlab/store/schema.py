@@ -25,8 +25,8 @@ from pathlab.store.records import (
 )
 
 # 2: imported trials, journal; 3: packed series, the way back of trials in both directions;
-# 4: retransmissions of the steady window, loss and jitter of UDP
-FORMAT_VERSION = 4
+# 4: retransmissions of the steady window, loss and jitter of UDP; 5: undelivered bytes
+FORMAT_VERSION = 5
 APPLICATION_ID = 0x504C4142  # "PLAB" in the header of the SQLite file
 
 Record = TypeVar("Record")

@@ -99,6 +99,15 @@ def test_what_came_back_was_not_measured_before_format_3(tmp_path: Path) -> None
         assert trials["received_back_steady_bytes"].isna().all()
 
 
+def test_undelivered_bytes_were_not_stored_before_format_5(tmp_path: Path) -> None:
+    for number, stored_bytes in ((4, None), (5, 5_000_003)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        shutil.copy(DATA / f"results-format-{number}.db", folder / "results.db")
+        with pathlab.open(folder) as results:
+            assert results.record(1).undelivered_bytes == stored_bytes
+
+
 def test_a_newer_format_is_refused_by_name(stored: Path) -> None:
     newer = FORMAT_VERSION + 1
     connection = sqlite3.connect(stored)

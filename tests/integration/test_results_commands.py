@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sqlite3
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from pathlab.store.results import Results
 from tests.command_line import call_lines
 from tests.unit.import_samples import BEGIN_S, TEXTS, change, make_iperf3, write_sample
+from tests.unit.store_samples import COMPLETE, make_results
 
 
 def test_from_foreign_files_to_foreign_files(
@@ -172,3 +174,13 @@ def test_compare_ends_with_the_status_that_ci_asks_for(
     assert "In all: 1 worse." in out
     turned = call_lines(["compare", *reversed(folders), "--fail-on", "worse"], capsys)
     assert turned[0] == 0
+
+
+def test_show_tells_how_much_of_a_trial_was_undelivered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with make_results(tmp_path / "cut") as results:
+        results.add_trial(dataclasses.replace(COMPLETE, undelivered_bytes=5_000_000), {})
+    status, out, _ = call_lines(["results", "show", str(tmp_path / "cut")], capsys)
+    assert status == 0
+    assert "complete, 5 MB undelivered" in " ".join(" ".join(out).split())

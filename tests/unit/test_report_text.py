@@ -89,6 +89,13 @@ def test_percentile_is_left_out_for_few_probes() -> None:
     assert loaded.split("1 of 20")[0].rstrip().endswith("–")  # 19 answered
 
 
+def test_trial_shows_what_was_undelivered_where_something_was() -> None:
+    results = make_quickstart(cycles=1)
+    assert "Undelivered" not in print_trial(results, 1)
+    results.records[0] = replace(results.records[0], undelivered_bytes=5_000_000)
+    assert "5 MB when the drain time was up (the connections were reset)" in print_trial(results, 1)
+
+
 def test_trial_without_series_still_prints() -> None:
     text = print_trial(make_quickstart(cycles=1), 1, series=False)
     assert "Stream " not in text
