@@ -147,6 +147,7 @@ class Estimator:
             + min(_queue_drain_ns(truth), drain_ns),
             time_max_ns=fixed_ns
             + drain_ns
+            + _unloaded_wait_ns(campaign)
             + campaign.probes.timeout_ns
             + (rest.cap_ns if rest.drained else 0),
             bytes_max=self._bound_bytes(row, truth, traffic_ns),
@@ -253,6 +254,11 @@ def _estimate_path(
 
 def _add_delays(best: int, link: LabLink) -> int:
     return best + link.direction(0).delay_ns + link.direction(1).delay_ns
+
+
+def _unloaded_wait_ns(campaign: Campaign) -> int:
+    """The longest wait for an empty queue, after a reset, before the unloaded probes."""
+    return max(campaign.trial.drain_ns, campaign.probes.timeout_ns) if campaign.probes.unloaded else 0
 
 
 def _queue_drain_ns(truth: PathTruth) -> int:

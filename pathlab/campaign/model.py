@@ -105,7 +105,8 @@ class Trial(Part):
     drain_ns: Annotated[int, Quantity.time(SECOND_NS // 100, HOUR_NS)] = Field(
         10 * SECOND_NS,
         alias="drain",
-        description="The longest wait, after the sender stopped, for what is still queued to arrive.",
+        description="The longest wait, after the sender stopped, for what is still queued to arrive. Then "
+        "the connections are reset; the trial is complete and marked undelivered-data.",
     )
 
 

@@ -88,6 +88,9 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
     mptcp = spec.settings.transport == MPTCP and TRANSPORT_REFUSED not in flags
     line = _line_rate(spec, data, outcome, mptcp=mptcp)
     flags += _limit_flags(spec, rates, line, outcome.host_ceiling_bits_per_s)
+    undelivered = _undelivered_bytes(spec, sent, received)
+    if outcome.status == "complete" and undelivered:
+        flags.append("undelivered-data")
     back = _flow(_phase(data.sender, "steady") if spec.settings.direction == BOTH else None)
     return TrialRecord(
         plan_row=spec.row,
@@ -138,6 +141,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         received_back_steady_bytes=back["received_bytes"],
         throughput_back_bits_per_s=back["throughput_bits_per_s"],
         retransmitted_steady_segments=_count_steady_retransmits(data.sender),
+        undelivered_bytes=undelivered,
     )
 
 
@@ -204,6 +208,19 @@ def _sent_bytes(result: Record | None) -> int | None:
     if not result:
         return None
     return sum(result.get("total_sent_bytes") or result["total_bytes"])
+
+
+def _undelivered_bytes(spec: TrialSpec, sent: Record | None, received: Record | None) -> int | None:
+    """What either end sent and the other has not received.
+
+    None where an end did not state its bytes, and of iperf3, which does not wait for what is under way.
+    """
+    if not sent or not received or spec.settings.engine == PROGRAM:
+        return None
+    missing: int = (_sent_bytes(sent) or 0) - sum(received["total_bytes"])
+    if spec.settings.direction == BOTH:
+        missing += (_sent_bytes(received) or 0) - sum(sent["total_bytes"])
+    return missing
 
 
 def _text(record: Record | None, key: str) -> str | None:

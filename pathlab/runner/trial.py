@@ -1,8 +1,9 @@
 """The choreography of one trial.
 
 Receiver prepares; sender connects all streams; both say ready; loaded probes start; go. The sender stops, the
-receiver drains to the end and states its byte count; the unloaded probes follow when the queue is empty. Any
-failure leaves what was measured up to then, with the stage and the reason.
+receiver drains to the end and states its byte count. When the drain time is up first, the connections are
+reset and the receiver states what has come. The unloaded probes follow when the queue is empty. Any failure
+leaves what was measured up to then, with the stage and the reason.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ GRACE_S = 10.0
 ECHO_STOP_TIMEOUT_S = 2.0
 #: The head of a probe to an echo (native/PROTOCOL.md), which an ICMP probe does not need.
 UDP_PROBE_MIN_BYTES = 40
+#: Time between the probes that find out whether a queue is empty.
+QUEUE_PROBE_INTERVAL_NS = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,12 @@ class TrialData:
 def first(records: Iterable[Mapping[str, Any]], record_type: str) -> Mapping[str, Any] | None:
     """The first record of a type, or None."""
     return next((record for record in records if record.get("type") == record_type), None)
+
+
+def _count_resets(records: Iterable[Mapping[str, Any]]) -> int:
+    """Streams of an end that were reset in the end."""
+    result = first(records, "result")
+    return int(result.get("reset_streams", 0)) if result else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +221,7 @@ class Trial:
 
     def _probe_unloaded(self, show: Onlooker) -> None:
         spec = self.spec
-        if spec.unloaded_count == 0:
+        if spec.unloaded_count == 0 or not self._await_empty_queue():
             return
         seconds = (spec.unloaded_count * spec.probe_interval_ns + spec.probe_timeout_ns) / 1e9 + GRACE_S
         job = self._start_probes(count=spec.unloaded_count, seconds=seconds)
@@ -220,21 +229,41 @@ class Trial:
         show.idle()
         job.wait_for("result", seconds)
 
+    def _await_empty_queue(self) -> bool:
+        """Wait until what was under way at a reset has left the path; False when that takes too long.
+
+        It may take another drain time. Whatever is queued there was sent before the first probe, whose answer
+        therefore comes behind it.
+        """
+        if not any(_count_resets(self._roles[end].records) for end in ("sender", "receiver")):
+            return True
+        wait_ns = max(self.spec.drain_ns, self.spec.probe_timeout_ns)
+        seconds = wait_ns / 1e9 + GRACE_S
+        job = self._start_probes(
+            count=0, seconds=seconds, interval_ns=QUEUE_PROBE_INTERVAL_NS, timeout_ns=wait_ns
+        )
+        answered = job.wait_for("probe", seconds)["rtt_ns"] is not None
+        job.kill()
+        return answered
+
     def _start_probes(
         self,
         *,
         count: int,
         seconds: float,
+        interval_ns: int | None = None,
+        timeout_ns: int | None = None,
         on_record: Callable[[dict[str, Any]], None] | None = None,
     ) -> EngineJob:
+        """Probes from the sending end; interval and time-out are the trial's own unless given."""
         spec = self.spec
         options: Options = {
             "address": self._flow_path.destination_address,
             "bind": self._flow_path.source_address,
             "count": count,
-            "interval-ns": spec.probe_interval_ns,
+            "interval-ns": spec.probe_interval_ns if interval_ns is None else interval_ns,
             "payload-bytes": spec.probe_payload_bytes,
-            "timeout-ns": spec.probe_timeout_ns,
+            "timeout-ns": spec.probe_timeout_ns if timeout_ns is None else timeout_ns,
         }
         if self._allowed.probe_method == "udp":
             payload_bytes = max(spec.probe_payload_bytes, UDP_PROBE_MIN_BYTES)

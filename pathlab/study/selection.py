@@ -24,6 +24,7 @@ WINDOW_FLAG = "window-short"
 #: Flags of trials that are kept, and said.
 CAUTION_FLAGS = (
     *("over-line-rate", "busy-core", "route-changed", "sender-counted", "imported"),
+    "undelivered-data",
     *("loopback-fallback", "host-limited", "congestion-not-granted", "lab"),
 )
 #: Setting of a plan's row that is repeated to show drift.

@@ -29,7 +29,7 @@ def show_plan(*words: str) -> str:
 def test_the_plan_says_rows_time_bytes_and_share() -> None:
     text = show_plan("quickstart", "--set=title=One [red]title")
     assert "One [red]title: plan of 'quickstart'" in text
-    assert "16 trials, about 68 s (every wait at its cap: 4 min 2 s)." in text
+    assert "16 trials, about 68 s (every wait at its cap: 6 min 42 s)." in text
     assert "Bytes sent: at most 229 MB." in text
     assert "a to b: 16 trials, bytes at most 229 MB; on average at most 67.4 % of 40 Mbit/s" in text
     assert "rows not shown" not in text

@@ -71,6 +71,7 @@ def test_rows_that_a_stop_rule_left_out_are_not_missing(
         ("lab-limited", "the lab was beyond what it emulates truly"),
         ("host-limited", "a host was at its limit"),
         ("over-line-rate", "counted more than the link carries"),
+        ("undelivered-data", "some data had not arrived when the drain time was up"),
         ("route-changed", "The route changed during the campaign"),
         ("changed-since-start", "A host or a program had changed since the campaign began"),
         ("workers-not-granted", "An end did not grant what was asked for as workers"),

@@ -1,4 +1,4 @@
-"""The way back of traffic in both directions: its own columns, and nothing where it was not measured."""
+"""What is stored of a trial: the way back, flags, undelivered bytes; nothing where not measured."""
 
 from __future__ import annotations
 
@@ -132,3 +132,35 @@ def test_what_was_sent_again_in_the_steady_window(
     record = build("forward", [*intervals, final], [make_result([700, 300], 10**9)])
     assert record.retransmitted_steady_segments == again
     assert record.retransmitted_segments == 40
+
+
+@pytest.mark.parametrize(
+    ("direction", "missing_bytes"),
+    [("forward", 1800 - 1000), ("reverse", 1800 - 1000), ("both", 1800 - 1000 + 1800 - 400)],
+)
+def test_undelivered_bytes_are_those_sent_and_not_received(direction: str, missing_bytes: int) -> None:
+    sender, receiver = make_result([300, 100], 10**9), make_result([700, 300], 10**9)
+    record = build(direction, [sender], [receiver])
+    assert record.undelivered_bytes == missing_bytes
+    assert record.flags == ("undelivered-data",)
+
+
+def test_a_trial_whose_data_all_arrived_bears_no_flag() -> None:
+    record = build("forward", [make_result([1, 1], 10**9)], [make_result([900, 900], 10**9)])
+    assert (record.undelivered_bytes, record.flags) == (0, ())
+
+
+def test_undelivered_bytes_are_unknown_without_both_counts_and_no_flag_of_a_failed_trial() -> None:
+    whole = make_result([700, 300], 10**9)
+    assert build("forward", [whole], []).undelivered_bytes is None
+    assert build("forward", [], [whole]).undelivered_bytes is None
+    outcome = Outcome(status="failed", attempt=1, started=STARTED, stage="engine", reason="it did")
+    failed = build_record(make_spec("forward"), TrialData(sender=[whole], receiver=[whole]), outcome)
+    assert (failed.undelivered_bytes, failed.flags) == (800, ())
+
+
+def test_iperf3_does_not_wait_for_what_is_under_way() -> None:
+    spec = replace(make_spec("forward"), settings=TrialSettings(direction="forward", engine="iperf3"))
+    data = TrialData(sender=[make_result([1, 1], 10**9)], receiver=[make_result([1, 1], 10**9)])
+    record = build_record(spec, data, Outcome(status="complete", attempt=1, started=STARTED))
+    assert record.undelivered_bytes is None

@@ -104,6 +104,13 @@ def _doubt_path(path: PathSummary) -> Iterator[Notice]:
             text=f"The route changed during the campaign, which may have touched trials with "
             f"{_enumerate(changed, path)}.",
         )
+    if cut := [cell for cell in path.measured if dict(cell.flags).get("undelivered-data")]:
+        yield Notice(
+            kind="undelivered-data",
+            path=name,
+            text=f"With {_enumerate(cut, path)} some data had not arrived when the drain time was up, and "
+            "the connections were reset. The steady window was over by then: its figures stand.",
+        )
     fewest, need = min(cell.complete for cell in path.measured), median_interval_minimum()
     if fewest < need:
         yield Notice(
