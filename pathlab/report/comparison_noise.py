@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from pathlab.analysis.two_samples import lay_halves_apart, split_halves
+from pathlab.report.comparison_groups import Groups
 from pathlab.report.comparison_metrics import Metric
 from pathlab.report.source import StoredTrial
 
 #: From so many halves on, the noise floor is their 95th percentile; below, the largest.
 MANY_HALVES = 20
-#: Trials by their condition.
-Groups = Mapping[Any, Sequence[StoredTrial]]
 
 
 def read_values(trials: Sequence[StoredTrial], metric: Metric) -> list[float]:

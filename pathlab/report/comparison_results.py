@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
@@ -21,17 +20,11 @@ from pathlab.analysis.two_samples import (
     compare_groups,
     compare_levels,
 )
-from pathlab.campaign.factors import find_default
 from pathlab.errors import UsageError
+from pathlab.report.comparison_groups import Condition, Groups, ReadSource, group_trials, share_settings
 from pathlab.report.comparison_metrics import FACTS, METRICS, Metric
 from pathlab.report.comparison_noise import find_noise, read_values
-from pathlab.report.source import ResultsSource, StoredTrial, find_congestion, read_trials
-from pathlab.report.summary import TIMES
-from pathlab.store.records import PlanRecord
-
-#: A trial under one of these says more of the lab than of what is compared.
-LEFT_OUT_FLAGS = ("lab-limited",)
-_OWN_SETTINGS = {"streams", "window_bytes", "congestion"}
+from pathlab.report.source import ResultsSource, StoredTrial
 
 
 class Change(StrEnum):
@@ -41,29 +34,6 @@ class Change(StrEnum):
     WORSE = "worse"
     EQUIVALENT = "equivalent"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Condition:
-    """What has to be equal for trials to be compared; ``settings`` are the other factors, spelled."""
-
-    source: str
-    destination: str
-    streams: int
-    window_bytes: int  # -1: autotuning
-    congestion: str
-    settings: tuple[tuple[str, str], ...] = ()
-
-    def describe(self) -> dict[str, Any]:
-        """The condition as JSON."""
-        return {
-            "source": self.source,
-            "destination": self.destination,
-            "streams": self.streams,
-            "window_bytes": None if self.window_bytes < 0 else self.window_bytes,
-            "congestion": self.congestion or None,
-            "settings": dict(self.settings),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,21 +103,6 @@ class ResultsComparison:
         return sum(row.verdict is verdict for row in self.rows)
 
 
-Groups = dict[Condition, list[StoredTrial]]
-
-
-class _ReadSource:
-    """The plan and the trials of one of the results, read once."""
-
-    def __init__(self, source: ResultsSource) -> None:
-        self._plan, self.trials = source.plan(), read_trials(source)
-        self.holds_imported = any("imported" in trial.record.flags for trial in self.trials)
-
-    def plan(self) -> Sequence[PlanRecord]:
-        """The plan in its order."""
-        return self._plan
-
-
 def compare_results(
     results: Sequence[tuple[str, ResultsSource]],
     rules: Rules | None = None,
@@ -172,16 +127,16 @@ def compare_results(
     """
     rules = rules or Rules()
     _check(results, rules)
-    read = [(label, _ReadSource(source)) for label, source in results]
-    again_source = None if unchanged is None else _ReadSource(unchanged)
+    read = [(label, ReadSource(source)) for label, source in results]
+    again_source = None if unchanged is None else ReadSource(unchanged)
     everything = [source for _, source in read] + ([] if again_source is None else [again_source])
-    shared, ignored = _share_settings(everything)
+    shared, ignored = share_settings(everything)
     left_out: dict[str, int] = {}
     groups: list[Groups] = []
     for label, source in read:
-        group, left_out[label] = _group_trials(source, shared, any_path=rules.any_path)
+        group, left_out[label] = group_trials(source, shared, any_path=rules.any_path)
         groups.append(group)
-    again = None if again_source is None else _group_trials(again_source, shared, any_path=rules.any_path)[0]
+    again = None if again_source is None else group_trials(again_source, shared, any_path=rules.any_path)[0]
     labels = [label for label, _ in results]
     _check_usable(labels, groups, left_out)
     _check_shared(labels, groups, again)
@@ -269,47 +224,6 @@ def _check(results: Sequence[tuple[str, ResultsSource]], rules: Rules) -> None:
     for name in rules.metrics:
         if name not in METRICS:
             raise UsageError(f"'{name}' is no metric", hint=f"Known: {', '.join(METRICS)}.")
-
-
-def _share_settings(sources: Sequence[_ReadSource]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Settings that trials are grouped by, and those that only some results tell, which are not compared.
-
-    Files of other programs tell every setting that is out of the ordinary: beside them, what a row does not
-    tell stands at its default. Only of a trial's times nobody knows where that is.
-    """
-    told = [{name for row in source.plan() for name in row.settings} for source in sources]
-    every = {name for names in told for name in names} - _OWN_SETTINGS
-    ignored = {name for name in every if any(name not in names for names in told)}
-    if any(source.holds_imported for source in sources):
-        ignored &= {*TIMES}
-    rows = [row.settings for source in sources for row in source.plan()]
-    alike = {name for name in TIMES if len({row.get(name) for row in rows}) == 1}
-    return tuple(sorted(every - ignored - alike)), tuple(sorted(ignored))
-
-
-def _group_trials(source: _ReadSource, shared: Sequence[str], *, any_path: bool) -> tuple[Groups, int]:
-    settings = {row.row: row.settings for row in source.plan()}
-    groups: Groups = {}
-    left_out = 0
-    trials = source.trials
-    native = any("imported" not in trial.record.flags for trial in trials)
-    refused = {*LEFT_OUT_FLAGS, *(("imported",) if native else ())}  # two programs are not one group
-    for trial in trials:
-        record = trial.record
-        if not trial.complete or set(record.flags) & refused:
-            left_out += 1
-            continue
-        own = settings.get(record.plan_row, {})
-        condition = Condition(
-            source="" if any_path else record.path_source,
-            destination="" if any_path else record.path_destination,
-            streams=record.streams,
-            window_bytes=-1 if record.window_asked_bytes is None else record.window_asked_bytes,
-            congestion=find_congestion(record),
-            settings=tuple((name, str(own.get(name, find_default(name)))) for name in shared),
-        )
-        groups.setdefault(condition, []).append(trial)
-    return groups, left_out
 
 
 def _compare(

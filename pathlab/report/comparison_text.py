@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pathlab.campaign.factors import format_level, name_levels
+from pathlab.report.comparison_groups import Condition
 from pathlab.report.comparison_metrics import Metric
-from pathlab.report.comparison_results import Change, Condition, ResultsComparison, Row
+from pathlab.report.comparison_results import Change, ResultsComparison, Row
 from pathlab.report.names import enumerate_cells
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
