@@ -7,8 +7,6 @@ others in random order, so that its loss is spread over time.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import statistics
 import time
 from collections.abc import Sequence
@@ -16,16 +14,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.discover.fingerprint import hash_hops
 from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, Probe, ProbePlan, Prober
 
-#: Format 1, without a prefix, covered the method, the target and the hops of every flow.
-FINGERPRINT_FORMAT = "pathlab-route-2"
-FINGERPRINT_PREFIX = "2:"
-FINGERPRINT_CHARACTERS = 32
 CONFIRMING_PROBES = 3
 #: A flow that a hop answers: this share of its probes at least, of so many at least.
 ANSWERED_RATIO, TOLD_PROBES = 0.75, 4
-NO_ANSWER = "*"
 
 
 class Verdict(StrEnum):
@@ -373,22 +367,6 @@ def weigh_ends(route: Route, others: Sequence[Route] = ()) -> Route:
             verdict = Verdict.UNCLEAR
         hops.append(replace(hop, verdict=verdict))
     return replace(route, hops=tuple(hops))
-
-
-def hash_hops(hops: Sequence[Sequence[str]]) -> str:
-    """A route's stable fingerprint: its format, a colon and 32 hexadecimal digits over the hops of one flow.
-
-    A route is told by its first flow, whose ports are the same however many flows there are. Silent hops at
-    the end are left out: how many of them are tried depends on the other flows. Fingerprints of another
-    format never compare as equal.
-    """
-    sequence = [sorted(addresses) for addresses in hops]
-    while sequence and not sequence[-1]:
-        sequence.pop()
-    text = json.dumps(
-        [FINGERPRINT_FORMAT, [addresses or [NO_ANSWER] for addresses in sequence]], separators=(",", ":")
-    )
-    return FINGERPRINT_PREFIX + hashlib.sha256(text.encode("ascii")).hexdigest()[:FINGERPRINT_CHARACTERS]
 
 
 def compare_routes(before: Route, after: Route) -> RouteChange:

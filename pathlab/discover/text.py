@@ -14,9 +14,10 @@ from pathlab.analysis.per_hop import HopEstimate
 from pathlab.discover.capacity import CapacityResult
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import PathReport
-from pathlab.discover.route import NO_ANSWER, Hop, Route, Verdict
+from pathlab.discover.route import Hop, Route, Verdict
 from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio, format_time
 
+NO_ANSWER = "*"
 VERDICTS = {
     Verdict.ANSWERS: "",
     Verdict.SILENT: "never answers",

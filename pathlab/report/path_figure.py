@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from pathlab.discover.path import PathReport
-from pathlab.discover.route import NO_ANSWER
+from pathlab.discover.text import NO_ANSWER
 from pathlab.errors import UsageError
 from pathlab.report.plots.style import COLOURS, INK, STYLE
 from pathlab.units import format_rate

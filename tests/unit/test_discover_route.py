@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pathlab.analysis.loss import probe_loss
+from pathlab.discover.fingerprint import hash_hops
 from pathlab.discover.probes import Probe
 from pathlab.discover.route import (
     Route,
@@ -19,7 +20,6 @@ from pathlab.discover.route import (
     build_route,
     compare_routes,
     discover_route,
-    hash_hops,
     judge_hops,
     judge_loss,
     weigh_ends,
