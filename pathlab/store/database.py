@@ -6,18 +6,29 @@ import contextlib
 import os
 import re
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
 
+from pathlab._version import VERSION
 from pathlab.errors import StoreError
 from pathlab.store.faults import translate_faults
 from pathlab.store.lock import FolderLock, find_writer
 from pathlab.store.migrate import STEPS, Step, check_format, upgrade
-from pathlab.store.schema import APPLICATION_ID, FORMAT_VERSION, META, decode_text
+from pathlab.store.records import CampaignRecord, PlanRecord
+from pathlab.store.schema import (
+    APPLICATION_ID,
+    CAMPAIGN,
+    FORMAT_VERSION,
+    META,
+    METADATA,
+    PLAN,
+    decode_text,
+    to_row,
+)
 
 DATABASE_NAME = "results.db"
 RESULTS_ROOT = Path("results")  # results go below it, and are looked for there, unless a folder is named
@@ -84,6 +95,24 @@ def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
     if not re.fullmatch(r"[0-9]{1,9}", meta.get("format_version", "")):
         raise _not_ours(database)
     return meta
+
+
+def create_database(database: Path, campaign: CampaignRecord, plan: Sequence[PlanRecord]) -> None:
+    """Make a results file with its plan, whole or not at all: without a plan it never bears its final name.
+
+    Raises StoreError, also for a plan that names a row twice.
+    """
+    fresh = database.with_name(database.name + ".new")
+    with translate_faults(database, subject="a plan that names a row twice"):
+        fresh.unlink(missing_ok=True)
+        with open_engine(fresh, write=True).begin() as connection:
+            METADATA.create_all(connection)
+            write_meta(connection, VERSION)
+            connection.execute(sa.insert(CAMPAIGN), to_row(campaign))
+            if plan:
+                connection.execute(sa.insert(PLAN), [to_row(row) for row in plan])
+        fresh.rename(database)
+        sync_folder(database.parent)
 
 
 def write_meta(connection: sa.Connection, program_version: str) -> None:

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 import pyarrow as pa
 import sqlalchemy as sa
 
-from pathlab._version import VERSION
 from pathlab.errors import PathlabError, StoreError, UsageError
 from pathlab.store.check import check_results
 from pathlab.store.database import (
     DATABASE_NAME,
+    create_database,
     locate_database,
     needs_upgrade,
     open_engine,
     read_meta,
-    sync_folder,
     upgrade_locked,
-    write_meta,
 )
 from pathlab.store.faults import translate_faults
 from pathlab.store.lock import FolderLock
@@ -41,13 +39,13 @@ from pathlab.store.rows import (
     encode_blobs,
     has_result,
     insert_trial,
+    name_trial,
     stream_blobs,
 )
 from pathlab.store.schema import (
     CAMPAIGN,
     HOST,
     JOURNAL,
-    METADATA,
     ORIGIN,
     PLAN,
     SERIES,
@@ -56,7 +54,13 @@ from pathlab.store.schema import (
     to_row,
 )
 from pathlab.store.series import SeriesError, check_kind, decode_series, find_base, spell_series
-from pathlab.store.trial_table import build_filter, build_frame, parse_trial_id, select_rows
+from pathlab.store.trial_table import (
+    build_filter,
+    build_frame,
+    build_series_frame,
+    parse_trial_id,
+    select_rows,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +101,6 @@ class Results:
         """
         folder = Path(folder)
         database = folder / DATABASE_NAME
-        fresh = database.with_name(DATABASE_NAME + ".new")
         with translate_faults(database):
             folder.mkdir(parents=True, exist_ok=True)
             lock = FolderLock(folder)
@@ -107,17 +110,7 @@ class Results:
                     f"folder '{folder}' already holds results",
                     hint="Run the same campaign again to continue them, or give another folder.",
                 )
-            with translate_faults(database, subject="a plan that names a row twice"):
-                fresh.unlink(missing_ok=True)
-                with open_engine(fresh, write=True).begin() as connection:
-                    METADATA.create_all(connection)
-                    write_meta(connection, VERSION)
-                    connection.execute(sa.insert(CAMPAIGN), to_row(campaign))
-                    if plan:
-                        connection.execute(sa.insert(PLAN), [to_row(row) for row in plan])
-                # whole or not at all: a results file without its plan never bears the final name
-                fresh.rename(database)
-                sync_folder(folder)
+            create_database(database, campaign, plan)
             engine = open_engine(database, write=True)
             return cls(database, engine, read_meta(engine, database), lock)
         except BaseException:
@@ -318,17 +311,7 @@ class Results:
 
         Raises as ``series_table``.
         """
-        import pandas as pd
-
-        kinds: dict[Any, Any] = {
-            pa.int64(): pd.Int64Dtype(),
-            pa.int32(): pd.Int32Dtype(),
-            pa.float64(): pd.Float64Dtype(),
-            pa.bool_(): pd.BooleanDtype(),
-            pa.string(): pd.StringDtype(),
-        }
-        frame: pd.DataFrame = self.series_table(trial_id, kind).to_pandas(types_mapper=kinds.get)
-        return frame
+        return build_series_frame(self.series_table(trial_id, kind))
 
     def export_record(self, trial_id: SupportsIndex, *, with_series: bool = False) -> dict[str, Any]:
         """Return one trial as a dict that JSON can hold: its figures, its plan row, versions and campaign.
@@ -370,12 +353,8 @@ class Results:
         """The table of a blob, with the series that it refers to where that is needed."""
         other = find_base(kind, blob)
         base = self.series_table(trial_id, other) if other is not None else None
-        try:
+        with name_trial(self.path, trial_id):
             return decode_series(kind, blob, columns, base=base)
-        except SeriesError as error:
-            raise StoreError(
-                f"results file '{self.path}', trial {trial_id}: {error}", hint=error.hint
-            ) from error
 
     def _plan_rows(self, query: sa.Select[Any]) -> list[PlanRecord]:
         with self.reading() as connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from pathlab.errors import StoreError
 from pathlab.store.records import SERIES_KINDS
 from pathlab.store.row_check import name_damage
 from pathlab.store.schema import ORIGIN, PLAN, SERIES, TRIAL
-from pathlab.store.series import base_kind, decode_series, encode_arrow, encode_series, find_base
+from pathlab.store.series import SeriesError, base_kind, decode_series, encode_arrow, encode_series, find_base
 
 _STREAMED_ROWS = 32  # series fetched at a time where all of a kind are read
 
@@ -53,6 +54,15 @@ def check_blob(path: Path, trial_id: int, kind: str, blob: Any, digest: str) -> 
             hint="Every other series and every trial's figures can still be read.",
         )
     return blob
+
+
+@contextmanager
+def name_trial(path: Path, trial_id: int) -> Iterator[None]:
+    """Name file and trial where bytes are no series: StoreError for SeriesError."""
+    try:
+        yield
+    except SeriesError as error:
+        raise StoreError(f"results file '{path}', trial {trial_id}: {error}", hint=error.hint) from error
 
 
 def check_stored_kind(path: Path, kind: Any) -> str:

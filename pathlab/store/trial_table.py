@@ -1,4 +1,4 @@
-"""Trials as a data frame, and the values by which callers name trials, from Python, numpy or pandas."""
+"""Trials and series as data frames; the values by which callers name trials (Python's, numpy's, pandas')."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import sqlalchemy as sa
 
 from pathlab.errors import UsageError
@@ -67,6 +68,21 @@ def build_frame(batches: Iterable[Sequence[sa.Row[Any]]]) -> pd.DataFrame:
     for name in TIMES:
         columns[name] = pd.to_datetime(columns[name], utc=True, format="ISO8601", errors="coerce")
     return pd.DataFrame(columns)
+
+
+def build_series_frame(table: pa.Table) -> pd.DataFrame:
+    """A series with nullable columns, so that a lost probe stays missing."""
+    import pandas as pd
+
+    kinds: dict[Any, Any] = {
+        pa.int64(): pd.Int64Dtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.float64(): pd.Float64Dtype(),
+        pa.bool_(): pd.BooleanDtype(),
+        pa.string(): pd.StringDtype(),
+    }
+    frame: pd.DataFrame = table.to_pandas(types_mapper=kinds.get)
+    return frame
 
 
 def select_rows(where: Mapping[str, Any]) -> sa.Select[Any]:
