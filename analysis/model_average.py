@@ -48,7 +48,7 @@ class Misfit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Points:
+class CurvePoints:
     """Per fit (B,), rates in the reference rate; ``highest`` is that within the measured streams.
 
     ``capacity`` is the fit's own (its limit for many streams, or its peak), held between ``highest`` and
@@ -99,7 +99,9 @@ def estimate_misfit(problem: Problem, cell_squares: float, parameters: int) -> M
     return Misfit(ratio=ratio, gross=ratio > MOST_MISFIT_RATIO and (p is None or p < MISFIT_P))
 
 
-def find_points(problem: Problem, family: Family, parameters: Floats, moves: tuple[Floats, Floats]) -> Points:
+def find_points(
+    problem: Problem, family: Family, parameters: Floats, moves: tuple[Floats, Floats]
+) -> CurvePoints:
     """The points of every fit (B, p); ``moves`` (B,) are shares by which misfit moves rates and the 90 %.
 
     Notes
@@ -127,7 +129,7 @@ def find_points(problem: Problem, family: Family, parameters: Floats, moves: tup
     bound = highest * (1 + growth)
     own = np.clip(model.capacity(parameters, most), highest, bound)
     scale = 1 + moves[0]
-    return Points(
+    return CurvePoints(
         highest=highest * scale,
         capacity=own * scale,
         bound=bound * scale,
@@ -214,7 +216,9 @@ def draw_band(
     )
 
 
-def _move_points(problem: Problem, member: Member, misfit_ratio: float, rng: np.random.Generator) -> Points:
+def _move_points(
+    problem: Problem, member: Member, misfit_ratio: float, rng: np.random.Generator
+) -> CurvePoints:
     """A member's points, those of its refits moved by random misfits."""
     rows = member.replicates.parameters
     moves = MISFIT_FACTOR * misfit_ratio * rng.standard_normal((2, len(rows)))

@@ -24,7 +24,7 @@ class Reason(StrEnum):
     STREAMS = "fewer-streams"
 
 
-class Evidence(StrEnum):
+class DifferenceTest(StrEnum):
     """How a difference was shown. The values are stable and machine-readable."""
 
     INTERVALS = "confidence-intervals"
@@ -57,7 +57,7 @@ class Preference:
     chosen: int
     rival: int | None = None
     reason: Reason | None = None
-    evidence: Evidence | None = None
+    evidence: DifferenceTest | None = None
 
 
 def prefer(options: Sequence[Option], delay_margin_ns: float) -> Preference:
@@ -96,26 +96,28 @@ def prefer(options: Sequence[Option], delay_margin_ns: float) -> Preference:
     return Preference(chosen=chosen, rival=rival, reason=Reason.STREAMS if same else Reason.WINDOW)
 
 
-def find_reason(first: Option, second: Option, delay_margin_ns: float) -> tuple[Reason, Evidence] | None:
+def find_reason(
+    first: Option, second: Option, delay_margin_ns: float
+) -> tuple[Reason, DifferenceTest] | None:
     """Why the first beats the second by what was measured; None where it does not."""
     faster = _has_less_delay(first, second, delay_margin_ns)
     if _has_less_delay(second, first, delay_margin_ns) or _has_less_loss(second, first):
         return None
     if faster is not None:
         return Reason.DELAY, faster
-    return (Reason.LOSS, Evidence.INTERVALS) if _has_less_loss(first, second) else None
+    return (Reason.LOSS, DifferenceTest.INTERVALS) if _has_less_loss(first, second) else None
 
 
-def _has_less_delay(first: Option, second: Option, margin_ns: float) -> Evidence | None:
+def _has_less_delay(first: Option, second: Option, margin_ns: float) -> DifferenceTest | None:
     if first.drtt_ns is None or second.drtt_ns is None:
         return None
     high, low = first.drtt_interval.high, second.drtt_interval.low
     if high is not None and low is not None:
         apart = high < low and second.drtt_ns - first.drtt_ns > margin_ns
-        return Evidence.INTERVALS if apart else None
+        return DifferenceTest.INTERVALS if apart else None
     if first.drtt_most_ns is None or second.drtt_least_ns is None:
         return None
-    return Evidence.RANGES if second.drtt_least_ns - first.drtt_most_ns > margin_ns else None
+    return DifferenceTest.RANGES if second.drtt_least_ns - first.drtt_most_ns > margin_ns else None
 
 
 def _has_less_loss(first: Option, second: Option) -> bool:

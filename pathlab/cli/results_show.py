@@ -15,7 +15,7 @@ from pathlab.report.names import format_asked, shorten_levels
 from pathlab.report.source import format_utc
 from pathlab.store.overview import Counts, TrialLine, count_trials, read_origins, stream_lines
 from pathlab.store.results import Results
-from pathlab.study.overview import Combination, summarise_combinations
+from pathlab.study.overview import CombinationSummary, summarise_combinations
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_volume
 
 COMBINATION_HEADINGS = ("Combination", "Path", "Complete", "Not complete", "n", "Throughput")
@@ -97,7 +97,7 @@ def _print_head(stored: Results, counts: Counts) -> None:
     click.echo(f"{done:,} of {counts.planned:,} planned rows have a result; trials: {told or 'none'}")
 
 
-def _print_combinations(found: Sequence[Combination], limit: int | None) -> None:
+def _print_combinations(found: Sequence[CombinationSummary], limit: int | None) -> None:
     shown = found[:limit]
     click.echo()
     Columns(COMBINATION_HEADINGS).print_rows([_format_combination(one) for one in shown])
@@ -132,7 +132,7 @@ def _print_trials(stored: Results, counts: Counts, limit: int | None, offset: in
         click.echo(f"Trials {offset + 1:,} to {last:,} of {trials:,}; {following}all: --limit 0.")
 
 
-def _format_combination(one: Combination) -> tuple[str, ...]:
+def _format_combination(one: CombinationSummary) -> tuple[str, ...]:
     return (
         f"{shorten_levels(one.streams, one.window_asked_bytes)} {describe_levels(one.settings)}".rstrip(),
         f"{one.path_source} → {one.path_destination}",

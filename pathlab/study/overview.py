@@ -15,7 +15,7 @@ from pathlab.study.selection import is_counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Combination:
+class CombinationSummary:
     """One combination on one path; ``counted`` trials make the median (None: none counts)."""
 
     path_source: str
@@ -29,7 +29,7 @@ class Combination:
     median_bits_per_s: float | None
 
 
-def summarise_combinations(results: Results) -> tuple[Combination, ...]:
+def summarise_combinations(results: Results) -> tuple[CombinationSummary, ...]:
     """Every combination by path, streams and window. Trials are streamed: only their rates are held.
 
     Raises StoreError where the file is damaged.
@@ -46,7 +46,7 @@ def summarise_combinations(results: Results) -> tuple[Combination, ...]:
         if trial.throughput_bits_per_s is not None and is_counted(trial):
             counted.append(trial.throughput_bits_per_s)
     return tuple(
-        Combination(
+        CombinationSummary(
             path_source=key[0],
             path_destination=key[1],
             streams=key[2],

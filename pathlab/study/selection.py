@@ -258,7 +258,7 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
     return tuple(samples)
 
 
-class Outcome(Protocol):
+class CountableTrial(Protocol):
     """What decides whether a trial counts; a ``TrialRecord`` has it."""
 
     @property
@@ -271,7 +271,7 @@ class Outcome(Protocol):
     def throughput_bits_per_s(self) -> float | None: ...
 
 
-def is_counted(record: Outcome) -> bool:
+def is_counted(record: CountableTrial) -> bool:
     """Whether ``select`` takes a trial for what speaks of a path by the windows asked for (``as_asked``)."""
     rate = record.throughput_bits_per_s
     doubted = {*PATH_FLAGS, WINDOW_FLAG}.intersection(record.flags)

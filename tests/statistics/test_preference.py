@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pathlab.analysis.loss import probe_loss
-from pathlab.analysis.preference import Evidence, Option, Preference, Reason, prefer
+from pathlab.analysis.preference import DifferenceTest, Option, Preference, Reason, prefer
 from pathlab.analysis.quantiles import median_interval
 
 MARGIN_NS = 2e6
@@ -32,7 +32,7 @@ def option(drtt_ms: Sequence[float], window: float | None, streams: int = 1, los
 def test_less_delay_is_preferred_where_the_intervals_are_apart() -> None:
     fast, slow = option([16, 17, 18, 16, 17, 18], 1024), option([48, 49, 50, 48, 49, 50], 768)
     assert prefer([slow, fast], MARGIN_NS) == Preference(
-        chosen=1, rival=0, reason=Reason.DELAY, evidence=Evidence.INTERVALS
+        chosen=1, rival=0, reason=Reason.DELAY, evidence=DifferenceTest.INTERVALS
     )
 
 
@@ -52,7 +52,7 @@ def test_few_trials_have_to_have_their_ranges_apart(trials: int) -> None:
     """The issue's case: 12 x 64 kB adds 48.6 ms, 4 x 256 kB 16.5 ms, in one trial each."""
     fast, slow = option([16.5] * trials, 1024e3, 4), option([48.6] * trials, 768e3, 12)
     found = prefer([slow, fast], 8e6)
-    assert found == Preference(chosen=1, rival=0, reason=Reason.DELAY, evidence=Evidence.RANGES)
+    assert found == Preference(chosen=1, rival=0, reason=Reason.DELAY, evidence=DifferenceTest.RANGES)
     overlapping = option([16.5] * trials + [47.0], 1024e3, 4)
     assert prefer([slow, overlapping], 8e6).chosen == 0
 
@@ -60,7 +60,7 @@ def test_few_trials_have_to_have_their_ranges_apart(trials: int) -> None:
 def test_less_loss_is_preferred_and_more_loss_takes_the_preference_away() -> None:
     clean, lossy = option([10] * 6, 1024), option([10] * 6, 768, lost=40)
     assert prefer([lossy, clean], MARGIN_NS) == Preference(
-        chosen=1, rival=0, reason=Reason.LOSS, evidence=Evidence.INTERVALS
+        chosen=1, rival=0, reason=Reason.LOSS, evidence=DifferenceTest.INTERVALS
     )
     late, quick = option([30, 31] * 4, 512), option([10, 11] * 4, 1024, lost=40)
     assert prefer([late, quick], MARGIN_NS) == Preference(chosen=0, rival=1, reason=Reason.WINDOW)
@@ -77,7 +77,7 @@ def test_the_rival_is_the_smaller_one_that_loses() -> None:
     larger, chosen, smaller = option([60] * 6, 2048), option([10] * 6, 1024), option([40] * 6, 512)
     assert prefer([larger, chosen, smaller], MARGIN_NS).rival == 2
     assert prefer([larger, chosen], MARGIN_NS) == Preference(
-        chosen=1, rival=0, reason=Reason.DELAY, evidence=Evidence.INTERVALS
+        chosen=1, rival=0, reason=Reason.DELAY, evidence=DifferenceTest.INTERVALS
     )
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from pathlab.analysis.curve_fit import Estimate
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.limits import Limit
-from pathlab.analysis.preference import Evidence, Reason
+from pathlab.analysis.preference import DifferenceTest, Reason
 from pathlab.report.page.answer import Certainty, PathAnswer, Reference, answer_path, answer_paths
 from pathlab.report.page.answer_text import LIMITS, describe_answer, shorten_answer
 from pathlab.report.page.document import gather_material
@@ -350,7 +350,7 @@ def test_of_what_carries_the_same_the_one_with_less_delay_is_recommended(cycles:
     assert (found.recommended.levels, found.rival.levels) == ((4, 256_000), (12, 64_000))
     few = cycles < 6
     assert found.preferred_for is Reason.DELAY
-    assert found.preferred_by is (Evidence.RANGES if few else Evidence.INTERVALS)
+    assert found.preferred_by is (DifferenceTest.RANGES if few else DifferenceTest.INTERVALS)
     assert found.certainty is (Certainty.TENTATIVE if few else Certainty.DECIDED)
     told = describe_answer(found)
     assert told.sentences[0].startswith("12 × 64 kB carries the same but adds 48.6 ms instead of 16.5 ms.")

@@ -12,7 +12,7 @@ from pathlab.analysis.curve_fit import Estimate
 from pathlab.analysis.drift import DriftVerdict
 from pathlab.analysis.interval import CONFIDENCE_RATIO, Interval
 from pathlab.analysis.payload import OVER_LINE_RATIO
-from pathlab.analysis.preference import Evidence, Preference, Reason, prefer
+from pathlab.analysis.preference import DifferenceTest, Preference, Reason, prefer
 from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
 from pathlab.report.page.standing import Cells, Standing, judge_standings, mark_over_line, read_cells
 from pathlab.report.sections.material import TRIALS_PER_CELL, Material
@@ -70,7 +70,7 @@ class PathAnswer:
     reference: Reference | None = None
     rival: Standing | None = None
     preferred_for: Reason | None = None
-    preferred_by: Evidence | None = None
+    preferred_by: DifferenceTest | None = None
     line_bits_per_s: float | None = None
     contests: tuple[tuple[str, int], ...] = ()
     drift: DriftVerdict | None = None
@@ -182,7 +182,7 @@ def answer_path(
         if one.enough is None and one not in pool and _choose([chosen, one], cells.delay_margin_ns)[0] is one
     )
     certainty = Certainty.TENTATIVE
-    if sure and (len(judged) > 1 or capacity is not None) and found.evidence is not Evidence.RANGES:
+    if sure and (len(judged) > 1 or capacity is not None) and found.evidence is not DifferenceTest.RANGES:
         certainty = Certainty.ENOUGH if undecided else Certainty.DECIDED
     open_ones = [*undecided, *(() if sure else (chosen,))]
     outlooks = [one.more_cycles for one in open_ones]

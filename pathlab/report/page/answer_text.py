@@ -10,7 +10,7 @@ from pathlab.analysis.drift import DriftVerdict
 from pathlab.analysis.equivalence import MARGIN_RATIO
 from pathlab.analysis.interval import Interval
 from pathlab.analysis.limits import Limit
-from pathlab.analysis.preference import LOSS_MARGIN_RATIO, Evidence, Reason
+from pathlab.analysis.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
 from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
 from pathlab.report.names import enumerate_cells, format_loss, name_levels, shorten_levels
 from pathlab.report.page.answer import Certainty, PathAnswer, Reference
@@ -218,7 +218,7 @@ def _name_rival(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
     delays = format_time(rival.drtt_ns.median), format_time(chosen.drtt_ns.median)
     if reason is Reason.DELAY:
         caveat = ""
-        if answer.preferred_by is Evidence.RANGES:
+        if answer.preferred_by is DifferenceTest.RANGES:
             caveat = f" {_trials(min(rival.n, chosen.n)).capitalize()} each: the difference is not tested."
         yield f"{carries} but adds {delays[0]} instead of {delays[1]}.{caveat}"
     elif reason is Reason.LOSS:
