@@ -71,24 +71,14 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         measure_host_load(spec, data.sender_counters, data.sender),
         measure_host_load(spec, data.receiver_counters, data.receiver),
     )
-    flags = [*outcome.standing_flags]
-    if outcome.lab is not None and not outcome.lab.trusted:
-        flags.append("lab-limited")
-    if data.route is not None and data.route.changed:
-        flags.append("route-changed")
-    flags += _window_flags(spec, granted_sender, granted_receiver)
-    flags += _congestion_flags(spec, data)
-    flags += find_refused(list_settings(spec, sender_ready, first(data.receiver, "ready")))
     rates = Rates(
         throughput=throughput,
         idle_rtt_ns=unloaded["median_ns"],
         asked=_asked_rate(spec, sender_ready),
         hosts=hosts,
     )
-    mptcp = spec.settings.transport == MPTCP and TRANSPORT_REFUSED not in flags
-    line = _line_rate(spec, data, outcome, mptcp=mptcp)
-    flags += _limit_flags(spec, rates, line, outcome.host_ceiling_bits_per_s)
     undelivered = _undelivered_bytes(spec, sent, received)
+    flags = _find_flags(spec, data, outcome, rates, (granted_sender, granted_receiver))
     if outcome.status == "complete" and undelivered:
         flags.append("undelivered-data")
     back = _flow(_phase(data.sender, "steady") if spec.settings.direction == BOTH else None)
@@ -143,6 +133,23 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         retransmitted_steady_segments=_count_steady_retransmits(data.sender),
         undelivered_bytes=undelivered,
     )
+
+
+def _find_flags(
+    spec: TrialSpec, data: TrialData, outcome: Outcome, rates: Rates, granted: tuple[int | None, int | None]
+) -> list[str]:
+    """Flags of the run, lab, route, settings and limits; ``granted``: the windows of sender and receiver."""
+    flags = [*outcome.standing_flags]
+    if outcome.lab is not None and not outcome.lab.trusted:
+        flags.append("lab-limited")
+    if data.route is not None and data.route.changed:
+        flags.append("route-changed")
+    flags += _window_flags(spec, *granted)
+    flags += _congestion_flags(spec, data)
+    flags += find_refused(list_settings(spec, first(data.sender, "ready"), first(data.receiver, "ready")))
+    mptcp = spec.settings.transport == MPTCP and TRANSPORT_REFUSED not in flags
+    line = _line_rate(spec, data, outcome, mptcp=mptcp)
+    return flags + _limit_flags(spec, rates, line, outcome.host_ceiling_bits_per_s)
 
 
 def _phase(records: Sequence[Record], name: str) -> Record | None:
