@@ -10,8 +10,7 @@ import pandas as pd
 
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 from pathlab.store.trial_table import TIMES, format_exact_time
-
-LINUX_WINDOW_FACTOR = 2  # Linux reports twice what it granted, for its own bookkeeping
+from pathlab.study.source import LINUX_WINDOW_FACTOR
 
 
 class ResultsSource(Protocol):

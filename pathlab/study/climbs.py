@@ -9,11 +9,10 @@ import numpy as np
 from pathlab.analysis.cells import Floats
 from pathlab.analysis.latency import MINIMUM_READINGS, RttClimb, classify_rtt_climb
 from pathlab.errors import StoreError
-from pathlab.study.limits import choose_evenly
+from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS, STEADY
+from pathlab.study.limits import choose_trials
 from pathlab.study.selection import Sample
 from pathlab.study.source import StudySource, column
-
-PROBES, INTERVALS = "loaded_probes", "sender_intervals"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ def judge_climb(source: StudySource, part: Sample, margin_ns: float, trials: int
         _judge_trial(source, (int(number), int(start_ns), int(length_ns)), margin_ns).rising
         for number, start_ns, length_ns in (
             (part.get("trial_id")[place], part.get("warmup_ns")[place], part.get("steady_ns")[place])
-            for place in choose_evenly(part, trials)
+            for place in choose_trials(part, trials)
         )
         if np.isfinite(start_ns) and np.isfinite(length_ns)
     ]
@@ -56,9 +55,9 @@ def _judge_trial(source: StudySource, trial: tuple[int, int, int], margin_ns: fl
 
 def _read_probes(source: StudySource, number: int) -> tuple[Floats, Floats]:
     try:
-        if PROBES not in source.series_kinds(number):
+        if LOADED_PROBES not in source.series_kinds(number):
             return np.empty(0), np.empty(0)
-        frame = source.series(number, PROBES)
+        frame = source.series(number, LOADED_PROBES)
     except StoreError:
         return np.empty(0), np.empty(0)
     return column(frame, "sent_ns"), column(frame, "rtt_ns")
@@ -67,13 +66,13 @@ def _read_probes(source: StudySource, number: int) -> tuple[Floats, Floats]:
 def _read_smoothed(source: StudySource, number: int) -> tuple[Floats, Floats]:
     """End and mean smoothed RTT over the streams, ns, of each interval of the steady window."""
     try:
-        if INTERVALS not in source.series_kinds(number):
+        if SENDER_INTERVALS not in source.series_kinds(number):
             return np.empty(0), np.empty(0)
-        frame = source.series(number, INTERVALS)
+        frame = source.series(number, SENDER_INTERVALS)
     except StoreError:
         return np.empty(0), np.empty(0)
     if not {"phase", "end_ns", "rtt_us"} <= set(frame.columns):
         return np.empty(0), np.empty(0)
-    steady = frame[frame["phase"].astype(str) == "steady"]
+    steady = frame[frame["phase"].astype(str) == STEADY]
     means = steady.groupby("end_ns")["rtt_us"].mean().dropna()
     return means.index.to_numpy(dtype=np.float64), 1e3 * means.to_numpy(dtype=np.float64)

@@ -27,7 +27,7 @@ from pathlab.study.readings import (
     read_flow,
     read_flow_rates,
 )
-from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
+from pathlab.study.selection import LAB_FLAGS, Rules, Sample, choose_evenly, select
 from pathlab.study.source import StudySource, TrialTable
 
 Rates = tuple[Floats, Floats]  # bytes and lengths in ns of a trial's records
@@ -151,7 +151,7 @@ def judge_warm_ups(
     answers = []
     for _, streams, window, part in cells:
         found = []
-        for place in choose_evenly(part, most):
+        for place in choose_trials(part, most):
             trial_id, configured = int(part.get("trial_id")[place]), part.get("warmup_ns")[place]
             counts, lengths = shelf.get(source, trial_id, streams)
             warm_up = detect_warm_up(counts, lengths, 0 if np.isnan(configured) else int(configured))
@@ -189,13 +189,10 @@ def _judge_trial(
     return limit, read_flow_rates(series, trial.streams)
 
 
-def choose_evenly(part: Sample, most: int | None) -> np.ndarray:
-    """Places of the trials to read, evenly over the cycles."""
-    order = np.argsort(part.cycles, kind="stable")
-    if most is None or order.size <= most:
-        return order
-    chosen: np.ndarray = order[np.unique(np.linspace(0, order.size - 1, most).round().astype(int))]
-    return chosen
+def choose_trials(part: Sample, most: int | None) -> list[int]:
+    """Places of the trials to read, evenly over the cycles; None: of all."""
+    order: list[int] = np.argsort(part.cycles, kind="stable").tolist()
+    return order if most is None else choose_evenly(order, most)
 
 
 def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) -> list[TrialFigures]:
@@ -222,7 +219,7 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
             ),
             kernel_stamps=None if pd.isna(stamps[at]) else stamps[at] != USER_STAMPS,
         )
-        for at in choose_evenly(part, most)
+        for at in choose_trials(part, most)
     ]
 
 

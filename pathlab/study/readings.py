@@ -16,10 +16,11 @@ from pathlab.analysis.cells import Floats
 from pathlab.analysis.host_limits import HostLoad
 from pathlab.analysis.limits import FlowReading, StreamReading, measure_rate_spread
 from pathlab.store.records import HostRecord
+from pathlab.store.steady import STEADY
 from pathlab.study.lines import Line
 from pathlab.study.source import StudySource, column
 
-STEADY, DRAIN = "steady", "drain"
+DRAIN = "drain"
 SETTINGS = "settings"
 #: Settings that tell the sender to keep to a rate.
 RATE_SETTINGS = ("pacing_bits_per_s", "rate_cap_bits_per_s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,17 @@ DRTT_COLUMNS = ("loaded_rtt_mean_ns", "unloaded_rtt_mean_ns")
 DRTT_MEDIAN_COLUMNS = ("loaded_rtt_median_ns", "unloaded_rtt_median_ns")
 #: A mean of equal figures may come out lower than they are by so little.
 ROUNDING_RATIO = 1e-9
+
+
+Item = TypeVar("Item")
+
+
+def choose_evenly(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many of the items (one at least), the first and the last among them, in their order."""
+    most = max(most, 1)
+    if len(items) <= most:
+        return list(items)
+    return [items[place] for place in np.unique(np.linspace(0, len(items) - 1, most).round().astype(int))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

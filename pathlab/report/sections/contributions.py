@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -13,15 +11,16 @@ from pathlab.report.plots.model import Axis, Bars, Numbers, Panel, Plot
 from pathlab.report.sections.drafts import PlotDraft
 from pathlab.report.sections.material import Material
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.report.sections.trial_series import STEADY, read_columns
+from pathlab.report.sections.trial_series import read_columns
 from pathlab.report.source import ResultsSource, StoredTrial
 from pathlab.report.summary import Cell, PathSummary
 from pathlab.store.records import TrialRecord
+from pathlab.store.steady import STEADY
+from pathlab.study.selection import choose_evenly
 from pathlab.units import format_bytes, format_rate
 
 CYCLES_MAX = 40  # bars of a figure
 NAMED_STREAMS_MAX, TENTHS = 16, 10
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +59,6 @@ def plot_contributions(material: Material, draft: PlotDraft, cell: Cell) -> Plot
         panels=(_stack_shares(bars),) if bars else (),
         empty=None if bars else "no trial of this combination kept what each stream carried",
     )
-
-
-def choose_evenly(items: Sequence[Item], most: int) -> list[Item]:
-    """At most so many of the items, the first and the last among them, in their order."""
-    most = max(most, 1)
-    if len(items) <= most:
-        return list(items)
-    return [items[place] for place in np.unique(np.linspace(0, len(items) - 1, most).round().astype(int))]
 
 
 def name_contributions(shelf: Shelf, cell: Cell) -> str:

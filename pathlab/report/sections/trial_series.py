@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from pathlab.report.plots.model import Numbers
 from pathlab.report.source import ResultsSource
+from pathlab.store.steady import STEADY
 
-STEADY = "steady"
 Columns = Mapping[str, NDArray[Any]]
 
 

@@ -10,12 +10,7 @@ from pathlab.errors import UsageError
 from pathlab.report.page.model import Block, Fold, Paragraph, Section
 from pathlab.report.plots.model import Panel, Plot, Span
 from pathlab.report.plots.preparation import prepare_plot
-from pathlab.report.sections.contributions import (
-    Shelf,
-    choose_evenly,
-    draft_contributions,
-    name_place,
-)
+from pathlab.report.sections.contributions import Shelf, draft_contributions, name_place
 from pathlab.report.sections.drafts import PlotDraft
 from pathlab.report.sections.material import Material
 from pathlab.report.sections.trial_panels import (
@@ -37,7 +32,7 @@ from pathlab.report.source import StoredTrial
 from pathlab.report.summary import Cell
 from pathlab.store.records import TrialRecord
 from pathlab.study.answer import measure_records
-from pathlab.study.selection import measure_drtt
+from pathlab.study.selection import choose_evenly, measure_drtt
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 CONTRIBUTIONS_MAX, TRIALS_MAX = 12, 16  # figures of a page, over all paths

@@ -13,10 +13,10 @@ from typing import Any
 from pathlab._version import VERSION
 from pathlab.store.exporters.destination import open_folder
 from pathlab.store.exporters.selection import ChosenTrial, Selection, describe_trial
+from pathlab.store.importers.iperf3 import TCP_BLOCK_BYTES
 from pathlab.store.records import TrialRecord
 
 RETRANSMITS = "retransmits"
-TCP_BLOCK_BYTES = 131_072  # what iperf3 writes at once over TCP where nothing is asked for
 Node = dict[str, Any]
 Interval = list[Mapping[str, Any]]  # rows of one interval, one per stream
 
