@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -106,7 +106,7 @@ def select_rows(where: Mapping[str, Any]) -> sa.Select[Any]:
 
 def build_filter(where: Mapping[str, Any]) -> Callable[[sa.Row[Any]], bool]:
     """Whether a row that ``select_rows`` found has one of the flags and times that ``where`` asks for."""
-    flags = set(list_values(where["flags"])) if "flags" in where else None
+    flags = set(_list_flags(where["flags"])) if "flags" in where else None
     times = {name: {_read_time(one) for one in list_values(where[name])} for name in TIMES if name in where}
 
     def fits(row: sa.Row[Any]) -> bool:
@@ -122,6 +122,15 @@ def format_exact_time(value: Any) -> str:
     if _is_missing(value):
         return ""
     return value.isoformat(timespec="milliseconds") if isinstance(value, datetime.datetime) else str(value)
+
+
+def _list_flags(value: Any) -> Iterator[str | None]:
+    """Flags by name; of a frame's column the flags of every row, None for a row without any."""
+    for item in list_values(value):
+        if isinstance(item, (list, tuple)):
+            yield from item or (None,)
+        else:
+            yield item
 
 
 def _to_python(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
@@ -63,6 +63,18 @@ class Answers(tuple[Answer[Result], ...]):
     """All answers of one analysis, a tuple that also becomes a data frame."""
 
     __slots__ = ()
+
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> Answer[Result]: ...
+
+    @overload
+    def __getitem__(self, key: slice, /) -> Answers[Result]: ...
+
+    def __getitem__(self, key: SupportsIndex | slice, /) -> Answer[Result] | Answers[Result]:
+        """One answer, or a part of them, which becomes a data frame too."""
+        if isinstance(key, slice):
+            return Answers(super().__getitem__(key))
+        return super().__getitem__(key)
 
     def __repr__(self) -> str:
         kinds = " or ".join(sorted({type(answer.result).__name__ for answer in self})) or "no analysis"

@@ -115,7 +115,7 @@ def _list_figures(result: Any) -> list[str]:
     found = []
     for field in fields(result):
         figure = _find_figure(getattr(result, field.name))
-        if figure is not None:
+        if figure is not None and field.name != "undecided":
             found.append(_format_figure(field.name, figure))
     undecided = getattr(result, "undecided", None)
     return [f"undecided ({undecided.value})", *found][:LINE_FIGURES] if undecided else found[:LINE_FIGURES]
@@ -131,6 +131,8 @@ def _find_figure(value: Any) -> float | str | None:
         return str(value.value)
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return value if isinstance(value, (int, float, str)) else None
 
 

@@ -43,6 +43,7 @@ def test_every_analysis_is_a_frame_and_a_short_text(sweep: Study, name: str) -> 
         assert len(repr(answer)) <= LINE_CHARACTERS + len("<Answer >")
         assert repr(answer).startswith("<Answer west → east (lab, ")
     assert repr(answers).startswith(f"<{len(answers)} answers of ")
+    assert len(answers[:2].to_frame()) == min(2, len(answers))
 
 
 def follow(answer: Any, column: str) -> Any:
@@ -71,3 +72,12 @@ def test_a_frame_has_nullable_types_and_the_text_has_units(sweep: Study) -> None
     (alone,) = answers[0].to_frame().to_dict("records")
     assert alone["result.throughput_bits_per_s.median"] == frame["result.throughput_bits_per_s.median"][0]
     assert len(sweep.message_cost().to_frame()) == 0
+
+
+def test_the_text_of_an_answer_says_yes_and_no_and_every_reason_once(sweep: Study) -> None:
+    (answer,) = sweep.precision()
+    assert "trials: stop no, reason " in repr(answer)
+    reasons = [(repr(one), one.result.undecided) for one in sweep.saturation()]
+    undecided = [(text, reason.value) for text, reason in reasons if reason is not None]
+    assert undecided
+    assert all(text.count(reason) == 1 for text, reason in undecided)

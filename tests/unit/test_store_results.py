@@ -114,6 +114,10 @@ def test_trials_are_selected_by_column(tmp_path: Path) -> None:
         assert list(results.trials(flags="lab", streams=4)["trial_id"]) == [1]
         assert list(results.trials(flags=None)["trial_id"]) == [2]
         assert len(results.trials(flags=[])) == 0
+        flags = results.trials()["flags"]
+        assert list(results.trials(flags=flags)["trial_id"]) == [1, 2]
+        assert list(results.trials(flags=flags[:1].to_numpy())["trial_id"]) == [1]
+        assert list(results.trials(flags=flags[1:])["trial_id"]) == [2]
         with pytest.raises(UsageError, match="no column 'stream'; did you mean 'streams'"):
             results.trials(stream=1)
 
