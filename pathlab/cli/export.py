@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from pathlab.report.names import enumerate_numbers
 from pathlab.store.exporters.formats import FORMATS
 from pathlab.store.exporters.openmetrics import export_openmetrics
 from pathlab.store.exporters.selection import select_trials
@@ -30,4 +31,9 @@ def export(
             export_openmetrics(selection, target, timestamps=timestamps)
         else:
             chosen.export(selection, target)
+        left_out = chosen.list_left_out(selection)
+        if left_out:
+            told = f"{len(left_out)} of {len(selection.trials)} trials ({enumerate_numbers(left_out)})"
+            series = " or ".join((", ".join(chosen.needs[:-1]), chosen.needs[-1]))
+            click.echo(f"Left out: {told}, which kept no {series}.", err=True)
     click.echo(str(target))

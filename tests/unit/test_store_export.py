@@ -22,6 +22,7 @@ from hdrh.log import HistogramLogReader
 from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from pathlab.cli.export import export as export_command
 from pathlab.errors import StoreError, UsageError
 from pathlab.report.streams import read_probes
 from pathlab.store.columns import TABLE_COLUMNS
@@ -309,3 +310,18 @@ def test_nothing_to_export_is_one_line(tmp_path: Path, results: Results) -> None
     with pytest.raises(UsageError, match="no trial kept an answered probe"):
         FORMATS["hdr"].export(only, tmp_path / "out.hlog")
     assert not (tmp_path / "out.hlog").exists()
+
+
+def test_what_flent_cannot_show_is_left_out_and_said(
+    tmp_path: Path, results: Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UsageError, match="no trial kept receiver intervals or probes"):
+        export(results, "flent", tmp_path / "none", 2)
+    assert not (tmp_path / "none").exists()
+    export_command(results.path, "flent", tmp_path / "some", (), with_series=True, timestamps=True)
+    out, told = capsys.readouterr()
+    assert out == f"{tmp_path / 'some'}\n"
+    series = "receiver_intervals, loaded_probes or unloaded_probes"
+    assert told == f"Left out: 1 of 3 trials (2), which kept no {series}.\n"
+    export_command(results.path, "csv", tmp_path / "all", (), with_series=True, timestamps=True)
+    assert capsys.readouterr().err == ""

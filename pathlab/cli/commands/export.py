@@ -34,7 +34,8 @@ def command(
 ) -> None:
     """Write RESULTS, a results folder or its results.db, in another format, and print where it went.
 
-    What was not measured stays empty. docs/COLUMNS.md says what every column means.
+    What was not measured stays empty. docs/COLUMNS.md says what every column means. Trials without the series
+    that a format is made of are left out and counted on standard error.
     """
     if not timestamps and name != "openmetrics":
         raise UsageError("--no-timestamps is for --format openmetrics", hint="leave it out")

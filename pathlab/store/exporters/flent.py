@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pathlab._version import VERSION
+from pathlab.errors import UsageError
 from pathlab.store.exporters.destination import open_folder
 from pathlab.store.exporters.selection import ChosenTrial, Selection, describe_trial
 from pathlab.store.steady import read_window
@@ -40,7 +41,11 @@ class Point:
 
 
 def export_flent(selection: Selection, out: Path) -> None:
-    """Fill the folder ``out`` with ``trial-N.flent.gz``, one per trial that kept intervals or probes."""
+    """Fill the folder ``out`` with ``trial-N.flent.gz``, one per trial with receiver intervals or probes.
+
+    Raises UsageError when no trial kept either.
+    """
+    files = 0
     with open_folder(out) as folder:
         for trial in selection.trials:
             node = build_file(selection, trial)
@@ -49,6 +54,12 @@ def export_flent(selection: Selection, out: Path) -> None:
             text = json.dumps(node, allow_nan=False)
             path = folder / node["metadata"]["DATA_FILENAME"]
             path.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
+            files += 1
+        if not files:
+            raise UsageError(
+                "no trial kept receiver intervals or probes",
+                hint="Flent files hold what the receiver counted; use --format iperf3 for sender intervals.",
+            )
 
 
 def build_file(selection: Selection, trial: ChosenTrial) -> dict[str, Any] | None:
