@@ -188,6 +188,16 @@ def check_intervals(back: pa.Table, before: pa.Table) -> None:
 
 
 @pytest.mark.parametrize("name", BOTH_WAYS)
+def test_columns_are_not_counted_again_from_the_intervals(tmp_path: Path, name: str) -> None:
+    """A window a little longer than its intervals, and shares of the streams that were not known."""
+    record, series = make_trial(fairness_jain=None)
+    assert record.steady_ns is not None
+    record = dataclasses.replace(record, steady_ns=record.steady_ns + 50_000)
+    (back,) = read_file(export(name, store(tmp_path / "a", {}, record, series), tmp_path / "out")).trials
+    check_equal(back.record, record)
+
+
+@pytest.mark.parametrize("name", BOTH_WAYS)
 def test_a_failed_trial_comes_back_without_a_rate(tmp_path: Path, name: str) -> None:
     none = {"throughput_bits_per_s": None, "steady_ns": None, "received_steady_bytes": None}
     record, series = make_trial(status="failed", failed_stage="engine", failure="killed", **none)

@@ -15,7 +15,7 @@ from pathlab.store.schema import column_types
 #: Columns that say which row of a plan was measured, and how it ended: an import has a row of its own.
 _OWN = {"plan_row", "attempt", "cycle", "status", "failed_stage", "failure", "flags", "engine_version"}
 PATH_COLUMNS = ("path_source", "path_destination")
-#: What a trial that failed may not have, though there are intervals of it.
+#: What intervals give once more, rounded, or though the trial had none: as it was exported.
 STEADY_COLUMNS = ("steady_ns", "received_steady_bytes", "throughput_bits_per_s", "fairness_jain")
 ADDRESS_COLUMNS = ("source_address", "destination_address")
 _FLAG = re.compile(r"[a-z][a-z-]{0,39}")
@@ -70,11 +70,10 @@ def restore(record: TrialRecord, exported: Exported | None, *names: str) -> Tria
     missing = {name: value for name, value in told.items() if getattr(record, name) is None}
     named = {name: told[name] for name in (*PATH_COLUMNS, *names) if told.get(name) is not None}
     addresses = {name: told.get(name) for name in ADDRESS_COLUMNS}
-    ended = {}
-    if exported.failure is not None:
-        ended = {**exported.failure, **{name: told.get(name) for name in STEADY_COLUMNS}}
+    steady = {name: told.get(name) for name in STEADY_COLUMNS} if told else {}
+    ended = exported.failure or {}
     flags = tuple(dict.fromkeys((*record.flags, *exported.flags)))
-    return dataclasses.replace(record, **{**missing, **named, **addresses, **ended, "flags": flags})
+    return dataclasses.replace(record, **{**missing, **named, **addresses, **steady, **ended, "flags": flags})
 
 
 def _read_columns(fields: Fields) -> dict[str, Any]:
