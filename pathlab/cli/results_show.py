@@ -18,7 +18,7 @@ from pathlab.store.results import Results
 from pathlab.study.overview import CombinationSummary, summarise_combinations
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_volume
 
-COMBINATION_HEADINGS = ("Combination", "Path", "Complete", "Not complete", "n", "Throughput")
+COMBINATION_HEADINGS = ("Path", "Complete", "Not complete", "n", "Throughput", "Combination")
 TRIAL_HEADINGS = ("Trial", "Cycle", "Streams", "Window", "Throughput", "Loaded RTT", "Path", "Status")
 UDP_HEADINGS = ("UDP loss", "Jitter")  # behind the throughput, where a trial sent datagrams
 LEFT = ("Combination", "Path", "Status")
@@ -113,7 +113,7 @@ def _print_trials(stored: Results, counts: Counts, limit: int | None, offset: in
     click.echo()
     trials = counts.trials
     if offset >= trials:
-        stored_text = f"No trial after the first {offset:,}: {trials:,} are stored."
+        stored_text = f"No trial is left after --offset {offset}: {trials:,} are stored."
         click.echo(stored_text if trials else "No trial is stored.")
         return
     headings = (*TRIAL_HEADINGS[:5], *(UDP_HEADINGS if counts.udp else ()), *TRIAL_HEADINGS[5:])
@@ -134,12 +134,13 @@ def _print_trials(stored: Results, counts: Counts, limit: int | None, offset: in
 
 def _format_combination(one: CombinationSummary) -> tuple[str, ...]:
     return (
-        f"{shorten_levels(one.streams, one.window_asked_bytes)} {describe_levels(one.settings)}".rstrip(),
         f"{one.path_source} → {one.path_destination}",
         f"{one.complete:,}",
         f"{one.not_complete:,}",
         f"{one.counted:,}",
         format_rate(one.median_bits_per_s),
+        # the longest text, which may run over the end of a narrow terminal's line
+        f"{shorten_levels(one.streams, one.window_asked_bytes)} {describe_levels(one.settings)}".rstrip(),
     )
 
 
