@@ -12,7 +12,7 @@ from pathlab.store.records import TrialRecord
 from pathlab.study.selection import measure_drtt
 from pathlab.units import format_time
 
-#: Of the margin: what a loss of probes may differ by without mattering, half a point of 5 %.
+#: Of the margin: what a loss of probes or datagrams may differ by without mattering, half a point of 5 %.
 LOSS_SHARE_RATIO = 0.1
 
 
@@ -48,6 +48,17 @@ def _read_loss(record: TrialRecord) -> float | None:
     if not record.loaded_sent or record.loaded_received is None:
         return None
     return 1 - record.loaded_received / record.loaded_sent
+
+
+def _read_datagram_loss(record: TrialRecord) -> float | None:
+    """Share of UDP's datagrams that were lost; ``None`` where it was not measured."""
+    if not record.udp_sent_packets or record.udp_lost_packets is None:
+        return None
+    return record.udp_lost_packets / record.udp_sent_packets
+
+
+def _bound_loss(_before: Sequence[TrialRecord], margin_ratio: float) -> float:
+    return margin_ratio * LOSS_SHARE_RATIO
 
 
 def _bound_rise(before: Sequence[TrialRecord], margin_ratio: float) -> float | None:
@@ -95,7 +106,15 @@ METRICS: Mapping[str, Metric] = {
             unit="ratio",
             higher_is_better=False,
             read=_read_loss,
-            bound=lambda _, margin_ratio: margin_ratio * LOSS_SHARE_RATIO,
+            bound=_bound_loss,
+        ),
+        Metric(
+            name="udp-loss",
+            title="loss of UDP datagrams",
+            unit="ratio",
+            higher_is_better=False,
+            read=_read_datagram_loss,
+            bound=_bound_loss,
         ),
     )
 }

@@ -23,6 +23,7 @@ from pathlab.analysis.two_samples import (
 from pathlab.errors import UsageError
 from pathlab.report.comparison_groups import Condition, Groups, ReadSource, group_trials, share_settings
 from pathlab.report.comparison_metrics import FACTS, METRICS, Metric
+from pathlab.report.comparison_mismatch import check_shared
 from pathlab.report.comparison_noise import find_noise, read_values
 from pathlab.report.source import ResultsSource, StoredTrial
 
@@ -139,7 +140,7 @@ def compare_results(
     again = None if again_source is None else group_trials(again_source, shared, any_path=rules.any_path)[0]
     labels = [label for label, _ in results]
     _check_usable(labels, groups, left_out)
-    _check_shared(labels, groups, again)
+    check_shared(labels, groups, again)
     held = list(zip(labels[1:], groups[1:], strict=True))
     rows = [row for label, after in held for row in _align(label, (groups[0], after), again, rules)]
     if not rows:
@@ -170,22 +171,6 @@ def _check_usable(labels: Sequence[str], groups: Sequence[Groups], left_out: Map
                 f"'{label}' has no trial to compare: {left_out[label]} left out (not complete, lab-limited)",
                 hint="`pathlab results show` lists its trials; measure again on a machine with idle cores.",
             )
-
-
-def _check_shared(labels: Sequence[str], groups: Sequence[Groups], again: Groups | None) -> None:
-    """Every one of the results has to have a condition of the first, or a CI would pass on nothing."""
-    for label, after in zip(labels[1:], groups[1:], strict=True):
-        if not after.keys() & groups[0].keys():
-            raise UsageError(
-                f"no condition was measured in both '{labels[0]}' and '{label}'",
-                hint="Paths, streams, windows and congestion control must be equal; --any-path leaves out "
-                "names.",
-            )
-    if again is not None and not again.keys() & groups[0].keys():
-        raise UsageError(
-            f"the results without a change share no condition with '{labels[0]}'",
-            hint="Give another run of the first results, or leave --unchanged out.",
-        )
 
 
 def _align(label: str, sides: tuple[Groups, Groups], again: Groups | None, rules: Rules) -> list[Row]:

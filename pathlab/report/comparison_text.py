@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,9 +10,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pathlab.campaign.factors import format_level, name_levels
 from pathlab.report.comparison_groups import Condition
 from pathlab.report.comparison_metrics import Metric
+from pathlab.report.comparison_mismatch import format_setting
 from pathlab.report.comparison_results import Change, ResultsComparison, Row
 from pathlab.report.names import enumerate_cells
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
@@ -76,6 +76,7 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
         path=len({(row.condition.source, row.condition.destination) for row in found.rows}) == 1,
         congestion=len({row.condition.congestion for row in found.rows}) == 1,
         trials=len({_count_trials(row) for row in found.rows}) == 1,
+        settings=frozenset.intersection(*(frozenset(row.condition.settings) for row in found.rows)),
     )
     confidence = format_ratio(1 - found.rules.alpha_ratio)
     for label in found.labels[1:]:
@@ -88,7 +89,7 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
             show_edge=False,
             padding=(0, 1, 0, 0),
         )
-        table.add_column("Condition")
+        table.add_column("Condition", overflow="fold")
         table.add_column("Metric", no_wrap=True)
         for heading in ("Before", "After", "Change", confidence, *common.trial_headings()):
             table.add_column(heading, justify="right", no_wrap=True)
@@ -109,6 +110,7 @@ class _Common:
     path: bool
     congestion: bool
     trials: bool
+    settings: frozenset[tuple[str, str]]
 
     def trial_headings(self) -> tuple[str, ...]:
         """The column of the numbers of trials, where they differ."""
@@ -117,12 +119,16 @@ class _Common:
     def spell(self, condition: Condition) -> list[str]:
         """The shared parts that are known."""
         parts = [spell_path(condition) if self.path else "", condition.congestion if self.congestion else ""]
-        return [part for part in parts if part]
+        shared = [one for one in condition.settings if one in self.settings]
+        return [*(part for part in parts if part), *_spell_settings(shared)]
 
 
 def _spell_row(row: Row, common: _Common) -> tuple[str, ...]:
+    own = replace(
+        row.condition, settings=tuple(one for one in row.condition.settings if one not in common.settings)
+    )
     return (
-        spell_condition(row.condition, with_path=not common.path, with_congestion=not common.congestion),
+        spell_condition(own, with_path=not common.path, with_congestion=not common.congestion),
         row.metric.name,
         spell_value(row.before_median, row.metric),
         spell_value(row.after_median, row.metric),
@@ -176,13 +182,13 @@ def _frame_condition(condition: Condition, cells: str) -> Iterator[str]:
     yield cells
     if condition.congestion:
         yield condition.congestion
-    told = name_levels({name: _read_level(value) for name, value in condition.settings if value != "None"})
-    yield from (f"{key}={format_level(key, level)}" for key, level in told.items())
+    yield from _spell_settings(condition.settings)
 
 
-def _read_level(spelt: str) -> int | str:
-    """A setting as it was before it was spelled."""
-    return int(spelt) if spelt.isdecimal() else spelt
+def _spell_settings(settings: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Settings that are not left to the system, for reading."""
+    named = (format_setting(name, level) for name, level in settings if level != "None")
+    yield from (f"{key}={text}" for key, text in named)
 
 
 def spell_value(value: float | None, metric: Metric, *, signed: bool = False) -> str:

@@ -20,6 +20,13 @@ from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio,
 
 STANDING_FLAGS = ("lab", "loopback-fallback")  # true of the whole run, so said once and not in each row
 
+OF_TCP = ("Effective", "Retr.")  # which UDP does not have
+OF_UDP = ("UDP loss", "Jitter")
+HEADINGS = (
+    *("Str.", "Asked", "Granted", "Effective", "Throughput", "Mbit/s", "dRTT", "Loss", "Retr.", "n"),
+    *OF_UDP,
+)
+
 
 def render_trial(record: TrialRecord, results: ResultsSource | None, trial_id: int, console: Console) -> None:
     """Print one trial; without ``results`` its streams and RTT percentiles are left out."""
@@ -74,10 +81,10 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
     )
     mixed = len({cell.congestion for cell in path.cells}) > 1
     marked = wide and any(list_marks(cell) for cell in path.cells)
-    headings = ["Str.", "Asked", "Granted", "Effective", "Throughput", "Mbit/s", "dRTT", "Loss", "Retr.", "n"]
     udp = any(cell.udp_loss.sent for cell in path.cells)
-    headings += ["UDP loss", "Jitter"] if udp else []
-    for heading in headings if wide else [name for name in headings if name != "Mbit/s"]:
+    left_out = (*(() if wide else ("Mbit/s",)), *(OF_TCP if udp else OF_UDP))
+    headings = [name for name in HEADINGS if name not in left_out]
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     if mixed:
         table.add_column("Congestion")
@@ -85,19 +92,21 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
         table.add_column("Flags", overflow="fold")
     for cell in path.cells:
         retransmits, kept = cell.retransmitted_segments.median, len(cell.counted)
-        row = [
+        texts = (
             str(cell.streams),
             format_asked(cell.window_asked_bytes),
             format_granted(cell.window_granted_sender_bytes, cell.window_granted_receiver_bytes),
             format_bytes(cell.window_effective_bytes.median),
             format_rate(cell.throughput_bits_per_s.median),
-            *([format_range(cell.throughput_bits_per_s)] if wide else []),
+            format_range(cell.throughput_bits_per_s),
             format_time(cell.drtt_ns.median),
             format_loss_ratio(cell.loaded_loss),
             NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",
             str(cell.complete) if kept == cell.complete else f"{kept} of {cell.complete}",
-        ]
-        row += [format_loss_ratio(cell.udp_loss), format_time(cell.udp_jitter_ns.median)] if udp else []
+            format_loss_ratio(cell.udp_loss),
+            format_time(cell.udp_jitter_ns.median),
+        )
+        row = [text for name, text in zip(HEADINGS, texts, strict=True) if name in headings]
         row += [cell.congestion or NOT_MEASURED] if mixed else []
         row += [list_marks(cell)] if marked else []
         table.add_row(*row, style=None if cell.complete else "dim")

@@ -119,7 +119,8 @@ TABLE_COLUMNS: Mapping[str, Mapping[str, str]] = {
         "clock; empty: not measured, or stored before format 4",
         "udp_sent_packets": "UDP: datagrams sent in the steady window, by the sender's count; by the highest "
         "number that arrived where that count is not known",
-        "udp_lost_packets": "UDP: of these lost, by the receiver's count of missing numbers",
+        "udp_lost_packets": "UDP: datagrams lost in the steady window, by the receiver's count of missing "
+        "sequence numbers",
         "udp_jitter_ns": "UDP: interarrival jitter of RFC 3550 at the end of the steady window, mean over "
         "the streams",
         "undelivered_bytes": "sent and not received when the drain time was up, both directions together; "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,16 @@ import pytest
 from rich.console import Console
 
 from pathlab.cli.results_show import print_overview
-from pathlab.report.comparison_results import Rules, compare_results
+from pathlab.errors import UsageError
+from pathlab.report.comparison_results import Change, Rules, compare_results
+from pathlab.report.comparison_text import render_comparison
 from pathlab.report.page.answer import answer_paths
 from pathlab.report.page.document import gather_material
 from pathlab.report.page.model import TableBlock
 from pathlab.report.page.terminal import render_summary
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.summary import summarise
+from pathlab.report.text import tabulate_path
 from pathlab.store.importers.files import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
@@ -281,3 +286,53 @@ def test_results_show_has_loss_and_jitter(tmp_path: Path, capsys: pytest.Capture
     assert any("3 of 20 (15 %)" in line and "500 µs" in line for line in lines)
     print_overview(import_nodes(tmp_path / "tcp", [make_plain()], prefix="t"), limit=None, offset=0)
     assert "UDP loss" not in capsys.readouterr().out
+
+
+def test_a_test_of_an_amount_has_no_duration(tmp_path: Path) -> None:
+    node = make_plain(bytes=10_000, duration=0)
+    with StudiedResults.open(import_nodes(tmp_path / "in", [node, make_plain()])) as results:
+        amount, plain = (row.settings for row in results.plan())
+        assert "duration_ns" not in amount
+        assert plain["duration_ns"] > 0
+        assert not any("duration 0" in str(path.path) for path in summarise(results).paths)
+        assert len(results.duration()) == 2
+
+
+def test_results_without_a_shared_condition_name_the_settings_that_differ(tmp_path: Path) -> None:
+    tests = {"slow": make_datagrams(10_000_000), "fast": make_datagrams(20_000_000), "tcp": make_plain()}
+    stored = {name: import_nodes(tmp_path / name, [node]) for name, node in tests.items()}
+    with ExitStack() as stack:
+        slow, fast, tcp = ((name, stack.enter_context(Results.open(stored[name]))) for name in stored)
+        with pytest.raises(UsageError, match=r"'fast' \(target rate per stream: 10 Mbit/s and 20 Mbit/s\)$"):
+            compare_results([slow, fast])
+        with pytest.raises(UsageError, match=r"target rate per stream: 10 Mbit/s and default; .*udp and tcp"):
+            compare_results([slow, tcp])
+
+
+def test_loss_of_datagrams_is_compared_by_its_difference(tmp_path: Path) -> None:
+    before = import_nodes(
+        tmp_path / "before", [make_datagrams(10_000_000, lost=n * 7 % 3) for n in range(12)]
+    )
+    after = import_nodes(
+        tmp_path / "after", [make_datagrams(10_000_000, lost=9 + n * 7 % 3) for n in range(12)]
+    )
+    with Results.open(before) as first, Results.open(after) as second:
+        found = compare_results([("before", first), ("after", second)], Rules(metrics=("udp-loss", "loss")))
+    (row,) = found.rows
+    assert (row.metric.name, row.verdict) == ("udp-loss", Change.WORSE)
+    assert row.shift is not None
+    assert row.shift.shift == pytest.approx(9 / 20)
+    out = io.StringIO()
+    render_comparison(found, Console(file=out, width=80))
+    title, table = out.getvalue().split("Condition ", 1)
+    assert "target rate per stream=10 Mbit/s, transport=udp" in " ".join(title.split())
+    assert "…" not in table
+
+
+def test_the_terminals_table_of_datagrams_has_room_for_flags(tmp_path: Path) -> None:
+    with StudiedResults.open(import_nodes(tmp_path / "in", [make_datagrams(10_000_000)])) as results:
+        (path,) = summarise(results).paths
+        out = io.StringIO()
+        Console(file=out, width=100).print(tabulate_path(path, wide=True))
+    assert " imported " in out.getvalue()
+    assert "Retr." not in out.getvalue()

@@ -30,7 +30,7 @@ ANALYSES = (
     "message_cost",
 )
 #: ``pathlab.report.comparison_metrics.METRICS``
-METRICS = ("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss")
+METRICS = ("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss", "udp-loss")
 #: ``pathlab.report.comparison_results.Rules``
 COMPARED_METRICS = ("throughput", "loaded-rtt")
 MARGIN_RATIO = 0.05

@@ -17,11 +17,11 @@ from pathlab.units import NOT_MEASURED, format_rate, format_time
 TITLE = "UDP: loss and jitter"
 COLUMNS = (
     ("streams", ""),
-    ("buffer", "socket buffer asked for, per stream"),
+    ("buffer", "socket buffer requested, per stream"),
     ("n", "trials that count"),
     ("throughput", "median, received"),
     ("sent", "datagrams in the steady windows, by the sender's count"),
-    ("lost", "of these, by the receiver's count"),
+    ("lost", "missing sequence numbers, by the receiver's count"),
     ("loss", "with 95 % CI (Wilson)"),
     ("jitter", "RFC 3550, at the end of the steady window, median over trials"),
 )

@@ -230,7 +230,7 @@ def _read_status(run: _Run) -> tuple[str, str | None, str | None]:
         status, stage = ("interrupted", "controller") if _INTERRUPT.match(run.error) else ("failed", "engine")
         return status, stage, f"iperf3: {run.error}"
     if not run.end.items("streams"):
-        return "interrupted", "controller", "the file ends before iperf3 told its end"
+        return "interrupted", "controller", "the file ends before iperf3's summary"
     return "complete", None, None
 
 

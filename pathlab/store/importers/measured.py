@@ -75,7 +75,7 @@ def build_settings(record: TrialRecord, **others: Any) -> dict[str, Any]:
         "streams": record.streams,
         "window_bytes": record.window_asked_bytes,
         "congestion": record.congestion_asked or record.congestion_sender,
-        "duration_ns": record.duration_ns,
+        **({"duration_ns": record.duration_ns} if record.duration_ns else {}),  # 0: ended by an amount
         "warmup_ns": record.warmup_ns,
         **{name: value for name, value in others.items() if value is not None},
     }

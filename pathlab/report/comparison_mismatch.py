@@ -1,0 +1,76 @@
+"""Why two results share no condition: the parts in which all their conditions differ, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from pathlab.campaign.factors import find_default, format_level, name_levels
+from pathlab.errors import UsageError
+from pathlab.report.comparison_groups import Condition
+from pathlab.units import format_bytes
+
+#: Values of a part that are named, of each side.
+NAMED_VALUES = 4
+#: What a setting is called that no side names.
+DEFAULT = "default"
+
+
+def check_shared(
+    labels: Sequence[str], groups: Sequence[Collection[Condition]], again: Collection[Condition] | None
+) -> None:
+    """Raise UsageError where results share no condition with the first: a CI would pass on nothing.
+
+    ``again`` are the conditions of the results without any change, None where there are none.
+    """
+    for label, after in zip(labels[1:], groups[1:], strict=True):
+        if not set(after) & set(groups[0]):
+            apart = _list_mismatches(sorted(groups[0]), sorted(after))
+            told = "; ".join(f"{name}: {was} and {is_now}" for name, was, is_now in apart)
+            raise UsageError(
+                f"no condition was measured in both '{labels[0]}' and '{label}'{told and f' ({told})'}",
+                hint="Give results of equal paths, streams, windows, congestion control and settings; "
+                "--any-path leaves out names.",
+            )
+    if again is not None and not set(again) & set(groups[0]):
+        raise UsageError(
+            f"the results without a change share no condition with '{labels[0]}'",
+            hint="Give another run of the first results, or leave --unchanged out.",
+        )
+
+
+def _list_mismatches(
+    before: Collection[Condition], after: Collection[Condition]
+) -> list[tuple[str, str, str]]:
+    """Parts of which the sides share no value: the part's name and both sides' values, for reading.
+
+    Empty where each part alone has a value in common, and their combinations have none.
+    """
+    ours, theirs = ([dict(_list_parts(one)) for one in side] for side in (before, after))
+    return [
+        (name, _enumerate(one[name] for one in ours), _enumerate(one[name] for one in theirs))
+        for name in ours[0]
+        if not {one[name] for one in ours} & {one[name] for one in theirs}
+    ]
+
+
+def format_setting(name: str, text: str) -> tuple[str, str]:
+    """A setting's name and level for reading, of a condition that holds the level as text."""
+    level = None if text == "None" else int(text) if text.isdecimal() else text
+    ((key, named),) = name_levels({name: level}).items()
+    unset = level is None and find_default(name) is None
+    return key, DEFAULT if unset else format_level(key, named)
+
+
+def _list_parts(one: Condition) -> Iterator[tuple[str, str]]:
+    yield "path", f"{one.source} → {one.destination}"
+    yield "streams", str(one.streams)
+    yield "window", "auto" if one.window_bytes < 0 else format_bytes(one.window_bytes)
+    yield "congestion control", one.congestion or DEFAULT
+    for name, text in one.settings:
+        yield format_setting(name, text)
+
+
+def _enumerate(texts: Iterator[str]) -> str:
+    found: Mapping[str, None] = dict.fromkeys(texts)
+    more = [f"{len(found) - NAMED_VALUES} more"] if len(found) > NAMED_VALUES else []
+    return ", ".join([*list(found)[:NAMED_VALUES], *more])
