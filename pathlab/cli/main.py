@@ -14,7 +14,7 @@ import click
 from pathlab import __version__
 from pathlab.errors import CampaignError, PathlabError
 from pathlab.escaping import escape_line, escaping_streams
-from pathlab.runner.interruption import Interrupted
+from pathlab.runner.interruption import ENDING, Interrupted, Interruption
 
 #: Subcommand to its line in the help. Its module, ``pathlab.cli.commands.NAME``, is imported when it is used.
 SUBCOMMANDS = {
@@ -110,7 +110,9 @@ def _main(arguments: list[str] | None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in given
     try:
-        status = pathlab.main(args=given, prog_name="pathlab", standalone_mode=False)
+        # As Ctrl-C: `timeout` sends SIGTERM, and what is open has to be closed.
+        with Interruption(ENDING).watch():
+            status = pathlab.main(args=given, prog_name="pathlab", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(2)

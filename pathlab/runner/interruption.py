@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Those that Python does not make an exception of by itself.
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
@@ -16,9 +18,10 @@ class Interrupted(BaseException):
 
 
 class Interruption:
-    """Turns the first such signal into :class:`Interrupted`; later ones are ignored while the run ends."""
+    """Turns the first of ``numbers`` into :class:`Interrupted`; later signals are ignored after it."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Sequence[signal.Signals] = NUMBERS) -> None:
+        self._numbers = numbers
         self._shields = 0
         self._pending = False
 
@@ -33,7 +36,7 @@ class Interruption:
             return
         before = {
             number: signal.signal(number, self._handle)
-            for number in NUMBERS
+            for number in self._numbers
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
         }
         try:
@@ -43,7 +46,7 @@ class Interruption:
                 signal.signal(number, handler)
 
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
-        for number in NUMBERS:
+        for number in self._numbers:
             signal.signal(number, signal.SIG_IGN)
         self._pending = True
         if not self._shields:

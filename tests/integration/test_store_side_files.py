@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -65,19 +66,23 @@ def test_no_side_file_remains_after_an_error(folder: Path, capsys: pytest.Captur
     assert list_side_files(folder) == []
 
 
-def test_no_side_file_remains_after_an_interruption(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_no_side_file_remains_after_a_signal(
+    number: signal.Signals, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
+        os.kill(os.getpid(), number)
+        signal.pause()
 
     monkeypatch.setattr("pathlab.store.exporters.tables.decode_series", interrupt)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as in a terminal, also under nohup
     gc.disable()
     try:
         assert call(["export", "stored", "--format", "csv"], capsys).status == 130
         assert list_side_files(folder) == []
     finally:
         gc.enable()
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_closing_ends_a_stream_that_nobody_read_to_its_end(folder: Path) -> None:
