@@ -263,7 +263,8 @@ def _list_begun(results: Results) -> dict[int, datetime.datetime]:
     """When each trial was begun; without those whose time cannot be read."""
     frame = results.trials().dropna(subset=["started_utc"])
     begun = zip(frame["trial_id"], frame["started_utc"], strict=True)
-    return {int(number): stamp.to_pydatetime() for number, stamp in begun}
+    years = range(datetime.MINYEAR, datetime.MAXYEAR + 1)  # which a time zone can leave
+    return {int(number): stamp.to_pydatetime() for number, stamp in begun if stamp.year in years}
 
 
 def _count_series(connection: sa.Connection, numbers: set[int]) -> int:

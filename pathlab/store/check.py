@@ -26,6 +26,7 @@ from pathlab.store.records import (
 from pathlab.store.row_check import list_type_faults, list_value_faults
 from pathlab.store.schema import CAMPAIGN, FORMAT_VERSION, HOST, JOURNAL, ORIGIN, PLAN, SERIES, TRIAL
 from pathlab.store.series import base_kind, decode_series, find_base
+from pathlab.store.series_columns import find_column_fault
 
 _BATCH_ROWS = 1000
 _TABLES: Mapping[type, sa.Table] = {
@@ -148,4 +149,5 @@ def _check_blob(subject: str, kind: str, found: Any, base: bytes | None) -> str 
         return f"{subject}: {error}"
     if table.num_rows != found.rows:
         return f"{subject} has {table.num_rows} rows where {found.rows} were stored"
-    return None
+    fault = find_column_fault(kind, table)
+    return None if fault is None else f"{subject}: {fault}"

@@ -90,6 +90,7 @@ def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
         marked = connection.exec_driver_sql("PRAGMA application_id").scalar_one() == APPLICATION_ID
         if not marked or not sa.inspect(connection).has_table(META.name):
             raise _not_ours(database)
+        _refuse_programs(connection, database)
         rows = connection.execute(sa.select(META.c.name, META.c.value)).all()
     meta = {str(row.name): str(row.value) for row in rows}
     if not re.fullmatch(r"[0-9]{1,9}", meta.get("format_version", "")):
@@ -113,6 +114,23 @@ def create_database(database: Path, campaign: CampaignRecord, plan: Sequence[Pla
                 connection.execute(sa.insert(PLAN), [to_row(row) for row in plan])
         fresh.rename(database)
         sync_folder(database.parent)
+
+
+def _refuse_programs(connection: sa.Connection, database: Path) -> None:
+    """Raise StoreError for a table of ours that computes its rows or acts on a change.
+
+    A view may have rows without end, a virtual table code, a trigger change what PathLab stores.
+    """
+    names = {table.name for table in METADATA.sorted_tables}
+    query = "SELECT type, name, tbl_name, rootpage FROM sqlite_schema"
+    for kind, name, table, page in connection.exec_driver_sql(query):
+        if str(table).lower() in names and (kind in ("view", "trigger") or (kind == "table" and not page)):
+            word = "virtual table" if kind == "table" else kind
+            raise StoreError(
+                f"results file '{database}' is damaged: its schema holds the {word} {str(name)!r}, which "
+                "PathLab does not make",
+                hint="Restore the file from a copy.",
+            )
 
 
 def write_meta(connection: sa.Connection, program_version: str) -> None:

@@ -108,7 +108,10 @@ def decode_numbers(reader: ByteReader, dtype: type[np.unsignedinteger], count: i
             raise DamageError("a value that is too wide")
         return np.full(count, int.from_bytes(reader.take(size), "little"), dtype)
     if form == _CHOICE and width == _CHOOSING_BYTES:
-        distinct = _decode_planes(reader, dtype, reader.take_size(), 1)
+        choices = reader.take_size()
+        if choices > _CHOICE_MAX:
+            raise DamageError("more distinct values than can be")
+        distinct = _decode_planes(reader, dtype, choices, 1)
         places = decode_numbers(reader, np.uint8, count, group)
         if places.size and int(places.max()) >= distinct.size:
             raise DamageError("a value that is not among the distinct ones")

@@ -35,6 +35,7 @@ from pathlab.store.records import (
 from pathlab.store.row_check import check_rows, name_damage, read_records
 from pathlab.store.rows import (
     check_blob,
+    check_columns,
     check_stored_kind,
     encode_blobs,
     has_result,
@@ -354,7 +355,8 @@ class Results:
         other = find_base(kind, blob)
         base = self.series_table(trial_id, other) if other is not None else None
         with name_trial(self.path, trial_id):
-            return decode_series(kind, blob, columns, base=base)
+            table = decode_series(kind, blob, columns, base=base)
+        return check_columns(self.path, trial_id, kind, table, whole=columns is None)
 
     def _plan_rows(self, query: sa.Select[Any]) -> list[PlanRecord]:
         with self.reading() as connection:

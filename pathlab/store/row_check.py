@@ -153,8 +153,8 @@ def _judge_link(link: Mapping[str, Any]) -> str | None:
 
 def _is_time(value: str) -> bool:
     try:
-        datetime.datetime.fromisoformat(value)
-    except ValueError:
+        datetime.datetime.fromisoformat(value).astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
         return False
     return True
 

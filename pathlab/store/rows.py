@@ -16,6 +16,7 @@ from pathlab.store.records import SERIES_KINDS
 from pathlab.store.row_check import name_damage
 from pathlab.store.schema import ORIGIN, PLAN, SERIES, TRIAL
 from pathlab.store.series import SeriesError, base_kind, decode_series, encode_arrow, encode_series, find_base
+from pathlab.store.series_columns import find_column_fault
 
 _STREAMED_ROWS = 32  # series fetched at a time where all of a kind are read
 
@@ -63,6 +64,17 @@ def name_trial(path: Path, trial_id: int) -> Iterator[None]:
         yield
     except SeriesError as error:
         raise StoreError(f"results file '{path}', trial {trial_id}: {error}", hint=error.hint) from error
+
+
+def check_columns(path: Path, trial_id: int, kind: str, table: pa.Table, *, whole: bool) -> pa.Table:
+    """The table of a series, if its readers find their columns in it. Raises StoreError.
+
+    ``whole``: it has every column that was stored.
+    """
+    fault = find_column_fault(kind, table, whole=whole)
+    if fault is not None:
+        raise name_damage(path, f"series '{kind}' of trial {trial_id}: {fault}")
+    return table
 
 
 def check_stored_kind(path: Path, kind: Any) -> str:

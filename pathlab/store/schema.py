@@ -7,6 +7,7 @@ import functools
 import json
 import math
 import operator
+import re
 import types
 from collections.abc import Mapping
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -30,6 +31,7 @@ FORMAT_VERSION = 5
 APPLICATION_ID = 0x504C4142  # "PLAB" in the header of the SQLite file
 
 Record = TypeVar("Record")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,8 @@ class JsonText(sa.types.TypeDecorator[Any]):
             return value
         try:
             loaded = json.loads(value, parse_constant=_refuse_constant)
+            if _SURROGATE.search(value):  # half of a pair can be read, and written nowhere
+                json.dumps(loaded, ensure_ascii=False).encode()
         except (ValueError, TypeError, RecursionError):
             return Unreadable(reason="is not JSON")
         if not self.as_tuple:

@@ -37,6 +37,12 @@ BATCH_ROWS = 65_536
 _MAGIC = b"PLSC\x01"
 _HEAD_MAX_BYTES = 1 << 20
 _RAW = "_tcp_info_raw"
+#: A series may have that many values when packed; more are written, and believed, as an Arrow stream.
+_VALUES_MAX = 1 << 26
+_DAMAGE = (
+    *(pa.ArrowException, OSError, ValueError, KeyError, TypeError, ArithmeticError, zlib.error),
+    *(MemoryError, RecursionError),  # of a size or a depth that nobody wrote
+)
 _SAME_READING = ("index", "stream")
 
 
@@ -80,7 +86,12 @@ def encode_series(kind: str, table: pa.Table, base: pa.Table | None = None) -> b
         raise UsageError(f"series '{kind}' is not an Arrow table", hint="Give a pyarrow.Table.")
     names = [name_type(field.type) for field in table.schema]
     plain = table.schema.equals(pa.schema([(f.name, f.type) for f in table.schema]), check_metadata=True)
-    if None in names or not plain or table.num_rows > ROWS_MAX:
+    if (
+        None in names
+        or not plain
+        or table.num_rows > ROWS_MAX
+        or table.num_rows * table.num_columns > _VALUES_MAX
+    ):
         return encode_arrow(table)
     columns = [_join(column) for column in table.columns]
     group = _count_group(columns)
@@ -176,7 +187,8 @@ def _read_head(reader: ByteReader) -> _Head:
     rows, group, columns, size = (reader.take_size() for _ in range(4))
     inflater = zlib.decompressobj(wbits=-15)
     text = inflater.decompress(reader.take(size), _HEAD_MAX_BYTES)
-    if refers > 1 or rows > ROWS_MAX or not 0 < group <= max(rows, 1):
+    too_many = rows > ROWS_MAX or rows * columns > _VALUES_MAX
+    if refers > 1 or too_many or not 0 < group <= max(rows, 1):
         raise DamageError("a head that cannot be")
     fields = [(str(name), TYPES[kind]) for name, kind in json.loads(text)]
     if len(fields) != columns:
@@ -251,7 +263,7 @@ def _read_beside(base: pa.Table, rows: int) -> Beside:
 def _telling(kind: str) -> Iterator[None]:
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, zlib.error) as error:
+    except _DAMAGE as error:
         raise SeriesError(
             f"series '{kind}' is damaged and cannot be read",
             hint="Every other series and every trial's figures can still be read.",

@@ -374,6 +374,7 @@ def test_import_is_light() -> None:
 
 def test_raw_structs_are_read_with_the_intervals_that_they_refer_to(tmp_path: Path) -> None:
     base = make_intervals(2, 50)
+    base = base.append_column("phase", [["steady"] * 100]).append_column("bytes", [[1448] * 100])
     raw = make_raw(base)
     kind, other = "sender_tcp_info_raw", "sender_intervals"
     with make_results(tmp_path) as results:
