@@ -16,6 +16,7 @@ from pathlab.analysis.interval import Undecided
 from pathlab.analysis.limits import FlowVerdict, Limit, judge_limits
 from pathlab.analysis.warm_up import WarmUp, detect_warm_up
 from pathlab.errors import StoreError, UsageError
+from pathlab.store.trial_table import list_values
 from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.lines import Line, know_line
 from pathlab.study.readings import (
@@ -166,14 +167,15 @@ def _list_cells(table: TrialTable, rules: Rules) -> list[tuple[Sample, int, int 
 
 
 def _share_out(trials_per_cell: int | None, cells: int) -> int | None:
-    """How many trials of each cell are read; ``UsageError`` for fewer than one."""
+    """How many trials of each cell are read; ``UsageError`` for what is no whole number from one on."""
     if trials_per_cell is None:
         return None
-    if not trials_per_cell >= 1:
+    (number, *others) = list_values(trials_per_cell) or [None]
+    if others or not isinstance(number, (int, float)) or number < 1 or number != int(number):
         raise UsageError(
             f"{trials_per_cell} trials per cell cannot be judged", hint="ask for 1 or more, or None for all"
         )
-    return max(1, min(trials_per_cell, TRIALS_IN_ALL // max(cells, 1)))
+    return max(1, min(int(number), TRIALS_IN_ALL // max(cells, 1)))
 
 
 def _judge_trial(
