@@ -50,7 +50,7 @@ def summarise_streams(
 ) -> tuple[StreamSummary, ...]:
     """Every stream of a trial in order of its number; empty without the receiver's records."""
     received = read_series(results, trial_id, "receiver_intervals")
-    if received is None:
+    if received is None or not {"phase", "bytes"} <= set(received.columns):
         return ()
     steady = received[received["phase"] == STEADY]
     counts = steady.groupby("stream")["bytes"].sum()
@@ -83,7 +83,7 @@ def read_probes(results: ResultsSource, trial_id: int, kind: str) -> ProbeTrace 
     if frame is None:
         return None
     intervals = read_series(results, trial_id, SENDER_INTERVALS) if kind == LOADED_PROBES else None
-    if intervals is not None and (intervals["phase"] == STEADY).any():
+    if intervals is not None and "phase" in intervals and (intervals["phase"] == STEADY).any():
         steady = intervals[intervals["phase"] == STEADY]
         sent_ns = column(frame, "sent_ns")
         begin_ns, end_ns = column(steady, "start_ns").min(), column(steady, "end_ns").max()

@@ -10,7 +10,7 @@ from pathlab.store.columns import SERIES_COLUMNS, kind_of
 
 #: Columns without which a series means nothing; those of ``_WHOLE`` have a value in every row.
 _NEEDED: Mapping[str, Sequence[str]] = {
-    "intervals": ("index", "phase", "start_ns", "end_ns", "stream", "bytes"),
+    "intervals": ("index", "start_ns", "end_ns", "stream"),
     "tcp_info_raw": ("index", "stream", "tcp_info"),
     "workers": ("index", "start_ns", "end_ns", "worker"),
     "loaded_probes": ("sent_ns", "rtt_ns"),

@@ -23,11 +23,13 @@ class SeriesSource(Protocol):
 def read_window(source: SeriesSource, trial_id: int, kind: str = SENDER_INTERVALS) -> tuple[int, int] | None:
     """Begin and end of the steady window by one end's intervals, ns on the clock of that series.
 
-    None where the trial kept no such series, or it has no steady interval. Raises StoreError when damaged.
+    None where the trial kept no such series, or it names no steady interval. Raises StoreError when damaged.
     """
     if kind not in source.series_kinds(trial_id):
         return None
     table = source.series_table(trial_id, kind)
+    if "phase" not in table.column_names:
+        return None
     steady = table.filter(pc.equal(table["phase"].cast(pa.string()), STEADY))
     if not steady.num_rows:
         return None

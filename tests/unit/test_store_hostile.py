@@ -133,6 +133,18 @@ def test_a_series_without_the_columns_of_its_kind_is_damaged(
         results.series_table(1, kind)
 
 
+@pytest.mark.parametrize("dropped", ["phase", "bytes"])
+@pytest.mark.parametrize("kind", ["sender_intervals", "receiver_intervals"])
+def test_intervals_without_counts_are_left_out(
+    kind: str, dropped: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace_series(folder, kind, lambda table: encode_arrow(table.drop_columns([dropped])))
+    for form in ("iperf3", "flent", "hdr"):
+        assert call(["export", "bad", "--format", form, "--out", form], capsys).status == 0
+    assert call(["report", "bad", "--format", "md", "--out", "report.md"], capsys).status == 0
+    assert check_results(folder).faults == ()
+
+
 def _pack(rows: int, columns: int, head: bytes, body: bytes) -> bytes:
     packed = zlib.compress(head, 9, wbits=-15)
     sizes = (rows, 1, columns, len(packed))

@@ -143,11 +143,8 @@ def _name_way(trial: ChosenTrial) -> str:
 
 def _read_rates(selection: Selection, trial: ChosenTrial) -> dict[str, list[Point]]:
     """Mbit/s per stream at the end of each interval, as the receiver counted it."""
-    kind = "receiver_intervals"
-    if kind not in trial.kinds:
-        return {}
     rates: dict[str, list[Point]] = {}
-    for row in selection.results.series_table(trial.trial_id, kind).to_pylist():
+    for row in selection.read_intervals(trial, "receiver_intervals"):
         length_s = (row["end_ns"] - row["start_ns"]) / 1e9
         if length_s > 0:
             name = f"TCP {_name_way(trial)}::{row['stream'] + 1}"

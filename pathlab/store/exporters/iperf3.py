@@ -100,9 +100,7 @@ def _build_start(trial: ChosenTrial, *, client_sends: bool) -> Node:
 
 
 def _list_intervals(selection: Selection, trial: ChosenTrial, kind: str) -> Iterator[Interval]:
-    if kind not in trial.kinds:
-        return
-    rows = selection.results.series_table(trial.trial_id, kind).to_pylist()
+    rows = selection.read_intervals(trial, kind)
     current: Interval = []
     for row in rows:
         if current and row["index"] != current[0]["index"]:

@@ -40,6 +40,14 @@ class Selection:
     trials: tuple[ChosenTrial, ...]
     with_series: bool = True
 
+    def read_intervals(self, trial: ChosenTrial, kind: str) -> list[dict[str, Any]]:
+        """The rows of a trial's intervals; none where it kept no such series, or one without counts."""
+        if kind not in trial.kinds:
+            return []
+        table = self.results.series_table(trial.trial_id, kind)
+        rows: list[dict[str, Any]] = table.to_pylist()
+        return rows if {"phase", "bytes"} <= set(table.column_names) else []
+
     def complete(self) -> Iterator[ChosenTrial]:
         """The trials that measured what they were planned to."""
         return (trial for trial in self.trials if trial.record.status == "complete")
