@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pathlab.analysis.interval import Interval
 from pathlab.analysis.loss import Loss
 from pathlab.report.summary import Cell
-from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio
+from pathlab.units import NOT_MEASURED, format_bytes, format_ratio
 
 AUTOTUNED = "auto"
 SHORTENED_RUN = 4  # from how many consecutive numbers on only the ends are named
@@ -75,11 +74,6 @@ def enumerate_numbers(numbers: Sequence[int]) -> str:
     for run in runs:
         told += [f"{run[0]} to {run[-1]}"] if len(run) >= SHORTENED_RUN else [str(one) for one in run]
     return f"{', '.join(told[:-1])}{' and ' if told[1:] else ''}{told[-1]}"
-
-
-def format_rate_interval(interval: Interval) -> str:
-    """A decided interval of a rate."""
-    return f"95 % interval {format_rate(interval.low)} to {format_rate(interval.high)}"
 
 
 def format_loss(loss: Loss) -> str:

@@ -79,7 +79,6 @@ class DirectLink:
 
     line: Line
     delay_ns: float  # one way
-    return_delay_ns: float
     queue_bytes: float | None
 
 
@@ -143,7 +142,7 @@ def find_direct_link(
         return None
     link = found[0]
     forward = link.get("between", [source])[0] == source
-    there, back = _direction(link, forward), _direction(link, not forward)
+    there = _direction(link, forward)
     if not there.get("rate_bits_per_s"):
         return None
     return DirectLink(
@@ -151,7 +150,6 @@ def find_direct_link(
             rate_bits_per_s=there["rate_bits_per_s"], mtu_bytes=_read_mtu(link), traffic=traffic or Traffic()
         ),
         delay_ns=there.get("delay_ns", 0),
-        return_delay_ns=back.get("delay_ns", 0),
         queue_bytes=there.get("queue_bytes"),
     )
 
