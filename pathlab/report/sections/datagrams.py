@@ -54,8 +54,8 @@ def _list_rows(place: Place) -> Iterator[Row]:
             spell_window(part.window_bytes),
             str(len(sample)),
             format_rate(measure_spread(sample.rates_bits_per_s).median),
-            f"{loss.sent:,}".replace(",", " ") if known else NOT_MEASURED,
-            f"{loss.lost:,}".replace(",", " ") if known else NOT_MEASURED,
+            f"{loss.sent:,}" if known else NOT_MEASURED,
+            f"{loss.lost:,}" if known else NOT_MEASURED,
             format_short_loss(loss),
             format_time(measure_spread(sample.get("udp_jitter_ns")).median),
         )
