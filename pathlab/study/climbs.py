@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from pathlab.analysis.cells import Floats
 from pathlab.analysis.latency import MINIMUM_READINGS, RttClimb, classify_rtt_climb
@@ -54,25 +55,26 @@ def _judge_trial(source: StudySource, trial: tuple[int, int, int], margin_ns: fl
 
 
 def _read_probes(source: StudySource, number: int) -> tuple[Floats, Floats]:
-    try:
-        if LOADED_PROBES not in source.series_kinds(number):
-            return np.empty(0), np.empty(0)
-        frame = source.series(number, LOADED_PROBES)
-    except StoreError:
+    """Time of sending and RTT, ns, of every loaded probe."""
+    frame = _read_series(source, number, LOADED_PROBES)
+    if frame is None:
         return np.empty(0), np.empty(0)
     return column(frame, "sent_ns"), column(frame, "rtt_ns")
 
 
 def _read_smoothed(source: StudySource, number: int) -> tuple[Floats, Floats]:
     """End and mean smoothed RTT over the streams, ns, of each interval of the steady window."""
-    try:
-        if SENDER_INTERVALS not in source.series_kinds(number):
-            return np.empty(0), np.empty(0)
-        frame = source.series(number, SENDER_INTERVALS)
-    except StoreError:
-        return np.empty(0), np.empty(0)
-    if not {"phase", "end_ns", "rtt_us"} <= set(frame.columns):
+    frame = _read_series(source, number, SENDER_INTERVALS)
+    if frame is None or not {"phase", "end_ns", "rtt_us"} <= set(frame.columns):
         return np.empty(0), np.empty(0)
     steady = frame[frame["phase"].astype(str) == STEADY]
     means = steady.groupby("end_ns")["rtt_us"].mean().dropna()
     return means.index.to_numpy(dtype=np.float64), 1e3 * means.to_numpy(dtype=np.float64)
+
+
+def _read_series(source: StudySource, number: int, kind: str) -> pd.DataFrame | None:
+    """A series of a trial; None where it kept none, or where it is damaged."""
+    try:
+        return source.series(number, kind) if kind in source.series_kinds(number) else None
+    except StoreError:
+        return None
