@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -126,8 +127,9 @@ def _flags(case: Case) -> list[str]:
     return [word for name, value in options.items() for word in (f"--{name}", str(value))]
 
 
-def carry(case: Case) -> Ends:
-    """One trial, which both ends must call complete."""
+@contextmanager
+def carrying(case: Case) -> Iterator[tuple[Lab, Program, Program]]:
+    """The lab of one trial, its accepting end and its connecting end, both under way."""
     engine = require_engine()
     with make_lab(case.topology) as lab:
         flags = ["--port", "5210", *_flags(case)]
@@ -135,7 +137,13 @@ def carry(case: Case) -> Ends:
         with run_in(lab, "b", engine, "receive", "--bind", address, *flags) as accepting:
             accepting.wait_for('"listening"')
             with run_in(lab, "a", engine, "send", address, *flags) as connecting:
-                near, far = _last(connecting.finish()), _last(accepting.finish())
+                yield lab, accepting, connecting
+
+
+def carry(case: Case) -> Ends:
+    """One trial, which both ends must call complete."""
+    with carrying(case) as (_, accepting, connecting):
+        near, far = _last(connecting.finish()), _last(accepting.finish())
     sender, receiver = (far, near) if case.direction == "reverse" else (near, far)
     return Ends(case=case, sender=sender, receiver=receiver)
 
@@ -202,16 +210,10 @@ def test_the_whole_grid_is_complete(record_property: Callable[[str, object], Non
 def test_a_path_that_is_gone_is_a_failure() -> None:
     """Both ends live on, and nothing gets through any more: no slow path, however long the drain."""
     case = replace(SLOWEST, rate_bits_per_s=10_000_000, loss_ratio=0.0, drain_ms=500)
-    engine = require_engine()
-    with make_lab(case.topology) as lab:
-        flags = ["--port", "5210", *_flags(case)]
-        address = lab.topology.address("b", "a")
-        with run_in(lab, "b", engine, "receive", "--bind", address, *flags) as accepting:
-            accepting.wait_for('"listening"')
-            with run_in(lab, "a", engine, "send", address, *flags) as connecting:
-                connecting.wait_for('"phase":"steady"')
-                _cut(lab)
-                ends = [_fail(connecting), _fail(accepting)]
+    with carrying(case) as (lab, accepting, connecting):
+        connecting.wait_for('"phase":"steady"')
+        _cut(lab)
+        ends = [_fail(connecting), _fail(accepting)]
     assert [result["complete"] for result in ends] == [False, False]
     assert all("--drain-timeout-ns" in result["reason"] for result in ends)
 
