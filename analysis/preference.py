@@ -51,7 +51,7 @@ class Option:
 class Preference:
     """The place of the chosen option, of the rival to name beside it, and why the one is preferred.
 
-    ``rival`` None: there is no other option. ``evidence`` is None where a tie-breaker decided.
+    ``rival`` None: there is none. ``evidence`` is None where a tie-breaker decided.
     """
 
     chosen: int
@@ -67,9 +67,11 @@ def prefer(options: Sequence[Option], delay_margin_ns: float) -> Preference:
     -----
     An option is beaten by one that has less dRTT or less loss and is not worse in the other. Less dRTT: the
     intervals of both medians do not overlap and the medians differ by more than ``delay_margin_ns``; where
-    one has no interval, the ranges of all trials are farther apart than that. Less loss: the intervals do
-    not overlap and the ratios differ by more than half a percentage point. Of those that no option beats the
-    one with the least total window is taken, of equal ones that with the fewest streams. 95 % intervals that
+    one has no interval, the ranges of all trials are farther apart than that. A dRTT below 0 counts as 0.
+    Less loss: the intervals do not overlap and the ratios differ by more than half a percentage point. Of
+    those that no option beats the one with the least total window is taken, of equal ones that with the
+    fewest streams. Ranges of few trials and missing figures can let options beat each other in a circle: the
+    same is then done with all of them, and one that beats the chosen option is no rival. 95 % intervals that
     do not overlap differ at about 0.6 % where both are equally wide (Schenker and Gentleman, American
     Statistician 55, 2001), so that no correction is made for ten or so options. Ranges of two trials each
     are apart by chance in one of three pairs: such evidence is called low.
@@ -87,8 +89,15 @@ def prefer(options: Sequence[Option], delay_margin_ns: float) -> Preference:
         return Preference(chosen=chosen)
     won = [place for place in rest if find_reason(options[chosen], options[place], delay_margin_ns)]
     smaller = [place for place in won if _size(options[place]) < _size(options[chosen])]
-    tied = [place for place in unbeaten if place != chosen]
-    rival = (smaller or tied or won or rest)[0]
+    tied = [
+        place
+        for place in unbeaten
+        if place != chosen and find_reason(options[place], options[chosen], delay_margin_ns) is None
+    ]
+    rivals = smaller or tied or won
+    if not rivals:
+        return Preference(chosen=chosen)
+    rival = rivals[0]
     found = find_reason(options[chosen], options[rival], delay_margin_ns)
     if found is not None:
         return Preference(chosen=chosen, rival=rival, reason=found[0], evidence=found[1])
@@ -113,11 +122,17 @@ def _has_less_delay(first: Option, second: Option, margin_ns: float) -> Differen
         return None
     high, low = first.drtt_interval.high, second.drtt_interval.low
     if high is not None and low is not None:
-        apart = high < low and second.drtt_ns - first.drtt_ns > margin_ns
+        apart = high < low and _add_delay(second.drtt_ns) - _add_delay(first.drtt_ns) > margin_ns
         return DifferenceTest.INTERVALS if apart else None
     if first.drtt_most_ns is None or second.drtt_least_ns is None:
         return None
-    return DifferenceTest.RANGES if second.drtt_least_ns - first.drtt_most_ns > margin_ns else None
+    gap_ns = _add_delay(second.drtt_least_ns) - _add_delay(first.drtt_most_ns)
+    return DifferenceTest.RANGES if gap_ns > margin_ns else None
+
+
+def _add_delay(drtt_ns: float) -> float:
+    """What a queue can have added: a dRTT below 0 says that the idle probes met other traffic."""
+    return max(0.0, drtt_ns)
 
 
 def _has_less_loss(first: Option, second: Option) -> bool:

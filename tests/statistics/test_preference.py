@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pathlab.analysis.loss import probe_loss
-from pathlab.analysis.preference import DifferenceTest, Option, Preference, Reason, prefer
+from pathlab.analysis.preference import DifferenceTest, Option, Preference, Reason, find_reason, prefer
 from pathlab.analysis.quantiles import median_interval
 
 MARGIN_NS = 2e6
@@ -106,3 +108,52 @@ def test_the_order_of_the_options_does_not_matter(options: list[Option], random:
 
 def _size(one: Option) -> tuple[float | None, int]:
     return one.total_window_bytes, one.streams
+
+
+def test_a_circle_names_no_rival_that_beats_the_choice() -> None:
+    """Ranges of single trials and missing delays let four options beat each other."""
+    options = [
+        replace(option(drtt_ms, window, streams), loss=probe_loss(sent, received))
+        for drtt_ms, window, streams, sent, received in (
+            ([100], 128, 1, 2000, 2000),
+            ([], 1024, 8, 2000, 1980),
+            ([20], 256, 2, 20, 14),
+            ([25, 26, 30, 30, 34, 35], 128, 2, 20, 20),
+        )
+    ]
+    for first, second in pairwise([*options, options[0]]):
+        assert find_reason(first, second, 4e6) is not None
+    for order in permutations(options):
+        found = prefer(order, 4e6)
+        assert found.rival is None or find_reason(order[found.rival], order[found.chosen], 4e6) is None
+        assert order[found.chosen] == options[prefer(options, 4e6).chosen]
+
+
+def test_what_a_tie_breaker_decides_is_smaller_and_is_not_beaten() -> None:
+    rng = np.random.default_rng(7)
+    sizes = [(streams, window) for streams in (1, 2, 4) for window in (64, 128, None)]
+    for _ in range(400):
+        options = [
+            option(
+                rng.choice([-20, 0, 5, 10, 30, 100], size=rng.choice([0, 1, 2, 6])).tolist(),
+                None if window is None else window * streams,
+                streams,
+                int(rng.choice([0, 4, 40, 120])),
+            )
+            for streams, window in (sizes[at] for at in rng.permutation(len(sizes))[: rng.integers(1, 7)])
+        ]
+        found = prefer(options, 2e6)
+        if found.rival is None:
+            continue
+        chosen, rival = options[found.chosen], options[found.rival]
+        assert find_reason(rival, chosen, 2e6) is None
+        if found.evidence is None:
+            window = (chosen.total_window_bytes or np.inf, rival.total_window_bytes or np.inf)
+            assert window[0] < window[1] or chosen.streams < rival.streams
+
+
+@pytest.mark.parametrize("trials", [1, 8])
+def test_a_drtt_below_zero_is_no_less_delay_than_none(trials: int) -> None:
+    """Idle probes that met other traffic: -20 ms against -1 ms is no queue that is 19 ms shorter."""
+    below, none = option([-20] * trials, 1024), option([-1] * trials, 768)
+    assert prefer([below, none], MARGIN_NS) == Preference(chosen=1, rival=0, reason=Reason.WINDOW)
