@@ -113,9 +113,9 @@ def fit_saturation(
 ) -> Saturation:
     """Fit the seven saturation families to one window's trials, one value of each argument per trial.
 
-    ``cycles`` numbers the cycle of each trial, in time order. Rates are bit/s, 0 or more; streams 1 or more.
-    Raises ``UsageError`` for values that are no such numbers. Undecided: no trials, fewer than 6 trials or 3
-    stream counts, all rates zero or all equal, or rivals that cannot be told apart.
+    ``cycles`` numbers the cycle of each trial, in time order. Rates are bit/s, 0 or more; streams whole
+    numbers, 1 or more. Raises ``UsageError`` for values that are no such numbers. Undecided: no trials, fewer
+    than 6 trials or 3 stream counts, all rates zero or all equal, or rivals that cannot be told apart.
 
     Notes
     -----
@@ -141,6 +141,10 @@ def fit_saturation(
     """
     options = options or SaturationOptions()
     counts = as_amounts(streams, "streams", least=1)
+    if (counts % 1).any():
+        raise UsageError(
+            f"streams: {counts[counts % 1 > 0][0]:g} is not a whole number", hint="pass counts of streams"
+        )
     rates = as_amounts(throughput_bits_per_s, "throughput")
     numbers = as_samples(cycles, "cycles")
     check_lengths(streams=counts, throughput=rates, cycles=numbers)

@@ -271,3 +271,9 @@ def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> Non
         call()
     assert "\n" not in caught.value.message
     assert caught.value.hint
+
+
+def test_part_of_a_stream_is_refused() -> None:
+    streams, cycles = np.tile([1.2, 1.4, 1.6], 6), np.repeat(np.arange(6), 3)
+    with pytest.raises(UsageError, match=r"streams: 1\.2 is not a whole number"):
+        fit_saturation(streams, 1e9 * streams, cycles=cycles, rng=np.random.default_rng(0))
