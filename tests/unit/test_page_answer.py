@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,17 +14,18 @@ import pytest
 from rich.console import Console
 
 from pathlab.analysis.curve_fit import Estimate
-from pathlab.analysis.interval import Interval
+from pathlab.analysis.interval import Interval, Undecided, undecided_interval
 from pathlab.analysis.limits import Limit
 from pathlab.analysis.preference import DifferenceTest, Reason
 from pathlab.report.page.answer import Certainty, PathAnswer, Reference, answer_path, answer_paths
-from pathlab.report.page.answer_text import LIMITS, describe_answer, shorten_answer
+from pathlab.report.page.answer_text import LIMITS, RULE, describe_answer, format_expected, shorten_answer
 from pathlab.report.page.document import gather_material
 from pathlab.report.page.notices import list_notices
 from pathlab.report.page.opening import build_opening
 from pathlab.report.page.standing import read_cells
 from pathlab.report.page.terminal import render_summary
 from pathlab.store.records import TrialRecord
+from pathlab.study.answer import measure_spread
 from tests.unit.synthetic_results import SyntheticResults, make_quickstart
 
 KIB = 1024
@@ -426,3 +428,47 @@ def test_many_conditions_have_a_table_and_folds() -> None:
 
 def test_every_limit_has_words() -> None:
     assert set(LIMITS) == set(Limit)
+
+
+def test_the_rule_and_the_answer_are_short_sentences() -> None:
+    found = [sweep(QUICK, 2, rising=(4,)), carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8))]
+    texts = [RULE, *(text for one in found for text in describe_answer(one).sentences)]
+    long = [part for text in texts for part in re.split(r"[.:] ", text) if len(part.split()) > 25]
+    assert long == []
+
+
+def test_trials_that_drift_are_not_called_too_few() -> None:
+    found = answer(make([(1, 64 * KIB)], 20, lambda one: replace(one, throughput_bits_per_s=1e8)))
+    assert found.recommended is not None
+    none = undecided_interval(Undecided.TOO_CORRELATED, n=20, confidence_ratio=0.95, method="test")
+    drifting = replace(found.recommended, throughput=none)
+    assert "(20 trials, no confidence interval: they drift or step)" in format_expected(drifting, None)
+    both = (drifting, replace(drifting, streams=2))
+    told = describe_answer(replace(found, recommended=drifting, standings=both))
+    assert dict(told.facts)["Confidence"] == "low - 20 trials, no confidence interval: they drift or step"
+
+
+def test_delays_of_few_trials_are_not_called_trials_each() -> None:
+    """One has its delay in ten trials, the other in three."""
+
+    def change(record: TrialRecord) -> TrialRecord:
+        loaded = 200e6 if record.streams == 1 else 100e6
+        known = record.streams == 1 or record.cycle < 3
+        return replace(record, throughput_bits_per_s=5e7, loaded_rtt_mean_ns=loaded if known else None)
+
+    told = describe_answer(answer(make([(1, 64 * KIB), (2, 64 * KIB)], 10, change)))
+    assert any("3 trials and 10 trials: the difference is not tested." in text for text in told.sentences)
+    assert "only" not in dict(told.facts)["Confidence"]
+
+
+def test_a_rising_rtt_without_probes_gives_no_figure_of_added_delay() -> None:
+    found = sweep(QUICK, 8, rising=(4,))
+    assert found.recommended is not None
+    unknown = replace(found.recommended, drtt_ns=measure_spread(np.array([np.nan])))
+    told = describe_answer(replace(found, recommended=unknown))
+    assert any(text.endswith("so longer trials would show more delay.") for text in told.sentences)
+
+
+def test_what_counted_too_much_is_not_compared_with_a_highest_median_below_it() -> None:
+    told = describe_answer(carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8)))
+    assert not any("The highest median was 12 Mbit/s" in text for text in told.sentences)

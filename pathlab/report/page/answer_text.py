@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from pathlab.analysis.drift import DriftVerdict
 from pathlab.analysis.equivalence import MARGIN_RATIO
-from pathlab.analysis.interval import Interval
+from pathlab.analysis.interval import Interval, Undecided
 from pathlab.analysis.limits import Limit
+from pathlab.analysis.planning import MINIMUM_CYCLES
 from pathlab.analysis.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
 from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
 from pathlab.report.names import enumerate_cells, format_loss, name_levels, shorten_levels
@@ -30,18 +31,18 @@ LIMITS = {
 WINDOW_LIMITS = (Limit.RECEIVER_WINDOW, Limit.SEND_BUFFER, Limit.WINDOW)
 _EQUAL, _ENOUGH = format_ratio(MARGIN_RATIO), format_ratio(SUFFICIENT_RATIO)
 RULE = (
-    "Combinations count whose windows were granted as requested and where neither a host nor the lab was at "
-    "its limit. One carries enough if its median has a confidence interval (six trials or more) and it is "
-    f"equivalent to the best one within ±{_EQUAL} cycle by cycle (two one-sided tests, Holm-corrected), or "
-    f"at {_ENOUGH} or more of the capacity that the response surface finds; without such a capacity, of the "
-    "best one. A combination that counted more than the link can carry is no reference. Of those that carry "
-    "enough, one with less added delay (dRTT, the RTT increase under load) or less probe loss is preferred "
-    "where the 95 % confidence intervals do not overlap and the difference matters: more than "
-    f"{_EQUAL} of the idle RTT, more than {format_ratio(LOSS_MARGIN_RATIO)} of the probes. With fewer than "
-    "six trials the ranges of all trials have to be that far apart instead, and confidence is low. Ties go "
-    "to the least streams × window, then to the fewest streams. Where too few cycles show that any carries "
-    "enough, or where only one counts, the same is done with the medians, and confidence is low. Confidence "
-    "is low as well where less delay decides and the RTT was still rising when the trials ended."
+    "A combination counts if its windows were granted as requested and neither a host nor the lab was at its "
+    "limit. It carries enough if its median has a confidence interval (six trials or more) and one of two "
+    f"tests shows it. Either it is equivalent to the best one within ±{_EQUAL}, cycle by cycle (two "
+    f"one-sided tests, Holm-corrected). Or it reaches {_ENOUGH} of the capacity that the response surface "
+    "finds; without such a capacity, of the best one. A combination that counted more than the link can "
+    "carry is no reference. Among those that carry enough, less added delay (dRTT, the RTT increase under "
+    "load) or less probe loss is preferred. The 95 % confidence intervals must not overlap, and the "
+    f"difference must exceed {_EQUAL} of the idle RTT or {format_ratio(LOSS_MARGIN_RATIO)} of the probes. "
+    "With fewer than six trials, the ranges of all trials must be that far apart instead, and confidence is "
+    "low. Ties go to the smallest streams × window, then to the fewest streams. If no combination is shown to "
+    "carry enough, or only one counts, the medians decide and confidence is low. Confidence is also low if "
+    "less delay decides and the RTT was still rising when the trials ended."
 )
 
 
@@ -77,7 +78,14 @@ def format_expected(one: Standing, line_bits_per_s: float | None) -> str:
     low, high = one.throughput.low, one.throughput.high
     if low is not None and high is not None:
         return f"{text} (median, 95 % CI {_range(format_rate(low), format_rate(high))})"
-    return f"about {text} ({_trials(one.n)}, too few for a confidence interval)"
+    return f"about {text} ({_trials(one.n)}, {_explain_no_interval(one)})"
+
+
+def _explain_no_interval(one: Standing) -> str:
+    """Why the median of a combination has no confidence interval."""
+    if one.throughput.undecided is Undecided.TOO_CORRELATED:
+        return "no confidence interval: they drift or step"
+    return "too few for a confidence interval"
 
 
 def format_rise(spread: Spread) -> str:
@@ -131,6 +139,10 @@ def format_confidence(answer: PathAnswer) -> str:
         )
     if chosen.over_line:
         return f"low - {trials}, which counted more than the link can carry. Longer trials should settle it"
+    if not chosen.throughput.decided and chosen.n >= MINIMUM_CYCLES:
+        return f"low - {trials}, {_explain_no_interval(chosen)}{outlook}"
+    if chosen.n >= MINIMUM_CYCLES:
+        return f"low - {trials}; the difference in added delay is not tested{outlook}"
     return f"low - only {trials} each{outlook}"
 
 
@@ -177,11 +189,11 @@ def _list_sentences(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
     yield from _name_rival(answer, chosen)
     for one in answer.unsettled:
         yield _tell_climb(one)
-    if best is not None and best.levels != chosen.levels:
+    if best is not None and best.levels != chosen.levels and not chosen.over_line:
         yield (
             f"The highest median was {format_rate(best.rate.median)} with "
             f"{name_levels(best.streams, best.window_bytes)}, with an added delay of "
-            f"{format_rise(best.drtt_ns)}; the recommended one carried {_share(chosen, best)} of it."
+            f"{format_rise(best.drtt_ns)}. The recommended one carried {_share(chosen, best)} of it."
         )
     elif best is not None and not answer.lone and not answer.over_line:
         counted = " of those that count" if answer.doubted else ""
@@ -193,8 +205,8 @@ def _list_sentences(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
         yield from _tell_line(answer, best)
         if answer.reference is Reference.HIGHEST_MEDIAN and best.limit in WINDOW_LIMITS:
             yield (
-                "Even the combination with the highest median was held by its windows: what the path itself "
-                "can carry was not reached, and larger windows or more streams would probably carry more."
+                "Even the combination with the highest median was held by its windows. Larger windows or "
+                "more streams would probably carry more."
             )
     if answer.certainty is Certainty.TENTATIVE and answer.undecided:
         names = enumerate_cells(one.levels for one in answer.undecided)
@@ -206,7 +218,7 @@ def _list_sentences(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
         yield f"More streams or larger windows at the same total window: {told} {pairs}."
     if answer.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
         word = "drifted" if answer.drift is DriftVerdict.DRIFTING else "changed its level"
-        yield f"The path {word} during the campaign, so that what is recommended is for its mean condition."
+        yield f"The path {word} during the campaign. The recommendation is for its average condition."
 
 
 def _name_rival(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
@@ -219,7 +231,9 @@ def _name_rival(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
     if reason is Reason.DELAY:
         caveat = ""
         if answer.preferred_by is DifferenceTest.RANGES:
-            caveat = f" {_trials(min(rival.n, chosen.n)).capitalize()} each: the difference is not tested."
+            counts = sorted({rival.drtt_ns.n, chosen.drtt_ns.n})
+            each = " each" if len(counts) == 1 else ""
+            caveat = f" {' and '.join(map(_trials, counts))}{each}: the difference is not tested."
         yield f"{carries} but adds {delays[0]} instead of {delays[1]}.{caveat}"
     elif reason is Reason.LOSS:
         lost = format_ratio(rival.loaded_loss.loss_ratio), format_ratio(chosen.loaded_loss.loss_ratio)
@@ -243,9 +257,11 @@ def _compare_rates(rival: Standing, chosen: Standing) -> str:
 def _tell_climb(one: Standing) -> str:
     climb, name = one.climb, shorten_levels(one.streams, one.window_bytes)
     counted = "" if climb is None else f" ({climb.rising} of {_trials(climb.judged)})"
+    known = one.drtt_ns.median is not None
+    more = f"more than {format_time(one.drtt_ns.median)} of added delay" if known else "more delay"
     return (
-        f"With {name} the RTT was still rising at the end of the steady window{counted}: the queue had not "
-        f"filled, so longer trials would show more than {format_time(one.drtt_ns.median)} of added delay."
+        f"With {name} the RTT was still rising at the end of the steady window{counted}. The queue had not "
+        f"filled, so longer trials would show {more}."
     )
 
 
