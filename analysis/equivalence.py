@@ -49,6 +49,11 @@ def log_margins(margin_ratio: float) -> tuple[float, float]:
     return -math.log1p(margin_ratio), math.log1p(margin_ratio)
 
 
+def list_marks(margin_ratio: float) -> tuple[float, float, float]:
+    """The ratios that a verdict depends on: the lower margin, 1, the upper margin (as ``log_margins``)."""
+    return 1 / (1 + margin_ratio), 1.0, 1 + margin_ratio
+
+
 def log_ratios(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], Undecided | None]:
     """Logarithms of first / second pair by pair; a value that is not above 0 gives a reason instead."""
     numerator, denominator = as_samples(first, "first"), as_samples(second, "second")

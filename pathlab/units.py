@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -183,6 +183,19 @@ def format_ratio(ratio: float | None) -> str:
     if ratio is None or not math.isfinite(ratio):
         return NOT_MEASURED
     return f"{_sign(ratio)}{_three_digits(_exact(ratio) * 100)} %"
+
+
+def format_beside(value: float, marks: Sequence[float], *, digits: int = 3, kind: str = "g") -> str:
+    """Write a number with as many digits as keep it on its side of every mark: 1.0004 is not 1 beside 1.
+
+    ``kind`` "g": significant digits, at least ``digits`` of them; "f": decimals. A value that differs from a
+    mark by rounding alone is written as the mark.
+    """
+    value = next((mark for mark in marks if math.isclose(value, mark, rel_tol=1e-9)), value)
+    texts = (f"{value:.{places}{kind}}" for places in range(digits, 17))
+    apart = [mark for mark in marks if mark != value]
+    kept = (text for text in texts if all((float(text) - mark) * (value - mark) > 0 for mark in apart))
+    return next(kept, f"{value:.{digits}{kind}}")
 
 
 def format_r_squared(r_squared_ratio: float | None) -> str:

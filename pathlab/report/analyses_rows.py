@@ -8,9 +8,18 @@ from typing import Any
 
 from pathlab.analysis.breakpoints import Breakpoint
 from pathlab.analysis.curve_fit import Estimate
+from pathlab.analysis.equivalence import MARGIN_RATIO, list_marks
 from pathlab.analysis.interval import Interval
 from pathlab.study.answer import Answer, Spread
-from pathlab.units import NOT_MEASURED, format_bytes, format_r_squared, format_rate, format_ratio, format_time
+from pathlab.units import (
+    NOT_MEASURED,
+    format_beside,
+    format_bytes,
+    format_r_squared,
+    format_rate,
+    format_ratio,
+    format_time,
+)
 
 _CELL = re.compile(r"\b(\d+) x (\d+)\b")
 Row = tuple[str, ...]
@@ -34,6 +43,11 @@ def format_interval(interval: Interval, spell: Format) -> str:
 def format_figure(value: float | None) -> str:
     """A bare number with three significant digits."""
     return NOT_MEASURED if value is None else f"{value:.3g}"
+
+
+def format_factor(value: float | None) -> str:
+    """A ratio with three significant digits, or as many as keep it on its side of 1 and of the margin."""
+    return NOT_MEASURED if value is None else format_beside(value, list_marks(MARGIN_RATIO))
 
 
 def _part(answer: Answer[Any]) -> str:
@@ -92,7 +106,7 @@ def tell_pairs(answer: Answer[Any]) -> Sequence[Row]:
             f"{found.large_streams} × {format_bytes(found.large_window_bytes)}",
             str(compared.pairs),
             format_figure(compared.ratio),
-            format_interval(compared.ratio_interval, format_figure),
+            format_interval(compared.ratio_interval, format_factor),
             format_figure(compared.p_value),
             compared.words,
         )

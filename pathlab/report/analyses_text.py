@@ -88,7 +88,7 @@ LAYOUTS: Mapping[str, Layout] = {
     ),
     "streams_vs_windows": Layout(
         title="More streams against larger windows",
-        columns=("streams : windows", "pairs", "ratio", "95 % interval", "p", "verdict"),
+        columns=("streams : windows", "pairs", "ratio", "95 % CI (Holm)", "p (Holm)", "verdict"),
         tell=rows.tell_pairs,
     ),
     "saturation": Layout(
@@ -131,7 +131,7 @@ LAYOUTS: Mapping[str, Layout] = {
     ),
     "duration": Layout(
         title="Throughput over duration",
-        columns=("cell", "n", "change", "90 % interval", "within ±5 %", "undecided"),
+        columns=("cell", "n", "change", "95 % interval", "equivalent", "undecided"),
         tell=rows.tell_duration,
     ),
     "breakpoint": Layout(
@@ -151,7 +151,7 @@ LAYOUTS: Mapping[str, Layout] = {
     ),
     "drift": Layout(
         title="Drift",
-        columns=("verdict", "n", "change", "90 % interval", "trend p", "step p", "undecided"),
+        columns=("verdict", "n", "change", "95 % interval", "trend p", "step p", "undecided"),
         tell=rows.tell_drift,
     ),
     "outliers": Layout(

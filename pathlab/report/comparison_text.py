@@ -10,12 +10,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from pathlab.analysis.equivalence import list_marks
 from pathlab.report.comparison_groups import Condition
-from pathlab.report.comparison_metrics import Metric
+from pathlab.report.comparison_metrics import LOSS_SHARE_RATIO, Metric
 from pathlab.report.comparison_mismatch import format_setting
 from pathlab.report.comparison_results import Change, ResultsComparison, Row
 from pathlab.report.names import enumerate_cells
-from pathlab.units import format_bytes, format_rate, format_ratio, format_time
+from pathlab.units import format_beside, format_bytes, format_rate, format_ratio, format_time
 
 JSON_VERSION = 1
 
@@ -77,6 +78,7 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
         congestion=len({row.condition.congestion for row in found.rows}) == 1,
         trials=len({_count_trials(row) for row in found.rows}) == 1,
         settings=frozenset.intersection(*(frozenset(row.condition.settings) for row in found.rows)),
+        margin_ratio=found.rules.margin_ratio,
     )
     confidence = format_ratio(1 - found.rules.alpha_ratio)
     for label in found.labels[1:]:
@@ -111,6 +113,7 @@ class _Common:
     congestion: bool
     trials: bool
     settings: frozenset[tuple[str, str]]
+    margin_ratio: float
 
     def trial_headings(self) -> tuple[str, ...]:
         """The column of the numbers of trials, where they differ."""
@@ -132,25 +135,25 @@ def _spell_row(row: Row, common: _Common) -> tuple[str, ...]:
         row.metric.name,
         spell_value(row.before_median, row.metric),
         spell_value(row.after_median, row.metric),
-        *spell_change(row),
+        *spell_change(row, common.margin_ratio),
         *(() if common.trials else (_count_trials(row),)),
         f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),
     )
 
 
-def spell_change(row: Row) -> tuple[str, str]:
-    """The ratio, or the difference of what may be 0, and its interval."""
+def spell_change(row: Row, margin_ratio: float) -> tuple[str, str]:
+    """The ratio, or the difference of what may be 0, and its interval, whose ends agree with the verdict."""
     if row.shift is None:
         interval, ratio = row.change.interval_ratio, row.change.ratio
-        known = interval.low is not None and interval.high is not None
-        return (
-            "–" if ratio is None else f"{ratio:.3f}",
-            f"{interval.low:.3f}–{interval.high:.3f}" if known else "–",
-        )
+        marks = list_marks(margin_ratio)
+        ends = [
+            format_beside(end, marks, kind="f") for end in (interval.low, interval.high) if end is not None
+        ]
+        return "–" if ratio is None else f"{ratio:.3f}", "–".join(ends) or "–"
     low, high = row.shift.interval.low, row.shift.interval.high
     known = low is not None and high is not None
-    ends = (spell_value(end, row.metric, signed=True) for end in (low, high))
-    return spell_value(row.shift.shift, row.metric, signed=True), " to ".join(ends) if known else "–"
+    signed = (spell_value(end, row.metric, signed=True) for end in (low, high))
+    return spell_value(row.shift.shift, row.metric, signed=True), " to ".join(signed) if known else "–"
 
 
 def _count_trials(row: Row) -> str:
@@ -220,14 +223,28 @@ def _list_noises(found: ResultsComparison) -> Iterator[str]:
             yield f"{metric.name} ±{spell_value(noise, metric)}"
 
 
+def _list_margins(found: ResultsComparison) -> Iterator[str]:
+    """Within what a row is equivalent, for every kind of metric that was compared."""
+    margin_ratio = found.rules.margin_ratio
+    metrics = {row.metric.name: row.metric for row in found.rows}
+    if any(metric.bound is None for metric in metrics.values()):
+        low, _, high = list_marks(margin_ratio)
+        yield f"a ratio of {low:.4g} to {high:.4g} (±{format_ratio(margin_ratio)})"
+    if "drtt" in metrics:
+        yield f"±{format_ratio(margin_ratio)} of the idle RTT for dRTT"
+    if {"loss", "udp-loss"} & metrics.keys():
+        yield f"±{format_ratio(round(margin_ratio * LOSS_SHARE_RATIO, 12))} for loss"
+
+
 def list_notes(found: ResultsComparison) -> Iterator[str]:
     """How rows were judged, what no change looks like, and what was not compared; a sentence each."""
-    margin = format_ratio(found.rules.margin_ratio)
+    rows = f"{len(found.rows)} row{'s' * (len(found.rows) != 1)}"
     yield (
-        "Ratio: after over before, Hodges-Lehmann over all pairs of trials; dRTT and loss: after less "
-        "before. Intervals allow for serial correlation of trials and, by Holm's correction, for "
-        f"{len(found.rows)} rows. Better or worse: the interval excludes no difference; equivalent: it lies "
-        f"within ±{margin}. A verdict needs {found.least_trials} trials on each side."
+        "Ratio: after over before, Hodges-Lehmann over all pairs of trials. Difference (dRTT, loss): after "
+        "minus before. Intervals allow for serial correlation of trials and for the number of rows "
+        f"({rows}, Holm's correction). Better or worse: the interval excludes no difference. Equivalent: it "
+        f"lies within {', '.join(_list_margins(found))}. A verdict needs {found.least_trials} trials on each "
+        "side."
     )
     floors = dict.fromkeys((row.metric.name, row.noise_ratio) for row in found.rows)
     told = ", ".join(f"{name} ±{format_ratio(ratio - 1)}" for name, ratio in floors if ratio is not None)

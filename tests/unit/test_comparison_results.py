@@ -13,8 +13,14 @@ import pytest
 from rich.console import Console
 
 from pathlab.errors import UsageError
-from pathlab.report.comparison_results import Change, ResultsComparison, Rules, compare_results
-from pathlab.report.comparison_text import describe_comparison, list_notes, render_comparison
+from pathlab.report.comparison_results import (
+    Change,
+    ResultsComparison,
+    Row,
+    Rules,
+    compare_results,
+)
+from pathlab.report.comparison_text import describe_comparison, list_notes, render_comparison, spell_change
 from pathlab.report.source import ResultsSource
 
 from .synthetic_results import SyntheticResults, make_failed, make_quickstart
@@ -273,9 +279,41 @@ def test_json_holds_every_row_and_the_table_every_verdict() -> None:
     assert row["ratio_low"] < row["ratio"] < row["ratio_high"]
     assert row["verdict"] == "worse"
     out = io.StringIO()
-    render_comparison(found, Console(file=out, width=120))
+    render_comparison(found, Console(file=out, width=400))
     text = out.getvalue()
     assert "r1 against r0, west → east" in text
     assert text.count(" worse") == 4  # two rows, what it means, and the sum
     assert "Noise floor" in text
     assert "±5 %" in text
+
+
+def set_interval(row: Row, low: float, high: float) -> Row:
+    """The row with an interval of its ratio that ends there."""
+    interval = dataclasses.replace(row.change.interval_ratio, low=low, high=high)
+    return dataclasses.replace(row, change=dataclasses.replace(row.change, interval_ratio=interval))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "printed"),
+    [
+        (1.0004, 1.12, "1.0004–1.120"),  # better: 1.000 would say that no change is possible
+        (0.9, 0.99996, "0.900–0.99996"),
+        (0.953, 1.0502, "0.953–1.0502"),  # undecided: 1.050 would be equivalent
+        (0.9521, 1.04, "0.952–1.040"),
+        (0.9524, 1.04, "0.9524–1.040"),
+    ],
+)
+def test_a_printed_interval_ends_on_the_side_that_its_verdict_says(
+    low: float, high: float, printed: str
+) -> None:
+    row = set_interval(compare(make_results(seed=1), make_results(seed=2)).rows[0], low, high)
+    assert spell_change(row, 0.05)[1] == printed
+
+
+def test_the_notes_say_within_what_each_metric_is_equivalent() -> None:
+    metrics = ("throughput", "drtt", "loss")
+    found = compare(make_results(seed=1), make_results(seed=2), metrics=metrics)
+    assert (
+        "lies within a ratio of 0.9524 to 1.05 (±5 %), ±5 % of the idle RTT for dRTT, ±0.5 % for loss."
+        in next(list_notes(found))
+    )

@@ -198,3 +198,29 @@ def test_printed_bytes_are_true_to_three_digits(size_bytes: int) -> None:
 )
 def test_what_people_read(shown: str, expected: str) -> None:
     assert shown == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (1.0004, "g", "1.0004"),
+        (1.004, "g", "1.004"),
+        (1.0496, "g", "1.0496"),
+        (0.9997, "f", "0.9997"),
+        (1.05 * (1 + 1e-15), "f", "1.050"),
+        (1.0, "f", "1.000"),
+        (1.23456, "f", "1.235"),
+        (0.5, "g", "0.5"),
+    ],
+)
+def test_a_number_is_written_on_its_side_of_every_mark(value: float, kind: str, text: str) -> None:
+    assert units.format_beside(value, (1 / 1.05, 1.0, 1.05), kind=kind) == text
+
+
+@given(st.floats(0.9, 1.1))
+def test_no_rounding_moves_a_number_across_a_mark(value: float) -> None:
+    marks = (1 / 1.05, 1.0, 1.05)
+    for kind in ("f", "g"):
+        written = float(units.format_beside(value, marks, kind=kind))
+        for mark in marks:
+            assert (written > mark) == (value > mark) or abs(value - mark) < 1e-8

@@ -40,9 +40,9 @@ RULE = (
     "load) or less probe loss is preferred. The 95 % confidence intervals must not overlap, and the "
     f"difference must exceed {_EQUAL} of the idle RTT or {format_ratio(LOSS_MARGIN_RATIO)} of the probes. "
     "With fewer than six trials, the ranges of all trials must be that far apart instead, and confidence is "
-    "low. Ties go to the smallest streams × window, then to the fewest streams. If no combination is shown to "
-    "carry enough, or only one counts, the medians decide and confidence is low. Confidence is also low if "
-    "less delay decides and the RTT was still rising when the trials ended."
+    "low. Ties go to the smallest streams × window, then to the fewest streams. If no combination is shown "
+    "to carry enough, or only one counts, the medians decide and confidence is low. Confidence is also low "
+    "if less delay decides and the RTT was still rising when the trials ended."
 )
 
 

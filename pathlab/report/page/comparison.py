@@ -71,7 +71,7 @@ def _build_opening(found: ResultsComparison) -> Section:
     for change in (Change.WORSE, Change.BETTER):
         rows = [row for row in found.rows if row.verdict is change]
         if rows:
-            told = [_tell(row, several=several) for row in rows[:ROWS_TOLD]]
+            told = [_tell(row, found.rules.margin_ratio, several=several) for row in rows[:ROWS_TOLD]]
             if len(rows) > ROWS_TOLD:
                 told.append(f"{len(rows) - ROWS_TOLD} more are in the tables below.")
             blocks += [Paragraph(text=f"{str(change).capitalize()}:"), Bullets(items=tuple(told))]
@@ -80,9 +80,9 @@ def _build_opening(found: ResultsComparison) -> Section:
     return Section(key="answer", title="What changed", blocks=tuple(blocks))
 
 
-def _tell(row: Row, *, several: bool) -> str:
+def _tell(row: Row, margin_ratio: float, *, several: bool) -> str:
     """One row as a sentence."""
-    change, interval = spell_change(row)
+    change, interval = spell_change(row, margin_ratio)
     before, after = (spell_value(value, row.metric) for value in (row.before_median, row.after_median))
     kind = "ratio" if row.shift is None else "difference"
     where = f"{row.label}, " * several + spell_condition(row.condition)
@@ -96,7 +96,11 @@ def _build_section(number: int, label: str, found: ResultsComparison, *, with_pa
         if rows:
             metric = METRICS[name]
             blocks.append(_draw(rows, metric, f"{name}-{number}", found, with_path=with_path))
-            blocks.append(_tabulate(rows, metric, f"rows-{name}-{number}", with_path=with_path))
+            blocks.append(
+                _tabulate(
+                    rows, metric, f"rows-{name}-{number}", found.rules.margin_ratio, with_path=with_path
+                )
+            )
     return Section(key=f"against-{number}", title=f"{label} against {found.labels[0]}", blocks=tuple(blocks))
 
 
@@ -183,7 +187,9 @@ def _say(rows: Sequence[Row], found: ResultsComparison) -> str:
     return f"{told}, Holm-corrected over all {len(found.rows)} rows; shaded is what does not matter.{noise}"
 
 
-def _tabulate(rows: Sequence[Row], metric: Metric, name: str, *, with_path: bool) -> TableBlock:
+def _tabulate(
+    rows: Sequence[Row], metric: Metric, name: str, margin_ratio: float, *, with_path: bool
+) -> TableBlock:
     table = TextTable(
         headings=tuple(Heading(label=label) for label in HEADINGS),
         rows=tuple(
@@ -192,7 +198,7 @@ def _tabulate(rows: Sequence[Row], metric: Metric, name: str, *, with_path: bool
                 spell_condition(row.condition, with_path=with_path),
                 spell_value(row.before_median, metric),
                 spell_value(row.after_median, metric),
-                *spell_change(row),
+                *spell_change(row, margin_ratio),
                 NOT_MEASURED if row.p_value is None else f"{row.p_value:.2g}",
                 f"{row.change.first_n}/{row.change.second_n}",
                 f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),

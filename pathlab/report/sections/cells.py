@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 
 from pathlab.analysis.equivalence import MARGIN_RATIO
+from pathlab.analysis.interval import Interval
 from pathlab.analysis.pairs import CostComparison, Verdict
-from pathlab.report.analyses_rows import Row, format_figure, format_interval, tell_pairs
+from pathlab.report.analyses_rows import Row, format_factor, format_figure, format_interval, tell_pairs
 from pathlab.report.analyses_text import LAYOUTS
 from pathlab.report.page.model import Block, TableBlock
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
@@ -20,7 +21,7 @@ from pathlab.report.sections.datagrams import outline_datagrams
 from pathlab.report.sections.drafts import Chapter, Draft, FoldDraft, PlotDraft, TextDraft
 from pathlab.report.sections.grants import outline_grants
 from pathlab.report.sections.ledgers import LONG_ROWS, build_table, note_doubts
-from pathlab.report.sections.phrases import say_count, say_interval
+from pathlab.report.sections.phrases import say_count, say_interval, say_range
 from pathlab.report.sections.places import Book, Part, Place, name_reasons, spell_window
 from pathlab.study.answer import Answer, measure_spread
 from pathlab.study.selection import Sample
@@ -243,10 +244,18 @@ def _say_pairs(found: list[StreamsVsWindows]) -> str:
         far = max(known, key=lambda one: abs(np.log(one.comparison.ratio or 1.0)))
         text += (
             f" The ratio farthest from 1 is {format_figure(far.comparison.ratio)} "
-            f"({say_interval(far.comparison.ratio_interval, format_figure)}), {name_pair(far)}: "
+            f"({_say_corrected(far.comparison.ratio_interval)}), {name_pair(far)}: "
             f"{far.comparison.words}."
         )
     return text
+
+
+def _say_corrected(interval: Interval) -> str:
+    """The interval whose confidence Holm's correction raised for the number of pairs."""
+    if interval.low is None or interval.high is None:
+        return say_interval(interval, format_factor)
+    ends = say_range(format_factor(interval.low), format_factor(interval.high))
+    return f"Holm-corrected 95 % interval {ends}"
 
 
 def _tell_pairs(book: Book, place: Place) -> Iterator[Block]:

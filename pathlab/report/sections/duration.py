@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pathlab.analysis.equivalence import list_marks
 from pathlab.analysis.trend import ChangeBound
 from pathlab.report.analyses_rows import tell_duration
 from pathlab.report.analyses_text import LAYOUTS
@@ -116,7 +117,8 @@ def _say_change(name: str, found: ChangeBound) -> str:
     word = "equivalent within" if found.equivalent else "not shown to be equivalent within"
     trend = found.trend.p_value
     test = f"; trend p = {trend:.3g} (Mann–Kendall)" if trend is not None else ""
-    return f"{text}: {word} ±{format_ratio(found.margin_ratio)}{test}."
+    low, high = format_ratio(list_marks(found.margin_ratio)[0] - 1), format_ratio(found.margin_ratio)
+    return f"{text}: {word} {low} to {high}{test}."
 
 
 def _tell_cells(book: Book, places: Places) -> Iterator[Block]:
