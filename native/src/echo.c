@@ -60,8 +60,8 @@ static enum pl_options_outcome read_flags(struct echo *echo, int argc, char **ar
         {.name = "token",
          .kind = PL_OPTION_STRING,
          .target = &echo->token_text,
-         .help = "token of the probes, 32 hexadecimal digits or stdin: its first line; none: anybody's are "
-                 "answered"},
+         .help = "token of the probes, 32 hexadecimal digits or stdin: its first line; without one, all "
+                 "probes are answered"},
         {.name = "transport",
          .kind = PL_OPTION_STRING,
          .target = &echo->transport_text,
@@ -70,7 +70,8 @@ static enum pl_options_outcome read_flags(struct echo *echo, int argc, char **ar
          .kind = PL_OPTION_INT64,
          .target = &echo->idle_timeout_ns,
          .maximum = IDLE_TIMEOUT_MAX_NS,
-         .help = "end after so long without an admitted peer; 0: never (default 1min; with --control never)"},
+         .help =
+             "end after this time without an admitted peer; 0: never (default 1min; with --control never)"},
         {.name = "bind", .kind = PL_OPTION_STRING, .target = &echo->bind, .help = "own numeric address"},
         {.name = "output",
          .kind = PL_OPTION_STRING,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,24 @@ const char *pl_errno_name(int errno_value)
     return NULL;
 }
 
+void pl_error_escape(const char *text, char *out, size_t bytes)
+{
+    size_t used = 0;
+    for (; *text != 0; text++) {
+        unsigned char byte = (unsigned char)*text;
+        bool printable = byte >= 0x20 && byte < 0x7F;
+        size_t needed = printable ? 1 : 4;
+        if (used + needed >= bytes)
+            break;
+        if (printable)
+            out[used] = *text;
+        else
+            (void)snprintf(out + used, bytes - used, "\\x%02x", byte);
+        used += needed;
+    }
+    out[used] = 0;
+}
+
 void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
                   const char *format, ...)
 {
@@ -51,10 +70,12 @@ void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, 
     (void)snprintf(e->stage, sizeof e->stage, "%s", stage);
     va_list arguments;
     va_start(arguments, format);
-    int written = vsnprintf(e->text, sizeof e->text, format, arguments);
+    char text[sizeof e->text];
+    int written = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (errno_value != 0 && written >= 0 && (size_t)written + 4 < sizeof e->text)
-        (void)snprintf(e->text + written, sizeof e->text - (size_t)written, ": %s", strerror(errno_value));
+    if (errno_value != 0 && written >= 0 && (size_t)written + 4 < sizeof text)
+        (void)snprintf(text + written, sizeof text - (size_t)written, ": %s", strerror(errno_value));
+    pl_error_escape(text, e->text, sizeof e->text); /* what it quotes may be anybody's */
 }
 
 int pl_error_say(const struct pl_error *e, const char *subcommand)

@@ -2,6 +2,8 @@
 #ifndef PL_ERROR_H
 #define PL_ERROR_H
 
+#include <stddef.h>
+
 /* The engine's exit statuses (PROTOCOL.md). */
 enum pl_status { PL_OK = 0, PL_USAGE = 2, PL_SETUP = 3, PL_PEER = 4, PL_ENDED = 5, PL_RESOURCES = 6 };
 
@@ -14,9 +16,13 @@ struct pl_error {
 };
 
 /* Fills `e` unless it holds an earlier failure: the first one is the cause, later ones are its echoes.
- * With an errno the system's text is appended to the line. `e` may be NULL. */
+ * With an errno the system's text is appended to the line, which is escaped. `e` may be NULL. */
 void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Copies a text as far as it fits. Bytes that may act on a terminal, which are all but printable ASCII,
+ * become \xNN. */
+void pl_error_escape(const char *text, char *out, size_t bytes);
 
 /* Prints one line on stderr alone, for people; returns the exit status. */
 int pl_error_say(const struct pl_error *e, const char *subcommand);

@@ -87,9 +87,11 @@ static enum pl_command read_command(const char *line)
         return PL_COMMAND_STOP;
     if (strcmp(line, "stats") == 0)
         return PL_COMMAND_STATS;
-    if (line[0] != 0)
-        (void)fprintf(stderr, "pathlab-engine: unknown command '%.40s' ignored; known: go, stop, stats\n",
-                      line);
+    char given[48] = "";
+    pl_error_escape(line, given, sizeof given);
+    if (given[0] != 0)
+        (void)fprintf(stderr, "pathlab-engine: unknown command '%s' ignored; known: go, stop, stats\n",
+                      given);
     return PL_COMMAND_NONE;
 }
 

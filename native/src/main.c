@@ -46,10 +46,12 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc > 1 && i < sizeof subcommands / sizeof subcommands[0]; i++)
         if (strcmp(subcommands[i].name, argv[1]) == 0)
             return subcommands[i].run(argc - 1, argv + 1);
-    if (argc > 1)
-        (void)fprintf(stderr, "pathlab-engine: unknown subcommand '%s'; see pathlab-engine --help\n",
-                      argv[1]);
-    else
+    char given[128] = "";
+    if (argc > 1) {
+        pl_error_escape(argv[1], given, sizeof given);
+        (void)fprintf(stderr, "pathlab-engine: unknown subcommand '%s'; see pathlab-engine --help\n", given);
+    } else {
         print_usage(stderr);
+    }
     return PL_USAGE;
 }

@@ -153,10 +153,10 @@ def test_other_versions_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (build_challenge(bytes(16), version=3), "speaks version 3 of the probes, this ping 2"),
-        (b"", "does not greet as an echo: it is another program, or of an older PathLab"),
-        (MAGIC + bytes(10), "does not greet as an echo"),
-        (b"SSH-2.0-OpenSSH_9.2p1 Debian", "does not greet as an echo"),
+        (build_challenge(bytes(16), version=3), "uses version 3 of the probes, this ping version 2"),
+        (b"", "does not answer as an echo: it is another program, or an older PathLab"),
+        (MAGIC + bytes(10), "does not answer as an echo"),
+        (b"SSH-2.0-OpenSSH_9.2p1 Debian", "does not answer as an echo"),
     ],
 )
 def test_a_peer_that_is_no_such_echo_is_named(said: bytes, words: str) -> None:
