@@ -233,9 +233,7 @@ def _list_one(database: Path) -> Listing:
         meta = read_meta(engine, database)
         needs_upgrade(meta, file=database)
         with translate_faults(database), engine.connect() as connection:
-            (campaign,) = read_records(
-                CampaignRecord, connection.execute(sa.select(CAMPAIGN)).all(), database
-            ) or (None,)
+            found = read_records(CampaignRecord, connection.execute(sa.select(CAMPAIGN)).all(), database)
             done = sa.select(sa.func.count(sa.distinct(TRIAL.c.plan_row))).where(TRIAL.c.status == "complete")
             bad = sa.select(sa.func.count()).where(TRIAL.c.status != "complete")
             counts = [
@@ -244,8 +242,10 @@ def _list_one(database: Path) -> Listing:
             ]
     except PathlabError as error:
         return Listing(path=database.parent, size_bytes=size_bytes, problem=str(error))
-    if campaign is None:
-        return Listing(path=database.parent, size_bytes=size_bytes, problem="it holds no campaign")
+    if len(found) != 1:
+        problem = f"it holds {len(found) or 'no'} campaign{'s' if found else ''}"
+        return Listing(path=database.parent, size_bytes=size_bytes, problem=problem)
+    campaign = found[0]
     return Listing(
         path=database.parent,
         size_bytes=size_bytes,

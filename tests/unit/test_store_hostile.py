@@ -145,6 +145,20 @@ def test_intervals_without_counts_are_left_out(
     assert check_results(folder).faults == ()
 
 
+def test_two_campaigns_are_a_problem_of_that_file_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill_results(folder.parent / "good")
+    execute(folder, "INSERT INTO campaign SELECT * FROM campaign")
+    said = call(["results", "list", "."], capsys)
+    assert (said.status, "it holds 2 campaigns" in said.out + said.err, "good" in said.out) == (0, True, True)
+
+
+def test_intervals_of_no_length_are_exported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    execute(folder, "UPDATE trial SET interval_ns = 0")
+    assert call(["export", "bad", "--format", "flent", "--out", "flent"], capsys).status == 0
+
+
 def _pack(rows: int, columns: int, head: bytes, body: bytes) -> bytes:
     packed = zlib.compress(head, 9, wbits=-15)
     sizes = (rows, 1, columns, len(packed))

@@ -24,6 +24,7 @@ from pathlab.store.steady import read_window
 
 FORMAT_VERSION = 4
 TEST_NAMES = {"upload": "tcp_nup", "download": "tcp_ndown"}
+_STEPS_MAX = 1_000_000  # where a file states an interval that no trial has
 PING = "Ping (ms) ICMP"
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
@@ -71,8 +72,8 @@ def build_file(selection: Selection, trial: ChosenTrial) -> dict[str, Any] | Non
     probes = _read_probes(selection, trial)
     if not rates and not probes:
         return None
-    step_s = trial.record.interval_ns / 1e9
     last_s = max((points[-1].at_s for points in (*rates.values(), probes) if points), default=0.0)
+    step_s = max(trial.record.interval_ns / 1e9, last_s / _STEPS_MAX) or 1.0
     times = [round(step_s * n, 9) for n in range(int(last_s / step_s) + 2)]
     results: dict[str, list[float | None]] = {name: _place(points, times) for name, points in rates.items()}
     streams = list(results.values())
