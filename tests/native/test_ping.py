@@ -7,7 +7,6 @@ import select
 import shutil
 import signal
 import socket
-import struct
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,30 +17,24 @@ import pytest
 
 from pathlab.lab.namespaces import Namespaces
 from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Engine, Flag, run, start
-from tests.native.probes import HEAD_BYTES, REPLY, Head, build_probe, parse_probe, reply_to
+from tests.native.pinging import (
+    LOOPBACKS,
+    check_all_answered,
+    check_books,
+    echoing,
+    probed,
+    require_address,
+    require_raw_sockets,
+    stop,
+    udp_flags,
+)
+from tests.native.probes import REPLY, Head, build_probe, parse_probe, reply_to
 from tests.require import require, require_engine, require_namespaces
 
 pytestmark = pytest.mark.engine
 
 FIRST_ONLY_NS = 3_600_000 * MS  # to the second probe: an hour, so only one is ever sent
 RAW: dict[str, Flag] = {"method": "icmp-raw", "interval_ns": 2 * MS}
-LOOPBACKS = ["127.0.0.1", "::1"]
-
-
-def require_raw_sockets() -> None:
-    try:
-        socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close()
-    except PermissionError:
-        require(False, "root or CAP_NET_RAW, for raw ICMP sockets")
-
-
-def require_address(address: str) -> None:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.bind((address, 0))
-    except OSError as error:
-        require(False, f"the address {address} ({error.strerror})")
 
 
 @pytest.fixture
@@ -53,61 +46,6 @@ def open_engine() -> Iterator[str]:
         shutil.copy(require_engine(), engine)
         engine.chmod(0o755)
         yield str(engine)
-
-
-def udp_flags(port: int, **flags: Flag) -> dict[str, Flag]:
-    return {
-        "address": "127.0.0.1",
-        "method": "udp",
-        "port": port,
-        "token": TOKEN,
-        "interval_ns": 2 * MS,
-        "timeout_ns": 500 * MS,
-        **flags,
-    }
-
-
-@contextmanager
-def echoing(bind: str = "127.0.0.1") -> Iterator[tuple[Engine, int]]:
-    with start("echo", bind=bind, port=0, token=TOKEN, control="stdin") as echo:
-        echo.expect("hello")
-        yield echo, echo.expect("listening")["port"]
-
-
-@contextmanager
-def probed(**flags: Flag) -> Iterator[tuple[Engine, socket.socket]]:
-    """A ping whose peer is the test itself; the peer is connected to it when the first probe was read."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
-        peer.bind(("127.0.0.1", 0))
-        peer.settimeout(WAIT_S)
-        with start("ping", **udp_flags(peer.getsockname()[1], control="stdin", **flags)) as ping:
-            _, sender = peer.recvfrom(65536, socket.MSG_PEEK)
-            peer.connect(sender)
-            yield ping, peer
-
-
-def stop(engine: Engine) -> Ending:
-    engine.say("stop")
-    ending = engine.finish()
-    assert (ending.status, ending.last["complete"], ending.stderr) == (0, True, "")
-    return ending
-
-
-def check_books(ending: Ending, sent: int) -> None:
-    """Every probe once, in its place; the result's sums are the probes'."""
-    probes = ending.of("probe")
-    assert sorted(probe["sequence"] for probe in probes) == list(range(sent))
-    assert ending.last["sent"] == sent
-    assert ending.last["received"] == sum(probe["rtt_ns"] is not None for probe in probes)
-    assert all((probe["stamps"] is None) == (probe["rtt_ns"] is None) for probe in probes)
-    assert all(probe["sent_ns"] >= probe["intended_ns"] for probe in probes)
-
-
-def check_all_answered(ending: Ending, sent: int) -> None:
-    assert (ending.status, ending.last["complete"], ending.stderr) == (0, True, "")
-    check_books(ending, sent)
-    sums = [ending.last[name] for name in ("received", "late", "duplicates", "send_errors")]
-    assert sums == [sent, 0, 0, 0]
 
 
 @pytest.mark.parametrize("address", LOOPBACKS)
@@ -198,88 +136,6 @@ def test_without_rights_udp_is_taken_and_without_an_echo_the_way_out_is_named(op
     assert refused.splitlines()[1:] == ["status 3"]
     assert "icmp-raw probes are not possible here: Operation not permitted" in raw
     assert raw.splitlines()[1:] == ["status 3"]
-
-
-@pytest.mark.parametrize("address", LOOPBACKS)
-def test_udp_to_the_echo(address: str) -> None:
-    require_address(address)
-    with echoing(address) as (echo, port):
-        ending = run("ping", **udp_flags(port, address=address, count=20, payload_bytes=1000))
-        said = stop(echo)
-    check_all_answered(ending, 20)
-    assert ending.of("start")[0]["method"] == "udp"
-    assert (said.last["echoed"], said.last["refused"]) == (20, 0)
-
-
-def test_an_echo_gives_back_what_came_and_no_byte_more() -> None:
-    token = bytes.fromhex(TOKEN)
-    sizes = (HEAD_BYTES, HEAD_BYTES + 1, 1000, 40_000)
-    admitted = [build_probe(Head(sequence=n), size=n, padding=os.urandom(n - HEAD_BYTES)) for n in sizes]
-    strange = [b"", token, token + bytes(100), bytes(100), b"x" + admitted[0], admitted[0][:-1]]
-    strange += [admitted[1] + b"x", build_probe(token=TOKEN[:-1] + "0"), reply_to(admitted[2])]
-    with echoing() as (echo, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
-        peer.connect(("127.0.0.1", port))
-        peer.settimeout(WAIT_S)
-        for datagram in [*strange, *admitted]:
-            peer.send(datagram)
-        # Loopback keeps the order, so an answer to a stranger would come first.
-        answers = [peer.recv(65536) for _ in admitted]
-        for datagram, answer in zip(admitted, answers, strict=True):
-            held_ns = parse_probe(answer).held_ns
-            assert 0 < held_ns < 60 * 1000 * MS
-            assert answer == reply_to(datagram, held_ns=held_ns)
-        said = stop(echo)
-        peer.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            peer.recv(65536)
-    assert (said.last["echoed"], said.last["refused"]) == (len(admitted), len(strange))
-
-
-def test_a_replayed_request_is_answered_to_its_size_and_a_replayed_reply_never() -> None:
-    request = build_probe(size=200)
-    with echoing() as (echo, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
-        peer.connect(("127.0.0.1", port))
-        peer.settimeout(WAIT_S)
-        answers = []
-        for _ in range(3):
-            peer.send(request)
-            answers.append(peer.recv(65536))
-            peer.send(answers[-1])
-        said = stop(echo)
-    assert [len(answer) for answer in answers] == [200] * 3
-    assert (said.last["echoed"], said.last["refused"]) == (3, 3)
-
-
-def send_forged(request: bytes, source_port: int, destination_port: int) -> None:
-    """A datagram over loopback that seems to come from another socket."""
-    udp = struct.pack(">HHHH", source_port, destination_port, 8 + len(request), 0) + request
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, *[bytes([127, 0, 0, 1])] * 2)
-    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as forger:
-        forger.sendto(ip + udp, ("127.0.0.1", 0))
-
-
-@pytest.mark.parametrize("token", [TOKEN, ""])
-def test_two_echoes_do_not_answer_each_other(token: str) -> None:
-    """One forged datagram once kept two of them busy for ever: each took the other's reply for a request."""
-    require_raw_sockets()
-    settings: dict[str, Flag] = {"bind": "127.0.0.1", "port": 0, "control": "stdin", "token": token}
-    with start("echo", **settings) as first, start("echo", **settings) as second:
-        ports = [echo.wait_for("listening")["port"] for echo in (first, second)]
-        send_forged(build_probe(token=token or "0" * 32), ports[1], ports[0])
-        for port in ports:
-            check_all_answered(run("ping", **udp_flags(port, token=token, count=3)), 3)
-        ends = [stop(echo) for echo in (first, second)]
-    assert [(end.last["echoed"], end.last["refused"]) for end in ends] == [(4, 0), (3, 1)]
-
-
-def test_a_wrong_token_gets_no_answer_and_is_counted() -> None:
-    with echoing() as (echo, port):
-        ending = run("ping", **udp_flags(port, token=TOKEN[:-1] + "0", count=5, timeout_ns=50 * MS))
-        said = stop(echo)
-    assert ending.status == 0
-    check_books(ending, 5)
-    assert ending.last["received"] == 0
-    assert (said.last["echoed"], said.last["refused"]) == (0, 5)
 
 
 def test_nobody_there_is_loss_and_no_failure() -> None:

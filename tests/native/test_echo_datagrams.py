@@ -1,0 +1,106 @@
+"""`echo` by UDP: what it answers, how large, and whom it does not answer."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+
+import pytest
+
+from tests.native.engine import MS, TOKEN, WAIT_S, Flag, run, start
+from tests.native.pinging import (
+    LOOPBACKS,
+    check_all_answered,
+    check_books,
+    echoing,
+    require_address,
+    require_raw_sockets,
+    stop,
+    udp_flags,
+)
+from tests.native.probes import HEAD_BYTES, Head, build_probe, parse_probe, reply_to
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.mark.parametrize("address", LOOPBACKS)
+def test_udp_to_the_echo(address: str) -> None:
+    require_address(address)
+    with echoing(address) as (echo, port):
+        ending = run("ping", **udp_flags(port, address=address, count=20, payload_bytes=1000))
+        said = stop(echo)
+    check_all_answered(ending, 20)
+    assert ending.of("start")[0]["method"] == "udp"
+    assert (said.last["echoed"], said.last["refused"]) == (20, 0)
+
+
+def test_an_echo_gives_back_what_came_and_no_byte_more() -> None:
+    token = bytes.fromhex(TOKEN)
+    sizes = (HEAD_BYTES, HEAD_BYTES + 1, 1000, 40_000)
+    admitted = [build_probe(Head(sequence=n), size=n, padding=os.urandom(n - HEAD_BYTES)) for n in sizes]
+    strange = [b"", token, token + bytes(100), bytes(100), b"x" + admitted[0], admitted[0][:-1]]
+    strange += [admitted[1] + b"x", build_probe(token=TOKEN[:-1] + "0"), reply_to(admitted[2])]
+    with echoing() as (echo, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+        peer.connect(("127.0.0.1", port))
+        peer.settimeout(WAIT_S)
+        for datagram in [*strange, *admitted]:
+            peer.send(datagram)
+        # Loopback keeps the order, so an answer to a stranger would come first.
+        answers = [peer.recv(65536) for _ in admitted]
+        for datagram, answer in zip(admitted, answers, strict=True):
+            held_ns = parse_probe(answer).held_ns
+            assert 0 < held_ns < 60 * 1000 * MS
+            assert answer == reply_to(datagram, held_ns=held_ns)
+        said = stop(echo)
+        peer.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            peer.recv(65536)
+    assert (said.last["echoed"], said.last["refused"]) == (len(admitted), len(strange))
+
+
+def test_a_replayed_request_is_answered_to_its_size_and_a_replayed_reply_never() -> None:
+    request = build_probe(size=200)
+    with echoing() as (echo, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+        peer.connect(("127.0.0.1", port))
+        peer.settimeout(WAIT_S)
+        answers = []
+        for _ in range(3):
+            peer.send(request)
+            answers.append(peer.recv(65536))
+            peer.send(answers[-1])
+        said = stop(echo)
+    assert [len(answer) for answer in answers] == [200] * 3
+    assert (said.last["echoed"], said.last["refused"]) == (3, 3)
+
+
+def send_forged(request: bytes, source_port: int, destination_port: int) -> None:
+    """A datagram over loopback that seems to come from another socket."""
+    udp = struct.pack(">HHHH", source_port, destination_port, 8 + len(request), 0) + request
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, *[bytes([127, 0, 0, 1])] * 2)
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as forger:
+        forger.sendto(ip + udp, ("127.0.0.1", 0))
+
+
+@pytest.mark.parametrize("token", [TOKEN, ""])
+def test_two_echoes_do_not_answer_each_other(token: str) -> None:
+    """One forged datagram once kept two of them busy for ever: each took the other's reply for a request."""
+    require_raw_sockets()
+    settings: dict[str, Flag] = {"bind": "127.0.0.1", "port": 0, "control": "stdin", "token": token}
+    with start("echo", **settings) as first, start("echo", **settings) as second:
+        ports = [echo.wait_for("listening")["port"] for echo in (first, second)]
+        send_forged(build_probe(token=token or "0" * 32), ports[1], ports[0])
+        for port in ports:
+            check_all_answered(run("ping", **udp_flags(port, token=token, count=3)), 3)
+        ends = [stop(echo) for echo in (first, second)]
+    assert [(end.last["echoed"], end.last["refused"]) for end in ends] == [(4, 0), (3, 1)]
+
+
+def test_a_wrong_token_gets_no_answer_and_is_counted() -> None:
+    with echoing() as (echo, port):
+        ending = run("ping", **udp_flags(port, token=TOKEN[:-1] + "0", count=5, timeout_ns=50 * MS))
+        said = stop(echo)
+    assert ending.status == 0
+    check_books(ending, 5)
+    assert ending.last["received"] == 0
+    assert (said.last["echoed"], said.last["refused"]) == (0, 5)
