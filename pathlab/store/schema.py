@@ -31,6 +31,7 @@ FORMAT_VERSION = 5
 APPLICATION_ID = 0x504C4142  # "PLAB" in the header of the SQLite file
 
 Record = TypeVar("Record")
+_DEPTH_MAX = 100  # levels of a JSON value; what writes one anew goes down by recursion
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -68,6 +69,8 @@ class JsonText(sa.types.TypeDecorator[Any]):
             return value
         try:
             loaded = json.loads(value, parse_constant=_refuse_constant)
+            if value.count("{") + value.count("[") > _DEPTH_MAX and _is_deeper(loaded, _DEPTH_MAX):
+                return Unreadable(reason="is nested too deeply")
             if _SURROGATE.search(value):  # half of a pair can be read, and written nowhere
                 json.dumps(loaded, ensure_ascii=False).encode()
         except (ValueError, TypeError, RecursionError):
@@ -77,6 +80,12 @@ class JsonText(sa.types.TypeDecorator[Any]):
         if isinstance(loaded, list) and all(isinstance(item, str) for item in loaded):
             return tuple(loaded)
         return Unreadable(reason="is no JSON list of texts")
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether a JSON value has more levels than that."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not levels or any(_is_deeper(one, levels - 1) for one in inner if isinstance(one, (dict, list)))
 
 
 def _refuse_constant(name: str) -> None:

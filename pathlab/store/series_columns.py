@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pathlab.store.columns import SERIES_COLUMNS, kind_of
 
@@ -46,7 +47,11 @@ def find_column_fault(kind: str, table: pa.Table, *, whole: bool = True) -> str 
     if missing:
         return f"column '{missing[0]}' is not there"
     gaps = [column for column in _WHOLE.get(name, ()) if column in seen and table[column].null_count]
-    return f"column '{gaps[0]}' has rows without a value" if gaps else None
+    if gaps:
+        return f"column '{gaps[0]}' has rows without a value"
+    floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+    endless = [column for column in floats if pc.any(pc.is_inf(table[column])).as_py()]
+    return f"column '{endless[0]}' holds an infinite number" if endless else None
 
 
 def _is_fit(field: pa.Field) -> bool:

@@ -88,6 +88,13 @@ def test_half_a_surrogate_pair_is_not_json(
     assert any(place in fault for fault in check_results(folder).faults)
 
 
+def test_json_of_many_levels_is_damaged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fill_results(folder.parent / "other")
+    execute(folder, "UPDATE campaign SET model = '" + '{"a":' * 900 + "1" + "}" * 900 + "'")
+    said = call(["results", "merge", "other", "bad", "--out", "merged"], capsys)
+    assert (said.status, "column 'model' is nested too deeply" in said.err) == (5, True)
+
+
 def test_a_whole_surrogate_pair_is_text(folder: Path) -> None:
     execute(folder, "UPDATE trial SET flags = '[\"\\ud83d\\ude00\"]'")
     assert check_results(folder).faults == ()
@@ -121,6 +128,11 @@ def test_a_time_outside_the_calendar_is_none(folder: Path, capsys: pytest.Captur
             "sender_intervals",
             lambda table: encode_arrow(table.set_column(0, "index", pa.nulls(table.num_rows, pa.int64()))),
             "column 'index' has rows without a value",
+        ),
+        (
+            "loaded_probes",
+            lambda table: encode_arrow(table.append_column("x", pa.array([float("inf")] * table.num_rows))),
+            "column 'x' holds an infinite number",
         ),
     ],
 )
