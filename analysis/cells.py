@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
-from pathlab.analysis.blocks import lag_one_correlation
 from pathlab.analysis.interval import Interval, Undecided, as_samples, undecided_interval
+from pathlab.analysis.serial import (
+    CORRELATION_SAMPLES,
+    TREND_RATIO,
+    Order,
+    bound_order,
+    order_at,
+    pool_bound,
+)
 from pathlab.errors import UsageError
 
 Floats = NDArray[np.float64]
 
 METHOD = "bootstrap-multiplier-over-cycles"
 MINIMUM_CYCLES = 5
-# With fewer cycles than these their serial correlation cannot be estimated and is taken as none.
-CORRELATION_CYCLES = 10
-MINIMUM_FREEDOM = 3.0
+#: One-sided: so surely a cycle's cells share no more of their means' variance than is allowed for.
+SHARE_CONFIDENCE_RATIO = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,66 +98,68 @@ def group_trials(levels: Floats, values: Floats, cycles: Floats) -> Cells:
     )
 
 
-def count_effective(series: Floats) -> float:
-    """Cycles that independent ones would be worth, from the serial correlation of one value per cycle.
+def bound_cycles(cells: Cells, residuals: Floats) -> Order:
+    """What the order of the cycles may take from a fit to all cells, one residual per trial.
 
     Notes
     -----
-    n (1 - r) / (1 + r) for a first-order autoregressive series (Bayley and Hammersley, JRSS Suppl. 8, 1946),
-    r raised by (1 + 4 r) / n because short series underestimate it (Kendall 1954), and never taken below 0.
-    """
-    return _discount(series.size, lag_one_correlation(series))
-
-
-def count_effective_cycles(cells: Cells, residuals: Floats) -> float:
-    """``count_effective`` of all cells together, one residual per trial.
-
-    Notes
-    -----
-    Of two correlations, that of the cycles' mean residuals sees what a cycle's trials share; the one pooled
-    over the cells' own series is known far better, and is right where they share nothing. They are weighted
-    by the share of the means' variance that is shared: 1 less what independent cells would leave of it.
+    Two correlations of neighbours may matter. That of the cells' own series is pooled over the cells and well
+    known (``serial.pool_bound``). That of what a cycle's trials share shows in the cycles' means alone
+    (``serial.bound_order``). From 10 cycles on the higher bound of the two holds. Fewer cannot tell the
+    second, for which 0.7 is assumed; the two bounds are weighted by how much of the means' variance may be
+    shared: the upper 90 % limit of that share, by F with the degrees of freedom that the pooled bound leaves.
+    Cells that were not measured in a cycle are passed over. Residuals that do not vary have no order.
+    Source: shared share, as the intraclass correlation in Searle, Casella and McCulloch, Variance Components,
+    1992, section 3.6.
     """
     known = cells.counts > 0
     values = sum_residuals(cells, residuals) / np.where(known, cells.counts, 1.0)
     centred = np.where(known, values - values.sum(axis=0) / known.sum(axis=0), 0.0)
-    power = float(np.sum(centred**2))
-    if power == 0:
-        return float(cells.cycles)
-    pooled = float(np.sum(centred[1:] * centred[:-1])) / power
-    totals = np.bincount(cells.cycle_of, weights=residuals, minlength=cells.cycles)
-    means = totals / cells.counts.sum(axis=1)
-    alone = float(np.sum(centred**2 / np.sum(known, axis=1, keepdims=True) ** 2))
-    together = float(np.sum((means - means.mean()) ** 2))
-    weight = max(0.0, 1 - alone / together) if together > 0 else 0.0
-    return _discount(cells.cycles, weight * lag_one_correlation(means) + (1 - weight) * pooled)
+    if not centred.any():
+        return order_at(cells.cycles, 0.0)
+    sizes = known.sum(axis=1)
+    means = centred.sum(axis=1) / sizes
+    shared = bound_order(means)
+    pooled = pool_bound([column[seen] for column, seen in zip(centred.T, known.T, strict=True)])
+    if pooled is None:
+        return shared
+    estimate, own = pooled
+    if cells.cycles >= CORRELATION_SAMPLES:
+        return order_at(cells.cycles, max(own, shared.bound_ratio), estimate)
+    weight = _limit_share(np.where(known, centred - means[:, None], 0.0), means, sizes, own)
+    return order_at(cells.cycles, weight * shared.bound_ratio + (1 - weight) * own, estimate)
 
 
-def _discount(n: int, estimate: float) -> float:
-    """What n cycles are worth at an estimated correlation of neighbours."""
-    if n < CORRELATION_CYCLES:
-        return float(n)
-    correlation = min(0.97, max(0.0, estimate + (1 + 4 * estimate) / n))
-    return n * (1 - correlation) / (1 + correlation)
+def _limit_share(rest: Floats, means: Floats, sizes: NDArray[np.int64], own: float) -> float:
+    """How much of the means' variance the cells of a cycle may well share: 1 less what is left of their own.
+
+    ``rest`` (cycles, cells) is what the ``means`` (cycles,) over ``sizes`` cells leave; ``own`` bounds the
+    correlation of a cell's neighbours.
+    """
+    spare, together = int(np.sum(sizes - 1)), float(np.sum((means - means.mean()) ** 2))
+    if spare == 0 or together == 0:
+        return 1.0 if spare == 0 else 0.0
+    alone = float(np.sum(rest**2)) / spare * float(np.sum(1 / sizes))
+    freedom = order_at(means.size, own).freedom
+    least = float(special.fdtri(freedom, freedom * spare / means.size, 1 - SHARE_CONFIDENCE_RATIO))
+    return max(0.0, 1 - least * alone / together)
 
 
-def draw_multipliers(
-    cycles: int, effective_cycles: float, resamples: int, rng: np.random.Generator
-) -> Floats:
+def draw_multipliers(order: Order, resamples: int, rng: np.random.Generator) -> Floats:
     """Multipliers of the cycles' residuals, shape (resamples, cycles), as wide as Student's t demands.
 
     Notes
     -----
-    A sum of residuals over cycles, each times its multiplier, is spread as t with one degree of freedom less
-    than ``effective_cycles`` and the variance that the cycles show among each other, enlarged by what their
-    common mean takes from it (one in ``effective_cycles``). Effects shared by a cycle stay in it.
+    A sum of residuals over cycles, each times its multiplier, is spread as t with the order's degrees of
+    freedom and the variance that the cycles show among each other, enlarged by what their common mean takes
+    from it (one in n) and by what their order takes (``Order.error_ratio``). Effects shared by a cycle stay
+    in it.
     Source: multiplier bootstrap for clusters, Cameron, Gelbach and Miller, REStat 90, 2008; t(G - 1): Bell
     and McCaffrey, Survey Methodology 28, 2002.
     """
-    freedom = max(effective_cycles - 1, 1.0)
-    widen = np.sqrt(cycles / freedom)
-    student = widen / np.sqrt(rng.chisquare(freedom, (resamples, 1)) / freedom)
-    multipliers: Floats = rng.standard_normal((resamples, cycles)) * student
+    widen = order.error_ratio * math.sqrt(order.n / (order.n - 1))
+    student = widen / np.sqrt(rng.chisquare(order.freedom, (resamples, 1)) / order.freedom)
+    multipliers: Floats = rng.standard_normal((resamples, order.n)) * student
     return multipliers
 
 
@@ -161,11 +171,11 @@ def sum_residuals(cells: Cells, residuals: Floats) -> Floats:
     return sums.reshape(cells.sums.shape)
 
 
-def refuse_cycles(cycles: int, effective_cycles: float) -> Undecided | None:
-    """Why so many cycles carry no interval; ``None`` for 5 or more that are worth 4 independent ones."""
-    if cycles < MINIMUM_CYCLES:
+def refuse_cycles(order: Order) -> Undecided | None:
+    """Why cycles in this order carry no interval; ``None`` for 5 or more that are not all but a ramp."""
+    if order.n < MINIMUM_CYCLES:
         return Undecided.TOO_FEW_SAMPLES
-    if effective_cycles - 1 < MINIMUM_FREEDOM:
+    if order.bound_ratio >= TREND_RATIO:
         return Undecided.TOO_CORRELATED
     return None
 

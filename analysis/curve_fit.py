@@ -13,7 +13,7 @@ from pathlab.analysis.cells import (
     METHOD,
     Cells,
     Floats,
-    count_effective_cycles,
+    bound_cycles,
     draw_multipliers,
     refuse_cycles,
     replicate_interval,
@@ -142,7 +142,6 @@ class Replicates:
     """Parameters of the resampled fits, the estimate in row 0; it is alone where ``refused`` says why."""
 
     parameters: Floats
-    effective_cycles: float
     refused: Undecided | None = None
 
 
@@ -206,16 +205,16 @@ def replicate_fits(
     parameters, curve = fitted
     cells = problem.cells
     residuals = problem.standardise(curve)
-    effective = count_effective_cycles(cells, residuals)
-    refused = refuse_cycles(cells.cycles, effective)
+    order = bound_cycles(cells, residuals)
+    refused = refuse_cycles(order)
     if refused is not None:
-        return Replicates(parameters=parameters, effective_cycles=effective, refused=refused)
-    multipliers = draw_multipliers(cells.cycles, effective, resamples, rng)
+        return Replicates(parameters=parameters, refused=refused)
+    multipliers = draw_multipliers(order, resamples, rng)
     shocks = (multipliers @ sum_residuals(cells, residuals)) / cells.trials
     targets = np.maximum(curve + shocks * problem.noise_scale, 0.0)
     weights = np.repeat(problem.weights[None], resamples, axis=0)
     found = fitter(targets, weights, np.repeat(parameters, resamples, axis=0))
-    return Replicates(parameters=np.concatenate([parameters, found]), effective_cycles=effective)
+    return Replicates(parameters=np.concatenate([parameters, found]))
 
 
 def describe_residuals(problem: Problem, curve: Floats) -> Residuals:

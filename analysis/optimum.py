@@ -12,8 +12,8 @@ from pathlab.analysis.cells import (
     Cells,
     Floats,
     as_amounts,
+    bound_cycles,
     check_lengths,
-    count_effective_cycles,
     draw_multipliers,
     group_trials,
     refuse_cycles,
@@ -127,14 +127,15 @@ def _interval(carried: Cells, delayed: Cells, rng: np.random.Generator) -> Inter
     """Percentiles of the optimum when both means move by the same multipliers of the cycles' residuals."""
     rests = [cells.values - cells.means[cells.cell_of] for cells in (carried, delayed)]
     scales = [float(np.std(rest)) or 1.0 for rest in rests]  # equal residuals are rounding
-    effective = min(
-        count_effective_cycles(cells, rest / scale)
+    orders = [
+        bound_cycles(cells, rest / scale)
         for cells, rest, scale in zip((carried, delayed), rests, scales, strict=True)
-    )
-    refused = refuse_cycles(carried.cycles, effective)
+    ]
+    order = max(orders, key=lambda one: one.bound_ratio)
+    refused = refuse_cycles(order)
     if refused is not None:
         return undecided_interval(refused, n=carried.n, confidence_ratio=CONFIDENCE_RATIO, method=METHOD)
-    multipliers = draw_multipliers(carried.cycles, effective, RESAMPLES, rng)
+    multipliers = draw_multipliers(order, RESAMPLES, rng)
     moved = [
         cells.means + multipliers @ sum_residuals(cells, rest) / cells.trials
         for cells, rest in zip((carried, delayed), rests, strict=True)

@@ -124,11 +124,12 @@ def fit_saturation(
     are more stream counts than it has parameters.
     Choice: AICc and Akaike weights over trials (Burnham and Anderson, Model Selection, 2nd ed., 2002). The
     best family wins unless one with more than a tenth of its weight remains that is not an extension of it:
-    an extension that gains nothing is no rival. Assumes independent trials; effects shared by a cycle only
-    make the choice more careful, serial correlation between cycles makes it bolder.
+    an extension that gains nothing is no rival. The choice assumes independent trials; effects shared by a
+    cycle only make it more careful, serial correlation between cycles makes it bolder.
     Average: capacity, N_90, curve and band are those of all families by Akaike weight. Their intervals are
     percentiles over refits of all families, as many of each as its weight says: multiplier bootstrap over
-    whole cycles, which keeps effects shared by a cycle, with Student's t for few cycles. Minimum: 5 cycles.
+    whole cycles, which keeps effects shared by a cycle, with Student's t for few cycles and an allowance for
+    their serial correlation (``cells.bound_cycles``). Minimum: 5 cycles.
     Source: Burnham and Anderson, sections 4.2 and 4.3; the mixture of tails is that of Turek and Fletcher,
     CSDA 56, 2012.
     Capacity: the fitted rate that more streams would not exceed, or the curve's peak. Its interval runs from
@@ -348,7 +349,7 @@ def _refit(
     members = []
     for family, resamples in share_resamples(weights, options.resamples).items():
         model, parameters = MODELS[family], fitted[family].parameters
-        replicates = Replicates(parameters=parameters, effective_cycles=float(problem.cells.cycles))
+        replicates = Replicates(parameters=parameters)
         if resamples:
             replicates = replicate_fits(
                 problem,

@@ -1,14 +1,16 @@
 """How much samples taken one after the other repeat each other, and what every interval allows for it.
 
 One rule for all: ``bound_order`` gives the highest correlation of neighbours that a series may well have, and
-what that makes of its size. Intervals of shifts, ratios, groups and medians are those of independent samples,
-widened by it (``Order.widening``); every verdict is read from such an interval.
+what that makes of its size; ``pool_bound`` gives it for the many short series of a fit. Intervals of shifts,
+ratios, groups and medians are those of independent samples, widened by it (``Order.widening``); every verdict
+is read from such an interval.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +40,10 @@ BOUND_RATIO = 0.7
 CEILING_RATIO = 0.97
 #: One-sided 95 %: how far above its estimate the correlation may well lie, in standard errors.
 UPPER_QUANTILE = 1.645
+#: Series of fewer values have no part in a correlation that is pooled over many, ...
+MINIMUM_POOLED = 3
+#: ... which is looked for among these.
+POOLED_RATIOS = np.linspace(0.0, CEILING_RATIO, 98)
 #: From so many samples on, the sum of lags is looked at as well, which sees a long memory.
 SHAPE_SAMPLES = 40
 #: Neighbours whose ranks are correlated this much make a ramp or a step, and no level.
@@ -136,16 +142,65 @@ def bound_order(samples: NDArray[np.float64], fitted: int = 1) -> Order:
         bound = min(estimate + UPPER_QUANTILE * error, max(BOUND_RATIO, estimate))
         if n >= SHAPE_SAMPLES:
             bound = max(bound, _measure_shape(samples))
-    bound = min(CEILING_RATIO, max(0.0, bound))
+    return order_at(n, bound, estimate)
+
+
+def order_at(n: int, bound_ratio: float, correlation_ratio: float | None = None) -> Order:
+    """The ``Order`` of n samples whose neighbours are correlated by the bound, held between 0 and 0.97."""
+    bound = min(CEILING_RATIO, max(0.0, bound_ratio))
     inflation, spread, freedom = order_moments(n, bound)
     return Order(
         n=n,
-        correlation_ratio=estimate,
+        correlation_ratio=correlation_ratio,
         bound_ratio=bound,
         inflation_ratio=inflation,
         spread_ratio=spread,
         freedom=freedom,
     )
+
+
+def pool_bound(series: Sequence[NDArray[np.float64]]) -> tuple[float, float] | None:
+    """Correlation of neighbours that many series have in common, 0 or more, and the highest it may well be.
+
+    ``None`` without two series of 3 or more values that vary.
+
+    Notes
+    -----
+    Assumption: first-order autoregressive series of one correlation and spread, independent of each other.
+    The products of neighbours over the squares, both about each series' own mean and summed over all series,
+    are compared with the ratio of what is expected of both, which has no bias however short the series are.
+    The limit is that of a ratio of sums: its upper 95 % by Student, the series being its independent samples;
+    but at most 0.7 or the estimate itself, as in ``bound_order``. No ranks: those of fewer than 20 values
+    understate a correlation of 0.7 by a quarter. Source: ratio of sums, Cochran, Sampling Techniques, 3rd
+    ed., 1977, section 2.11; expectations as in ``order_moments``.
+    """
+    centred = [values - values.mean() for values in series if values.size >= MINIMUM_POOLED]
+    centred = [values for values in centred if np.ptp(values) > 0]
+    if len(centred) < 2:
+        return None
+    products, squares = np.array([(values[1:] @ values[:-1], values @ values) for values in centred]).T
+    ratio = float(products.sum() / squares.sum())
+    error = math.sqrt(len(centred) * float(np.var(products - ratio * squares, ddof=1))) / float(squares.sum())
+    sizes, counts = np.unique([values.size for values in centred], return_counts=True)
+    expected = np.tensordot(counts, np.stack([_expect_pooled(int(size)) for size in sizes]), axes=1)
+    limit = ratio + float(special.stdtrit(len(centred) - 1, 0.95)) * error
+    estimate, upper = np.interp((ratio, limit), expected[0] / expected[1], POOLED_RATIOS).tolist()
+    return estimate, min(upper, max(BOUND_RATIO, estimate))
+
+
+@functools.lru_cache(maxsize=256)
+def _expect_pooled(n: int) -> NDArray[np.float64]:
+    """Expected products of neighbours and squares of n samples about their mean, at ``POOLED_RATIOS``.
+
+    Shape (2, ratios). With S the correlation matrix and M the one that takes the mean off: the sum beside the
+    diagonal of MSM, and its trace. Cost n.
+    """
+    places, ratios = np.arange(n), POOLED_RATIOS[:, None]
+    ends = ratios ** (places + 1), ratios ** (n - places)
+    rows = (1 + ratios - ends[0] - ends[1]) / (1 - ratios)
+    total = rows.sum(axis=1)
+    products = (n - 1) * (POOLED_RATIOS + total / n**2) - (2 * total - rows[:, 0] - rows[:, -1]) / n
+    return np.stack([products, n - total / n])
 
 
 def _measure_shape(samples: NDArray[np.float64]) -> float:

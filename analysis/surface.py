@@ -83,10 +83,9 @@ def fit_surface(
     Assumption: a stream carries at most a window per round trip, the path at most C; the knee between the two
     is rounded by a p-norm. The effective RTT is that of the model and holds the queue that the traffic
     builds. Scatter in proportion to the rate, or constant. Intervals: multiplier bootstrap over cycles,
-    minimum 5, with the effective number of cycles for serial correlation from 10 cycles on. In simulation
-    (600 to 1,000 draws; 5 to 21 cycles, normal, skewed, or shared by a cycle) 95 % intervals held the truth
-    in 94 to 97 %; where neighbouring cycles are correlated by 0.5, in 97 to 98 % of 21 cycles and 94 to 96 %
-    of 200 (of 10, most are too correlated to decide).
+    minimum 5, with the serial correlation of cycles allowed for as in ``cells.bound_cycles``. In simulation
+    (``tests/statistics/test_fit_targets.py``) 95 % intervals hold the truth in 92 % or more at a first-order
+    correlation of up to 0.7, of each cell's own, shared by a cycle, or both.
     Source: METHOD section 4; window limit: Little's law; weighted least squares as in ``saturation``.
     """
     options = options or FitOptions()

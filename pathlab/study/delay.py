@@ -92,7 +92,13 @@ def _find_effect(sample: Sample, rng: np.random.Generator) -> ThroughputEffect:
 
     def climb(values: Floats) -> Breakpoint:
         known = ~np.isnan(values)
-        return find_breakpoint(rates[known], values[known], cycles=sample.cycles[known], rng=rng)
+        return find_breakpoint(
+            rates[known],
+            values[known],
+            cycles=sample.cycles[known],
+            cells=sample.cell_numbers[known],
+            rng=rng,
+        )
 
     both = ~np.isnan(rise) & ~np.isnan(variability)
     agreement = _measure_agreement(rise[both], variability[both])

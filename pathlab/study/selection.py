@@ -121,6 +121,13 @@ class Sample:
         return np.where(np.isnan(self.window_bytes), np.nan, np.fmin(usable, self.window_bytes))
 
     @property
+    def cell_numbers(self) -> NDArray[np.int64]:
+        """A number for each trial that those of its cell (streams, window asked for) share."""
+        levels = np.stack([self.streams, np.nan_to_num(self.window_bytes)], axis=1)
+        numbers: NDArray[np.int64] = np.unique(levels, axis=0, return_inverse=True)[1].ravel()
+        return numbers
+
+    @property
     def cycles(self) -> Floats:
         """Cycle of each trial."""
         return self.get("cycle")

@@ -122,7 +122,7 @@ def test_intervals_of_parameters_cover(family: Family, kind: str, cycles: int, r
         decided = [interval for interval in intervals if interval.decided]
         assert len(decided) >= (0.7 if kind == "serial" or cycles == 10 else 0.95) * runs
         held = sum(interval.contains(truth[name]) for interval in decided)
-        check_share(held, len(decided), 0.91 if kind == "serial" else 0.92, 0.985)
+        check_share(held, len(decided), 0.92, 1.0)
 
 
 def test_band_holds_new_trials_and_the_curve() -> None:
