@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 from statsmodels.tsa.stattools import acf
 
-from pathlab.analysis.blocks import lag_one_correlation
 from pathlab.analysis.interval import (
     CONFIDENCE_RATIO,
     Interval,
@@ -113,6 +112,15 @@ class Order:
         tail = (1 + confidence_ratio) / 2
         plain, ours = (float(special.stdtrit(freedom, tail)) for freedom in (self.n - 1, self.freedom))
         return max(1.0, self.error_ratio * ours / plain)
+
+
+def lag_one_correlation(samples: NDArray[np.float64]) -> float:
+    """Autocorrelation at lag one, -1 to 1; 0 for fewer than three samples or for equal ones."""
+    if samples.size < 3:
+        return 0.0
+    centred = samples - samples.mean()
+    power = float(centred @ centred)
+    return float(centred[1:] @ centred[:-1]) / power if power > 0 else 0.0
 
 
 def bound_order(samples: NDArray[np.float64], fitted: int = 1) -> Order:

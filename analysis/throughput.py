@@ -7,18 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pathlab.analysis.blocks import METHOD, choose_block_length, expanded_percentiles, resample_blocks
-from pathlab.analysis.interval import (
-    CONFIDENCE_RATIO,
-    Interval,
-    Undecided,
-    as_samples,
-    check_confidence,
-    undecided_interval,
-)
+from pathlab.analysis.interval import Undecided, as_samples
 from pathlab.errors import UsageError
-
-MINIMUM_RECORDS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,17 +18,6 @@ class Throughput:
     bits_per_s: float | None
     stream_bits_per_s: tuple[float, ...]
     stream_share_ratio: tuple[float, ...]
-    undecided: Undecided | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeanRate:
-    """Mean rate over interval records, its interval (both bit/s) and the block length used (records)."""
-
-    n: int
-    bits_per_s: float | None
-    interval_bits_per_s: Interval
-    block_length: int | None
     undecided: Undecided | None = None
 
 
@@ -66,60 +45,6 @@ def aggregate_throughput(received_bytes: ArrayLike, steady_ns: int) -> Throughpu
         bits_per_s=float(total * 8e9 / steady_ns),
         stream_bits_per_s=tuple(float(rate) for rate in rates),
         stream_share_ratio=tuple(float(share) for share in shares),
-    )
-
-
-def mean_rate(
-    interval_bytes: ArrayLike,
-    interval_ns: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    confidence_ratio: float = CONFIDENCE_RATIO,
-    resamples: int = 2000,
-) -> MeanRate:
-    """Mean rate of one trial from its interval records in order, with a moving-block bootstrap interval.
-
-    ``interval_bytes`` are all streams' bytes per record, ``interval_ns`` the records' lengths. The interval
-    speaks of this trial only; trials differ from each other by more than their records do.
-
-    Notes
-    -----
-    Assumption: stationary records. Neighbouring 100 ms records depend on each other (windows, queues and
-    recovery outlast a record), so blocks are drawn, their length from the measured correlation.
-    Minimum sample: 100 records and 5 blocks, else undecided. In simulation the 95 % interval of 100 records
-    holds the truth in 95 % or more without correlation, 92 % at first-order correlation 0.6, 87 % at 0.8.
-    Source: Künsch, Annals of Statistics 17, 1989; Carlstein 1986 (length); Hesterberg 2015 (widening).
-    """
-    check_confidence(confidence_ratio)
-    counts, spans = as_samples(interval_bytes, "interval bytes"), as_samples(interval_ns, "interval ns")
-    if counts.size != spans.size:
-        raise UsageError(
-            f"{counts.size} byte counts but {spans.size} lengths", hint="pass one length per record"
-        )
-    if spans.size and spans.min() <= 0:
-        raise UsageError("interval ns: a record has no length", hint="leave empty records out")
-    n = counts.size
-    if n < MINIMUM_RECORDS:
-        reason = Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
-        return MeanRate(
-            n=n,
-            bits_per_s=float(counts.sum() * 8e9 / spans.sum()) if n else None,
-            interval_bits_per_s=undecided_interval(
-                reason, n=n, confidence_ratio=confidence_ratio, method=METHOD
-            ),
-            block_length=None,
-            undecided=None if n else reason,
-        )
-    length = choose_block_length(counts / spans)
-    drawn = resample_blocks(n, min(length, n), resamples, rng)
-    replicates = counts[drawn].sum(axis=1) * 8e9 / spans[drawn].sum(axis=1)
-    return MeanRate(
-        n=n,
-        bits_per_s=float(counts.sum() * 8e9 / spans.sum()),
-        interval_bits_per_s=expanded_percentiles(
-            replicates, n=n, blocks=n / length, confidence_ratio=confidence_ratio
-        ),
-        block_length=length,
     )
 
 

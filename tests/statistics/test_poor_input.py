@@ -23,7 +23,6 @@ from pathlab.analysis.equivalence import judge_ratio
 from pathlab.analysis.fairness import jain_index
 from pathlab.analysis.frequencies import fit_cumulative_climb, fit_frequency_decline
 from pathlab.analysis.interval import Interval
-from pathlab.analysis.latency import rate_stability, rtt_rise
 from pathlab.analysis.limits import Limit
 from pathlab.analysis.message_cost import fit_message_cost
 from pathlab.analysis.optimum import find_optimal_streams
@@ -40,7 +39,6 @@ from pathlab.analysis.serial import (
 from pathlab.analysis.shifts import hodges_lehmann
 from pathlab.analysis.stopping import StopRule, judge_stop
 from pathlab.analysis.surface import fit_surface
-from pathlab.analysis.throughput import mean_rate
 from pathlab.analysis.trend import bound_change, find_trend
 from pathlab.analysis.two_samples import compare_groups
 from pathlab.analysis.warm_up import detect_warm_up
@@ -91,15 +89,12 @@ ESTIMATORS: dict[str, Callable[[Values], Any]] = {
     "jain_index": jain_index,
     "judge_ratio": lambda v: judge_ratio(v, v),
     "judge_stop": lambda v: judge_stop({"cell": v}, len(v), StopRule()),
-    "mean_rate": lambda v: mean_rate(v, spans(v), rng=draw(), resamples=50),
     "median_interval": median_interval,
     "message_cost": lambda v: fit_message_cost(64.0 * steps(v), v),
     "optimal_streams": lambda v: find_optimal_streams(steps(v), v, v, cycles=cycles(v), rng=draw()),
     "outliers": name_outliers,
     "plan_cycles": plan_cycles,
     "quartiles": quartiles,
-    "rate_stability": rate_stability,
-    "rtt_rise": lambda v: rtt_rise(v, v, rng=draw(), resamples=50),
     "saturation": lambda v: fit_saturation(
         steps(v), v, cycles=cycles(v), rng=draw(), options=SaturationOptions(resamples=50)
     ),

@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.fairness import jain_index
-from pathlab.analysis.latency import rate_stability, rtt_rise
 from pathlab.analysis.loss import probe_loss
 from pathlab.analysis.quantiles import median_interval, quartiles
-from pathlab.analysis.throughput import mean_rate
 
 # Whole numbers: sums of floats of very different size would test rounding, not the estimators.
 NUMBERS = st.integers(-(10**6), 10**6)
@@ -70,33 +68,6 @@ def test_jain_index_is_bounded_and_ignores_scale_and_order(
 
 
 @settings(deadline=None)
-@given(RTTS, st.integers(1, 1000))
-def test_rate_stability_is_bounded_and_ignores_scale(rtts: list[int], scale: int) -> None:
-    found = rate_stability(rtts)
-    assert found.predictability_ratio is not None
-    assert found.variability_ratio is not None
-    assert 0 < found.predictability_ratio <= 1
-    assert found.predictability_ratio + found.variability_ratio == pytest.approx(1)
-    assert rate_stability([rtt * scale for rtt in rtts]).variability_ratio == pytest.approx(
-        found.variability_ratio, abs=1e-9
-    )
-
-
-@settings(deadline=None)
-@given(RTTS, RTTS, st.integers(0, 10**9))
-def test_rise_follows_a_shift_of_the_loaded_side_and_ignores_lost_probes(
-    loaded: list[int], unloaded: list[int], shift: int
-) -> None:
-    rng = np.random.default_rng(0)
-    before = rtt_rise(loaded, unloaded, rng=rng, resamples=10)
-    after = rtt_rise([*(rtt + shift for rtt in loaded), float("nan")], unloaded, rng=rng, resamples=10)
-    assert before.mean_ns is not None
-    assert before.median_ns is not None
-    assert after.mean_ns == pytest.approx(before.mean_ns + shift, rel=1e-9, abs=1e-3)
-    assert after.median_ns == pytest.approx(before.median_ns + shift, rel=1e-9, abs=1e-3)
-
-
-@settings(deadline=None)
 @given(st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
 def test_loss_interval_holds_the_ratio_and_mirrors(counts: tuple[int, int]) -> None:
     sent, received = counts
@@ -110,16 +81,3 @@ def test_loss_interval_holds_the_ratio_and_mirrors(counts: tuple[int, int]) -> N
     assert 0 <= interval.low <= loss.loss_ratio + 1e-12
     assert loss.loss_ratio - 1e-12 <= interval.high <= 1
     assert (interval.low, interval.high) == pytest.approx((1 - mirror.high, 1 - mirror.low), abs=1e-9)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 1000))
-def test_mean_rate_follows_the_scale(seed: int, scale: int) -> None:
-    counts = np.random.default_rng(seed).integers(1, 10**6, 120).astype(float)
-    spans = np.full(120, 100_000_000)
-    first = mean_rate(counts, spans, rng=np.random.default_rng(1), resamples=100)
-    second = mean_rate(counts * scale, spans, rng=np.random.default_rng(1), resamples=100)
-    assert first.bits_per_s is not None
-    assert first.interval_bits_per_s.low is not None
-    assert second.bits_per_s == pytest.approx(first.bits_per_s * scale)
-    assert second.interval_bits_per_s.low == pytest.approx(first.interval_bits_per_s.low * scale)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.fairness import jain_index
-from pathlab.analysis.latency import rate_stability, rtt_rise
 from pathlab.analysis.loss import probe_loss
 from pathlab.analysis.quantiles import median_interval, median_interval_minimum, quartiles
-from pathlab.analysis.throughput import aggregate_throughput, effective_window, mean_rate
+from pathlab.analysis.throughput import aggregate_throughput, effective_window
 
 
 @pytest.mark.parametrize(
@@ -86,20 +85,3 @@ def test_rates_by_hand() -> None:
     assert found.stream_share_ratio == (0.25, 0.75)
     # 4 streams of 64 KiB at 40 ms carry 4 x 65536 x 8 / 0.04 bit/s, and back
     assert effective_window(4 * 65536 * 8 / 0.04, 4, 40e6) == pytest.approx(65536)
-
-
-def test_mean_rate_weighs_records_by_their_length() -> None:
-    counts = np.array([100.0] * 60 + [900.0] * 60)
-    spans = np.array([100_000_000] * 60 + [300_000_000] * 60)
-    # 60 x 1000 bytes in 60 x 0.4 s
-    assert mean_rate(counts, spans, rng=np.random.default_rng(0)).bits_per_s == pytest.approx(20_000)
-
-
-def test_latency_by_hand() -> None:
-    rise = rtt_rise([60e6, 80e6, float("nan"), 100e6], [40e6, 41e6], rng=np.random.default_rng(0))
-    assert (rise.loaded_n, rise.unloaded_n) == (3, 2)
-    assert rise.mean_ns == pytest.approx(80e6 - 40.5e6)
-    assert rise.median_ns == pytest.approx(80e6 - 40.5e6)
-    stability = rate_stability([40e6, 60e6, float("nan")])
-    assert stability.predictability_ratio == pytest.approx(0.8)
-    assert stability.variability_ratio == pytest.approx(0.2)
