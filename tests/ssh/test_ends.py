@@ -30,29 +30,28 @@ TABLE = [
 ]
 
 
+def shape_way(lab: SshLab, verb: str, *, rate: str, latency: str) -> None:
+    """Add or change the queue of the way to b."""
+    shape = ["tbf", "rate", rate, "burst", "15kb", "latency", latency]
+    lab.run(None, "tc", "qdisc", verb, "dev", "p2", "root", *shape)
+
+
 @pytest.fixture(scope="module")
 def slow_lab(ssh_lab: SshLab) -> Iterator[SshLab]:
-    """The way to b is slow, so that what the sender's socket holds takes seconds to drain."""
-    ssh_lab.run(
-        None,
-        *[
-            "tc",
-            "qdisc",
-            "add",
-            "dev",
-            "p2",
-            "root",
-            "tbf",
-            "rate",
-            "8mbit",
-            "burst",
-            "15kb",
-            "latency",
-            "100ms",
-        ],
-    )
+    """The way to b is slow, and slower with a long queue while a trial drains, so that this takes seconds."""
+    shape_way(ssh_lab, "add", rate="8mbit", latency="100ms")
     yield ssh_lab
     ssh_lab.run(None, *["tc", "qdisc", "del", "dev", "p2", "root"])
+
+
+@pytest.fixture
+def shaped_lab(slow_lab: SshLab, stage: str) -> Iterator[SshLab]:
+    """The lab as this stage of a trial needs it."""
+    if stage == "drain":
+        shape_way(slow_lab, "change", rate="2mbit", latency="2s")
+    yield slow_lab
+    if stage == "drain":
+        shape_way(slow_lab, "change", rate="8mbit", latency="100ms")
 
 
 def start_course(lab: SshLab, stage: str) -> Program:
@@ -98,14 +97,14 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("party", "stage"), TABLE)
-def test_whoever_is_killed_nothing_is_left(slow_lab: SshLab, engine: None, party: str, stage: str) -> None:
-    with start_course(slow_lab, stage) as program:
-        there = slow_lab.processes("pathlab-engine-")
-        agents = slow_lab.processes("--engine")
+def test_whoever_is_killed_nothing_is_left(shaped_lab: SshLab, engine: None, party: str, stage: str) -> None:
+    with start_course(shaped_lab, stage) as program:
+        there = shaped_lab.processes("pathlab-engine-")
+        agents = shaped_lab.processes("--engine")
         assert len(agents) == 2
         assert len(set(there) - set(agents)) == ENGINES[stage]
         with watching(*set(there) | set(agents)) as ends:
-            kill_party(slow_lab, party)
+            kill_party(shaped_lab, party)
             assert_all_end(ends)
         told = program.read_rest()
         if party != "controller":
@@ -113,7 +112,7 @@ def test_whoever_is_killed_nothing_is_left(slow_lab: SshLab, engine: None, party
             assert told.count("\n") == 1
         if party in ("agent", "sshd"):
             assert " a: " in told
-    assert slow_lab.processes("pathlab-engine-") == []
+    assert shaped_lab.processes("pathlab-engine-") == []
 
 
 def test_a_pulled_cable_ends_engines_and_the_wait_for_them(slow_lab: SshLab, engine: None) -> None:
