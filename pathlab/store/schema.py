@@ -10,7 +10,7 @@ import operator
 import re
 import types
 from collections.abc import Mapping
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import sqlalchemy as sa
 from sqlalchemy.engine import RowMapping
@@ -68,7 +68,7 @@ class JsonText(sa.types.TypeDecorator[Any]):
         if value is None or isinstance(value, Unreadable):
             return value
         try:
-            loaded = json.loads(value, parse_constant=_refuse_constant)
+            loaded = _JSON.decode(value)
             if value.count("{") + value.count("[") > _DEPTH_MAX and _is_deeper(loaded, _DEPTH_MAX):
                 return Unreadable(reason="is nested too deeply")
             if _SURROGATE.search(value):  # half of a pair can be read, and written nowhere
@@ -90,6 +90,9 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant)  # json.loads would make one for each value
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +152,7 @@ def to_row(record: Any) -> dict[str, Any]:
 
 def from_row(record: type[Record], row: RowMapping | Mapping[str, Any]) -> Record:
     """Return the record that a row holds."""
-    return record(**{field.name: row[field.name] for field in dataclasses.fields(cast(Any, record))})
+    return record(**{name: row[name] for name in column_types(record)})
 
 
 def _column_type(hint: Any) -> ColumnType:
