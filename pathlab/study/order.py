@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from pathlab.analysis.cells import Floats
 from pathlab.analysis.drift import Drift, find_drift
@@ -23,6 +24,8 @@ from pathlab.analysis.stopping import StopDecision, StopRule, judge_stop
 from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.selection import CONTROL, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.source import TrialTable
+
+EPOCH = pd.Timestamp(0, tz="UTC")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,24 +112,23 @@ def _find_drift(sample: Sample) -> Drift:
     started = _read_times(sample)
     usable = ~np.isnan(relative) & ~np.isnan(started)
     cycles = np.arange(rates.size)[usable] if sample.condition.get(CONTROL) else sample.cycles[usable]
-    numbers = np.unique(cycles)
-    controls = np.array([np.median(relative[usable][cycles == number]) for number in numbers])
-    times = np.array([np.mean(started[usable][cycles == number]) for number in numbers])
+    controls = np.array([np.median(group) for group in _split_by(cycles, relative[usable])])
+    times = np.array([np.mean(group) for group in _split_by(cycles, started[usable])])
     order = np.argsort(times, kind="stable")
     apart = np.diff(times[order], prepend=-np.inf) > 0
     return find_drift(times[order][apart], controls[order][apart])
 
 
+def _split_by(numbers: NDArray[np.generic], values: Floats) -> list[Floats]:
+    """The values of each number, ascending by number; those of one number in the order given."""
+    order = np.argsort(numbers, kind="stable")
+    begins = np.flatnonzero(np.diff(numbers[order])) + 1
+    return np.split(values[order], begins) if values.size else []
+
+
 def _read_times(sample: Sample) -> Floats:
     """Seconds of each start since the first one; NaN where it cannot be read."""
-    times = np.array(
-        [_read_time(text) for text in sample.table.frame["started_utc"].iloc[sample.places]], dtype=np.float64
-    )
+    column = sample.table.frame["started_utc"].iloc[sample.places]
+    stamps = pd.to_datetime(column, utc=True, errors="coerce", format="ISO8601")
+    times = np.asarray((stamps - EPOCH) / pd.Timedelta(seconds=1), dtype=np.float64)
     return times - np.nanmin(times) if np.isfinite(times).any() else times
-
-
-def _read_time(text: object) -> float:
-    try:
-        return datetime.fromisoformat(str(text)).timestamp()
-    except ValueError:
-        return float("nan")
