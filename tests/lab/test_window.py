@@ -25,6 +25,8 @@ PATH = Topology(
     ),
 )
 WINDOWS_BYTES = (8192, 16384, 65536, 262144, 1048576)
+# Five segments of 1,448 bytes. One flow in six settles at four in each round trip: 0.74 (README, limits).
+SMALL_BYTES = 8192
 # A slow start to 1 MiB takes eight round trips; the steady window holds a dozen.
 TIMES = ("--warmup-ns", str(2_500_000_000), "--duration-ns", str(2_000_000_000))
 
@@ -47,7 +49,8 @@ def test_goodput_times_rtt_is_the_window_asked_for() -> None:
             sent = _last(sender.finish())
             steady = _last(receiver.finish())["phases"]["steady"]
             goodput = sum(steady["bytes"]) * 1e9 / (steady["end_ns"] - steady["start_ns"])
-            assert 0.9 <= goodput * RTT_S / window_bytes <= 1.2, window_bytes
+            least = 0.7 if window_bytes == SMALL_BYTES else 0.9
+            assert least <= goodput * RTT_S / window_bytes <= 1.2, window_bytes
             # What the engine itself calls the effective window, by the kernel's own round trip.
             assert sent["effective_window_bytes"][0] == pytest.approx(goodput * RTT_S, rel=0.1), window_bytes
 
