@@ -123,7 +123,7 @@ def judge_estimate(
     Notes
     -----
     Assumption: the estimate is about normal. Either test is made at alpha / 2, so that the interval of
-    confidence 1 - alpha, which tells of a difference too, is the one that lies within the margins.
+    confidence 1 - alpha, which also decides whether there is a difference, is compared with the margins.
     Source: Schuirmann 1987.
     """
     check_margins(margins, alpha_ratio)

@@ -150,7 +150,7 @@ def compare_pairs(
     else undecided with the cycles that would decide.
     In simulation (``tests/statistics/test_serial_targets.py``) of 7 to 200 pairs a wrong winner comes up in
     3 % at most without correlation and in 6 % at most at a first-order correlation of up to 0.7. A difference
-    of 10 % under 3 % of noise on either side is told in 30 % of campaigns of 7 cycles and in 95 % of 13.
+    of 10 % under 3 % of noise on either side is decided in 30 % of campaigns of 7 cycles and in 95 % of 13.
     Source: METHOD section 4; the parts in ``shifts``, ``equivalence``, ``planning``.
     """
     rules = rules or PairRules()

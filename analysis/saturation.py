@@ -1,4 +1,4 @@
-"""Saturation in streams: seven families fitted, compared and, where the data allow it, told apart."""
+"""Saturation in streams: seven families fitted, compared and, where the data allow it, distinguished."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MINIMUM_LEVELS = 3
 MINIMUM_TRIALS = 6
 # A rival within this difference of AICc has more than a tenth of the best family's weight.
 PLAUSIBLE_DIFFERENCE = 2 * math.log(10)
-#: A best family of less weight than this is not told apart from the others, and has no intervals of its own.
+#: A best family of less weight than this is not distinguished from the others and has no own intervals.
 TOLD_APART_RATIO = 0.9
 
 
@@ -84,9 +84,9 @@ class FamilyFit:
 class Saturation:
     """All families, most likely first, the parameters of ``best``, and what all say together.
 
-    ``winner`` is ``None`` with ``undecided`` set where rivals cannot be told apart. Capacity, N_90, band and
-    residuals are averaged over all families by weight. ``parameters`` have intervals only where the weight of
-    ``best`` is 0.9 or more.
+    ``winner`` is ``None`` with ``undecided`` set where rivals cannot be distinguished. Capacity, N_90, band
+    and residuals are averaged over all families by weight. ``parameters`` have intervals only where the
+    weight of ``best`` is 0.9 or more.
     """
 
     n: int
@@ -115,7 +115,7 @@ def fit_saturation(
 
     ``cycles`` numbers the cycle of each trial, in time order. Rates are bit/s, 0 or more; streams whole
     numbers, 1 or more. Raises ``UsageError`` for values that are no such numbers. Undecided: no trials, fewer
-    than 6 trials or 3 stream counts, all rates zero or all equal, or rivals that cannot be told apart.
+    than 6 trials or 3 stream counts, all rates zero or all equal, or rivals that cannot be distinguished.
 
     Notes
     -----
@@ -384,7 +384,7 @@ def _publish(problem: Problem, model: SaturationModel, parameters: Floats) -> Fl
 
 
 def _estimate_parameters(problem: Problem, best: Member, statement: Statement) -> tuple[Estimate, ...]:
-    """The best family's parameters; without intervals where it is not told apart from the others."""
+    """The best family's parameters; without intervals where it is not distinguished from the others."""
     model = MODELS[best.family]
     if best.weight_ratio < TOLD_APART_RATIO and statement.refused is None:
         statement = replace(statement, refused=Undecided.RIVALS)

@@ -16,8 +16,8 @@ uint64_t pl_delivery_progress(const struct pl_stream *stream, enum pl_transport 
  * those that its kernel has not acknowledged; -1 where neither is known. */
 int64_t pl_delivery_missing_bytes(const struct pl_stream *stream, enum pl_transport transport);
 
-/* Ends the connection at once: what is unsent or unacknowledged is thrown away, and the peer is told by a
- * reset. Closes the descriptor. */
+/* Ends the connection at once: what is unsent or unacknowledged is discarded, and the peer gets a reset.
+ * Closes the descriptor. */
 void pl_delivery_reset(struct pl_stream *stream);
 
 #endif

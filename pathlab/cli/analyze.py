@@ -32,7 +32,7 @@ def analyze(
     console = TerminalConsole()
     if not basis.used:
         told = ", ".join(f"{count.trials} × {count.reason}" for count in basis.left_out)
-        console.print(f"None of {basis.trials} trials tells of a path{': ' * bool(told)}{told}.")
+        console.print(f"No usable trial of {basis.trials}{': ' * bool(told)}{told}.")
     render_analyses(answers, console)
     for name, found in overlays.items():
         render_overlays(name, found, console)

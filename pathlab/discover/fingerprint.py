@@ -17,7 +17,7 @@ _SILENT = "*"
 def hash_hops(hops: Sequence[Sequence[str]]) -> str:
     """A route's stable fingerprint: its format, a colon and 32 hexadecimal digits over the hops of one flow.
 
-    A route is told by its first flow, whose ports are the same however many flows there are. Silent hops at
+    A route is identified by its first flow, whose ports do not depend on the number of flows. Silent hops at
     the end are left out: how many of them are tried depends on the other flows. Fingerprints of another
     format never compare as equal.
     """

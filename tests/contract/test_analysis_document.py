@@ -90,7 +90,7 @@ def test_a_published_table_beside_own_results(messages: Path, call: Call) -> Non
     people = call("analyze", str(messages), *asked)
     assert people.status == 0
     assert "ibm-streams-3.0-internode, tcp_gbps, beside 1 × 64 KiB: west → east" in people.out
-    assert "None of 6 trials tells of a path: 6 × host-limited." in people.out
+    assert "No usable trial of 6: 6 × host-limited." in people.out
 
 
 def test_a_published_table_that_does_not_fit_says_so(folder: Path, messages: Path, call: Call) -> None:
