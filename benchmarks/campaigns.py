@@ -24,7 +24,7 @@ import numpy as np
 from pathlab.campaign.load import build_campaign, load_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.remote.hosts import RemoteAccess
-from pathlab.runner.campaign import CampaignSource, run_campaign
+from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.runner.events import Event, RateNow, TrialEnded, TrialStarted
 from pathlab.store.results import Results
 

@@ -19,8 +19,8 @@ from typing import Any
 
 from outcome import say, translate_faults
 
-from pathlab.analysis.loss import probe_loss
-from pathlab.analysis.payload import full_segment, payload_rate
+from pathlab.analysis.estimators.loss import probe_loss
+from pathlab.analysis.estimators.payload import full_segment, payload_rate
 from pathlab.errors import HostError
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import LabProcess

@@ -29,7 +29,7 @@ from pathlab.remote.session import Session  # noqa: E402
 from pathlab.remote.ssh import SshTransport  # noqa: E402
 from pathlab.remote.ssh_config import SshFiles, read_settings  # noqa: E402
 from pathlab.remote.ssh_connection import SshConnection, SshOptions  # noqa: E402
-from pathlab.runner.environment import Environment  # noqa: E402
+from pathlab.runner.hosts.environment import Environment  # noqa: E402
 from tests.ssh.lab import PORT, SshLab  # noqa: E402
 
 COLD_S = 3.0

@@ -20,9 +20,9 @@ from typing import Any
 from outcome import say
 
 from analysis import Shape, build_file
-from pathlab.report.page.document import arrange_report, gather_material
-from pathlab.report.page.forms import FORMS
-from pathlab.report.page.model import list_figures
+from pathlab.report.blocks import list_figures
+from pathlab.report.formats.forms import FORMS
+from pathlab.report.report_builder import arrange_report, gather_material
 from pathlab.study.analyses import StudiedResults
 
 #: One cycle, a campaign of a couple of hundred cycles, one over several paths, and one of 98,000 trials.

@@ -13,9 +13,9 @@ from pathlib import Path
 import click
 
 from pathlab.campaign.load import build_campaign
-from pathlab.runner.campaign import CampaignSource, run_campaign
+from pathlab.runner.campaign.engine_validation import ValidationPlan, build_validation, compare_engines
+from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.runner.events import Event, TrialEnded
-from pathlab.runner.validation import ValidationPlan, build_validation, compare_engines
 from pathlab.store.results import Results
 
 LIMITS = (0.98, 1.02)

@@ -22,9 +22,9 @@ import pandas as pd
 import pyarrow as pa
 from outcome import say, translate_faults
 
-from pathlab.analysis.limits import Limit
+from pathlab.analysis.verdicts.limits import Limit
 from pathlab.campaign.load import CampaignText, parse_campaign
-from pathlab.runner.campaign import CampaignSource, run_campaign
+from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.study.analyses import StudiedResults, Study
 

@@ -34,7 +34,7 @@ def _runtime_folder() -> Iterator[None]:
 @pytest.fixture
 def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> None:
     """What hosts do by themselves is not asked in campaigns of this process: it takes two seconds each."""
-    monkeypatch.setattr("pathlab.runner.environment.Environment.calibrate", lambda _self: None)
+    monkeypatch.setattr("pathlab.runner.hosts.environment.Environment.calibrate", lambda _self: None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -14,7 +14,10 @@ from pathlab.units import SECOND_NS
 
 # Starting engines, connecting, and gathering results; seen on a small machine, an estimate and no bound.
 OVERHEAD_NS = 400_000_000
-SURVEY_NS, SURVEY_MAX_NS = 12 * SECOND_NS, 60 * SECOND_NS  # one way of a path (pathlab/runner/survey.py)
+SURVEY_NS, SURVEY_MAX_NS = (
+    12 * SECOND_NS,
+    60 * SECOND_NS,
+)  # one way of a path (pathlab/runner/hosts/path_surveys.py)
 CONNECT_ROUND_TRIPS = 3  # TCP, the hello and its answer, the end of file
 
 

@@ -1,7 +1,8 @@
 """How long rows take that may run at once: so many at a time, never two on one host, in the plan's order.
 
-The same choice as the run makes (pathlab/runner/schedule.py), on the times that are expected: whenever hosts
-are free, the first waiting row whose hosts are both free begins. A cycle begins when the one before is over.
+The same choice as the run makes (``pathlab/runner/campaign/schedule.py``), on the expected times: whenever
+hosts are free, the first waiting row whose hosts are both free begins. A cycle begins when the one before
+is over.
 """
 
 from __future__ import annotations

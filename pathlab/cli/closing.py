@@ -6,11 +6,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from pathlab.report.formats.html import write_html
+from pathlab.report.formats.terminal import render_summary
 from pathlab.report.page.answer import answer_paths
-from pathlab.report.page.document import arrange_report, gather_material
-from pathlab.report.page.html import write_html
-from pathlab.report.page.notices import list_notices
-from pathlab.report.page.terminal import render_summary
+from pathlab.report.report_builder import arrange_report, gather_material
+from pathlab.report.sections.notices import list_notices
 from pathlab.study.analyses import StudiedResults
 
 REPORT_NAME = "report.html"

@@ -10,8 +10,8 @@ import click
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.report.comparison_results import Change, Rules, compare_results
-from pathlab.report.comparison_text import describe_comparison, render_comparison
-from pathlab.report.page.comparison import write_comparison
+from pathlab.report.sections.comparison import write_comparison
+from pathlab.report.sections.comparison_text import describe_comparison, render_comparison
 from pathlab.store.results import Results
 
 FOUND_STATUS = 6

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pathlab.cli.console import TerminalConsole
-from pathlab.runner.checkup import Check, examine
+from pathlab.runner.hosts.controller_check import Check, examine
 
 MARKS = {"ok": ("ok", "green"), "limited": ("less", "yellow"), "missing": ("MISSING", "bold red")}
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from pathlab.errors import UsageError
-from pathlab.report.page.document import gather_material
 from pathlab.report.plots.export import write_csv
 from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import FORMATS, write_figure
+from pathlab.report.report_builder import gather_material
 from pathlab.report.sections import chapters, trials
 from pathlab.report.sections.drafts import PlotDraft
 from pathlab.report.sections.material import Material

@@ -16,8 +16,8 @@ from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.errors import UsageError
 from pathlab.remote.hosts import build_access
 from pathlab.report.host_text import render_checks
-from pathlab.runner.host_check import HostInspection, list_pairs
-from pathlab.runner.host_facts_check import HostCheck
+from pathlab.runner.hosts.facts_check import HostCheck
+from pathlab.runner.hosts.pair_check import HostInspection, list_pairs
 
 HOSTS_MAX_FOR_PAIRS = 8
 

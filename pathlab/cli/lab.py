@@ -21,8 +21,8 @@ from pathlab.lab.namespaces import lab_error
 from pathlab.lab.topology import Topology, read_facts
 from pathlab.remote.engine import find_engine
 from pathlab.report.lab_text import describe_direction, draw_text
-from pathlab.runner.lab import build_topology
-from pathlab.runner.lab_changes import change_settings
+from pathlab.runner.hosts.lab_changes import change_settings
+from pathlab.runner.hosts.lab_topology import build_topology
 
 FIGURE_DPI = 200
 
@@ -152,7 +152,7 @@ def show(topology: str | None, name: str | None, figure: Path | None, *, as_json
 def _save_figure(plan: Topology, title: str, path: Path) -> None:
     if path.suffix not in (".svg", ".png", ".pdf"):
         raise UsageError(f"'{path}' is no kind of figure", hint="end its name with .svg, .png or .pdf")
-    from pathlab.report.lab_figure import draw_figure  # takes a second to import
+    from pathlab.report.plots.lab_figure import draw_figure  # takes a second to import
 
     try:
         draw_figure(plan, title).savefig(path, dpi=FIGURE_DPI)

@@ -14,7 +14,7 @@ import click
 from pathlab import __version__
 from pathlab.errors import CampaignError, PathlabError
 from pathlab.escaping import escape_line, escaping_streams
-from pathlab.runner.interruption import ENDING, Interrupted, Interruption
+from pathlab.runner.campaign.interruption import ENDING, Interrupted, Interruption
 
 #: Subcommand to its line in the help. Its module, ``pathlab.cli.commands.NAME``, is imported when it is used.
 SUBCOMMANDS = {

@@ -19,8 +19,8 @@ from pathlab.cli.live import LiveView
 from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
 from pathlab.remote.hosts import build_access
 from pathlab.report.text import render_trial
-from pathlab.runner.campaign import CampaignSource, run_campaign
-from pathlab.runner.folders import choose_folder
+from pathlab.runner.campaign.folders import choose_folder
+from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 

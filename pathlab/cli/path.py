@@ -67,7 +67,7 @@ def find_path(
     tables = read_tables(reach.hosts_file)
     ends = name_hosts(hosts if reach.both else (source,), tables)
     if figure is not None:
-        from pathlab.report.path_figure import check_figure_file  # drawing takes a second to load
+        from pathlab.report.plots.path_figure import check_figure_file  # drawing takes a second to load
 
         check_figure_file(figure)
     options = _read_options(settings)
@@ -112,7 +112,7 @@ def _start_agent(name: str, remote: RemoteHosts) -> Session:
 
 
 def _draw(reports: list[PathReport], figure: Path) -> None:
-    from pathlab.report.path_figure import save_path_figure
+    from pathlab.report.plots.path_figure import save_path_figure
 
     save_path_figure(reports[0], figure)
     for report in reports[1:]:

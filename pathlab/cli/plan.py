@@ -17,7 +17,7 @@ from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.cli.choices import Choices
 from pathlab.cli.console import TerminalConsole
-from pathlab.runner.link_shares import LinkShare, share_links
+from pathlab.runner.campaign.link_shares import LinkShare, share_links
 from pathlab.units import format_rate, format_ratio, format_time, format_volume
 
 #: Factors besides streams and window that have a column of their own; more of them share one.

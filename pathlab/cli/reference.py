@@ -9,7 +9,7 @@ import click
 from rich import box
 from rich.table import Table
 
-from pathlab.analysis.message_cost import fit_message_cost
+from pathlab.analysis.fits.message_cost import fit_message_cost
 from pathlab.cli.console import TerminalConsole
 from pathlab.reference.series import ReferenceTable, list_tables, load_table
 from pathlab.report.analyses_rows import describe_message_cost

@@ -8,11 +8,11 @@ import click
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.figures import write_single
+from pathlab.report.formats.forms import FORMS, choose_forms, place_form
+from pathlab.report.formats.terminal import render_summary
 from pathlab.report.page.answer import answer_paths
-from pathlab.report.page.document import arrange_report, gather_material
-from pathlab.report.page.forms import FORMS, choose_forms, place_form
-from pathlab.report.page.notices import list_notices
-from pathlab.report.page.terminal import render_summary
+from pathlab.report.report_builder import arrange_report, gather_material
+from pathlab.report.sections.notices import list_notices
 from pathlab.study.analyses import StudiedResults
 
 

@@ -16,9 +16,9 @@ from pathlab.cli.console import TerminalConsole
 from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.errors import PartialCampaign
 from pathlab.remote.hosts import build_access
-from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
+from pathlab.runner.campaign.folders import choose_folder
+from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import EVENT_FORMAT, Event, describe_event
-from pathlab.runner.folders import choose_folder
 
 
 def run(

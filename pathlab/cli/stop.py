@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pathlab.errors import UsageError
-from pathlab.runner.waiting import StopRequest
+from pathlab.runner.campaign.waiting import StopRequest
 from pathlab.store.lock import find_writer
 
 

@@ -19,9 +19,14 @@ from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.cli.run import refuse_partial
 from pathlab.errors import CampaignError, UsageError
 from pathlab.remote.hosts import build_access
-from pathlab.runner.campaign import CampaignSource, run_campaign
-from pathlab.runner.folders import choose_folder
-from pathlab.runner.validation import EngineRatio, ValidationPlan, build_validation, compare_engines
+from pathlab.runner.campaign.engine_validation import (
+    EngineRatio,
+    ValidationPlan,
+    build_validation,
+    compare_engines,
+)
+from pathlab.runner.campaign.folders import choose_folder
+from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.results import Results
 from pathlab.units import format_rate, parse_time_ns
 

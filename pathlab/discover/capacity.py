@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pathlab.analysis.interval import CONFIDENCE_RATIO
-from pathlab.analysis.per_hop import MINIMUM_SIZES, Floor, HopEstimate, HopSamples, estimate_hops
+from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO
+from pathlab.analysis.fits.per_hop import MINIMUM_SIZES, Floor, HopEstimate, HopSamples, estimate_hops
 from pathlab.discover.probes import FROM_ROUTER, Probe, ProbePlan, Prober
 
 #: By version of IP; IPv6 routers quote until the error has 1280 bytes (RFC 4443).

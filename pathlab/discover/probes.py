@@ -10,7 +10,7 @@ Who does the timing: plain sockets of the agent (`pathlab.agents.discovery`), wi
 (SO_TIMESTAMPNS) and the socket's error queue (IP_RECVERR). scapy crafts and parses well, but a probe through
 it takes some 30 ms of its own and its stamps are those of a Python loop; it also needs raw sockets and cannot
 be expected on a remote host. So it stays with the tests, where the agent's bytes are held against scapy's
-(tests/unit/test_discover_packets.py).
+(tests/unit/discover/test_packets.py).
 """
 
 from __future__ import annotations

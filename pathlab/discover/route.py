@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.analysis.estimators.loss import Loss, probe_loss
 from pathlab.discover.fingerprint import hash_hops
 from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, Probe, ProbePlan, Prober
 

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.per_hop import HopEstimate
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.per_hop import HopEstimate
 from pathlab.discover.capacity import CapacityResult
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import PathReport

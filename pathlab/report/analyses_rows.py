@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pathlab.analysis.breakpoints import Breakpoint
-from pathlab.analysis.curve_fit import Estimate
-from pathlab.analysis.equivalence import MARGIN_RATIO, list_marks
-from pathlab.analysis.interval import Interval
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.fits.breakpoints import Breakpoint
+from pathlab.analysis.fits.curve_fit import Estimate
+from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, list_marks
 from pathlab.study.answer import Answer, Spread
 from pathlab.units import (
     NOT_MEASURED,

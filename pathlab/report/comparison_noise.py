@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pathlab.analysis.two_samples import lay_halves_apart, split_halves
+from pathlab.analysis.verdicts.two_samples import lay_halves_apart, split_halves
 from pathlab.report.comparison_groups import Groups
 from pathlab.report.comparison_metrics import Metric
 from pathlab.report.source import StoredTrial

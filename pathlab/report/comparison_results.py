@@ -9,10 +9,10 @@ from enum import StrEnum
 
 import numpy as np
 
-from pathlab.analysis.corrections import ALPHA_RATIO, holm_levels
-from pathlab.analysis.equivalence import MARGIN_RATIO
-from pathlab.analysis.interval import CONFIDENCE_RATIO, Undecided, undecided_interval
-from pathlab.analysis.two_samples import (
+from pathlab.analysis.estimators.corrections import ALPHA_RATIO, holm_levels
+from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Undecided, undecided_interval
+from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO
+from pathlab.analysis.verdicts.two_samples import (
     METHOD,
     MINIMUM_TRIALS,
     GroupRatio,

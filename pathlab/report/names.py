@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pathlab.analysis.loss import Loss
+from pathlab.analysis.estimators.loss import Loss
 from pathlab.report.summary import Cell
 from pathlab.units import NOT_MEASURED, format_bytes, format_ratio
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pathlab.analysis.loss import Loss, pool_loss
+from pathlab.analysis.estimators.loss import Loss, pool_loss
 from pathlab.campaign.factor_model import Factors
 from pathlab.campaign.factors import ALWAYS_GIVEN, find_default, format_level, name_levels
 from pathlab.report.source import (

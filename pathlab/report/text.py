@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pathlab.analysis.loss import Loss, probe_loss
+from pathlab.analysis.estimators.loss import Loss, probe_loss
 from pathlab.report.names import format_asked, format_granted, format_loss
 from pathlab.report.source import ResultsSource, find_arrived, format_utc, window_is_short
 from pathlab.report.streams import read_probes, summarise_streams

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from pathlab.analysis.cpu_cost import CpuCost
-from pathlab.analysis.drift import Drift
-from pathlab.analysis.message_cost import MessageCost
-from pathlab.analysis.optimum import OptimalStreams
-from pathlab.analysis.planning import CyclePlan
-from pathlab.analysis.saturation import Saturation
-from pathlab.analysis.stopping import StopDecision, StopRule
-from pathlab.analysis.surface import Surface
-from pathlab.analysis.trend import ChangeBound
+from pathlab.analysis.estimators.trend import ChangeBound
+from pathlab.analysis.fits.cpu_cost import CpuCost
+from pathlab.analysis.fits.message_cost import MessageCost
+from pathlab.analysis.fits.optimum import OptimalStreams
+from pathlab.analysis.fits.saturation import Saturation
+from pathlab.analysis.fits.surface import Surface
+from pathlab.analysis.planning.cycles import CyclePlan
+from pathlab.analysis.planning.stopping import StopDecision, StopRule
+from pathlab.analysis.verdicts.drift import Drift
 from pathlab.store.results import Results
 from pathlab.study.answer import Answers, StudyOptions, make_generator
 from pathlab.study.costs import (

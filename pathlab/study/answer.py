@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.curve_fit import FitOptions
-from pathlab.analysis.interval import Interval
-from pathlab.analysis.quantiles import quartiles
-from pathlab.analysis.serial import ordered_median_interval
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.quantiles import quartiles
+from pathlab.analysis.estimators.serial import ordered_median_interval
+from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.study.frames import build_frame, format_answer
 from pathlab.study.selection import Basis, Sample
 from pathlab.study.source import Condition

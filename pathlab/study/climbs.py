@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.latency import MINIMUM_READINGS, RttClimb, classify_rtt_climb
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.latency import MINIMUM_READINGS, RttClimb, classify_rtt_climb
 from pathlab.errors import StoreError
 from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS, STEADY
 from pathlab.study.limits import choose_trials

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from pathlab.analysis.cpu_cost import CpuCost, fit_cpu_cost
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.loss import Loss, pool_loss
-from pathlab.analysis.message_cost import MessageCost, fit_message_cost
-from pathlab.analysis.rfc6349 import Capacity, PathFigures, measure_capacity, measure_transfers
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.loss import Loss, pool_loss
+from pathlab.analysis.estimators.rfc6349 import Capacity, PathFigures, measure_capacity, measure_transfers
+from pathlab.analysis.fits.cpu_cost import CpuCost, fit_cpu_cost
+from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
 from pathlab.study.lines import MTU_BYTES, Line, Traffic, know_line, read_traffic
 from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, NOT_POSITIVE, Rules, Sample, select

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from pathlab.analysis.breakpoints import Breakpoint, find_breakpoint
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.distributions import Distributions, fit_distributions
-from pathlab.analysis.frequencies import (
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.breakpoints import Breakpoint, find_breakpoint
+from pathlab.analysis.fits.distributions import Distributions, fit_distributions
+from pathlab.analysis.fits.frequencies import (
     CumulativeClimb,
     FrequencyDecline,
     fit_cumulative_climb,
     fit_frequency_decline,
 )
-from pathlab.analysis.interval import Undecided
 from pathlab.study.answer import Answer
 from pathlab.study.selection import NOT_MEASURED, Sample, select
 from pathlab.study.source import TrialTable

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from pathlab._version import VERSION
-from pathlab.analysis.limits import FlowVerdict
+from pathlab.analysis.verdicts.limits import FlowVerdict
 from pathlab.errors import UsageError
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.limits import FlowVerdict, Limit, judge_limits
-from pathlab.analysis.warm_up import WarmUp, detect_warm_up
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.verdicts.limits import FlowVerdict, Limit, judge_limits
+from pathlab.analysis.verdicts.warm_up import WarmUp, detect_warm_up
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.trial_table import list_values
 from pathlab.study.answer import Answer, make_cell_answer

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pathlab.analysis.payload import Segment, find_ip_version, full_segment, payload_rate
+from pathlab.analysis.estimators.payload import Segment, find_ip_version, full_segment, payload_rate
 from pathlab.study.selection import Sample
 from pathlab.study.source import LAB
 

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.drift import Drift, find_drift
-from pathlab.analysis.outliers import Outliers, name_outliers
-from pathlab.analysis.serial import (
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.outliers import Outliers, name_outliers
+from pathlab.analysis.estimators.serial import (
     Autocorrelation,
     EffectiveSize,
     SerialEstimate,
@@ -20,7 +19,8 @@ from pathlab.analysis.serial import (
     measure_effective_size,
     serial_median,
 )
-from pathlab.analysis.stopping import StopDecision, StopRule, judge_stop
+from pathlab.analysis.planning.stopping import StopDecision, StopRule, judge_stop
+from pathlab.analysis.verdicts.drift import Drift, find_drift
 from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.selection import CONTROL, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.source import TrialTable

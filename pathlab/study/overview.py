@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pathlab.analysis.quantiles import quartiles
+from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.errors import StoreError
 from pathlab.store.overview import stream_outcomes
 from pathlab.store.results import Results

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.host_limits import HostLoad
-from pathlab.analysis.limits import FlowReading, StreamReading, measure_rate_spread
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.verdicts.host_limits import HostLoad
+from pathlab.analysis.verdicts.limits import FlowReading, StreamReading, measure_rate_spread
 from pathlab.store.records import HostRecord
 from pathlab.store.steady import STEADY
 from pathlab.study.lines import Line

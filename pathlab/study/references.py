@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pathlab.analysis.interval import CONFIDENCE_RATIO, Interval, Undecided, undecided_interval
+from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval, Undecided, undecided_interval
 from pathlab.errors import UsageError
 from pathlab.reference.series import GBPS, ReferenceTable, load_table
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread

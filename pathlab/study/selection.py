@@ -10,8 +10,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.loss import Loss, pool_loss
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.loss import Loss, pool_loss
 from pathlab.store.records import TrialRecord
 from pathlab.study.source import LINUX_WINDOW_FACTOR, Condition, TrialTable
 

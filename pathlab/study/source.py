@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pathlab.analysis.cells import Floats
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord
 from pathlab.units import LARGEST
 

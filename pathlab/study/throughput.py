@@ -8,9 +8,13 @@ from itertools import combinations
 
 import numpy as np
 
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.optimum import OptimalStreams, find_optimal_streams
-from pathlab.analysis.pairs import (
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.trend import ChangeBound, bound_change
+from pathlab.analysis.fits.optimum import OptimalStreams, find_optimal_streams
+from pathlab.analysis.fits.saturation import Saturation, SaturationOptions, fit_saturation
+from pathlab.analysis.fits.surface import Surface, fit_surface
+from pathlab.analysis.planning.cycles import CyclePlan, plan_cycles
+from pathlab.analysis.verdicts.pairs import (
     CostComparison,
     PairedComparison,
     compare_cost,
@@ -18,10 +22,6 @@ from pathlab.analysis.pairs import (
     correct_comparisons,
     match_pairs,
 )
-from pathlab.analysis.planning import CyclePlan, plan_cycles
-from pathlab.analysis.saturation import Saturation, SaturationOptions, fit_saturation
-from pathlab.analysis.surface import Surface, fit_surface
-from pathlab.analysis.trend import ChangeBound, bound_change
 from pathlab.study.answer import Answer, StudyOptions, make_cell_answer
 from pathlab.study.selection import AUTOTUNED, BELOW_ONE, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.source import TrialTable

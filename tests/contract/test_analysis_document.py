@@ -12,7 +12,7 @@ import pytest
 from pathlab.store.results import Results
 from pathlab.study.document import ANALYSES, DOCUMENT_VERSION
 from tests import command_line
-from tests.study.trials import make_sweep
+from tests.unit.study.trials import make_sweep
 
 Call = Callable[..., command_line.Said]
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "analysis-document-1.json"

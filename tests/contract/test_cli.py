@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from pathlab import __version__
 from pathlab.cli import main as main_module
 from pathlab.cli.main import SUBCOMMANDS
-from pathlab.runner.interruption import Interrupted
+from pathlab.runner.campaign.interruption import Interrupted
 from tests.command_line import call, call_lines
 
 ROOT = Path(__file__).resolve().parents[2]

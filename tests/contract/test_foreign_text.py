@@ -1,6 +1,7 @@
 """Whatever hosts, files and databases say: no control of theirs reaches a terminal, no formula a spreadsheet.
 
-``tests/unit/hostile_samples.py`` fills every field that others fill; every subcommand that prints them runs.
+``tests/unit/store/hostile_samples.py`` fills every field that others fill; every subcommand that prints
+them runs.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from pathlab.remote.terminal import ask_secret
 from pathlab.runner.events import CampaignEnded, CampaignStarted, Notice, TrialEnded, Waiting
 from pathlab.store.results import Results
 from tests.command_line import call
-from tests.unit.hostile_samples import HOSTILE, HOSTILE_NAME, RAW, fill_hostile
-from tests.unit.import_samples import TEXTS, write_sample
+from tests.unit.store.hostile_samples import HOSTILE, HOSTILE_NAME, RAW, fill_hostile
+from tests.unit.store.import_samples import TEXTS, write_sample
 
 ROOT = Path(pathlab.__file__).parent
 CAMPAIGN = """

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pathlab.report.page.document import build_document
-from pathlab.report.page.machine import DOCUMENT, DOCUMENT_VERSION, describe_report, write_machine
+from pathlab.report.formats.report_json import DOCUMENT, DOCUMENT_VERSION, describe_report, write_machine
+from pathlab.report.report_builder import build_document
 from tests.unit.synthetic_results import SyntheticResults, make_campaign, make_failed, make_quickstart
 
 KIB = 1024

@@ -15,7 +15,7 @@ from pathlab.cli.commands import names
 from pathlab.discover.probes import METHODS
 from pathlab.report.comparison_metrics import METRICS
 from pathlab.report.comparison_results import Change, Rules
-from pathlab.report.page.forms import FORMS
+from pathlab.report.formats.forms import FORMS
 from pathlab.store.database import RESULTS_ROOT
 from pathlab.store.exporters.formats import FORMATS
 from pathlab.study.document import ANALYSES
@@ -26,7 +26,13 @@ LIGHT = {"click", "pathlab"}
 #: Modules of PathLab that help may load; of ``pathlab.runner`` only the class of an interruption.
 LIGHT_MODULES = {
     *("pathlab", "pathlab._version", "pathlab.errors", "pathlab.escaping"),
-    *("pathlab.cli", "pathlab.cli.main", "pathlab.runner", "pathlab.runner.interruption"),
+    *(
+        "pathlab.cli",
+        "pathlab.cli.main",
+        "pathlab.runner",
+        "pathlab.runner.campaign",
+        "pathlab.runner.campaign.interruption",
+    ),
 }
 #: Prints, for each command line without an outcome, the modules that it was the first to load.
 WATCH = """

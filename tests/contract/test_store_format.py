@@ -17,8 +17,8 @@ import pathlab
 from pathlab.errors import StoreError
 from pathlab.store.check import check_results
 from pathlab.store.schema import FORMAT_VERSION
-from tests.unit.series_samples import make_intervals, make_raw
-from tests.unit.store_samples import make_results
+from tests.unit.store.series_samples import make_intervals, make_raw
+from tests.unit.store.store_samples import make_results
 
 DATA = Path(__file__).parents[1] / "data"
 FORMATS = range(1, FORMAT_VERSION + 1)

@@ -10,7 +10,7 @@ from typing import Any
 import pathlab
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
-from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
+from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import Event, Notice
 from pathlab.store.records import TrialRecord
 from tests.require import require_engine

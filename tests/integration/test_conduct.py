@@ -16,13 +16,13 @@ from pathlab.campaign.budget import Estimator
 from pathlab.campaign.order import plan_rows
 from pathlab.errors import HostError, UsageError
 from pathlab.lab.keeper import runtime_folder
-from pathlab.runner.environment import Environment
+from pathlab.runner.campaign.folders import choose_folder
+from pathlab.runner.campaign.slots import Slot, Timetable
+from pathlab.runner.campaign.waiting import StopRequest
 from pathlab.runner.events import Event, RateNow, TrialEnded, TrialStarted, Waiting
-from pathlab.runner.folders import choose_folder
-from pathlab.runner.host_lock import HostLock
-from pathlab.runner.routes import RouteWatch
-from pathlab.runner.slots import Slot, Timetable
-from pathlab.runner.waiting import StopRequest
+from pathlab.runner.hosts.environment import Environment
+from pathlab.runner.hosts.route_watch import RouteWatch
+from pathlab.runner.hosts.run_lock import HostLock
 from pathlab.store.records import HostRecord
 from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
 from tests.require import require_namespaces
@@ -242,7 +242,7 @@ def test_what_changed_since_the_run_before_is_marked_or_refused(
         ]
 
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr("pathlab.runner.routes.is_other_route", lambda _stored, _route: True)
+        elsewhere.setattr("pathlab.runner.hosts.route_watch.is_other_route", lambda _stored, _route: True)
         with pytest.raises(UsageError, match="local to local: the route is another one"):
             run(refusing, tmp_path / "refuse")
     monkeypatch.setattr(Environment, "host_records", altered)
@@ -300,7 +300,7 @@ def test_a_periodic_campaign_waits_for_its_slot_and_a_stop_ends_the_wait(
 
 def test_a_jump_of_the_wall_clock_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jumps = iter([0, 3600 * 10**9])
-    monkeypatch.setattr("pathlab.runner.clock.ClockWatch.read_jump_ns", lambda _self: next(jumps))
+    monkeypatch.setattr("pathlab.runner.trial.clock_watch.ClockWatch.read_jump_ns", lambda _self: next(jumps))
     watch = Watch()
     run(campaign_of(cycles=2), tmp_path / "out", watch)
     assert [("clock-jumped" in r.flags) for r in stored(tmp_path / "out")] == [False, True]

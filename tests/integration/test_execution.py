@@ -13,8 +13,8 @@ import pytest
 import pathlab
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
-from pathlab.runner.environment import Environment
 from pathlab.runner.events import Event, RttNow, TrialEnded
+from pathlab.runner.hosts.environment import Environment
 from tests.integration.conducting import AB, LAB, Watch, campaign_of, run, settings, stored
 from tests.require import require, require_engine, require_namespaces
 

@@ -15,9 +15,9 @@ from pathlab.campaign.load import build_campaign
 from pathlab.errors import HostError
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from pathlab.runner.environment import Environment
 from pathlab.runner.events import Event, Notice
-from pathlab.runner.host_lock import RunOwner, lock_host, name_run
+from pathlab.runner.hosts.environment import Environment
+from pathlab.runner.hosts.run_lock import RunOwner, lock_host, name_run
 
 FIRST = RunOwner(run="1", campaign="sweep", user="ann", controller="desk")
 SECOND = dataclasses.replace(FIRST, run="2", campaign="other", user="bob", controller="rack")

@@ -19,8 +19,8 @@ from pathlab.store.exporters.selection import select_trials
 from pathlab.store.importers.files import read_file, store_files
 from pathlab.store.results import Results
 from tests.require import require
-from tests.unit.export_samples import fill_results
-from tests.unit.store_samples import make_results
+from tests.unit.store.export_samples import fill_results
+from tests.unit.store.store_samples import make_results
 
 LOOPBACK = "127.0.0.1"
 TIMEOUT_S = 60

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.report.page.document import build_document
-from pathlab.report.page.html import write_html
+from pathlab.report.formats.html import write_html
 from pathlab.report.plots.export import tabulate
 from pathlab.report.plots.live import SCRIPT, SHEET, read_library
 from pathlab.report.plots.markup import render_figure
 from pathlab.report.plots.preparation import prepare_plot
+from pathlab.report.report_builder import build_document
 from tests.integration.browser import Browser
-from tests.unit.plot_samples import list_samples
+from tests.unit.report.plot_samples import list_samples
 from tests.unit.synthetic_results import make_quickstart
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"

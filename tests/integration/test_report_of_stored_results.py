@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pathlab.report.page.document import build_document
-from pathlab.report.page.html import render_html, write_html
-from pathlab.report.page.machine import describe_report
+from pathlab.report.formats.html import render_html, write_html
+from pathlab.report.formats.report_json import describe_report
+from pathlab.report.report_builder import build_document
 from pathlab.report.source import read_trials
 from pathlab.report.streams import summarise_streams
 from pathlab.report.summary import summarise

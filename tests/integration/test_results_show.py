@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from pathlab.store.results import Results
 from tests.command_line import call, call_lines
-from tests.unit.store_samples import COMPLETE, FAILED, make_probes, make_results
+from tests.unit.store.store_samples import COMPLETE, FAILED, make_probes, make_results
 
 TRIALS = 130
 

@@ -11,7 +11,7 @@ import pytest
 
 import pathlab
 from pathlab.campaign.load import parse_campaign, read_campaign
-from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
+from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from tests.integration.running import ROOT, Run, running
 from tests.require import require
 

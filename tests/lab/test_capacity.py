@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pathlab.analysis.interval import Undecided
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.discover.capacity import OUT_OF_PACKETS, OUT_OF_TIME, PRECISE, CapacityOptions, measure_capacity
 from tests.lab.paths import DELAYS_NS, chain, open_lab, probing
 

@@ -19,7 +19,7 @@ import pytest
 from pathlab.campaign.load import CampaignText, parse_campaign
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, LinkSettings, Topology
-from pathlab.runner.campaign import CampaignSource, run_campaign
+from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.results import Results
 from tests.lab.programs import Program, run_in
 from tests.lab.test_lab import make_lab

@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pathlab.analysis.limits import Limit
-from pathlab.analysis.pairs import Verdict
+from pathlab.analysis.verdicts.limits import Limit
+from pathlab.analysis.verdicts.pairs import Verdict
 from pathlab.campaign.load import CampaignText, parse_campaign
-from pathlab.runner.campaign import CampaignSource, run_campaign
+from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.study.analyses import StudiedResults, Study
 from tests.require import require_engine, require_namespaces
 

@@ -15,9 +15,9 @@ from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.remote.namespace import NamespaceTransport
 from pathlab.remote.transport import Transport
-from pathlab.runner.campaign import CampaignSource, RunOutcome, run_campaign
-from pathlab.runner.environment import Environment
+from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import Event, TrialEnded
+from pathlab.runner.hosts.environment import Environment
 from pathlab.store.results import Results
 from tests.integration.processes import parent_of
 from tests.ssh.lab import BASE, PORT, SshLab

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pathlab.analysis.host_limits import HostLoad
-from pathlab.analysis.limits import (
-    FlowReading,
-    Limit,
-    StreamReading,
-    judge_limits,
-)
+from pathlab.analysis.verdicts.host_limits import HostLoad
+from pathlab.analysis.verdicts.limits import FlowReading, Limit, StreamReading, judge_limits
 
 Ratios = Sequence[float | None]
 

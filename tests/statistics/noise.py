@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from pathlab.analysis.interval import Interval
+from pathlab.analysis.estimators.interval import Interval
 
 Rows = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int, int], Rows]

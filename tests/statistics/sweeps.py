@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pathlab.analysis.models import Family
+from pathlab.analysis.fits.models import Family
 from tests.statistics.noise import draw_autoregressive
 
 Rows = NDArray[np.float64]

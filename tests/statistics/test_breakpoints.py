@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis import breakpoints
-from pathlab.analysis.breakpoints import Breakpoint, find_breakpoint
-from pathlab.analysis.interval import Undecided
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits import breakpoints
+from pathlab.analysis.fits.breakpoints import Breakpoint, find_breakpoint
 from pathlab.errors import UsageError
 from tests.statistics.noise import check_share, draw_autoregressive
 from tests.statistics.r_values import read_columns, read_r

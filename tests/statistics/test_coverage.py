@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pathlab.analysis.loss import probe_loss
-from pathlab.analysis.quantiles import median_interval
+from pathlab.analysis.estimators.loss import probe_loss
+from pathlab.analysis.estimators.quantiles import median_interval
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.cpu_cost import CENTRED, UNCENTRED, fit_cpu_cost
-from pathlab.analysis.interval import Undecided
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.cpu_cost import CENTRED, UNCENTRED, fit_cpu_cost
 from pathlab.errors import UsageError
 from tests.statistics.noise import SIZES, check_coverage
 from tests.statistics.r_values import read_columns, read_r

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.drift import Drift, DriftVerdict, find_drift, find_step
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.serial import bound_order
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.serial import bound_order
+from pathlab.analysis.verdicts.drift import Drift, DriftVerdict, find_drift, find_step
 from pathlab.errors import UsageError
 
 from .noise import check_share, draw_autoregressive, draw_normal

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from pathlab.analysis.corrections import correct_holm, holm_levels
-from pathlab.analysis.equivalence import (
+from pathlab.analysis.estimators.corrections import correct_holm, holm_levels
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.shifts import hodges_lehmann
+from pathlab.analysis.verdicts.equivalence import (
     judge_equivalence,
     judge_estimate,
     judge_ratio,
     judge_shift,
     log_margins,
 )
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.shifts import hodges_lehmann
 from pathlab.errors import UsageError
 
 from .noise import RUNS, check_coverage, check_share

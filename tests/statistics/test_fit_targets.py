@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from pathlab.analysis.cells import bound_cycles, group_trials, refuse_cycles
-from pathlab.analysis.curve_fit import FitOptions
-from pathlab.analysis.interval import Interval
-from pathlab.analysis.models import Family
-from pathlab.analysis.saturation import SaturationOptions, fit_saturation
-from pathlab.analysis.serial import pool_bound
-from pathlab.analysis.surface import fit_surface
+from pathlab.analysis.estimators.cells import bound_cycles, group_trials, refuse_cycles
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.serial import pool_bound
+from pathlab.analysis.fits.curve_fit import FitOptions
+from pathlab.analysis.fits.models import Family
+from pathlab.analysis.fits.saturation import SaturationOptions, fit_saturation
+from pathlab.analysis.fits.surface import fit_surface
 
 from .noise import Rows, check_share, draw_autoregressive
 from .sweeps import STREAMS, TRUTH, number_trials, true_rates

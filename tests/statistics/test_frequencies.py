@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.frequencies import fit_cumulative_climb, fit_frequency_decline
-from pathlab.analysis.interval import Undecided
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.frequencies import fit_cumulative_climb, fit_frequency_decline
 from pathlab.errors import UsageError
 from tests.statistics.noise import check_coverage, check_share
 from tests.statistics.r_values import read_columns, read_r

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.optimum import OptimalStreams, find_optimal_streams
-from pathlab.analysis.per_hop import HopSamples, estimate_hops
-from pathlab.analysis.stopping import StopRule, judge_stop
-from pathlab.analysis.two_samples import compare_groups
+from pathlab.analysis.fits.optimum import OptimalStreams, find_optimal_streams
+from pathlab.analysis.fits.per_hop import HopSamples, estimate_hops
+from pathlab.analysis.planning.stopping import StopRule, judge_stop
+from pathlab.analysis.verdicts.two_samples import compare_groups
 
 RATES = st.lists(st.integers(1, 10**6), min_size=4, max_size=20)
 SEEDS = st.integers(0, 10**6)

@@ -8,13 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pathlab.analysis.evidence import QUALITIES
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.limits import (
-    FlowReading,
-    Limit,
-    judge_limits,
-)
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.verdicts.evidence import QUALITIES
+from pathlab.analysis.verdicts.limits import FlowReading, Limit, judge_limits
 from tests.statistics.limit_samples import PLAIN, flow_limit, give_loads, read
 
 

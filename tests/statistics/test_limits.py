@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.host_limits import BUSY_CORE_RATIO, WAITING_RATIO
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.limits import (
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.verdicts.host_limits import BUSY_CORE_RATIO, WAITING_RATIO
+from pathlab.analysis.verdicts.limits import (
     APP_LIMITED_RATIO,
     FLAT_RATE_RATIO,
     LIMITED_TIME_RATIO,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.message_cost import fit_message_cost
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.message_cost import fit_message_cost
 from pathlab.errors import UsageError
 from pathlab.reference.series import load_table
 from tests.statistics.noise import check_coverage

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.model_average import share_resamples
-from pathlab.analysis.models import Family
-from pathlab.analysis.saturation import Saturation, SaturationOptions, fit_saturation
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.model_average import share_resamples
+from pathlab.analysis.fits.models import Family
+from pathlab.analysis.fits.saturation import Saturation, SaturationOptions, fit_saturation
 from tests.statistics.noise import check_share
 from tests.statistics.sweeps import STREAMS, TRUTH
 

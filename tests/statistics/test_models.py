@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pathlab.analysis.models import MODELS, Family
+from pathlab.analysis.fits.models import MODELS, Family
 from tests.statistics.sweeps import STREAMS, TRUTH
 
 MOST = float(STREAMS[-1])

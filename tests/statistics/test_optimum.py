@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.optimum import OptimalStreams, find_optimal_streams
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.optimum import OptimalStreams, find_optimal_streams
 from pathlab.errors import UsageError
 from tests.statistics.noise import check_share
 from tests.statistics.sweeps import STREAMS, draw_factors, number_trials

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.outliers import MAD_RULE, TUKEY_RULE, Fence, OutlierRule, name_outliers
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.outliers import MAD_RULE, TUKEY_RULE, Fence, OutlierRule, name_outliers
 from pathlab.errors import UsageError
 
 from .noise import check_share

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.pairs import (
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.planning.cycles import cycles_beyond
+from pathlab.analysis.verdicts.pairs import (
     PairedComparison,
     PairRules,
     Verdict,
@@ -20,7 +21,6 @@ from pathlab.analysis.pairs import (
     correct_comparisons,
     match_pairs,
 )
-from pathlab.analysis.planning import cycles_beyond
 from pathlab.errors import UsageError
 
 from .noise import RUNS, check_coverage, check_share

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.analysis.payload import ETHERNET_BYTES, find_ip_version, full_segment, payload_rate
+from pathlab.analysis.estimators.payload import ETHERNET_BYTES, find_ip_version, full_segment, payload_rate
 from pathlab.errors import UsageError
 
 

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.per_hop import (
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.per_hop import (
     Floor,
     Floors,
     HopEstimates,
@@ -22,7 +22,7 @@ from pathlab.analysis.per_hop import (
 from pathlab.discover.capacity import CapacityOptions, measure_capacity
 from pathlab.errors import UsageError
 from tests.statistics.noise import RUNS, check_share
-from tests.unit.path_samples import SimulatedPath
+from tests.unit.discover.path_samples import SimulatedPath
 
 Wait = Callable[[np.random.Generator, int], NDArray[np.float64]]
 

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pathlab.analysis.equivalence import judge_equivalence, log_margins
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.pairs import compare_pairs
-from pathlab.analysis.planning import (
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.serial import order_moments
+from pathlab.analysis.planning.cycles import (
     cycles_to_decide,
     difference_power,
     equivalence_power,
     find_cycles,
     plan_cycles,
 )
-from pathlab.analysis.serial import order_moments
+from pathlab.analysis.verdicts.equivalence import judge_equivalence, log_margins
+from pathlab.analysis.verdicts.pairs import compare_pairs
 from pathlab.errors import UsageError
 
 from .noise import RUNS, check_share, draw_autoregressive

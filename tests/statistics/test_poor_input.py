@@ -13,35 +13,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.breakpoints import find_breakpoint
-from pathlab.analysis.cpu_cost import fit_cpu_cost
-from pathlab.analysis.curve_fit import FitOptions
-from pathlab.analysis.distributions import fit_distributions
-from pathlab.analysis.dominance import cliffs_delta
-from pathlab.analysis.drift import DriftVerdict, find_drift
-from pathlab.analysis.equivalence import judge_ratio
-from pathlab.analysis.fairness import jain_index
-from pathlab.analysis.frequencies import fit_cumulative_climb, fit_frequency_decline
-from pathlab.analysis.interval import Interval
-from pathlab.analysis.limits import Limit
-from pathlab.analysis.message_cost import fit_message_cost
-from pathlab.analysis.optimum import find_optimal_streams
-from pathlab.analysis.outliers import name_outliers
-from pathlab.analysis.pairs import Verdict, compare_cost, compare_pairs
-from pathlab.analysis.planning import plan_cycles
-from pathlab.analysis.quantiles import median_interval, quartiles
-from pathlab.analysis.saturation import SaturationOptions, fit_saturation
-from pathlab.analysis.serial import (
-    measure_autocorrelation,
-    measure_effective_size,
-    serial_median,
-)
-from pathlab.analysis.shifts import hodges_lehmann
-from pathlab.analysis.stopping import StopRule, judge_stop
-from pathlab.analysis.surface import fit_surface
-from pathlab.analysis.trend import bound_change, find_trend
-from pathlab.analysis.two_samples import compare_groups
-from pathlab.analysis.warm_up import detect_warm_up
+from pathlab.analysis.estimators.dominance import cliffs_delta
+from pathlab.analysis.estimators.fairness import jain_index
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.outliers import name_outliers
+from pathlab.analysis.estimators.quantiles import median_interval, quartiles
+from pathlab.analysis.estimators.serial import measure_autocorrelation, measure_effective_size, serial_median
+from pathlab.analysis.estimators.shifts import hodges_lehmann
+from pathlab.analysis.estimators.trend import bound_change, find_trend
+from pathlab.analysis.fits.breakpoints import find_breakpoint
+from pathlab.analysis.fits.cpu_cost import fit_cpu_cost
+from pathlab.analysis.fits.curve_fit import FitOptions
+from pathlab.analysis.fits.distributions import fit_distributions
+from pathlab.analysis.fits.frequencies import fit_cumulative_climb, fit_frequency_decline
+from pathlab.analysis.fits.message_cost import fit_message_cost
+from pathlab.analysis.fits.optimum import find_optimal_streams
+from pathlab.analysis.fits.saturation import SaturationOptions, fit_saturation
+from pathlab.analysis.fits.surface import fit_surface
+from pathlab.analysis.planning.cycles import plan_cycles
+from pathlab.analysis.planning.stopping import StopRule, judge_stop
+from pathlab.analysis.verdicts.drift import DriftVerdict, find_drift
+from pathlab.analysis.verdicts.equivalence import judge_ratio
+from pathlab.analysis.verdicts.limits import Limit
+from pathlab.analysis.verdicts.pairs import Verdict, compare_cost, compare_pairs
+from pathlab.analysis.verdicts.two_samples import compare_groups
+from pathlab.analysis.verdicts.warm_up import detect_warm_up
 from pathlab.errors import UsageError
 
 N = 24

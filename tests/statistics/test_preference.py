@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pathlab.analysis.loss import probe_loss
-from pathlab.analysis.preference import DifferenceTest, Option, Preference, Reason, find_reason, prefer
-from pathlab.analysis.quantiles import median_interval
+from pathlab.analysis.estimators.loss import probe_loss
+from pathlab.analysis.estimators.quantiles import median_interval
+from pathlab.analysis.verdicts.preference import (
+    DifferenceTest,
+    Option,
+    Preference,
+    Reason,
+    find_reason,
+    prefer,
+)
 
 MARGIN_NS = 2e6
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.fairness import jain_index
-from pathlab.analysis.loss import probe_loss
-from pathlab.analysis.quantiles import median_interval, quartiles
+from pathlab.analysis.estimators.fairness import jain_index
+from pathlab.analysis.estimators.loss import probe_loss
+from pathlab.analysis.estimators.quantiles import median_interval, quartiles
 
 # Whole numbers: sums of floats of very different size would test rounding, not the estimators.
 NUMBERS = st.integers(-(10**6), 10**6)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pathlab.analysis.fairness import jain_index
-from pathlab.analysis.loss import probe_loss
-from pathlab.analysis.quantiles import median_interval, median_interval_minimum, quartiles
-from pathlab.analysis.throughput import aggregate_throughput, effective_window
+from pathlab.analysis.estimators.fairness import jain_index
+from pathlab.analysis.estimators.loss import probe_loss
+from pathlab.analysis.estimators.quantiles import median_interval, median_interval_minimum, quartiles
+from pathlab.analysis.estimators.throughput import aggregate_throughput, effective_window
 
 
 @pytest.mark.parametrize(

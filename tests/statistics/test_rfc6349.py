@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.rfc6349 import (
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.rfc6349 import (
     PathFigures,
     TransferFigures,
     judge_transfer,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.latency import classify_rtt_climb
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.latency import classify_rtt_climb
 from pathlab.errors import UsageError
 
 from .noise import check_share, draw_autoregressive

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.curve_fit import Noise
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.models import MODELS, Family
-from pathlab.analysis.saturation import Saturation, SaturationOptions, fit_saturation
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.curve_fit import Noise
+from pathlab.analysis.fits.models import MODELS, Family
+from pathlab.analysis.fits.saturation import Saturation, SaturationOptions, fit_saturation
 from pathlab.errors import UsageError
 from tests.statistics.noise import check_share
 from tests.statistics.r_values import read_columns, read_r

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.quantiles import median_interval
-from pathlab.analysis.serial import (
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.quantiles import median_interval
+from pathlab.analysis.estimators.serial import (
     bound_order,
     measure_autocorrelation,
     measure_effective_size,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from pathlab.analysis.pairs import Verdict, compare_pairs
-from pathlab.analysis.serial import ordered_median_interval
-from pathlab.analysis.two_samples import compare_groups
+from pathlab.analysis.estimators.serial import ordered_median_interval
+from pathlab.analysis.verdicts.pairs import Verdict, compare_pairs
+from pathlab.analysis.verdicts.two_samples import compare_groups
 
 from .noise import Rows, check_share, draw_autoregressive
 

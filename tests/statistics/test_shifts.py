@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pathlab.analysis.dominance import cliffs_delta
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.serial import bound_order
-from pathlab.analysis.shifts import critical_rank, hodges_lehmann
+from pathlab.analysis.estimators.dominance import cliffs_delta
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.serial import bound_order
+from pathlab.analysis.estimators.shifts import critical_rank, hodges_lehmann
 from pathlab.errors import UsageError
 
 from .noise import NOISES, RUNS, check_coverage, check_share

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pathlab.analysis.serial import ordered_median_interval
-from pathlab.analysis.stopping import StopReason, StopRule, judge_stop
+from pathlab.analysis.estimators.serial import ordered_median_interval
+from pathlab.analysis.planning.stopping import StopReason, StopRule, judge_stop
 from pathlab.errors import UsageError
 
 from .noise import check_share

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.curve_fit import FitOptions, Noise
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.surface import Surface, fit_surface
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.curve_fit import FitOptions, Noise
+from pathlab.analysis.fits.surface import Surface, fit_surface
 from pathlab.errors import UsageError
 from tests.statistics.noise import check_share
 from tests.statistics.r_values import read_columns, read_r

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pathlab.analysis import trend
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.trend import bound_change, find_trend, pair_slopes
+from pathlab.analysis.estimators import trend
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.trend import bound_change, find_trend, pair_slopes
 from pathlab.errors import UsageError
 
 from .noise import NOISES, RUNS, check_coverage, check_share, draw_autoregressive

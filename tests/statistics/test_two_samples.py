@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.shifts import hodges_lehmann
-from pathlab.analysis.two_samples import (
-    compare_groups,
-    compare_levels,
-    split_halves,
-)
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.shifts import hodges_lehmann
+from pathlab.analysis.verdicts.two_samples import compare_groups, compare_levels, split_halves
 from pathlab.errors import UsageError
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pathlab.analysis.fairness import jain_index
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.latency import answered_rtts
-from pathlab.analysis.loss import probe_loss
-from pathlab.analysis.quantiles import median_interval, quartiles
-from pathlab.analysis.throughput import aggregate_throughput, effective_window
+from pathlab.analysis.estimators.fairness import jain_index
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.latency import answered_rtts
+from pathlab.analysis.estimators.loss import probe_loss
+from pathlab.analysis.estimators.quantiles import median_interval, quartiles
+from pathlab.analysis.estimators.throughput import aggregate_throughput, effective_window
 from pathlab.errors import UsageError
 
 NAN = float("nan")

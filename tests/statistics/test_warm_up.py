@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.warm_up import WarmUp, detect_warm_up, find_truncation
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.verdicts.warm_up import WarmUp, detect_warm_up, find_truncation
 from pathlab.errors import UsageError
 
 RECORD_NS = 100_000_000

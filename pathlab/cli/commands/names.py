@@ -38,7 +38,7 @@ MARGIN_RATIO = 0.05
 WORSE, UNDECIDED = "worse", "undecided"
 #: ``pathlab.store.exporters.formats.FORMATS``
 EXPORT_FORMATS = ("parquet", "csv", "jsonl", "iperf3", "flent", "hdr", "openmetrics")
-#: ``pathlab.report.page.forms.FORMS``
+#: ``pathlab.report.formats.forms.FORMS``
 REPORT_FORMS = ("html", "pdf", "md", "json")
 #: ``pathlab.discover.probes.METHODS``
 PROBE_METHODS = ("udp", "icmp", "tcp")

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pathlab.analysis.curve_fit import Estimate
-from pathlab.analysis.drift import DriftVerdict
-from pathlab.analysis.interval import CONFIDENCE_RATIO, Interval
-from pathlab.analysis.payload import OVER_LINE_RATIO
-from pathlab.analysis.preference import DifferenceTest, Preference, Reason, prefer
-from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
+from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval
+from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
+from pathlab.analysis.fits.curve_fit import Estimate
+from pathlab.analysis.verdicts.drift import DriftVerdict
+from pathlab.analysis.verdicts.preference import DifferenceTest, Preference, Reason, prefer
+from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
 from pathlab.report.page.standing import Cells, Standing, judge_standings, mark_over_line, read_cells
 from pathlab.report.sections.material import TRIALS_PER_CELL, Material
 from pathlab.report.sections.places import MEDIA, Book

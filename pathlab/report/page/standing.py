@@ -8,23 +8,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pathlab.analysis.corrections import ALPHA_RATIO, correct_holm
-from pathlab.analysis.curve_fit import Estimate
-from pathlab.analysis.equivalence import MARGIN_RATIO, judge_ratio
-from pathlab.analysis.interval import Interval
-from pathlab.analysis.limits import Limit
-from pathlab.analysis.loss import Loss, pool_loss
-from pathlab.analysis.payload import OVER_LINE_RATIO
-from pathlab.analysis.planning import (
+from pathlab.analysis.estimators.corrections import ALPHA_RATIO, correct_holm
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.loss import Loss, pool_loss
+from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
+from pathlab.analysis.estimators.serial import ordered_median_interval
+from pathlab.analysis.fits.curve_fit import Estimate
+from pathlab.analysis.planning.cycles import (
     MINIMUM_CYCLES,
     POWER_RATIO,
     cycles_to_decide,
     difference_power,
     find_cycles,
 )
-from pathlab.analysis.preference import Option
-from pathlab.analysis.serial import ordered_median_interval
-from pathlab.analysis.sufficiency import SUFFICIENT_RATIO
+from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, judge_ratio
+from pathlab.analysis.verdicts.limits import Limit
+from pathlab.analysis.verdicts.preference import Option
+from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.climbs import CellClimb
 from pathlab.study.limits import CellLimit

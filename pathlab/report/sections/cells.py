@@ -9,12 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from pathlab.analysis.equivalence import MARGIN_RATIO
-from pathlab.analysis.interval import Interval
-from pathlab.analysis.pairs import CostComparison, Verdict
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO
+from pathlab.analysis.verdicts.pairs import CostComparison, Verdict
 from pathlab.report.analyses_rows import Row, format_factor, format_figure, format_interval, tell_pairs
 from pathlab.report.analyses_text import LAYOUTS
-from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.datagrams import outline_datagrams

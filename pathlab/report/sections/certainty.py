@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from pathlab.analysis.drift import Drift
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.stopping import StopReason
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.planning.stopping import StopReason
+from pathlab.analysis.verdicts.drift import Drift
 from pathlab.report.analyses_rows import format_figure, spell_cells
+from pathlab.report.blocks import Block
 from pathlab.report.names import enumerate_cells
-from pathlab.report.page.model import Block
 from pathlab.report.sections.drafts import Chapter, Draft, TextDraft
 from pathlab.report.sections.ledgers import LONG_ROWS, outline_answers, say
 from pathlab.report.sections.phrases import say_count, say_interval, say_reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from pathlab.report.page.model import Paragraph, Section
+from pathlab.report.blocks import Paragraph, Section
 from pathlab.report.plots.model import Plot
 from pathlab.report.sections import (
     cells,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.outliers import MAD_RULE, name_outliers
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.outliers import MAD_RULE, name_outliers
 from pathlab.report.plots.model import Layer, Points
 from pathlab.report.sections.places import Book, Part, Place, name_reasons, spell_window
 from pathlab.report.sections.quantities import Quantity

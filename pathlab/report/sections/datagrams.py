@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from pathlab.report.analyses_rows import Row
+from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.names import format_short_loss
-from pathlab.report.page.model import Block, TableBlock
 from pathlab.report.sections.drafts import Draft, TextDraft
 from pathlab.report.sections.ledgers import build_table
 from pathlab.report.sections.places import Book, Place, spell_window

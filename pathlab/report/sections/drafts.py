@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pathlab.report.page.model import Block, Fold, Paragraph
+from pathlab.report.blocks import Block, Fold, Paragraph
 from pathlab.report.plots.model import Plot
 from pathlab.report.sections.places import Book
 

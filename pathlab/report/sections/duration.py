@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pathlab.analysis.equivalence import list_marks
-from pathlab.analysis.trend import ChangeBound
+from pathlab.analysis.estimators.trend import ChangeBound
+from pathlab.analysis.verdicts.equivalence import list_marks
 from pathlab.report.analyses_rows import tell_duration
 from pathlab.report.analyses_text import LAYOUTS
-from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import draw_clouds, gather

@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from pathlab.analysis.breakpoints import Breakpoint
-from pathlab.analysis.cells import Floats
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.report.analyses_rows import format_figure
-from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import INK_SLOT, Cloud, draw_clouds, gather

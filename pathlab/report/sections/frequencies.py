@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from pathlab.analysis.distributions import DistributionFit
+from pathlab.analysis.fits.distributions import DistributionFit
 from pathlab.report.analyses_rows import Row, format_figure, format_interval
-from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel, Plot
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.drafts import Draft, FoldDraft, PlotDraft, TextDraft

@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from pathlab.analysis.cells import Floats
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.report.analyses_rows import Row, format_figure
+from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.names import format_granted
-from pathlab.report.page.model import Block, TableBlock
 from pathlab.report.sections.drafts import Draft, FoldDraft, TextDraft
 from pathlab.report.sections.ledgers import LONG_ROWS, build_table
 from pathlab.report.sections.places import Book, Place, spell_window

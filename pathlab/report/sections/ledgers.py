@@ -8,7 +8,7 @@ from typing import Any
 
 from pathlab.report.analyses_rows import Row
 from pathlab.report.analyses_text import LAYOUTS, list_doubts
-from pathlab.report.page.model import Block, Paragraph, TableBlock
+from pathlab.report.blocks import Block, Paragraph, TableBlock
 from pathlab.report.sections.drafts import Draft, FoldDraft, TextDraft
 from pathlab.report.sections.places import Book, Place
 from pathlab.report.tables import Heading, TextTable

@@ -9,11 +9,11 @@ from statistics import median
 
 import numpy as np
 
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.limits import Limit
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.analyses_rows import format_figure, tell_limits
+from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.names import enumerate_cells
-from pathlab.report.page.model import Block, TableBlock
 from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel, Plot
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import INK_SLOT, draw_clouds, gather

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from pathlab.analysis.message_cost import MessageCost
+from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.report.analyses_rows import describe_message_cost, format_interval
 from pathlab.report.analyses_text import MESSAGE_COLUMNS
-from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule, Scale
 from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import build_table, note_doubts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from pathlab.analysis.curve_fit import Estimate
-from pathlab.analysis.interval import Interval
-from pathlab.analysis.quantiles import median_interval_minimum
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.quantiles import median_interval_minimum
+from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.report.sections.places import Place
 from pathlab.study.answer import Spread
 from pathlab.units import NOT_MEASURED

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.report.analyses_rows import Row
-from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Scale
 from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import build_table, say

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pathlab.analysis.interval import Undecided
-from pathlab.analysis.model_average import Band as FittedBand
-from pathlab.analysis.optimum import OptimalStreams
-from pathlab.analysis.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, FamilyFit, Saturation
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.model_average import Band as FittedBand
+from pathlab.analysis.fits.optimum import OptimalStreams
+from pathlab.analysis.fits.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, FamilyFit, Saturation
 from pathlab.report.analyses_rows import Row, format_figure, format_interval
-from pathlab.report.page.model import Block, TableBlock
+from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.plots.model import Axis, Band, Curve, Layer, Panel, Plot, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import draw_clouds, gather

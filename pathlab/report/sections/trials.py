@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pathlab.errors import UsageError
-from pathlab.report.page.model import Block, Fold, Paragraph, Section
+from pathlab.report.blocks import Block, Fold, Paragraph, Section
 from pathlab.report.plots.model import Panel, Plot, Span
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.sections.contributions import Shelf, draft_contributions, name_place

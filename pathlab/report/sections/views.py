@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from pathlab.analysis.cells import Floats
-from pathlab.analysis.interval import Interval
-from pathlab.analysis.loss import Loss, pool_loss, probe_loss
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.loss import Loss, pool_loss, probe_loss
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import Drawn, draw_aside, draw_clouds, gather

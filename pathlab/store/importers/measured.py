@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pathlab.analysis.fairness import jain_index
-from pathlab.analysis.quantiles import quartiles
+from pathlab.analysis.estimators.fairness import jain_index
+from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.errors import StoreError
 from pathlab.store.importers.document import NOTHING
 from pathlab.store.records import TrialRecord

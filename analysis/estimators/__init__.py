@@ -1,0 +1,1 @@
+"""Estimators with intervals: medians, rates, shifts, serial correlation."""

@@ -1,0 +1,178 @@
+"""What a message costs and what its bytes cost: t(m) = a + m/r, with the half-performance size."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from statsmodels.regression.linear_model import WLS
+from statsmodels.tools.sm_exceptions import SingularMatrixWarning
+
+from pathlab.analysis.estimators.cells import as_amounts, check_lengths
+from pathlab.analysis.estimators.interval import (
+    CONFIDENCE_RATIO,
+    Interval,
+    Undecided,
+    check_confidence,
+    undecided_interval,
+)
+from pathlab.errors import UsageError
+
+METHOD = "weighted-least-squares-hc3-t"
+RATIO_METHOD = "fieller-hc3-t"
+MINIMUM_SIZES = 4
+ROUNDS = 50
+HIGHEST_LEVERAGE_RATIO = 0.999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageCost:
+    """t(m) = a + m/r: ``message_ns`` a, ``rate_bits_per_s`` r, ``half_size_bytes`` n_half = a r.
+
+    At the half size a message takes as long for itself as for its bytes, so it carries r / 2. ``n`` counts
+    observations. ``residual_ratio`` is observed / fitted - 1, in the order given: a trend in it says that the
+    sizes do not share one cost. A figure is ``None`` where its interval is undecided with ``not-identified``.
+    """
+
+    n: int
+    message_ns: float | None
+    message_interval_ns: Interval
+    rate_bits_per_s: float | None
+    rate_interval_bits_per_s: Interval
+    half_size_bytes: float | None
+    half_size_interval_bytes: Interval
+    rmse_ratio: float | None
+    residual_ratio: tuple[float, ...]
+    undecided: Undecided | None = None
+
+
+def fit_message_cost(
+    message_bytes: ArrayLike, time_ns: ArrayLike, *, confidence_ratio: float = CONFIDENCE_RATIO
+) -> MessageCost:
+    """Fit the time that one message takes, ns, against its size; one value of each per observation.
+
+    Raises ``UsageError`` unless sizes and times are above 0. Undecided: fewer than 4 different sizes, or one
+    that fixes a parameter alone; the rate or the half size where the times do not grow with the size, or show
+    no cost of a message.
+
+    Notes
+    -----
+    Assumption: independent observations whose scatter is proportional to the time, so that weights are
+    1 / fitted^2, found by iteration; sizes span decades and plain least squares would see the largest only.
+    Intervals: HC3 covariance with Student's t by statsmodels; the half size by Fieller's theorem (Fieller,
+    JRSS B 16, 1954). In simulation (13 sizes once, 4 sizes thrice; scatter of 5 and 30 %) 95 % intervals held
+    the truth in 93 to 97 %; of five times with a scatter of 30 %, two thirds tell the rate, and 89 % of those
+    hold it. Minimum sample: 4 sizes. Source: Hockney, Parallel Computing 20, 1994 (r_inf, n_half).
+    """
+    check_confidence(confidence_ratio)
+    sizes, times = as_amounts(message_bytes, "message bytes"), as_amounts(time_ns, "times")
+    check_lengths(message_bytes=sizes, times=times)
+    for name, values in (("message bytes", sizes), ("times", times)):
+        if values.size and values.min() <= 0:
+            raise UsageError(f"{name}: a value is not above 0", hint="leave out what was not measured")
+    n = sizes.size
+    if np.unique(sizes).size < MINIMUM_SIZES or np.ptp(sizes) <= 1e-9 * sizes.max():
+        return _undecided(Undecided.TOO_FEW_LEVELS if n else Undecided.NO_SAMPLES, n, confidence_ratio)
+    line = _fit(sizes, times)
+    if line is None:
+        return _undecided(Undecided.NOT_IDENTIFIED, n, confidence_ratio)
+    values, spread, fitted = line
+    student = float(stats.t.isf((1 - confidence_ratio) / 2, n - 2))
+    reach = student * np.sqrt(np.diag(spread))
+    (low_ns, high_ns), (low, high) = zip(values - reach, values + reach, strict=True)
+    build = _IntervalBuilder(n=n, confidence_ratio=confidence_ratio)
+    grows = values[1] > 0
+    rate_ends = (8e9 / high, 8e9 / low) if low > 0 else None
+    half_ends = _divide(values, spread, student) if grows and values[0] > 0 else None
+    ratios = times / fitted - 1
+    return MessageCost(
+        n=n,
+        message_ns=float(values[0]),
+        message_interval_ns=build.interval((low_ns, high_ns), METHOD),
+        rate_bits_per_s=8e9 / float(values[1]) if grows else None,
+        rate_interval_bits_per_s=build.interval(rate_ends, METHOD),
+        half_size_bytes=float(values[0] / values[1]) if grows and values[0] > 0 else None,
+        half_size_interval_bytes=build.interval(half_ends, RATIO_METHOD),
+        rmse_ratio=math.sqrt(float(np.sum(ratios**2)) / (n - 2)),
+        residual_ratio=tuple(ratios.tolist()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _IntervalBuilder:
+    n: int
+    confidence_ratio: float
+
+    def interval(self, ends: tuple[float, float] | None, method: str) -> Interval:
+        if ends is None:
+            return undecided_interval(
+                Undecided.NOT_IDENTIFIED, n=self.n, confidence_ratio=self.confidence_ratio, method=method
+            )
+        return Interval(
+            low=float(ends[0]),
+            high=float(ends[1]),
+            n=self.n,
+            confidence_ratio=self.confidence_ratio,
+            coverage_ratio=None,
+            method=method,
+        )
+
+
+def _undecided(reason: Undecided, n: int, confidence_ratio: float) -> MessageCost:
+    none = undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=METHOD)
+    return MessageCost(
+        n=n,
+        message_ns=None,
+        message_interval_ns=none,
+        rate_bits_per_s=None,
+        rate_interval_bits_per_s=none,
+        half_size_bytes=None,
+        half_size_interval_bytes=none,
+        rmse_ratio=None,
+        residual_ratio=(),
+        undecided=reason,
+    )
+
+
+def _fit(
+    sizes: NDArray[np.float64], times: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
+    """Intercept (ns) and slope (ns per byte), their covariance, and the fitted times; ``None``: no such."""
+    unit = float(sizes.max())
+    design = np.stack([np.ones_like(sizes), sizes / unit], axis=1)
+    fitted = times
+    for _ in range(ROUNDS):
+        with warnings.catch_warnings():
+            # Times over many orders leave one size all the weight; it then fixes the line alone, as below.
+            warnings.simplefilter("ignore", SingularMatrixWarning)
+            fit = WLS(times, design, weights=1 / fitted**2).fit()
+        # A line that dips below 0 would weigh a point without bound.
+        after = np.maximum(np.asarray(fit.fittedvalues), 1e-3 * times)
+        settled = bool(np.allclose(after, fitted, rtol=1e-10, atol=0))
+        fitted = after
+        if settled:
+            break
+    # One observation far from all others fixes a parameter alone and leaves no residual to judge it by.
+    leverage = np.sum(np.linalg.qr(fit.model.wexog)[0] ** 2, axis=1)
+    if leverage.max() > HIGHEST_LEVERAGE_RATIO:
+        return None
+    fit = fit.get_robustcov_results(cov_type="HC3", use_t=True)
+    scale = np.array([1.0, 1 / unit])
+    return np.asarray(fit.params) * scale, np.asarray(fit.cov_params()) * np.outer(scale, scale), fitted
+
+
+def _divide(
+    values: NDArray[np.float64], spread: NDArray[np.float64], student: float
+) -> tuple[float, float] | None:
+    """Fieller's interval of the ratio values[0] / values[1]; ``None`` where the divisor may be 0."""
+    square = values[1] ** 2 - student**2 * spread[1, 1]
+    if square <= 0:
+        return None
+    linear = values[0] * values[1] - student**2 * spread[0, 1]
+    constant = values[0] ** 2 - student**2 * spread[0, 0]
+    root = math.sqrt(max(linear**2 - square * constant, 0.0))
+    return max(float((linear - root) / square), 0.0), float((linear + root) / square)

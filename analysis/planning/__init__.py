@@ -1,0 +1,1 @@
+"""How many cycles a question needs, and when a campaign may stop."""

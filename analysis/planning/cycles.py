@@ -1,0 +1,301 @@
+"""How many cycles a question needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
+from pathlab.analysis.estimators.interval import (
+    CONFIDENCE_RATIO,
+    Interval,
+    Undecided,
+    as_samples,
+    undecided_interval,
+)
+from pathlab.analysis.estimators.serial import (
+    BOUND_RATIO,
+    CEILING_RATIO,
+    CORRELATION_SAMPLES,
+    UPPER_QUANTILE,
+    bound_order,
+    order_moments,
+)
+from pathlab.analysis.estimators.shifts import MINIMUM_PAIRS, ROUNDING_RATIO
+from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, log_margins
+from pathlab.errors import UsageError
+
+METHOD = "chi-square"
+POWER_RATIO = 0.8
+MINIMUM_CYCLES = MINIMUM_PAIRS
+MAXIMUM_CYCLES = 1_000_000
+#: A signed-rank test needs pi / 3 times the pairs of a t test when differences are normal (Lehmann 1975).
+RANK_COST = math.pi / 3
+#: How far the correlation's estimate lies above the truth in one campaign of five, in standard errors.
+UNLUCKY_QUANTILE = 0.84
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pilot:
+    """What so many pairs showed of their log ratios: mean and standard deviation (above 0).
+
+    ``correlation_ratio`` is the estimate for neighbouring cycles, 0 or more; 0 too where fewer than 10 pairs
+    could not tell it.
+    """
+
+    pairs: int
+    mean: float
+    spread: float
+    correlation_ratio: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CyclePlan:
+    """Cycles that suffice with the stated power; the interval mirrors how well the spread is known.
+
+    ``spread`` is the standard deviation of the log ratio of two trials of one cycle. ``cycles`` is ``None``
+    where more than a million would be needed or the spread is unknown.
+    """
+
+    cycles: int | None
+    interval: Interval
+    spread: float | None
+    power_ratio: float
+    alpha_ratio: float
+    undecided: Undecided | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outlook:
+    """What an interval of so many cycles will be: half-width and error in units of the spread."""
+
+    quantile: float
+    error: float
+    freedom: float
+
+
+def _look_ahead(cycles: int, alpha_ratio: float, correlation_ratio: float) -> _Outlook:
+    """The interval that ``shifts.hodges_lehmann`` will give, where the correlation's estimate is unlucky.
+
+    ``quantile``: Student's quantile of that interval, for an estimate divided by the error that samples of
+    the true correlation show.
+    """
+    bound = BOUND_RATIO
+    if cycles >= CORRELATION_SAMPLES:
+        error = math.sqrt((1 - correlation_ratio**2) / cycles)
+        bound = correlation_ratio + (UPPER_QUANTILE + UNLUCKY_QUANTILE) * error
+        bound = min(bound, max(BOUND_RATIO, correlation_ratio + UNLUCKY_QUANTILE * error), CEILING_RATIO)
+    inflation, shown, freedom = _find_moments(cycles, bound)
+    true_inflation, true_shown, true_freedom = _find_moments(cycles, correlation_ratio)
+    ratio = math.sqrt(inflation / shown / (true_inflation / true_shown))
+    return _Outlook(
+        quantile=float(special.stdtrit(freedom, 1 - alpha_ratio / 2)) * ratio,
+        error=math.sqrt(RANK_COST * true_inflation / cycles),
+        freedom=true_freedom,
+    )
+
+
+def _find_moments(cycles: int, correlation: float) -> tuple[float, float, float]:
+    """``serial.order_moments``, by their limits where there are very many cycles."""
+    if cycles <= 10_000:
+        return order_moments(cycles, correlation)
+    square = correlation**2
+    return (1 + correlation) / (1 - correlation), 1.0, cycles * (1 - square) / (1 + square)
+
+
+def difference_power(
+    difference: float, spread: float, cycles: int, alpha_ratio: float, correlation_ratio: float = 0.0
+) -> float:
+    """Chance that the interval of so many pairs excludes 0 where their mean log ratio is ``difference``.
+
+    ``correlation_ratio``: that of neighbouring cycles. 0 for fewer than the 6 pairs that an interval needs.
+    """
+    if cycles < MINIMUM_CYCLES:
+        return 0.0
+    outlook = _look_ahead(cycles, alpha_ratio, correlation_ratio)
+    # Beyond some 37 standard errors scipy's non-central t gives up; the chance is 1 long before.
+    effect = min(abs(difference) / (spread * outlook.error), 37.0)
+    return float(stats.nct.sf(outlook.quantile, outlook.freedom, effect))
+
+
+def equivalence_power(
+    difference: float,
+    spread: float,
+    cycles: int,
+    margin_ratio: float,
+    alpha_ratio: float,
+    correlation_ratio: float = 0.0,
+) -> float:
+    """Chance that the interval of so many pairs lies within the margin.
+
+    Source: Phillips, Journal of Pharmacokinetics and Biopharmaceutics 18, 1990, by non-central t.
+    """
+    if cycles < MINIMUM_CYCLES:
+        return 0.0
+    low, high = log_margins(margin_ratio)
+    outlook = _look_ahead(cycles, alpha_ratio, correlation_ratio)
+    error = spread * outlook.error
+    above = stats.nct.sf(outlook.quantile, outlook.freedom, min((difference - low) / error, 37.0))
+    below = stats.nct.cdf(-outlook.quantile, outlook.freedom, max((difference - high) / error, -37.0))
+    return max(0.0, float(above + below) - 1)
+
+
+def find_cycles(power: Callable[[int], float], power_ratio: float, least: int = MINIMUM_CYCLES) -> int | None:
+    """Smallest number of cycles from ``least`` whose power suffices; ``None`` above a million.
+
+    ``power`` must not fall as cycles are added.
+    """
+    if power(least) >= power_ratio:
+        return least
+    below, above = least, 2 * least
+    while power(above) < power_ratio:
+        below, above = above, 2 * above
+        if above > MAXIMUM_CYCLES:
+            return None
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (below, middle) if power(middle) >= power_ratio else (middle, above)
+    return above
+
+
+def plan_cycles(
+    log_ratios: ArrayLike,
+    difference_ratio: float = 0.05,
+    *,
+    power_ratio: float = POWER_RATIO,
+    alpha_ratio: float = ALPHA_RATIO,
+) -> CyclePlan:
+    """Cycles needed to see that one of a pair is ``difference_ratio`` (0.05: 5 %) larger than the other.
+
+    ``log_ratios`` are those of pairs from a pilot, or of repeated equal trials (an A/A campaign); only their
+    spread is used. Raises ``UsageError`` for a difference, power or level out of range.
+
+    Notes
+    -----
+    Assumption: log ratios about normal; the pilot's spread, and from 10 pairs on the correlation of its
+    cycles, are the campaign's. The pilot is in time order. Test: that of ``pairs.compare_pairs`` at
+    ``alpha_ratio``, with all that it allows for the order of the cycles, and an estimate of their correlation
+    that lies as high above the truth as one in five does. Minimum sample: 6 pairs; the interval goes by those
+    of the spread (95 %, chi-square) and of the correlation, and is wide for a small pilot. Source: power by
+    non-central t, times the asymptotic relative efficiency of the signed-rank test, pi / 3; Lehmann,
+    Nonparametrics, 1975.
+    """
+    check_alpha(alpha_ratio)
+    if not (0 < difference_ratio < 10 and 0 < power_ratio < 1):
+        raise UsageError(
+            f"difference {difference_ratio} with power {power_ratio} cannot be planned for",
+            hint="0.05 stands for a difference of 5 %, 0.8 for a power of 80 %",
+        )
+    values = as_samples(log_ratios, "log ratios")
+    n, reason = values.size, None
+    if n < MINIMUM_CYCLES:
+        reason = Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
+    elif np.ptp(values) <= ROUNDING_RATIO * np.abs(values).max():
+        reason = Undecided.NO_VARIATION
+    none = undecided_interval(
+        reason or Undecided.INCONCLUSIVE, n=n, confidence_ratio=CONFIDENCE_RATIO, method=METHOD
+    )
+    if reason is not None:
+        return CyclePlan(
+            cycles=None,
+            interval=none,
+            spread=None,
+            power_ratio=power_ratio,
+            alpha_ratio=alpha_ratio,
+            undecided=reason,
+        )
+    spread, target = float(values.std(ddof=1)), math.log1p(difference_ratio)
+    correlation = _estimate_correlation(values)
+    tail = (1 - CONFIDENCE_RATIO) / 2
+    low_spread, high_spread = (
+        spread * math.sqrt((n - 1) / stats.chi2.ppf(q, n - 1)) for q in (1 - tail, tail)
+    )
+    order = bound_order(values)
+    least = 2 * correlation - order.bound_ratio if order.correlation_ratio is not None else 0.0
+
+    def cycles_at(assumed: float, correlation: float) -> int | None:
+        return find_cycles(
+            lambda cycles: difference_power(target, assumed, cycles, alpha_ratio, correlation), power_ratio
+        )
+
+    cycles, low = cycles_at(spread, correlation), cycles_at(low_spread, max(0.0, least))
+    high = cycles_at(high_spread, order.bound_ratio)
+    interval = none
+    if low is not None and high is not None:
+        interval = Interval(
+            low=low, high=high, n=n, confidence_ratio=CONFIDENCE_RATIO, coverage_ratio=None, method=METHOD
+        )
+    return CyclePlan(
+        cycles=cycles,
+        interval=interval,
+        spread=spread,
+        power_ratio=power_ratio,
+        alpha_ratio=alpha_ratio,
+        undecided=Undecided.INCONCLUSIVE if cycles is None else None,
+    )
+
+
+def cycles_to_decide(
+    log_ratios: ArrayLike,
+    margin_ratio: float = MARGIN_RATIO,
+    *,
+    power_ratio: float = POWER_RATIO,
+    alpha_ratio: float = ALPHA_RATIO,
+) -> int | None:
+    """Cycles beyond those given that would decide between a winner and equivalence, or ``None``.
+
+    ``None``: fewer than 6 pairs, no variation, or more than a million cycles. At least 1 otherwise.
+
+    Notes
+    -----
+    Takes mean, spread and correlation seen for the truth and asks when the interval either excludes no
+    difference or lies within the margin. An outlook and no promise: with few cycles the mean seen may be
+    far off.
+    """
+    pilot = describe_pilot(log_ratios)
+    if pilot is None:
+        return None
+    return cycles_beyond(pilot, margin_ratio, power_ratio=power_ratio, alpha_ratio=alpha_ratio)
+
+
+def describe_pilot(log_ratios: ArrayLike) -> Pilot | None:
+    """Mean, spread and correlation of log ratios in time order; ``None`` for fewer than 6 or all equal."""
+    values = as_samples(log_ratios, "log ratios")
+    if values.size < MINIMUM_CYCLES or np.ptp(values) <= ROUNDING_RATIO * np.abs(values).max():
+        return None
+    return Pilot(
+        pairs=values.size,
+        mean=float(values.mean()),
+        spread=float(values.std(ddof=1)),
+        correlation_ratio=_estimate_correlation(values),
+    )
+
+
+def _estimate_correlation(values: NDArray[np.float64]) -> float:
+    return max(0.0, bound_order(values).correlation_ratio or 0.0)
+
+
+def cycles_beyond(
+    pilot: Pilot,
+    margin_ratio: float = MARGIN_RATIO,
+    *,
+    power_ratio: float = POWER_RATIO,
+    alpha_ratio: float = ALPHA_RATIO,
+) -> int | None:
+    """``cycles_to_decide`` from what a pilot showed; for one of m corrected tests pass alpha / m."""
+    mean, spread, correlation = pilot.mean, pilot.spread, pilot.correlation_ratio
+    _, high = log_margins(margin_ratio)
+
+    def power(cycles: int) -> float:
+        seen = difference_power(mean, spread, cycles, alpha_ratio, correlation)
+        if abs(mean) >= high:
+            return seen
+        return max(seen, equivalence_power(mean, spread, cycles, margin_ratio, alpha_ratio, correlation))
+
+    needed = find_cycles(power, power_ratio)
+    return None if needed is None else max(1, needed - pilot.pairs)

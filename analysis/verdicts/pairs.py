@@ -1,0 +1,277 @@
+"""Many streams against large windows: two settings compared by their pairs within cycles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha, holm_levels
+from pathlab.analysis.estimators.dominance import Dominance, cliffs_delta
+from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval, Undecided
+from pathlab.analysis.estimators.shifts import Shift, hodges_lehmann
+from pathlab.analysis.planning.cycles import Pilot, cycles_beyond, describe_pilot
+from pathlab.analysis.verdicts.equivalence import (
+    MARGIN_RATIO,
+    Equivalence,
+    judge_shift,
+    log_margins,
+    log_ratios,
+    undecided_equivalence,
+)
+from pathlab.errors import UsageError
+
+#: Below this many pairs a comparison is called small.
+SMALL_PAIRS = 20
+
+
+class Verdict(StrEnum):
+    """The outcome of a comparison, in the words that reports use."""
+
+    STREAMS = "more streams win"
+    WINDOWS = "larger windows win"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairRules:
+    """What a comparison is held against; the confidence of its intervals is 1 - ``alpha_ratio``."""
+
+    margin_ratio: float = MARGIN_RATIO
+    alpha_ratio: float = ALPHA_RATIO
+
+    def __post_init__(self) -> None:
+        """Raise ``UsageError`` for a rule that means nothing."""
+        check_alpha(self.alpha_ratio)
+        log_margins(self.margin_ratio)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedComparison:
+    """More streams against larger windows; above 0, and ratios above 1, speak for more streams.
+
+    ``pairs`` are the cycles in which both were measured, ``left_out`` those in which one was not.
+    ``shift`` is in the unit of the samples, ``log_ratio`` of the natural logarithms of streams / windows (it
+    has no shift where a value is 0). ``ratio`` and ``ratio_interval`` are those of ``log_ratio`` as factors:
+    the Hodges-Lehmann ratio, which is the median one where noise is symmetric.
+
+    The verdict is read from these intervals. Their confidence is 1 less the level at which Holm's procedure
+    judges this pair among ``tests`` of them. A winner: those of shift and ratio lie on one side of no
+    difference; where only one would, it is extended to no difference. Equivalent: the ratio's lies within
+    the margin. ``p_value`` and ``equivalence_p_value`` are corrected alike: below ``alpha_ratio`` where the
+    intervals say so (those within ``shift`` and ``log_ratio`` are not). ``more_cycles`` would decide an
+    undecided verdict at the
+    corrected level, with the chance of ``planning.POWER_RATIO`` if ``pilot``, what the pairs showed of their
+    log ratios, is the truth; ``None`` where nothing can be said.
+    """
+
+    pairs: int
+    left_out: int
+    small: bool
+    streams_median: float | None
+    windows_median: float | None
+    shift: Shift
+    log_ratio: Shift
+    cliffs_delta: Dominance
+    ratio: float | None
+    ratio_interval: Interval
+    equivalence: Equivalence
+    equivalence_p_value: float | None
+    p_value: float | None
+    tests: int
+    verdict: Verdict
+    pilot: Pilot | None
+    more_cycles: int | None
+    undecided: Undecided | None = None
+
+    @property
+    def words(self) -> str:
+        """The verdict as reports print it, with what would decide an undecided one."""
+        if self.verdict is not Verdict.UNDECIDED or self.more_cycles is None:
+            return str(self.verdict)
+        cycles = "cycle" if self.more_cycles == 1 else "cycles"
+        return f"{self.verdict} ({self.more_cycles} more {cycles} would decide)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostComparison:
+    """One cost on both sides, in its own unit, and by how much more streams cost more (above 0)."""
+
+    name: str
+    pairs: int
+    left_out: int
+    streams_median: float | None
+    windows_median: float | None
+    shift: Shift
+    undecided: Undecided | None = None
+
+
+def match_pairs(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """The pairs of which both were measured, and how many were left out; NaN marks a missing trial.
+
+    Raises ``UsageError`` for unequal lengths, more than one dimension or an infinite value.
+    """
+    sides = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if sides[0].ndim != 1 or sides[0].shape != sides[1].shape:
+        raise UsageError(
+            f"pairs: shapes {sides[0].shape} and {sides[1].shape} do not match",
+            hint="pass one value of each side for every cycle, NaN where a trial is missing",
+        )
+    if np.isinf(sides[0]).any() or np.isinf(sides[1]).any():
+        raise UsageError("pairs: a value is infinite", hint="mark a missing trial with NaN")
+    both = ~(np.isnan(sides[0]) | np.isnan(sides[1]))
+    return sides[0][both], sides[1][both], int(both.size - both.sum())
+
+
+def compare_pairs(
+    streams: ArrayLike,
+    windows: ArrayLike,
+    *,
+    rules: PairRules | None = None,
+) -> PairedComparison:
+    """Compare the setting with more streams to the one with larger windows, cycle by cycle.
+
+    Both arrays hold one value per cycle (throughput, bit/s) in time order; NaN marks a missing trial.
+    Raises ``UsageError`` for a negative value.
+
+    Notes
+    -----
+    Assumption: equal streams x window; differences and log ratios about symmetric. The order of the cycles:
+    as ``serial.bound_order``, at every number of them; the cycles in which both were measured count as
+    neighbours. Minimum sample: 6 pairs; below 20 the comparison is called small, since the interval allows
+    for a correlation that so few can hardly rule out.
+    The verdict is read from the intervals: "equivalent" where that of the ratio lies within the margin (a
+    difference that is real but smaller does not matter), else the winner where both exclude no difference,
+    else undecided with the cycles that would decide.
+    In simulation (``tests/statistics/test_serial_targets.py``) of 7 to 200 pairs a wrong winner comes up in
+    3 % at most without correlation and in 6 % at most at a first-order correlation of up to 0.7. A difference
+    of 10 % under 3 % of noise on either side is decided in 30 % of campaigns of 7 cycles and in 95 % of 13.
+    Source: METHOD section 4; the parts in ``shifts``, ``equivalence``, ``planning``.
+    """
+    rules = rules or PairRules()
+    ours, theirs, left_out = match_pairs(streams, windows)
+    if ours.size and min(ours.min(), theirs.min()) < 0:
+        raise UsageError("pairs: a value is below 0", hint="pass rates; mark a missing trial with NaN")
+    logs, reason = log_ratios(ours, theirs)
+    margins, confidence = log_margins(rules.margin_ratio), 1 - rules.alpha_ratio
+    shift, log_ratio = hodges_lehmann(ours - theirs, confidence), hodges_lehmann(logs, confidence)
+    if reason is Undecided.NOT_POSITIVE:
+        none = replace(log_ratio.interval, n=ours.size, undecided=reason)
+        log_ratio = replace(log_ratio, n=ours.size, interval=none, undecided=reason)
+    found = PairedComparison(
+        pairs=ours.size,
+        left_out=left_out,
+        small=ours.size < SMALL_PAIRS,
+        streams_median=float(np.median(ours)) if ours.size else None,
+        windows_median=float(np.median(theirs)) if theirs.size else None,
+        shift=shift,
+        log_ratio=log_ratio,
+        cliffs_delta=cliffs_delta(ours, theirs, confidence),
+        ratio=None if log_ratio.shift is None else math.exp(log_ratio.shift),
+        ratio_interval=log_ratio.interval,
+        equivalence=judge_shift(log_ratio, margins, rules.alpha_ratio)
+        if reason is None
+        else undecided_equivalence(reason, n=ours.size, margins=margins, alpha_ratio=rules.alpha_ratio),
+        equivalence_p_value=None,
+        p_value=None,
+        tests=1,
+        verdict=Verdict.UNDECIDED,
+        pilot=describe_pilot(logs),
+        more_cycles=None,
+    )
+    return _decide(found, rules.alpha_ratio, rules.alpha_ratio)
+
+
+def compare_cost(
+    name: str, streams: ArrayLike, windows: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO
+) -> CostComparison:
+    """A cost (dRTT, loss, RV, CPU-s/GB, fairness ...) side by side, one value per cycle, NaN if missing.
+
+    Notes
+    -----
+    Assumption and minimum sample: as ``hodges_lehmann``. No verdict: what a cost is worth is the user's.
+    """
+    ours, theirs, left_out = match_pairs(streams, windows)
+    shift = hodges_lehmann(ours - theirs, confidence_ratio)
+    return CostComparison(
+        name=name,
+        pairs=ours.size,
+        left_out=left_out,
+        streams_median=float(np.median(ours)) if ours.size else None,
+        windows_median=float(np.median(theirs)) if theirs.size else None,
+        shift=shift,
+        undecided=shift.undecided,
+    )
+
+
+def correct_comparisons(
+    comparisons: Sequence[PairedComparison], alpha_ratio: float = ALPHA_RATIO
+) -> tuple[PairedComparison, ...]:
+    """The same comparisons with Holm-corrected intervals and p-values and the verdicts that follow from them.
+
+    Winners are one family of tests, equivalences another; a pair is judged, and its intervals are made, at
+    the smaller one of its two levels (``corrections.holm_levels``).
+    """
+    wins = [_combine_p_values(one) for one in comparisons]
+    sames = [one.equivalence.p_value for one in comparisons]
+    tests = max(1, sum(p_value is not None for p_value in wins))
+    levels = holm_levels(wins, sames, alpha_ratio=alpha_ratio)
+    return tuple(
+        _decide(replace(one, tests=tests), alpha_ratio, level)
+        for one, level in zip(comparisons, levels, strict=True)
+    )
+
+
+def _combine_p_values(found: PairedComparison) -> float | None:
+    """The p-value of no difference, by the shift and by the ratio: both have to tell of one, on one side."""
+    shift, ratio = found.shift, found.log_ratio
+    if shift.p_value is None or shift.shift is None:
+        return None
+    if found.ratio is None or ratio.p_value is None or ratio.shift is None:
+        # No ratio where a value is 0; without variation of one of the two nothing is told.
+        return shift.p_value if found.ratio is None else None
+    return 1.0 if shift.shift * ratio.shift < 0 else max(shift.p_value, ratio.p_value)
+
+
+def _decide(found: PairedComparison, alpha_ratio: float, level: float) -> PairedComparison:
+    """The comparison with its intervals at 1 - ``level`` and the verdict that they allow."""
+    p_value, scale = _combine_p_values(found), alpha_ratio / level
+    differs = p_value is not None and p_value < level
+    shift, logs = found.shift.at(1 - level), found.log_ratio.at(1 - level)
+    if not differs:
+        shift, logs = shift.extend_to(0.0), logs.extend_to(0.0)
+    margins = found.equivalence.margin_low, found.equivalence.margin_high
+    same_p = found.equivalence.p_value
+    verdict, reason = Verdict.UNDECIDED, None
+    if same_p is not None and same_p < level:
+        verdict = Verdict.EQUIVALENT
+    elif p_value is None:
+        reason = shift.undecided or logs.undecided
+    elif differs and found.shift.shift:
+        verdict = Verdict.STREAMS if found.shift.shift > 0 else Verdict.WINDOWS
+    else:
+        reason = Undecided.INCONCLUSIVE
+    more = None
+    if verdict is Verdict.UNDECIDED and found.pilot is not None:
+        more = cycles_beyond(found.pilot, math.expm1(margins[1]), alpha_ratio=level)
+    return replace(
+        found,
+        shift=replace(found.shift, interval=shift),
+        log_ratio=replace(found.log_ratio, interval=logs),
+        equivalence=found.equivalence if same_p is None else judge_shift(found.log_ratio, margins, level),
+        ratio_interval=replace(
+            logs,
+            low=None if logs.low is None else math.exp(logs.low),
+            high=None if logs.high is None else math.exp(logs.high),
+        ),
+        p_value=None if p_value is None else min(1.0, p_value * scale),
+        equivalence_p_value=None if same_p is None else min(1.0, same_p * scale),
+        verdict=verdict,
+        more_cycles=more,
+        undecided=reason,
+    )

@@ -1,0 +1,148 @@
+"""Which of several settings that carry enough to prefer: less delay and loss where measured, then smaller."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.loss import Loss
+from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO
+
+#: Differences of loss up to this are too small to matter (half a percentage point).
+LOSS_MARGIN_RATIO = MARGIN_RATIO / 10
+
+
+class Reason(StrEnum):
+    """What a preference rests on. The values are stable and machine-readable."""
+
+    DELAY = "less-delay"
+    LOSS = "less-loss"
+    WINDOW = "smaller-total-window"
+    STREAMS = "fewer-streams"
+
+
+class DifferenceTest(StrEnum):
+    """How a difference was shown. The values are stable and machine-readable."""
+
+    INTERVALS = "confidence-intervals"
+    RANGES = "ranges-of-trials"  # too few trials for intervals; chance is not ruled out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One setting: its dRTT over the trials (median, the median's interval, extremes), loss and size.
+
+    Times are in ns; None: not measured. ``total_window_bytes`` is streams x window, None: not known.
+    """
+
+    drtt_ns: float | None
+    drtt_interval: Interval
+    drtt_least_ns: float | None
+    drtt_most_ns: float | None
+    loss: Loss
+    total_window_bytes: float | None
+    streams: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preference:
+    """The place of the chosen option, of the rival to name beside it, and why the one is preferred.
+
+    ``rival`` None: there is none. ``evidence`` is None where a tie-breaker decided.
+    """
+
+    chosen: int
+    rival: int | None = None
+    reason: Reason | None = None
+    evidence: DifferenceTest | None = None
+
+
+def prefer(options: Sequence[Option], delay_margin_ns: float) -> Preference:
+    """The option to prefer, and the rival that a reader would think of; at least one option.
+
+    Notes
+    -----
+    An option is beaten by one that has less dRTT or less loss and is not worse in the other. Less dRTT: the
+    intervals of both medians do not overlap and the medians differ by more than ``delay_margin_ns``; where
+    one has no interval, the ranges of all trials are farther apart than that. A dRTT below 0 counts as 0.
+    Less loss: the intervals do not overlap and the ratios differ by more than half a percentage point. Of
+    those that no option beats the one with the least total window is taken, of equal ones that with the
+    fewest streams. Ranges of few trials and missing figures can let options beat each other in a circle: the
+    same is then done with all of them, and one that beats the chosen option is no rival. 95 % intervals that
+    do not overlap differ at about 0.6 % where both are equally wide (Schenker and Gentleman, American
+    Statistician 55, 2001), so that no correction is made for ten or so options. Ranges of two trials each
+    are apart by chance in one of three pairs: such evidence is called low.
+    """
+    order = sorted(range(len(options)), key=lambda place: _size(options[place]))
+    beaten = {
+        place
+        for place in order
+        if any(find_reason(options[other], options[place], delay_margin_ns) for other in order)
+    }
+    unbeaten = [place for place in order if place not in beaten] or order
+    chosen = unbeaten[0]
+    rest = [place for place in order if place != chosen]
+    if not rest:
+        return Preference(chosen=chosen)
+    won = [place for place in rest if find_reason(options[chosen], options[place], delay_margin_ns)]
+    smaller = [place for place in won if _size(options[place]) < _size(options[chosen])]
+    tied = [
+        place
+        for place in unbeaten
+        if place != chosen and find_reason(options[place], options[chosen], delay_margin_ns) is None
+    ]
+    rivals = smaller or tied or won
+    if not rivals:
+        return Preference(chosen=chosen)
+    rival = rivals[0]
+    found = find_reason(options[chosen], options[rival], delay_margin_ns)
+    if found is not None:
+        return Preference(chosen=chosen, rival=rival, reason=found[0], evidence=found[1])
+    same = _size(options[chosen])[0] == _size(options[rival])[0]
+    return Preference(chosen=chosen, rival=rival, reason=Reason.STREAMS if same else Reason.WINDOW)
+
+
+def find_reason(
+    first: Option, second: Option, delay_margin_ns: float
+) -> tuple[Reason, DifferenceTest] | None:
+    """Why the first beats the second by what was measured; None where it does not."""
+    faster = _has_less_delay(first, second, delay_margin_ns)
+    if _has_less_delay(second, first, delay_margin_ns) or _has_less_loss(second, first):
+        return None
+    if faster is not None:
+        return Reason.DELAY, faster
+    return (Reason.LOSS, DifferenceTest.INTERVALS) if _has_less_loss(first, second) else None
+
+
+def _has_less_delay(first: Option, second: Option, margin_ns: float) -> DifferenceTest | None:
+    if first.drtt_ns is None or second.drtt_ns is None:
+        return None
+    high, low = first.drtt_interval.high, second.drtt_interval.low
+    if high is not None and low is not None:
+        apart = high < low and _add_delay(second.drtt_ns) - _add_delay(first.drtt_ns) > margin_ns
+        return DifferenceTest.INTERVALS if apart else None
+    if first.drtt_most_ns is None or second.drtt_least_ns is None:
+        return None
+    gap_ns = _add_delay(second.drtt_least_ns) - _add_delay(first.drtt_most_ns)
+    return DifferenceTest.RANGES if gap_ns > margin_ns else None
+
+
+def _add_delay(drtt_ns: float) -> float:
+    """What a queue can have added: a dRTT below 0 says that the idle probes met other traffic."""
+    return max(0.0, drtt_ns)
+
+
+def _has_less_loss(first: Option, second: Option) -> bool:
+    high, low = first.loss.interval_ratio.high, second.loss.interval_ratio.low
+    if high is None or low is None or first.loss.loss_ratio is None or second.loss.loss_ratio is None:
+        return False
+    return high < low and second.loss.loss_ratio - first.loss.loss_ratio > LOSS_MARGIN_RATIO
+
+
+def _size(option: Option) -> tuple[float, int]:
+    """What the tie-breakers go by: total window, then streams."""
+    window = option.total_window_bytes
+    return (math.inf if window is None else window, option.streams)

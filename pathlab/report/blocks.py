@@ -1,0 +1,137 @@
+"""A report before it is written: chapters of text, tables and figures, which every form is written from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pathlab.report.page.answer import PathAnswer
+from pathlab.report.plots.model import Plot
+from pathlab.report.sections.notices import Notice
+from pathlab.report.tables import TextTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paragraph:
+    """A sentence or more; ``note``: said in small print; ``lead``: for a reader in haste."""
+
+    text: str
+    note: bool = False
+    lead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subheading:
+    """The name of what follows within a chapter."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bullets:
+    """Sentences that stand each for itself."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Labels with a text each; ``wide``: definitions, one below the other."""
+
+    items: tuple[tuple[str, str], ...]
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preformatted:
+    """Text that is shown as it is written, such as a campaign file."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableBlock:
+    """A table under its own heading; ``name`` as of a figure, unique in the report."""
+
+    name: str
+    title: str
+    table: TextTable
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """Blocks that are shown on demand (on paper: always)."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block: TypeAlias = Paragraph | Subheading | Bullets | Facts | Preformatted | TableBlock | Plot | Fold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A chapter; ``key``: letters, digits and dashes, unique in the report."""
+
+    key: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignFacts:
+    """Which campaign was measured, and by which program."""
+
+    name: str
+    title: str
+    digest: str
+    seed: int
+    created_utc: str
+    program_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialCounts:
+    """How much of the plan there is; ``failed`` holds every trial that did not complete, repeats included."""
+
+    planned: int
+    complete: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A report: what it says first, and all of its chapters in their order.
+
+    ``facts`` stand below the title. ``answers`` are the numbers that ``opening`` is written from;
+    ``sections`` are how it was measured, the experiments, and the appendices. ``campaign`` and ``trials``:
+    None where it is about several campaigns.
+    """
+
+    title: str
+    facts: tuple[str, ...]
+    footer: str
+    notices: tuple[Notice, ...]
+    answers: tuple[PathAnswer, ...]
+    opening: Section
+    sections: tuple[Section, ...]
+    campaign: CampaignFacts | None = None
+    trials: TrialCounts | None = None
+
+
+def list_blocks(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Every block in reading order, those inside folds as well."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Fold):
+            yield from list_blocks(block.blocks)
+
+
+def list_figures(report: Report) -> Iterator[Plot]:
+    """Every figure of a report, in reading order."""
+    for section in (report.opening, *report.sections):
+        for block in list_blocks(section.blocks):
+            if isinstance(block, Plot):
+                yield block

@@ -1,0 +1,61 @@
+"""The forms of a report by their names, and how each is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathlab.errors import UsageError
+from pathlab.report.blocks import Report
+from pathlab.report.formats.html import write_html
+from pathlab.report.formats.markdown import write_markdown
+from pathlab.report.formats.pdf import write_pdf
+from pathlab.report.formats.report_json import write_machine
+
+STEM = "report"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """One form: the ending of its file and how it is written."""
+
+    ending: str
+    write: Callable[[Report, Path], Path]
+
+
+FORMS: Mapping[str, Form] = {
+    "html": Form(ending=".html", write=write_html),
+    "pdf": Form(ending=".pdf", write=write_pdf),
+    "md": Form(ending=".md", write=write_markdown),
+    "json": Form(ending=".json", write=write_machine),
+}
+
+
+def choose_forms(named: Iterable[str], out: Path | None) -> tuple[str, ...]:
+    """The forms to write: those named, else the one that the ending of ``out`` says, else HTML."""
+    if chosen := tuple(dict.fromkeys(named)):
+        return chosen
+    ending = "" if out is None else out.suffix.lower()
+    return (next((name for name, form in FORMS.items() if form.ending == ending), "html"),)
+
+
+def place_form(name: str, folder: Path, out: Path | None, *, several: bool) -> Path:
+    """Where a form goes: ``out``, with the form's own ending where several are written; else the folder.
+
+    An ``out`` that is a folder holds ``report`` with the form's ending. Raises UsageError where ``out``
+    ends in what another form is called.
+    """
+    ending = FORMS[name].ending
+    if out is None or out.is_dir():
+        return (out or folder) / f"{STEM}{ending}"
+    if several:
+        known = any(out.suffix.lower() == form.ending for form in FORMS.values())
+        return out.with_suffix(ending) if known else out.with_name(out.name + ending)
+    other = next((form for form, one in FORMS.items() if one.ending == out.suffix.lower()), name)
+    if other != name:
+        raise UsageError(
+            f"'{out}' ends as {other} but --format says {name}",
+            hint=f"give a name that ends in {ending}, or leave --format out",
+        )
+    return out

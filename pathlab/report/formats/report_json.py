@@ -1,0 +1,116 @@
+"""The report as one JSON document for programs: ``pathlab report RESULTS --format json``.
+
+Version 1. Keys: ``document`` ("pathlab-report"), ``version``, ``program_version``, ``title``, ``facts``,
+``campaign`` (name, title, digest, seed, created_utc, program_version), ``trials`` (planned, complete,
+failed), ``rule``, ``notices`` (kind, text, path), ``answers`` (per condition, every figure with its unit in
+its name; ``words`` says it in sentences), and ``sections``: ``key``, ``title``, ``blocks``. A block has a
+``type``: ``paragraph``, ``subheading``, ``bullets``, ``facts``, ``preformatted``, ``table`` (every row),
+``figure`` (its numbers under ``data``; ``empty`` says why it has none) or ``fold`` (``blocks``). What was
+not measured is null. A version only grows: a field that changes its meaning or goes makes a new one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pathlab._version import VERSION
+from pathlab.escaping import escape_controls
+from pathlab.report.blocks import (
+    Block,
+    Bullets,
+    Facts,
+    Fold,
+    Paragraph,
+    Preformatted,
+    Report,
+    Section,
+    Subheading,
+    TableBlock,
+)
+from pathlab.report.formats.output_file import write_whole
+from pathlab.report.page.answer import PathAnswer
+from pathlab.report.plots.export import tabulate
+from pathlab.report.plots.preparation import prepare_plot
+from pathlab.report.sections.answer_text import RULE, describe_answer
+from pathlab.study.document import encode
+
+DOCUMENT = "pathlab-report"
+DOCUMENT_VERSION = 1
+
+
+def write_machine(report: Report, out: Path) -> Path:
+    """Write the document and return its path; the file is replaced as a whole."""
+    text = json.dumps(describe_report(report), ensure_ascii=False, allow_nan=False, indent=1)
+    return write_whole(out, escape_controls(text).encode())
+
+
+def describe_report(report: Report) -> dict[str, Any]:
+    """The document, of values that JSON can hold."""
+    return {
+        "document": DOCUMENT,
+        "version": DOCUMENT_VERSION,
+        "program_version": VERSION,
+        "title": report.title,
+        "facts": list(report.facts),
+        "campaign": encode(report.campaign),
+        "trials": encode(report.trials),
+        "rule": RULE,
+        "notices": encode(report.notices),
+        "answers": [_describe_answer(answer) for answer in report.answers],
+        "sections": [_describe_section(section) for section in (report.opening, *report.sections)],
+    }
+
+
+def _describe_answer(answer: PathAnswer) -> dict[str, Any]:
+    described: dict[str, Any] = encode(answer)
+    described["contests"] = dict(answer.contests)
+    return described | {"words": encode(describe_answer(answer))}
+
+
+def _describe_section(section: Section) -> dict[str, Any]:
+    return {"key": section.key, "title": section.title, "blocks": _describe_blocks(section.blocks)}
+
+
+def _describe_blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    return [_describe_block(block) for block in blocks]
+
+
+def _describe_block(block: Block) -> dict[str, Any]:
+    match block:
+        case Paragraph():
+            return {"type": "paragraph", "text": block.text, "note": block.note, "lead": block.lead}
+        case Subheading():
+            return {"type": "subheading", "text": block.text}
+        case Bullets():
+            return {"type": "bullets", "items": list(block.items)}
+        case Facts():
+            return {"type": "facts", "items": [list(item) for item in block.items]}
+        case Preformatted():
+            return {"type": "preformatted", "text": block.text}
+        case TableBlock():
+            return {
+                "type": "table",
+                "name": block.name,
+                "title": block.title,
+                "headings": encode(block.table.headings),
+                "rows": [list(row) for row in block.table.rows],
+                "note": block.note,
+            }
+        case Fold():
+            return {"type": "fold", "title": block.title, "blocks": _describe_blocks(block.blocks)}
+        case _:
+            ready = prepare_plot(block)
+            headings, rows = tabulate(ready)
+            return {
+                "type": "figure",
+                "name": block.name,
+                "title": block.title,
+                "condition": block.condition,
+                "sentence": ready.sentence,
+                "empty": ready.empty,
+                "axes": [{"x": panel.x.title, "y": panel.y.title} for panel in ready.panels],
+                "data": {"headings": list(headings), "rows": encode([list(row) for row in rows])},
+            }

@@ -1,0 +1,67 @@
+"""The report for a terminal: the tables of the cells, and what the page begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pathlab.report.names import short_name
+from pathlab.report.page.answer import PathAnswer
+from pathlab.report.sections.answer_text import AnswerText, describe_answer
+from pathlab.report.sections.notices import Notice
+from pathlab.report.summary import Summary
+from pathlab.report.text import list_marks, tabulate_path
+
+WIDE_COLUMNS = 100  # from here on there is room for the rates' extremes
+#: With more conditions each has one line; the report has the rest.
+TOLD_IN_FULL = 3
+
+
+def render_summary(
+    summary: Summary, answers: Sequence[PathAnswer], notices: Sequence[Notice], console: Console
+) -> None:
+    """Print the result table of each path, then what the report begins with: the answer, and the warnings."""
+    for path in summary.paths:
+        console.print()
+        wide = console.width >= WIDE_COLUMNS
+        console.print(tabulate_path(path, wide=wide))
+        for cell in () if wide else path.cells:
+            if marks := list_marks(cell):
+                console.print(Text(f"{short_name(cell)}: {marks}", style="yellow"))
+    if summary.paths:
+        console.print(
+            "Medians of each combination over the trials that count (n): complete, windows and congestion "
+            "control as requested, neither a host nor the lab at its limit. Windows: requested; granted by "
+            "the sender's and the receiver's kernel (Linux reports double the usable size); effective (rate "
+            "per stream × loaded RTT). dRTT: RTT increase under load, a difference of averages. Loss: of the "
+            "probes under load.",
+            style="dim",
+        )
+    console.print()
+    for answer in answers:
+        _print_answer(
+            describe_answer(answer), console, several=len(answers) > 1, full=len(answers) <= TOLD_IN_FULL
+        )
+    several = len({notice.path for notice in notices if notice.path}) > 1
+    for notice in notices:
+        where = f"{notice.path}: " if several and notice.path else ""
+        _print_point("!", where + notice.text, "bold yellow", console)
+
+
+def _print_answer(told: AnswerText, console: Console, *, several: bool, full: bool) -> None:
+    _print_point("•", f"{told.name}: {told.lead}" if several else told.lead, "bold", console)
+    if not full:
+        return
+    for label, text in told.facts:
+        _print_point(" ", f"{label}: {text}", "", console)
+    for sentence in told.sentences:
+        _print_point("•", sentence, "", console)
+
+
+def _print_point(mark: str, text: str, style: str, console: Console) -> None:
+    line = Table.grid(padding=(0, 1))
+    line.add_row(Text(mark, style=style), Text(text, style=style))
+    console.print(line)

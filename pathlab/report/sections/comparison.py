@@ -1,0 +1,210 @@
+"""A comparison of results as a report: the verdicts first, then each change with its interval, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pathlab._version import VERSION
+from pathlab.errors import UsageError
+from pathlab.report.blocks import Block, Bullets, Paragraph, Report, Section, TableBlock
+from pathlab.report.comparison_metrics import METRICS, Metric
+from pathlab.report.comparison_results import Change, ResultsComparison, Row
+from pathlab.report.formats.forms import FORMS
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
+from pathlab.report.sections.comparison_text import list_notes, spell_change, spell_condition, spell_value
+from pathlab.report.tables import Heading, TextTable
+from pathlab.units import NOT_MEASURED, format_ratio
+
+#: Up to so many rows are named on the axis of a figure; more of them are numbered as in the table.
+NAMED_ROWS = 6
+#: Rows of one verdict that are said in words at the top.
+ROWS_TOLD = 8
+#: In what a difference is drawn, by the metric's unit: its name and its size.
+DRAWN_UNITS = {"ns": ("ms", 1e6), "ratio": ("%", 0.01)}
+HEADINGS = ("Row", "Condition", "Before", "After", "Change", "95 % interval", "p", "Trials", "Verdict")
+FORMS_TAKEN = ("html", "md", "pdf")
+
+
+def write_comparison(found: ResultsComparison, out: Path) -> Path:
+    """Write the comparison as the ending of ``out`` says (.html, .md, .pdf) and return its path.
+
+    Raises UsageError for another ending, StoreError where the file cannot be written.
+    """
+    name = next((form for form in FORMS_TAKEN if FORMS[form].ending == out.suffix.lower()), None)
+    if name is None:
+        raise UsageError(
+            f"'{out}' does not end in .html, .md or .pdf", hint="for JSON: pathlab compare --json"
+        )
+    return FORMS[name].write(build_comparison(found), out)
+
+
+def build_comparison(found: ResultsComparison) -> Report:
+    """The report of a comparison; one chapter for each of the results that are held against the first."""
+    several = len({(row.condition.source, row.condition.destination) for row in found.rows}) > 1
+    sections = tuple(
+        _build_section(number, label, found, with_path=several)
+        for number, label in enumerate(found.labels[1:], start=1)
+    )
+    return Report(
+        title=f"{', '.join(found.labels[1:])} against {found.labels[0]}",
+        facts=(
+            "Comparison of results",
+            f"{len(found.rows)} rows",
+            f"margin ±{format_ratio(found.rules.margin_ratio)}",
+            f"PathLab {VERSION}",
+        ),
+        footer=f"Written by PathLab {VERSION}",
+        notices=(),
+        answers=(),
+        opening=_build_opening(found),
+        sections=sections,
+    )
+
+
+def _build_opening(found: ResultsComparison) -> Section:
+    counts = ", ".join(f"{found.count(change)} {change}" for change in Change if found.count(change))
+    blocks: list[Block] = [Paragraph(text=f"Of {len(found.rows)} rows: {counts}.", lead=True)]
+    several = len(found.labels) > 2
+    for change in (Change.WORSE, Change.BETTER):
+        rows = [row for row in found.rows if row.verdict is change]
+        if rows:
+            told = [_tell(row, found.rules.margin_ratio, several=several) for row in rows[:ROWS_TOLD]]
+            if len(rows) > ROWS_TOLD:
+                told.append(f"{len(rows) - ROWS_TOLD} more are in the tables below.")
+            blocks += [Paragraph(text=f"{str(change).capitalize()}:"), Bullets(items=tuple(told))]
+    blocks.append(Paragraph(text="How this was judged:"))
+    blocks.append(Bullets(items=tuple(list_notes(found))))
+    return Section(key="answer", title="What changed", blocks=tuple(blocks))
+
+
+def _tell(row: Row, margin_ratio: float, *, several: bool) -> str:
+    """One row as a sentence."""
+    change, interval = spell_change(row, margin_ratio)
+    before, after = (spell_value(value, row.metric) for value in (row.before_median, row.after_median))
+    kind = "ratio" if row.shift is None else "difference"
+    where = f"{row.label}, " * several + spell_condition(row.condition)
+    return f"{where}: {row.metric.title} {before} before, {after} after ({kind} {change}; {interval})."
+
+
+def _build_section(number: int, label: str, found: ResultsComparison, *, with_path: bool) -> Section:
+    blocks: list[Block] = []
+    for name in found.rules.metrics:
+        rows = [row for row in found.rows if row.label == label and row.metric.name == name]
+        if rows:
+            metric = METRICS[name]
+            blocks.append(_draw(rows, metric, f"{name}-{number}", found, with_path=with_path))
+            blocks.append(
+                _tabulate(
+                    rows, metric, f"rows-{name}-{number}", found.rules.margin_ratio, with_path=with_path
+                )
+            )
+    return Section(key=f"against-{number}", title=f"{label} against {found.labels[0]}", blocks=tuple(blocks))
+
+
+def _draw(
+    rows: Sequence[Row], metric: Metric, name: str, found: ResultsComparison, *, with_path: bool
+) -> Plot:
+    """The change of every row with its interval; shaded what does not matter."""
+    ratio = metric.bound is None
+    unit, size = ("", 1.0) if ratio else DRAWN_UNITS.get(metric.unit, (metric.unit, 1.0))
+    measured = "after / before" if ratio else "after less before"
+    title = f"{_start_sentence(metric.title)}: {measured}"
+    condition = f"{rows[0].label} against {found.labels[0]}"
+    layers = tuple(_list_layers(rows, found, size, ratio=ratio))
+    if all(isinstance(layer, Rule) for layer in layers):
+        reason = "no row has a change to draw: " + ", ".join(
+            sorted({row.reason for row in rows if row.reason})
+        )
+        return Plot(name=name, title=title, condition=condition, sentence="", empty=reason)
+    ticks = tuple(float(place) for place in range(1, len(rows) + 1))
+    named = len(rows) <= NAMED_ROWS
+    labels = tuple(
+        spell_condition(row.condition, with_path=with_path) if named else str(place)
+        for place, row in enumerate(rows, start=1)
+    )
+    label = "Condition" if named else "Row, as numbered in the table"
+    upwards = Axis(label=measured.capitalize(), unit=unit or None)
+    panel = Panel(x=Axis(label=label, ticks=ticks, tick_labels=labels), y=upwards, layers=layers)
+    return Plot(name=name, title=title, condition=condition, sentence=_say(rows, found), panels=(panel,))
+
+
+def _start_sentence(title: str) -> str:
+    """A metric's title with a capital, unless it is a symbol such as dRTT."""
+    return title if title[1:2].isupper() else title[0].upper() + title[1:]
+
+
+def _list_layers(
+    rows: Sequence[Row], found: ResultsComparison, size: float, *, ratio: bool
+) -> Iterator[Layer]:
+    margin = found.rules.margin_ratio
+    bounds = [row.bound for row in rows if row.bound is not None]
+    if ratio:
+        yield Rule(name="no change", value=1.0, low=1 / (1 + margin), high=1 + margin)
+    elif bounds:
+        least = min(bounds) / size
+        yield Rule(name="no change", value=0.0, low=-least, high=least)
+    for slot, change in enumerate(Change):
+        chosen = [(place, row) for place, row in enumerate(rows, start=1) if row.verdict is change]
+        known = [(place, *ends) for place, row in chosen if (ends := _read_ends(row)) is not None]
+        if known:
+            x, y, low, high = (np.array(column, dtype=np.float64) for column in zip(*known, strict=True))
+            yield Curve(
+                name=str(change),
+                x=x,
+                y=y / size,
+                low=low / size,
+                high=high / size,
+                slot=slot,
+                line=False,
+            )
+
+
+def _read_ends(row: Row) -> tuple[float, float, float] | None:
+    """The change and the ends of its interval, NaN where that is undecided."""
+    if row.shift is None:
+        value, interval = row.change.ratio, row.change.interval_ratio
+    else:
+        value, interval = row.shift.shift, row.shift.interval
+    if value is None:
+        return None
+    low, high = (np.nan if end is None else end for end in (interval.low, interval.high))
+    return value, low, high
+
+
+def _say(rows: Sequence[Row], found: ResultsComparison) -> str:
+    """What the figure shows, by its numbers."""
+    counts = [(change, sum(row.verdict is change for row in rows)) for change in Change]
+    told = ", ".join(f"{count} {change}" for change, count in counts if count)
+    first = rows[0]
+    noise = ""
+    if first.noise_ratio is not None:
+        noise = f" Results without any change differ by ±{format_ratio(first.noise_ratio - 1)}."
+    elif first.noise_difference is not None:
+        noise = f" Results without any change differ by ±{spell_value(first.noise_difference, first.metric)}."
+    return f"{told}, Holm-corrected over all {len(found.rows)} rows; shaded is what does not matter.{noise}"
+
+
+def _tabulate(
+    rows: Sequence[Row], metric: Metric, name: str, margin_ratio: float, *, with_path: bool
+) -> TableBlock:
+    table = TextTable(
+        headings=tuple(Heading(label=label) for label in HEADINGS),
+        rows=tuple(
+            (
+                str(place),
+                spell_condition(row.condition, with_path=with_path),
+                spell_value(row.before_median, metric),
+                spell_value(row.after_median, metric),
+                *spell_change(row, margin_ratio),
+                NOT_MEASURED if row.p_value is None else f"{row.p_value:.2g}",
+                f"{row.change.first_n}/{row.change.second_n}",
+                f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),
+            )
+            for place, row in enumerate(rows, start=1)
+        ),
+        numeric=tuple(label not in ("Condition", "Verdict") for label in HEADINGS),
+    )
+    return TableBlock(name=name, title=f"Every row of {metric.title}", table=table)

@@ -1,0 +1,268 @@
+"""A comparison of results as a table for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from pathlab.analysis.verdicts.equivalence import list_marks
+from pathlab.report.comparison_groups import Condition
+from pathlab.report.comparison_metrics import LOSS_SHARE_RATIO, Metric
+from pathlab.report.comparison_mismatch import format_setting
+from pathlab.report.comparison_results import Change, ResultsComparison, Row
+from pathlab.report.names import enumerate_cells
+from pathlab.units import format_beside, format_bytes, format_rate, format_ratio, format_time
+
+JSON_VERSION = 1
+
+
+def describe_comparison(found: ResultsComparison) -> dict[str, Any]:
+    """The comparison as JSON; ``version`` rises when a key changes its meaning."""
+    return {
+        "type": "pathlab-comparison",
+        "version": JSON_VERSION,
+        "results": list(found.labels),
+        "baseline": found.labels[0],
+        "margin_ratio": found.rules.margin_ratio,
+        "alpha_ratio": found.rules.alpha_ratio,
+        "correction": "holm",
+        "verdicts": {str(change): found.count(change) for change in Change},
+        "rows": [_describe_row(row) for row in found.rows],
+        "alone": [{"results": label, **condition.describe()} for label, condition in found.alone],
+        "left_out_trials": dict(found.left_out),
+        "ignored_settings": list(found.ignored_settings),
+        "unlike": [
+            {"results": one.label, "fact": one.fact, "before": list(one.before), "after": list(one.after)}
+            for one in found.unlike
+        ],
+        "least_trials": found.least_trials,
+    }
+
+
+def _describe_row(row: Row) -> dict[str, Any]:
+    interval = row.change.interval_ratio
+    return {
+        **row.condition.describe(),
+        "results": row.label,
+        "metric": row.metric.name,
+        "unit": row.metric.unit,
+        "before_n": row.change.first_n,
+        "after_n": row.change.second_n,
+        "before_median": row.before_median,
+        "after_median": row.after_median,
+        "ratio": row.change.ratio,
+        "ratio_low": interval.low,
+        "ratio_high": interval.high,
+        "p_value": row.p_value,
+        "equivalence_p_value": row.equivalence_p_value,
+        "noise_ratio": row.noise_ratio,
+        "difference": None if row.shift is None else row.shift.shift,
+        "difference_low": None if row.shift is None else row.shift.interval.low,
+        "difference_high": None if row.shift is None else row.shift.interval.high,
+        "difference_bound": row.bound,
+        "noise_difference": row.noise_difference,
+        "verdict": str(row.verdict),
+        "reason": row.reason,
+    }
+
+
+def render_comparison(found: ResultsComparison, console: Console) -> None:
+    """Print one table per compared results, and below it what it means and what was not compared."""
+    common = _Common(
+        path=len({(row.condition.source, row.condition.destination) for row in found.rows}) == 1,
+        congestion=len({row.condition.congestion for row in found.rows}) == 1,
+        trials=len({_count_trials(row) for row in found.rows}) == 1,
+        settings=frozenset.intersection(*(frozenset(row.condition.settings) for row in found.rows)),
+        margin_ratio=found.rules.margin_ratio,
+    )
+    confidence = format_ratio(1 - found.rules.alpha_ratio)
+    for label in found.labels[1:]:
+        title = [f"{label} against {found.labels[0]}", *common.spell(found.rows[0].condition)]
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            title=", ".join(title),
+            title_justify="left",
+            pad_edge=False,
+            show_edge=False,
+            padding=(0, 1, 0, 0),
+        )
+        table.add_column("Condition", overflow="fold")
+        table.add_column("Metric", no_wrap=True)
+        for heading in ("Before", "After", "Change", confidence, *common.trial_headings()):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("Verdict", min_width=len(Change.EQUIVALENT))
+        for row in found.rows:
+            if row.label == label:
+                table.add_row(*_spell_row(row, common))
+        console.print(table)
+        console.print()
+    for line in list_notes(found):
+        console.print(line)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Common:
+    """What all rows share, so that it stands in the title alone."""
+
+    path: bool
+    congestion: bool
+    trials: bool
+    settings: frozenset[tuple[str, str]]
+    margin_ratio: float
+
+    def trial_headings(self) -> tuple[str, ...]:
+        """The column of the numbers of trials, where they differ."""
+        return () if self.trials else ("n",)
+
+    def spell(self, condition: Condition) -> list[str]:
+        """The shared parts that are known."""
+        parts = [spell_path(condition) if self.path else "", condition.congestion if self.congestion else ""]
+        shared = [one for one in condition.settings if one in self.settings]
+        return [*(part for part in parts if part), *_spell_settings(shared)]
+
+
+def _spell_row(row: Row, common: _Common) -> tuple[str, ...]:
+    own = replace(
+        row.condition, settings=tuple(one for one in row.condition.settings if one not in common.settings)
+    )
+    return (
+        spell_condition(own, with_path=not common.path, with_congestion=not common.congestion),
+        row.metric.name,
+        spell_value(row.before_median, row.metric),
+        spell_value(row.after_median, row.metric),
+        *spell_change(row, common.margin_ratio),
+        *(() if common.trials else (_count_trials(row),)),
+        f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),
+    )
+
+
+def spell_change(row: Row, margin_ratio: float) -> tuple[str, str]:
+    """The ratio, or the difference of what may be 0, and its interval, whose ends agree with the verdict."""
+    if row.shift is None:
+        interval, ratio = row.change.interval_ratio, row.change.ratio
+        marks = list_marks(margin_ratio)
+        ends = [
+            format_beside(end, marks, kind="f") for end in (interval.low, interval.high) if end is not None
+        ]
+        return "–" if ratio is None else f"{ratio:.3f}", "–".join(ends) or "–"
+    low, high = row.shift.interval.low, row.shift.interval.high
+    known = low is not None and high is not None
+    signed = (spell_value(end, row.metric, signed=True) for end in (low, high))
+    return spell_value(row.shift.shift, row.metric, signed=True), " to ".join(signed) if known else "–"
+
+
+def _count_trials(row: Row) -> str:
+    return f"{row.change.first_n}/{row.change.second_n}"
+
+
+def spell_path(condition: Condition) -> str:
+    """Who sent to whom; nothing where hosts' names were left aside."""
+    ends = condition.source, condition.destination
+    return f"{ends[0]} → {ends[1]}" if any(ends) else ""
+
+
+def spell_condition(condition: Condition, *, with_path: bool = True, with_congestion: bool = True) -> str:
+    """The condition on one line."""
+    window = "auto" if condition.window_bytes < 0 else format_bytes(condition.window_bytes)
+    shown = replace(
+        condition,
+        source=condition.source if with_path else "",
+        destination=condition.destination if with_path else "",
+        congestion=condition.congestion if with_congestion else "",
+    )
+    return " ".join(_frame_condition(shown, f"{condition.streams} × {window}"))
+
+
+def _frame_condition(condition: Condition, cells: str) -> Iterator[str]:
+    """Path, streams and windows, and what else is the same, as far as it is told."""
+    if path := spell_path(condition):
+        yield f"{path}:"
+    yield cells
+    if condition.congestion:
+        yield condition.congestion
+    yield from _spell_settings(condition.settings)
+
+
+def _spell_settings(settings: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Settings that are not left to the system, for reading."""
+    named = (format_setting(name, level) for name, level in settings if level != "None")
+    yield from (f"{key}={text}" for key, text in named)
+
+
+def spell_value(value: float | None, metric: Metric, *, signed: bool = False) -> str:
+    """A metric's value in its unit; ``signed``: a difference, which bears its sign."""
+    if signed and value is not None and value > 0:
+        return f"+{spell_value(value, metric)}"
+    if metric.unit == "bit/s":
+        return format_rate(value)
+    if metric.unit == "ns":
+        return format_time(value)
+    if metric.unit == "ratio":
+        return format_ratio(value)
+    return "–" if value is None else f"{value:.3g} {metric.unit}"
+
+
+def _list_alone(found: ResultsComparison) -> Iterator[str]:
+    """Conditions of one side alone, those that differ in streams and window alone together."""
+    groups: dict[tuple[str, Condition], list[tuple[int, int | None]]] = {}
+    for label, one in found.alone:
+        cell = (one.streams, None if one.window_bytes < 0 else one.window_bytes)
+        groups.setdefault((label, replace(one, streams=0, window_bytes=0)), []).append(cell)
+    for (label, one), cells in groups.items():
+        yield f"Only in {label}: {' '.join(_frame_condition(one, enumerate_cells(cells)))}"
+
+
+def _list_noises(found: ResultsComparison) -> Iterator[str]:
+    for metric, noise in dict.fromkeys((row.metric, row.noise_difference) for row in found.rows):
+        if noise is not None:
+            yield f"{metric.name} ±{spell_value(noise, metric)}"
+
+
+def _list_margins(found: ResultsComparison) -> Iterator[str]:
+    """Within what a row is equivalent, for every kind of metric that was compared."""
+    margin_ratio = found.rules.margin_ratio
+    metrics = {row.metric.name: row.metric for row in found.rows}
+    if any(metric.bound is None for metric in metrics.values()):
+        low, _, high = list_marks(margin_ratio)
+        yield f"a ratio of {low:.4g} to {high:.4g} (±{format_ratio(margin_ratio)})"
+    if "drtt" in metrics:
+        yield f"±{format_ratio(margin_ratio)} of the idle RTT for dRTT"
+    if {"loss", "udp-loss"} & metrics.keys():
+        yield f"±{format_ratio(round(margin_ratio * LOSS_SHARE_RATIO, 12))} for loss"
+
+
+def list_notes(found: ResultsComparison) -> Iterator[str]:
+    """How rows were judged, what no change looks like, and what was not compared; a sentence each."""
+    rows = f"{len(found.rows)} row{'s' * (len(found.rows) != 1)}"
+    yield (
+        "Ratio: after over before, Hodges-Lehmann over all pairs of trials. Difference (dRTT, loss): after "
+        "minus before. Intervals allow for serial correlation of trials and for the number of rows "
+        f"({rows}, Holm's correction). Better or worse: the interval excludes no difference. Equivalent: it "
+        f"lies within {', '.join(_list_margins(found))}. A verdict needs {found.least_trials} trials on each "
+        "side."
+    )
+    floors = dict.fromkeys((row.metric.name, row.noise_ratio) for row in found.rows)
+    told = ", ".join(f"{name} ±{format_ratio(ratio - 1)}" for name, ratio in floors if ratio is not None)
+    told = ", ".join(text for text in (told, *_list_noises(found)) if text)
+    yield f"Noise floor, by which results without any change differ: {told or 'too few trials'}."
+    counts = ", ".join(f"{found.count(change)} {change}" for change in Change if found.count(change))
+    numbers = {(row.change.first_n, row.change.second_n) for row in found.rows}
+    if len(numbers) == 1:
+        ((before, after),) = numbers
+        yield f"Every row: {before} trials before, {after} after."
+    yield f"In all: {counts}."
+    for one in found.unlike:
+        was, is_now = (", ".join(texts) for texts in (one.before, one.after))
+        yield f"Not alike besides in {one.label}: {one.fact}, {was} before and {is_now} after."
+    yield from _list_alone(found)
+    for label, count in found.left_out.items():
+        if count:
+            why = "not complete, lab-limited, or imported beside native ones"
+            yield f"Left out of {label}: {count} trials ({why})"
+    if found.ignored_settings:
+        yield f"Not told by all, so not compared: {', '.join(found.ignored_settings)}"

@@ -1,0 +1,1 @@
+"""The run of a campaign: cycles, rows, budgets, resumption."""

@@ -1,0 +1,306 @@
+"""The rows of one cycle: budgets before each, retries at the end, hosts that keep failing set aside."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+import pyarrow as pa
+
+from pathlab.campaign.budget import Estimator
+from pathlab.campaign.model import Campaign
+from pathlab.campaign.order import PlanRow
+from pathlab.errors import HostError
+from pathlab.runner.campaign.budget_accounting import Allowance, count_sent
+from pathlab.runner.campaign.failures import FAILURES_IN_A_ROW, LAB, Failures
+from pathlab.runner.campaign.interruption import Interrupted, Interruption
+from pathlab.runner.campaign.row import Measured, RowRunner, RowTask
+from pathlab.runner.campaign.schedule import Schedule
+from pathlab.runner.campaign.waiting import Wait
+from pathlab.runner.events import Emit, TrialEnded, TrialStarted
+from pathlab.runner.journal import Journal
+from pathlab.runner.trial.iperf3 import FLAG as IPERF3_FLAG
+from pathlab.runner.trial.record import build_record
+from pathlab.runner.trial.safety_limit import STAGE as HARM_STAGE
+from pathlab.runner.trial.series import build_series
+from pathlab.runner.trial.spec import BOTH
+from pathlab.store.records import TrialRecord
+from pathlab.store.results import Results
+
+CHANGED_FLAG = "changed-since-start"
+STOPPED = "stopped by `pathlab stop`"
+#: Stages at which a trial of iperf3 may have carried data.
+IPERF3_UNTOLD = (HARM_STAGE, "engine", "controller")
+
+Future = concurrent.futures.Future[Measured]
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """Why a run ends before its plan is done."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunParts:
+    """What a run works with."""
+
+    campaign: Campaign
+    rows: Mapping[int, PlanRow]  # of the whole plan
+    results: Results
+    journal: Journal
+    wait: Wait
+    emit: Emit
+
+
+class CycleRunner:
+    """Runs cycles one after the other and stores every trial as soon as it has ended."""
+
+    def __init__(self, parts: RunParts, runner: RowRunner) -> None:
+        self._parts = parts
+        self._campaign = parts.campaign
+        self._runner = runner
+        self._estimator = Estimator(parts.campaign)
+        lab = parts.campaign.lab
+        self._failures = Failures(parts.campaign.retries, lab.hosts if lab is not None else ())
+        self._lab_fault: str | None = None  # of the trial before
+        self._rebuilds = 0  # without a trial since
+        self._allowance = Allowance(parts.campaign.budget)
+        self._attempts = parts.results.attempts()
+        self._idle_rtt_ns: dict[tuple[str, str], float] = {}
+        self._complete: list[TrialRecord] = []
+        self._flags: tuple[str, ...] = ()
+        self.failed = 0
+
+    def remember(self, records: Iterable[TrialRecord], flags: tuple[str, ...]) -> None:
+        """Take into account the trials of earlier runs; ``flags`` are set on every trial from now on."""
+        self._flags = flags
+        for record in records:
+            self._learn(record)
+
+    def take_complete(self) -> list[TrialRecord]:
+        """The complete trials since the last call."""
+        taken, self._complete = self._complete, []
+        return taken
+
+    def run(self, rows: Iterable[PlanRow], interruption: Interruption) -> Ending | None:
+        """Measure rows of one cycle, failed ones again at its end. None unless something ends the whole run.
+
+        Raises Interrupted when a signal does; what was measured until then is stored.
+        """
+        self._failures.give_another_chance()
+        schedule = Schedule(rows, self._campaign.concurrency)
+        ending: Ending | None = None
+        with self._pool() as pool:
+            running: dict[Future, PlanRow] = {}
+            try:
+                while True:
+                    while ending is None and (row := self._next_row(schedule)) is not None:
+                        fault = self._lab_fault or self._runner.find_lab_fault()
+                        if fault is not None:
+                            schedule.restore(row)
+                            if running:
+                                break
+                            ending = self._rebuild_lab(fault)
+                            continue
+                        leave = self._ask_leave(row, schedule)
+                        if isinstance(leave, RowTask):
+                            running[pool.submit(self._runner.measure, leave)] = row
+                        else:
+                            schedule.restore(row)
+                            ending = leave
+                            break
+                    if not running:
+                        return ending
+                    self._collect(running, schedule, interruption)
+            except Interrupted:
+                self._runner.cancel_all()
+                with interruption.shield(), contextlib.suppress(Interrupted):
+                    while running:
+                        self._collect(running, schedule, interruption)
+                raise
+
+    @contextlib.contextmanager
+    def _pool(self) -> Iterator[concurrent.futures.Executor]:
+        """Threads for rows that run at once; one at a time runs on this thread, where signals arrive."""
+        if self._campaign.concurrency == 1:
+            yield _HereExecutor()
+            return
+        with concurrent.futures.ThreadPoolExecutor(self._campaign.concurrency, "pathlab-row") as pool:
+            yield pool
+
+    def _next_row(self, schedule: Schedule) -> PlanRow | None:
+        """The next row whose hosts are free and not set aside."""
+        schedule.drop(lambda row: self._failures.is_aside(row.path_source, row.path_destination))
+        return schedule.take()
+
+    def _rebuild_lab(self, fault: str) -> Ending | None:
+        """Make the lab anew after a fault; why the run ends where that cannot be done, or does not last."""
+        self._lab_fault = None
+        self._rebuilds += 1
+        if self._rebuilds > FAILURES_IN_A_ROW:
+            return Ending(reason=f"the lab fails as soon as it is rebuilt: {fault}")
+        try:
+            self._runner.rebuild_lab()
+        except HostError as error:
+            return Ending(reason=f"the lab cannot be rebuilt: {error.reason}")
+        self._parts.journal.add("lab-rebuilt", f"the lab was rebuilt: {fault}")
+        return None
+
+    def _ask_leave(self, row: PlanRow, schedule: Schedule) -> RowTask | Ending | None:
+        """What to measure; why the run ends instead; None when others under way have to end first."""
+        estimate = self._estimator.trial(row)
+        while not self._parts.wait.is_stopped:
+            leave = self._allowance.ask(self._parts.wait.now(), estimate.time_ns, estimate.bytes_max)
+            if leave.spent is None and leave.wait_until is None:
+                lanes = self._campaign.concurrency - schedule.running + 1
+                return self._start(row, _share(leave.volume_limit_bytes, estimate.bytes_max, lanes))
+            if schedule.running > 1:  # what these leave over of what is kept back for them comes free
+                return None
+            if leave.wait_until is None:
+                return Ending(reason=str(leave.spent))
+            self._parts.journal.add("waiting", f"{leave.reason}: until {leave.wait_until.isoformat()}")
+            self._parts.wait.announce(leave.wait_until, str(leave.reason), self._parts.emit)
+        return Ending(reason=STOPPED)
+
+    def _start(self, row: PlanRow, volume_limit_bytes: int | None) -> RowTask:
+        attempt, estimate = self._attempts.get(row.row, 0) + 1, self._estimator.trial(row)
+        self._attempts[row.row] = attempt
+        self._parts.emit(
+            TrialStarted(
+                row=row.row,
+                source=row.path_source,
+                destination=row.path_destination,
+                streams=row.streams,
+                window_bytes=row.window_bytes,
+                estimate_ns=estimate.time_ns,
+                attempt=attempt,
+                settings=dict(row.settings),
+            )
+        )
+        self._allowance.hold(row.row, volume_limit_bytes)
+        if volume_limit_bytes is not None and row.cell.direction == BOTH and estimate.bytes_max is None:
+            volume_limit_bytes //= 2  # an engine does not know yet what the other end has under way
+        return RowTask(
+            row=row,
+            attempt=attempt,
+            volume_limit_bytes=volume_limit_bytes,
+            idle_rtt_ns=self._idle_rtt_ns.get((row.path_source, row.path_destination)),
+            flags=self._flags,
+        )
+
+    def _collect(
+        self, running: dict[Future, PlanRow], schedule: Schedule, interruption: Interruption
+    ) -> None:
+        """Store the trials that have ended, once at least one has."""
+        done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+        signalled = False
+        for future in done:
+            row = running.pop(future)
+            schedule.finish(row)
+            self._rebuilds = 0
+            self._allowance.give_back(row.row)
+            if isinstance(future.exception(), Interrupted):
+                signalled = True  # during its rest: nothing was measured
+                continue
+            with interruption.shield():  # a signal now must not cost the trial just measured
+                record = self._store(future.result())
+                self._judge(record, future.result(), schedule)
+        if signalled:
+            raise Interrupted
+
+    def _store(self, measured: Measured) -> TrialRecord:
+        spec, data, outcome = measured.spec, measured.data, measured.outcome
+        record = build_record(spec, data, outcome)
+        self._parts.results.add_trial(record, build_series(data, outcome.lab, spec))
+        self._parts.emit(TrialEnded(record=record, settings=dict(measured.task.row.settings)))
+        if measured.clock_jump_ns:
+            jump_s = measured.clock_jump_ns / 1e9
+            text = f"the wall clock jumped by {jump_s:+.1f} s during a trial; its times are not affected"
+            self._parts.journal.add("clock-jump", text, row=record.plan_row, facts={"jump_s": jump_s})
+        return record
+
+    def _judge(self, record: TrialRecord, measured: Measured, schedule: Schedule) -> None:
+        """What follows from a trial's end: another attempt, a host set aside, bytes booked."""
+        self._learn(record)
+        if record.status == "complete":
+            self._complete.append(record)
+        else:
+            self.failed += 1
+        if record.failed_stage == HARM_STAGE or record.status == "interrupted":
+            return
+        aside = self._failures.add(record, measured.host)
+        if record.failed_stage == "lab":
+            self._lab_fault = record.failure
+        if aside is not None and aside.place == LAB:
+            text = f"the lab failed {FAILURES_IN_A_ROW} times in a row; the rest of the campaign is left out"
+            self._parts.journal.add("aside", f"{text}: {aside.text}", row=record.plan_row)
+        elif aside is not None:
+            text = f"{' to '.join(aside.place)} failed repeatedly and is set aside until the next cycle"
+            self._parts.journal.add("aside", f"{text}: {aside.text}", row=record.plan_row)
+        elif record.status == "failed" and self._failures.may_retry(record.plan_row):
+            text = f"trial {record.plan_row + 1} failed and is tried again at the end of the cycle"
+            self._parts.journal.add("retry", text, row=record.plan_row)
+            schedule.put_back(measured.task.row)
+
+    def _learn(self, record: TrialRecord) -> None:
+        """Bytes used, and the idle round trip, from a stored trial of this run or of one before."""
+        if self._allowance.is_counting:
+            self._allowance.count(record.started_utc, self._count_sent(record))
+        idle_ns = record.unloaded_rtt_median_ns
+        if record.status == "complete" and idle_ns is not None:
+            path = (record.path_source, record.path_destination)
+            self._idle_rtt_ns[path] = min(self._idle_rtt_ns.get(path, idle_ns), idle_ns)
+
+    def _count_sent(self, record: TrialRecord) -> int:
+        """Bytes sent, both ways together; of a trial whose ends state no sum, what its intervals hold.
+
+        iperf3 tells nothing of a trial that ended early: it counts as what it may have sent.
+        """
+        total_bytes = count_sent(record)
+        if total_bytes is None and IPERF3_FLAG in record.flags and record.failed_stage in IPERF3_UNTOLD:
+            return self._estimator.trial(self._parts.rows[record.plan_row]).bytes_max or 0
+        if total_bytes is not None and BOTH not in (self._campaign.factors.direction or ()):
+            return total_bytes
+        results = self._parts.results
+        frame = results.trials(plan_row=record.plan_row, attempt=record.attempt)
+        number = int(frame["trial_id"].iloc[0])
+        kinds = [f"{end}_intervals" for end in ("sender", "receiver")]
+        kept = results.series_kinds(number)
+        tables = [results.series_table(number, kind) if kind in kept else None for kind in kinds]
+        received = [_sum_column(table, "bytes") for table in tables]
+        sent = [_sum_column(table, "sent_bytes") for table in tables]
+        # An end that sends alone has its own count under "bytes"; of the way back each end has a count.
+        there_bytes = max(sent[0], received[1]) if any(sent) else max(received)
+        back_bytes = max(sent[1], received[0]) if any(sent) else 0
+        return (there_bytes if total_bytes is None else total_bytes) + back_bytes
+
+
+def _sum_column(table: pa.Table | None, name: str) -> int:
+    return 0 if table is None or name not in table.column_names else sum(table[name].to_pylist())
+
+
+def _share(left_bytes: int | None, trial_bytes: int | None, lanes: int) -> int | None:
+    """What a trial may send of what is left: its bound, or an equal part for each lane that is free."""
+    return None if left_bytes is None else max(left_bytes // lanes, trial_bytes or 0)
+
+
+class _HereExecutor(concurrent.futures.Executor):
+    """Runs a call at once, on the thread that submits it; a signal's exception is kept like any other."""
+
+    def submit(
+        self, fn: Callable[Given, Result], /, *args: Given.args, **kwargs: Given.kwargs
+    ) -> concurrent.futures.Future[Result]:
+        """A future that is done already."""
+        future: concurrent.futures.Future[Result] = concurrent.futures.Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001 -- handed on by result()
+            future.set_exception(error)
+        return future

@@ -1,0 +1,324 @@
+"""One row of the plan: its specification, its rest, its trial, and how that ended."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import threading
+import time
+from dataclasses import dataclass, replace
+
+from pathlab.campaign.model import Campaign
+from pathlab.campaign.order import PlanRow
+from pathlab.errors import HostError, PathlabError
+from pathlab.runner.campaign.cool_down import RestOptions, wait_until_idle
+from pathlab.runner.campaign.interruption import Interrupted
+from pathlab.runner.events import Emit, RateNow, RttNow
+from pathlab.runner.hosts.environment import Environment
+from pathlab.runner.hosts.route_watch import PAUSE_NS, RENEW_S, RouteWatch
+from pathlab.runner.trial.choreography import Onlooker, Trial, TrialData
+from pathlab.runner.trial.clock_watch import ClockWatch
+from pathlab.runner.trial.iperf3 import FLAG as IPERF3_FLAG
+from pathlab.runner.trial.iperf3 import PROGRAM
+from pathlab.runner.trial.peer_trial import Iperf3Trial
+from pathlab.runner.trial.record import Outcome
+from pathlab.runner.trial.safety_limit import STAGE as HARM_STAGE
+from pathlab.runner.trial.safety_limit import HarmStop
+from pathlab.runner.trial.spec import BOTH, Allowed, HarmCeiling, TrialPath, TrialSettings, TrialSpec
+
+LOOPBACK = {4: "127.0.0.1", 6: "::1"}
+CONTROL_FLAG, CLOCK_FLAG, NOT_DRAINED_FLAG = "control", "clock-jumped", "not-drained"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowTask:
+    """A row to be measured. ``volume_limit_bytes``: what each end may send and receive together."""
+
+    row: PlanRow
+    attempt: int
+    volume_limit_bytes: int | None = None
+    idle_rtt_ns: float | None = None  # of its path, as measured before
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What came of a row; ``host`` is the one that a failure names."""
+
+    task: RowTask
+    spec: TrialSpec
+    data: TrialData
+    outcome: Outcome
+    host: str | None
+    clock_jump_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    status: str
+    stage: str | None = None
+    reason: str | None = None
+    host: str | None = None
+
+
+def build_spec(campaign: Campaign, task: RowTask, path: TrialPath) -> TrialSpec:
+    """What a row asks for, with the campaign's ceilings."""
+    row, cell = task.row, task.row.cell
+    ways = 2 if cell.direction == BOTH else 1  # the budget's rate is of both directions, the engine's of each
+    cap, volume = campaign.budget.rate_bits_per_s, task.volume_limit_bytes
+    return TrialSpec(
+        row=row.row,
+        cycle=row.cycle,
+        path=path,
+        streams=cell.streams,
+        window_bytes=cell.window_bytes,
+        congestion=cell.congestion,
+        warmup_ns=cell.warmup_ns,
+        duration_ns=cell.duration_ns,
+        interval_ns=campaign.trial.interval_ns,
+        drain_ns=campaign.trial.drain_ns,
+        probe_interval_ns=campaign.probes.interval_ns,
+        probe_payload_bytes=campaign.probes.payload_bytes,
+        probe_timeout_ns=campaign.probes.timeout_ns,
+        unloaded_count=campaign.probes.unloaded,
+        settings=TrialSettings(
+            engine=cell.engine,
+            direction=cell.direction,
+            transport=cell.transport,
+            window_sender_bytes=cell.window_sender_bytes,
+            window_receiver_bytes=cell.window_receiver_bytes,
+            message_bytes=cell.message_bytes,
+            dscp=cell.dscp,
+            pacing_bits_per_s=cell.pacing_bits_per_s,
+            mss_bytes=cell.mss_bytes,
+            no_delay=cell.no_delay,
+            zero_copy=cell.zero_copy,
+            worker_threads=cell.worker_threads,
+            cpus=cell.cpus,
+        ),
+        rate_cap_bits_per_s=None if cap is None else max(1, cap // ways),
+        volume_limit_bytes=None if volume is None else max(1, volume),
+        harm=HarmCeiling(loaded_rtt_ns=campaign.harm.loaded_rtt_ns, loss_ratio=campaign.harm.loss_ratio),
+    )
+
+
+def choose_family(path: TrialPath, family: str) -> TrialPath:
+    """The path with addresses of one IP version. Raises HostError where none is known."""
+    if family == "any":
+        return path
+    version = 4 if family == "ipv4" else 6
+    addresses = [ipaddress.ip_address(text) for text in (path.source_address, path.destination_address)]
+    if all(address.version == version for address in addresses):
+        return path
+    if all(address.is_loopback for address in addresses):
+        return replace(path, source_address=LOOPBACK[version], destination_address=LOOPBACK[version])
+    raise HostError(
+        f"no IPv{version} address is known on the path to {path.destination}",
+        host=path.source,
+        stage="network",
+        hint="name source_address and destination_address of that family in [[paths]]",
+    )
+
+
+class RowRunner:
+    """Measures rows, on several threads where rows run at once."""
+
+    def __init__(self, campaign: Campaign, environment: Environment, routes: RouteWatch, emit: Emit) -> None:
+        self._campaign = campaign
+        self._environment = environment
+        self._routes = routes
+        self._emit = emit
+        self._lock = threading.RLock()  # the environment and the routes are not made for several threads
+        self._cancelled = threading.Event()
+        self._trials: set[Trial] = set()
+        self._ended_s: dict[str, float] = {}  # by host
+
+    def cancel_all(self) -> None:
+        """End every trial under way; each is then an interrupted one."""
+        self._cancelled.set()
+        with self._lock:
+            trials = list(self._trials)
+        for trial in trials:
+            trial.cancel()
+
+    def find_lab_fault(self) -> str | None:
+        """As :meth:`Environment.find_lab_fault`."""
+        with self._lock:
+            return self._environment.find_lab_fault()
+
+    def rebuild_lab(self) -> None:
+        """As :meth:`Environment.rebuild_lab`."""
+        with self._lock:
+            self._environment.rebuild_lab()
+
+    def measure(self, task: RowTask) -> Measured:
+        """Rest, run the trial, and say how it ended; nothing but a signal during the rest is raised."""
+        data, flags = TrialData(), [*task.flags, *((CONTROL_FLAG,) if task.row.control else ())]
+        with self._lock:
+            path = self._find_path(task.row)
+        if task.row.cell.engine == PROGRAM:
+            flags.append(IPERF3_FLAG)
+        rested = self._rest(task, path)
+        if not rested:
+            flags.append(NOT_DRAINED_FLAG)
+        started, clock = datetime.datetime.now(datetime.UTC), ClockWatch()
+        try:
+            path = choose_family(path, task.row.cell.family)
+            spec = build_spec(self._campaign, task, path)
+            end = self._run(spec, data)
+        except HostError as error:
+            spec = build_spec(self._campaign, task, path)
+            end = _End(status="failed", stage=error.stage, reason=str(error), host=error.host)
+        jump_ns = clock.read_jump_ns()
+        if jump_ns:
+            flags.append(CLOCK_FLAG)
+        now_s = time.monotonic()
+        self._ended_s |= {path.source: now_s, path.destination: now_s}
+        with self._lock:
+            outcome = self._judge(spec, data, end, (started, task.attempt, tuple(flags)))
+        return Measured(
+            task=task, spec=spec, data=data, outcome=outcome, host=end.host, clock_jump_ns=jump_ns
+        )
+
+    def _find_path(self, row: PlanRow) -> TrialPath:
+        """With addresses; without them where the environment knows none, which the trial then says."""
+        try:
+            return self._environment.trial_path(row)
+        except HostError:
+            return TrialPath(
+                source=row.path_source,
+                destination=row.path_destination,
+                source_address=row.source_address or "",
+                destination_address=row.destination_address or "",
+            )
+
+    def _judge(
+        self,
+        spec: TrialSpec,
+        data: TrialData,
+        end: _End,
+        about: tuple[datetime.datetime, int, tuple[str, ...]],
+    ) -> Outcome:
+        environment, (started, attempt, flags) = self._environment, about
+        rate_bits_per_s, mtu_bytes = environment.line_of(spec.flow_path, spec.settings.transport)
+        return Outcome(
+            status=end.status,
+            attempt=attempt,
+            started=started,
+            stage=end.stage,
+            reason=end.reason,
+            lab_rate_bits_per_s=rate_bits_per_s,
+            lab_mtu_bytes=mtu_bytes,
+            host_ceiling_bits_per_s=environment.host_ceiling(spec.path, spec.streams),
+            standing_flags=(*environment.standing_flags, *flags),
+            lab=environment.judge_lab(data.lab, spec.path),
+        )
+
+    def _run(self, spec: TrialSpec, data: TrialData) -> _End:
+        """Status, stage and reason of the trial; ``data`` holds what it measured, however it ended."""
+        trial: Trial | None = None
+        try:
+            trial = self._prepare(spec, data)
+            trial.run(
+                Onlooker(
+                    rate=lambda rate, elapsed_ns: self._emit(
+                        RateNow(row=spec.row, bits_per_s=rate, elapsed_ns=elapsed_ns)
+                    ),
+                    rtt=lambda rtt_ns: self._emit(RttNow(row=spec.row, rtt_ns=rtt_ns)),
+                    traffic=lambda: self._watch_lab(data),
+                    idle=lambda: self._renew_route(spec, data),
+                )
+            )
+        except HarmStop as error:
+            return _End(status="failed", stage=HARM_STAGE, reason=str(error))
+        except HostError as error:
+            return self._explain(error)
+        except PathlabError as error:
+            return _End(status="failed", stage="controller", reason=str(error))
+        except Interrupted:
+            return _interrupted()
+        finally:
+            with self._lock:
+                if trial is not None:
+                    self._trials.discard(trial)
+        return _End(status="complete")
+
+    def _explain(self, error: HostError) -> _End:
+        """A failed trial: interrupted where the run was, the lab's fault where the lab is gone."""
+        if self._cancelled.is_set():
+            return _interrupted()
+        try:
+            with self._lock:
+                self._environment.lab_snapshot()
+        except HostError as deeper:
+            error = deeper
+        return _End(status="failed", stage=error.stage, reason=str(error), host=error.host)
+
+    def _prepare(self, spec: TrialSpec, data: TrialData) -> Trial:
+        with self._lock:
+            if self._cancelled.is_set():
+                raise Interrupted
+            environment = self._environment
+            environment.check_lab()  # or the set-up below would wait for answers that cannot come
+            source = environment.session(spec.path.source)
+            destination = environment.session(spec.path.destination)
+            allowed = Allowed(
+                probe_method=environment.probe_method(spec.flow_path),
+                congestion=environment.usable_congestion(spec.congestion),
+            )
+            kind = Iperf3Trial if spec.settings.engine == PROGRAM else Trial
+            trial = kind(spec, source, destination, allowed=allowed, data=data)
+            data.route = self._routes.read(spec.path)
+            self._trials.add(trial)
+            return trial
+
+    def _watch_lab(self, data: TrialData) -> None:
+        with self._lock:
+            snapshot = self._environment.lab_snapshot()
+        if snapshot is not None:
+            data.lab.append(snapshot)
+
+    def _renew_route(self, spec: TrialSpec, data: TrialData) -> None:
+        """Read the route for the next trial while this one's last probes are sent, if they take long enough.
+
+        One that has changed since this trial began may have touched it.
+        """
+        if data.route is None or spec.unloaded_count * spec.probe_interval_ns < PAUSE_NS:
+            return
+        with self._lock:
+            reading = self._routes.read(spec.path, RENEW_S)
+        if reading is not None and reading.changed:
+            data.route = replace(data.route, changed=True)
+
+    def _rest(self, task: RowTask, path: TrialPath) -> bool:
+        """Wait as ``[rest]`` says; False when the path was not idle at the cap."""
+        rest, idle = self._campaign.rest, True
+        if rest.drained and task.idle_rtt_ns is not None:
+            try:
+                with self._lock:
+                    session = self._environment.session(path.source)
+                    by_udp = self._environment.probe_method(path) == "udp"
+                    echo = self._environment.session(path.destination) if by_udp else None
+                options = RestOptions(
+                    path=path,
+                    idle_rtt_ns=task.idle_rtt_ns,
+                    cap_ns=rest.cap_ns,
+                    timeout_ns=self._campaign.probes.timeout_ns,
+                    echo=echo,
+                )
+                idle = wait_until_idle(session, options, self._pause)
+            except PathlabError:
+                idle = True  # the trial itself will say what is wrong with the host
+        last_s = max(self._ended_s.get(host, 0.0) for host in (path.source, path.destination))
+        quiet_s = last_s + rest.quiet_ns / 1e9 - time.monotonic()
+        if last_s and quiet_s > 0:
+            self._pause(self._cancelled, quiet_s)
+        return idle
+
+    @staticmethod
+    def _pause(event: threading.Event, seconds: float) -> None:
+        event.wait(seconds)
+
+
+def _interrupted() -> _End:
+    return _End(status="interrupted", stage="controller", reason="ended by a signal to the controller")

@@ -1,0 +1,340 @@
+"""All rows of a plan in turn: each is stored at once, failures do not end the run, a rerun goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pathlab import __version__
+from pathlab.campaign.budget import Estimator
+from pathlab.campaign.model import LOCAL, Campaign
+from pathlab.campaign.order import PlanRow, plan_rows
+from pathlab.errors import HostError, UsageError
+from pathlab.lab.keeper import runtime_folder
+from pathlab.remote.engine import find_engine
+from pathlab.remote.hosts import RemoteAccess
+from pathlab.runner.campaign.cycle import CHANGED_FLAG, STOPPED, CycleRunner, Ending, RunParts
+from pathlab.runner.campaign.interruption import Interrupted, Interruption
+from pathlab.runner.campaign.precision import Precision, name_cell
+from pathlab.runner.campaign.resumption import refuse_other_plan
+from pathlab.runner.campaign.row import RowRunner
+from pathlab.runner.campaign.slots import Timetable, describe_missed
+from pathlab.runner.campaign.waiting import StopRequest, Wait
+from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit
+from pathlab.runner.hosts.changes import describe_programs, find_changes, read_last_routes
+from pathlab.runner.hosts.environment import Environment
+from pathlab.runner.hosts.path_surveys import AFTER, BEFORE, PathSurveys
+from pathlab.runner.hosts.route_watch import RouteWatch
+from pathlab.runner.hosts.run_lock import HostLock, name_run
+from pathlab.runner.hosts.window_limits import find_short_windows
+from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED, Journal
+from pathlab.runner.trial.safety_limit import STAGE as HARM_STAGE
+from pathlab.runner.trial.spec import TrialPath
+from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
+from pathlab.store.results import Results
+
+BY_SIGNAL = "ended by a signal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """What a run left in the results folder.
+
+    ``not_needed`` rows are those that the stop rule left out, ``harmed`` those that a ceiling ended early.
+    ``ended`` says why the run ended before its plan was done, None where it is done or rows failed.
+    """
+
+    folder: Path
+    rows: int
+    complete: int
+    failed: int
+    interrupted: bool
+    not_needed: int = 0
+    harmed: int = 0
+    ended: str | None = None
+
+    @property
+    def missing(self) -> int:
+        """Rows that another run has still to measure."""
+        return self.rows - self.complete - self.not_needed - self.harmed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignSource:
+    """A validated campaign, the text it was read from, and how its hosts are reached over SSH."""
+
+    campaign: Campaign
+    text: str
+    access: RemoteAccess | None = None
+
+
+def plan_records(campaign: Campaign) -> list[PlanRecord]:
+    """The plan as the store keeps it."""
+    return [
+        PlanRecord(
+            row=row.row,
+            cycle=row.cycle,
+            path_source=row.path_source,
+            path_destination=row.path_destination,
+            settings=dict(row.settings),
+        )
+        for row in plan_rows(campaign)
+    ]
+
+
+def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome:
+    """Run every unfinished row of the campaign in ``folder``, which is made if it is not there.
+
+    Raises HostError when no row could be tried or another campaign has a host, UsageError when the folder
+    holds another plan, or a host has changed and the campaign refuses that, StoreError when results cannot be
+    kept. An interrupted or failed row is stored as such and stays unfinished.
+    """
+    campaign, interruption = source.campaign, Interruption()
+    with (
+        interruption.watch(),
+        HostLock(_hosts_to_lock(campaign), owner=f"campaign '{campaign.name}'", folder=runtime_folder()),
+        Environment(campaign, emit, access=source.access, owner=name_run(campaign.name)) as environment,
+        _open_results(source, folder, environment.facts) as results,
+    ):
+        StopRequest(results.folder).clear()  # of a run before: from here on a request is meant for this one
+        environment.calibrate()
+        run = _Run(campaign, environment, results, emit)
+        try:
+            run.begin()
+            run.all_cycles(interruption)
+        except Interrupted:
+            run.interrupted = True
+        return run.close()
+
+
+def _hosts_to_lock(campaign: Campaign) -> Iterator[str]:
+    """Hosts that other campaigns may want as well: this machine, and those reached over the network."""
+    emulated = campaign.lab.hosts if campaign.lab is not None else ()
+    for path in campaign.paths:
+        for name in (path.source, path.destination):
+            if name not in emulated:
+                host = campaign.hosts.get(name)
+                yield LOCAL if host is None or host.transport == "local" else name
+
+
+def _open_results(source: CampaignSource, folder: Path, facts: dict[str, Any]) -> Results:
+    campaign, planned = source.campaign, plan_records(source.campaign)
+    if (folder / "results.db").exists():
+        results = Results.open(folder, write=True)
+        try:
+            refuse_other_plan(results, campaign, planned)
+        except BaseException:
+            results.close()
+            raise
+        return results
+    record = CampaignRecord(
+        name=campaign.name,
+        title=campaign.title,
+        digest=campaign.digest,
+        text=source.text,
+        model=campaign.to_stored(),
+        seed=campaign.seed,
+        created_utc=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        program_version=__version__,
+        environment=facts,
+    )
+    return Results.create(folder, record, planned)
+
+
+class _Run:
+    """One run of a campaign: its beginning, its cycles and its end."""
+
+    def __init__(self, campaign: Campaign, environment: Environment, results: Results, emit: Emit) -> None:
+        self._campaign = campaign
+        self._environment = environment
+        self._results = results
+        self._emit = emit
+        self._rows = {row.row: row for row in plan_rows(campaign)}
+        self._journal = Journal(results, emit)
+        self._stop = StopRequest(results.folder)
+        self._wait = Wait(self._stop)
+        self._precision = Precision(campaign, self._rows)
+        self._routes = RouteWatch(environment.session, emit, read_last_routes(results))
+        self._surveys = PathSurveys(environment.session, self._journal)
+        self._ending: Ending | None = None
+        self._failed = 0
+        self._precise = False
+        self._flags: tuple[str, ...] = ()
+        self.interrupted = False
+
+    def begin(self) -> None:
+        """Note what this run starts with, and what is not as it was in the run before."""
+        before, kind = self._results.hosts(), RESUMED if self._results.journal() else STARTED
+        now = self._environment.host_records()
+        engine: Path | None = None
+        with contextlib.suppress(HostError):  # the trials will say that there is no engine
+            engine = find_engine()
+        programs = describe_programs(engine)
+        changes = find_changes(before, now, self._results.journal(), programs)
+        refuses = self._campaign.on_change == "refuse"
+        if refuses and kind == RESUMED:
+            changes += self._find_other_routes()
+        if changes and refuses:
+            raise UsageError(
+                f"the hosts are not as they were when this campaign began: {'; '.join(changes)}",
+                hint='put that right, start anew with --new, or allow it with on_change = "mark"',
+            )
+        self._journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=programs)
+        for record in now:
+            self._results.add_host(record)
+        for line in find_short_windows(self._rows.values(), now):
+            self._journal.add("window-limit", line)
+        for change in changes:
+            self._journal.add("changed", f"since the run before: {change}")
+        marked = any(entry.kind == "changed" for entry in self._results.journal())
+        self._flags = (CHANGED_FLAG,) if marked else ()
+        if self._campaign.survey != "none":
+            self._surveys.take(self._paths(), BEFORE)
+
+    def _find_other_routes(self) -> Iterator[str]:
+        """One line for each path whose route is another one than in the run before."""
+        for path in self._forward_paths():
+            reading = self._routes.read(path)
+            if reading is not None and reading.changed:
+                yield f"{path.source} to {path.destination}: the route is another one"
+
+    def all_cycles(self, interruption: Interruption) -> None:
+        """Run what is unfinished, in the plan's order, until it is done or something ends it."""
+        records = self._results.records()
+        self._precision.add(records)
+        todo = self._unsettled(records)
+        estimator = Estimator(self._campaign)
+        self._emit(
+            CampaignStarted(
+                name=self._campaign.name,
+                folder=self._results.folder,
+                rows=len(self._rows),
+                done=len(self._rows) - len(todo),
+                estimate_ns=self._estimate_ns(todo, estimator),
+                work_ns=sum(estimator.trial(row).time_ns for row in todo),
+            )
+        )
+        runner = RowRunner(self._campaign, self._environment, self._routes, self._emit)
+        parts = RunParts(
+            campaign=self._campaign,
+            rows=self._rows,
+            results=self._results,
+            journal=self._journal,
+            wait=self._wait,
+            emit=self._emit,
+        )
+        cycles = CycleRunner(parts, runner)
+        cycles.remember(records, self._flags)
+        try:
+            for cycle, group in itertools.groupby(todo, lambda row: row.cycle):
+                rows = self._needed(list(group), cycle)
+                if rows and not self._await_slot(cycle):
+                    self._ending = Ending(reason=STOPPED)
+                if rows and self._ending is None:
+                    self._ending = cycles.run(rows, interruption)
+                self._precision.add(cycles.take_complete())
+                if self._ending is not None:
+                    break
+            self._routes.close()
+            if self._campaign.survey == "before and after" and todo:
+                self._surveys.take(self._paths(), AFTER)
+        finally:
+            self._failed = cycles.failed
+
+    def _estimate_ns(self, todo: list[PlanRow], estimator: Estimator) -> int:
+        """What is left will take, the waits for later slots of a periodic campaign among it."""
+        span_ns, every_ns = estimator.span_ns(todo), self._campaign.every_ns
+        if every_ns is None or not todo:
+            return span_ns
+        last = [row for row in todo if row.cycle == todo[-1].cycle]
+        slots = len({row.cycle for row in todo}) - 1
+        return max(span_ns, slots * every_ns + estimator.span_ns(last))
+
+    def _paths(self) -> list[TrialPath]:
+        """Every path of the plan and its reverse once, as far as its addresses are known."""
+        forward = self._forward_paths()
+        return list(dict.fromkeys(way for path in forward for way in (path, path.turned())))
+
+    def _forward_paths(self) -> list[TrialPath]:
+        paths: dict[TrialPath, None] = {}
+        kinds = {(id(row.path), row.cell.addresses, row.cell.family): row for row in self._rows.values()}
+        for row in kinds.values():
+            with contextlib.suppress(HostError):  # a host that does not answer: its trials will say so
+                paths[self._environment.trial_path(row)] = None
+        return list(paths)
+
+    def close(self) -> RunOutcome:
+        """Say how it ended, for the journal and for the caller."""
+        complete = len(self._rows) - len(self._results.unfinished())
+        unsettled = self._unsettled(self._results.records())
+        needed: list[PlanRow] = []
+        for cycle, group in itertools.groupby(unsettled, lambda row: row.cycle):
+            needed += self._needed(list(group), cycle, quiet=True)
+        harmed = len(self._rows) - complete - len(unsettled)
+        ended = BY_SIGNAL if self.interrupted else self._ending.reason if self._ending else None
+        outcome = RunOutcome(
+            folder=self._results.folder,
+            rows=len(self._rows),
+            complete=complete,
+            failed=self._failed,
+            interrupted=self.interrupted,
+            not_needed=len(unsettled) - len(needed),
+            harmed=harmed,
+            ended=ended,
+        )
+        if not needed:
+            self._journal.add(FINISHED, f"{complete} of {outcome.rows} trials are complete")
+        else:
+            self._journal.add(ENDED, ended or f"{self._failed} trials failed", facts={"missing": len(needed)})
+        self._stop.clear()
+        self._emit(CampaignEnded(complete=complete, rows=outcome.rows, reason=ended))
+        return outcome
+
+    def _unsettled(self, records: list[TrialRecord]) -> list[PlanRow]:
+        """Rows without a complete trial; one that a ceiling ended early is not measured again."""
+        settled = {r.plan_row for r in records if r.status == "complete" or r.failed_stage == HARM_STAGE}
+        return [row for number, row in self._rows.items() if number not in settled]
+
+    def _needed(self, rows: list[PlanRow], cycle: int, *, quiet: bool = False) -> list[PlanRow]:
+        """The rows whose cells the stop rule still wants; none, control rows included, when all are done."""
+        decision = self._precision.judge(cycle)
+        if decision is None:
+            return rows
+        if decision.stop:
+            if not quiet and not self._precise:
+                self._precise = True  # of the cycles to come it is told once
+                self._journal.add("stop-rule", f"after {cycle} cycles every cell is precise enough")
+            return []
+        done = self._precision.list_done(cycle)
+        return [row for row in rows if row.control or name_cell(row) not in done]
+
+    def _await_slot(self, cycle: int) -> bool:
+        """With ``every``: wait for the time of a cycle that has not begun; False when stopped meanwhile."""
+        if self._campaign.every_ns is None:
+            return True
+        used = [entry.facts for entry in self._results.journal() if entry.kind == "slot"]
+        if any(facts["cycle"] == cycle for facts in used):
+            return True
+        timetable = Timetable(
+            origin=datetime.datetime.fromisoformat(self._results.campaign.created_utc),
+            every_ns=self._campaign.every_ns,
+            jitter_ns=self._campaign.every_jitter_ns,
+            seed=self._campaign.seed,
+        )
+        last = max((facts["slot"] for facts in used), default=None)
+        slot = timetable.choose(last, self._wait.now())
+        told = {n for entry in self._results.journal() for n in entry.facts.get("slots", ())}
+        missed = [number for number in slot.missed if number not in told]
+        if missed:
+            self._journal.add("missed-slots", describe_missed(missed), facts={"slots": missed[:1000]})
+        if not self._wait.announce(slot.begins, "the next slot (every)", self._emit):
+            return False
+        self._journal.add(
+            "slot", f"cycle {cycle} begins in slot {slot.number}", facts={"cycle": cycle, "slot": slot.number}
+        )
+        return True

@@ -1,0 +1,1 @@
+"""The hosts of a run: checks, locks, calibration, routes, labs."""

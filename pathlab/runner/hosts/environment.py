@@ -1,0 +1,393 @@
+"""Where a campaign runs: sessions with the hosts, addresses between them, the lab if one is asked for.
+
+A lab that this machine cannot make is replaced by loopback only where the campaign allows it, and then said
+in the results, in the report and as a notice.
+"""
+
+from __future__ import annotations
+
+import datetime
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self
+
+from pathlab.campaign.model import LOCAL, Campaign
+from pathlab.campaign.order import PlanRow
+from pathlab.errors import HostError, PathlabError
+from pathlab.lab.lab import Lab
+from pathlab.lab.namespaces import lab_error
+from pathlab.lab.verdict import LabSnapshot, LabVerdict, judge_lab, take_snapshot
+from pathlab.remote.engine import find_engine
+from pathlab.remote.hosts import (
+    LOOPBACK,
+    RemoteAccess,
+    RemoteHosts,
+    build_access,
+    own_boot_id,
+    pair_addresses,
+)
+from pathlab.remote.local import LocalTransport
+from pathlab.remote.namespace import NamespaceTransport
+from pathlab.remote.session import Session
+from pathlab.remote.ssh import SshTransport
+from pathlab.remote.transport import Transport
+from pathlab.runner.events import Emit, Notice
+from pathlab.runner.hosts.calibration import Calibration, calibrate
+from pathlab.runner.hosts.lab_topology import build_topology
+from pathlab.runner.hosts.run_lock import RunOwner, lock_host
+from pathlab.runner.trial.choreography import TrialPath
+from pathlab.store.records import HostRecord
+
+LAB_FLAG = "lab"
+FALLBACK_FLAG = "loopback-fallback"
+PROBE_CHECK_TIMEOUT_S = 10.0
+#: Sessions opened, and machines calibrated, at a time.
+PARALLEL_MAX = 64
+UNEXPECTED_SHOWN = 3  # of what each agent said beyond its protocol
+
+
+def may_set_congestion(name: str) -> bool:
+    """Whether this process may set a congestion control on its sockets; tried on one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        except OSError:
+            return False
+    return True
+
+
+class Environment:
+    """Sessions and lab of one run. Use as a context manager; everything ends with it.
+
+    ``access`` is how hosts are reached over SSH; by default as this user would with ``ssh``. ``owner`` is the
+    run for which every host that others may want as well is locked.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        emit: Emit,
+        *,
+        access: RemoteAccess | None = None,
+        owner: RunOwner | None = None,
+    ) -> None:
+        self._campaign = campaign
+        remote = {name: host for name, host in campaign.hosts.items() if host.transport == "ssh"}
+        self._remote = RemoteHosts(remote, access or build_access())
+        self._emit = emit
+        self._owner = owner
+        self._topology = build_topology(campaign.lab) if campaign.lab is not None else None
+        self._lab: Lab | None = None
+        self._sessions: dict[str, Session] = {}
+        self._transports: dict[str, Transport] = {}
+        self._locks: dict[str, threading.Lock] = {}
+        self._probe_methods: dict[TrialPath, str] = {}
+        self._refused_congestion: set[str] = set()
+        self._calibrations: dict[str, Calibration] = {}
+        self.facts: dict[str, Any] = {"lab": None, "fallback": None}
+
+    def __enter__(self) -> Self:
+        try:
+            self._start_lab()
+            self._open_sessions()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _start_lab(self) -> None:
+        if self._campaign.lab is None or self._topology is None:
+            return
+        lab = Lab(self._topology, engine=find_engine(), backend=self._campaign.lab.backend)
+        try:
+            lab.start()
+        except HostError as error:
+            if self._campaign.lab.fallback != "loopback":
+                raise
+            text = (
+                f"no emulated WAN here: {error.reason}. Everything below ran over this machine's loopback "
+                "and says nothing about the link that the campaign describes."
+            )
+            self._emit(Notice(text=text))
+            self.facts["fallback"] = " ".join([text, *self._drop_refused_congestion()])
+            return
+        self._lab = lab
+        self.facts["lab"] = lab.describe()
+
+    def _drop_refused_congestion(self) -> Iterator[str]:
+        """Outside a lab an ordinary user may not set every congestion control; the default stands in."""
+        for name in self._campaign.factors.congestion:
+            if name is not None and not may_set_congestion(name):
+                self._refused_congestion.add(name)
+                text = f"This user may not set the congestion control '{name}'; the kernel's default is used."
+                self._emit(Notice(text=text))
+                yield text
+
+    def usable_congestion(self, asked: str | None) -> str | None:
+        """What to set on the sockets: what was asked, or None (the default) where the fallback forbids it."""
+        return None if asked in self._refused_congestion else asked
+
+    @property
+    def standing_flags(self) -> tuple[str, ...]:
+        """Flags that hold for every trial of this run."""
+        if self._lab is not None:
+            return (LAB_FLAG,)
+        return (FALLBACK_FLAG,) if self.facts["fallback"] else ()
+
+    def line_of(self, path: TrialPath, transport: str = "tcp") -> tuple[int | None, int | None]:
+        """Rate in bit/s and MTU in bytes of the narrowest link under a path; None where there is no lab.
+
+        Of MPTCP all links between the two hosts together.
+        """
+        if self._lab is None or self._topology is None or path.source not in self._topology.hosts:
+            return None, None
+        multipath = transport == "mptcp"
+        return self._topology.bottleneck(path.source, path.destination, multipath=multipath)
+
+    def _open_sessions(self) -> None:
+        """All at once; every host that fails is named.
+
+        One that only does not answer may come back, so that the paths without it are measured meanwhile.
+        """
+        ends = [(path.source, path.destination) for path in self._campaign.paths]
+        hosts = list(dict.fromkeys(host for pair in ends for host in pair))
+        failures: dict[str, PathlabError] = {}
+        with ThreadPoolExecutor(min(len(hosts), PARALLEL_MAX), thread_name_prefix="pathlab-open") as pool:
+            for host, opened in [(host, pool.submit(self.session, host)) for host in hosts]:
+                try:
+                    opened.result()
+                except PathlabError as error:
+                    failures[host] = error
+        silent = all(isinstance(error, HostError) and error.stage == "connect" for error in failures.values())
+        if silent and any(failures.keys().isdisjoint(pair) for pair in ends):
+            for failure in failures.values():
+                self._emit(Notice(text=f"{failure}; the paths without it are measured"))
+            return
+        first, *others = failures.values()
+        for failure in others:
+            self._emit(Notice(text=str(failure)))
+        raise first
+
+    def session(self, host: str) -> Session:
+        """The open session with a host; a lost one is opened anew. Raises HostError, ProtocolError."""
+        with self._locks.setdefault(host, threading.Lock()):
+            session = self._sessions.get(host)
+            if session is not None and session.death() is None:
+                return session
+            if session is not None:
+                session.close()
+            transport = self._transport(host)
+            fresh = Session(transport, host=host)
+            fresh.open()
+            try:
+                self._lock_host(fresh)
+            except PathlabError:
+                fresh.close()
+                raise
+            self._sessions[host] = fresh
+            self._transports[host] = transport
+            return fresh
+
+    def _lock_host(self, session: Session) -> None:
+        """Nodes of a lab are this campaign's own."""
+        if self._owner is None or (self._lab is not None and session.host in self._lab.topology.hosts):
+            return
+        doubt = lock_host(session, self._owner)
+        if doubt is not None:
+            self._emit(Notice(text=doubt))
+
+    def _transport(self, host: str) -> Transport:
+        if self._lab is not None and host in self._lab.topology.hosts:
+            return NamespaceTransport(self._lab.namespaces, host)
+        if host in self._remote:
+            return self._remote.transport(host)
+        if host == LOCAL or host in self._campaign.host_names:
+            declared = self._campaign.hosts.get(host)
+            return LocalTransport(host=host, arguments=declared.agent_arguments if declared else ())
+        raise HostError(
+            "unknown host", host=host, stage="connect", hint=f"known: {', '.join(self._campaign.host_names)}"
+        )
+
+    def trial_path(self, row: PlanRow) -> TrialPath:
+        """The path of a row with the addresses that its traffic will use."""
+        source, destination = row.source_address, row.destination_address
+        if (
+            self._lab is not None
+            and self._topology is not None
+            and row.path_source in self._lab.topology.hosts
+        ):
+            version = 6 if row.cell.family == "ipv6" else 4
+            source = source or self._topology.address(row.path_source, row.path_destination, version)
+            destination = destination or self._topology.address(
+                row.path_destination, row.path_source, version
+            )
+        elif source is None or destination is None:
+            ends = (row.path_source, row.path_destination)
+            known = (self._host_addresses(ends[0]), self._host_addresses(ends[1]))
+            chosen = pair_addresses(*ends, known)
+            source, destination = source or chosen[0], destination or chosen[1]
+        return TrialPath(
+            source=row.path_source,
+            destination=row.path_destination,
+            source_address=source or LOOPBACK,
+            destination_address=destination or LOOPBACK,
+            connect_from=self._connect_from(row),
+            source_ports=self._ports(row.path_source),
+            destination_ports=self._ports(row.path_destination),
+        )
+
+    def _connect_from(self, row: PlanRow) -> str:
+        ends = (row.path_source, row.path_destination)
+        for path in self._campaign.paths:
+            if (path.source, path.destination) == ends:
+                return path.connect_from
+        return "sender"
+
+    def _ports(self, host: str) -> str:
+        """What the host may listen on, as the engine's ``--port`` takes it."""
+        declared = self._campaign.hosts.get(host)
+        return declared.port_range or "0" if declared is not None else "0"
+
+    def _host_addresses(self, host: str) -> tuple[str, ...]:
+        """Addresses that a host names or is reached by; none where it is this machine and names none."""
+        if host in self._remote:
+            return self._remote.addresses(host)
+        table = self._campaign.hosts.get(host)
+        return table.measure_addresses if table is not None else ()
+
+    def probe_method(self, path: TrialPath) -> str:
+        """``icmp``, or ``udp`` where ICMP is not permitted or not answered; tried once a path."""
+        if path not in self._probe_methods:
+            self._probe_methods[path] = "icmp" if self._icmp_works(path) else "udp"
+            if self._probe_methods[path] == "udp":
+                self._emit(
+                    Notice(
+                        text=f"{path.source} to {path.destination}: no ICMP probes "
+                        "(not permitted or not answered); UDP echo is used instead"
+                    )
+                )
+        return self._probe_methods[path]
+
+    def _icmp_works(self, path: TrialPath) -> bool:
+        options: dict[str, str | int] = {
+            "address": path.destination_address,
+            "bind": path.source_address,
+            "count": 2,
+            "interval-ns": 10_000_000,
+            "timeout-ns": 3_000_000_000,
+        }
+        job = self.session(path.source).start_engine("ping", options, seconds=PROBE_CHECK_TIMEOUT_S)
+        try:
+            return bool(job.wait_for("result", PROBE_CHECK_TIMEOUT_S)["received"])
+        except HostError:
+            return False
+        finally:
+            job.kill()
+
+    def calibrate(self) -> None:
+        """Measure what each machine can do by itself, all at once; hosts on one machine share it.
+
+        A host that cannot is named in a notice, and its trials have no ceiling to be compared with.
+        """
+        machines: dict[str, list[str]] = {}
+        for name in sorted(self._sessions):
+            machines.setdefault(self._machine(name), []).append(name)
+        if not machines:
+            return
+        congestion = self.usable_congestion(self._campaign.factors.congestion[0])
+        with ThreadPoolExecutor(min(len(machines), PARALLEL_MAX)) as pool:
+            running = [
+                (names, pool.submit(calibrate, self._sessions[names[0]], congestion))
+                for names in machines.values()
+            ]
+            for names, measured in running:
+                try:
+                    self._calibrations.update(dict.fromkeys(names, measured.result()))
+                except HostError as error:
+                    self._emit(Notice(text=f"{names[0]} could not be calibrated: {error.reason}"))
+
+    def _machine(self, host: str) -> str:
+        """What is the same for hosts on one machine; the host's own name where that is not known."""
+        transport = self._transports[host]
+        if isinstance(transport, SshTransport):
+            return str(transport.identity.get("boot_id") or host)
+        return own_boot_id() or LOCAL
+
+    def host_ceiling(self, path: TrialPath, streams: int) -> float | None:
+        """The lower of both hosts' own loopback rates at about so many streams, bit/s; None where unknown."""
+        known = [
+            self._calibrations[host] for host in (path.source, path.destination) if host in self._calibrations
+        ]
+        ceilings = [calibration.ceiling_bits_per_s(streams) for calibration in known]
+        return min((ceiling for ceiling in ceilings if ceiling is not None), default=None)
+
+    def host_records(self) -> list[HostRecord]:
+        """Facts of every host with an open session, its calibration among them."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        records = []
+        for name, session in sorted(self._sessions.items()):
+            facts = dict(session.facts())
+            if name in self._calibrations:
+                facts["calibration"] = dict(self._calibrations[name].facts)
+            records.append(HostRecord(name=name, recorded_utc=now, facts=facts))
+        return records
+
+    def lab_snapshot(self) -> LabSnapshot | None:
+        """The lab's counters, None without a lab; raises HostError when a link no longer carries packets."""
+        return take_snapshot(self._lab) if self._lab is not None else None
+
+    def find_lab_fault(self) -> str | None:
+        """Which link of the lab no longer carries packets, and why; None where all do or there is no lab."""
+        return self._lab.find_fault() if self._lab is not None else None
+
+    def check_lab(self) -> None:
+        """Raises HostError (stage lab) when a link of the lab no longer carries packets."""
+        fault = self.find_lab_fault()
+        if fault is not None:
+            raise lab_error(fault)
+
+    def rebuild_lab(self) -> None:
+        """Make the lab anew, with new sessions to its hosts; no trial may run meanwhile.
+
+        Raises HostError where this machine no longer can; the lab is then gone for good.
+        """
+        if self._lab is None or self._topology is None:
+            return
+        for host in self._lab.topology.hosts:
+            session = self._sessions.pop(host, None)
+            if session is not None:
+                session.close()
+        self._lab.close()
+        # Closed, it refuses every session: its hosts must not be taken for this machine.
+        self._lab = Lab(self._topology, engine=find_engine(), backend=self._lab.backend)
+        self._lab.start()
+
+    def judge_lab(self, snapshots: Sequence[LabSnapshot], path: TrialPath) -> LabVerdict | None:
+        """Whether the lab was true from the first to the last snapshot; None without both."""
+        if self._topology is None or len(snapshots) < 2:
+            return None
+        rtt_ns = self._topology.idle_rtt_ns(path.source, path.destination)
+        return judge_lab(snapshots[0], snapshots[-1], rtt_ns)
+
+    def close(self) -> None:
+        """End sessions, agents, engines and the lab; safe to call twice."""
+        sessions = list(self._sessions.values())
+        self._sessions.clear()
+        for session in sessions:
+            for text in session.unexpected[:UNEXPECTED_SHOWN]:
+                self._emit(Notice(text=f"{session.host}: its agent said what is not in the protocol: {text}"))
+        if sessions:
+            with ThreadPoolExecutor(min(len(sessions), PARALLEL_MAX)) as pool:
+                list(pool.map(Session.close, sessions))
+        self._remote.close()
+        if self._lab is not None:
+            self._lab.close()
+            self._lab = None

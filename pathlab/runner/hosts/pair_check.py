@@ -1,0 +1,211 @@
+"""What hosts can do for a measurement, tried from here; the logic of ``pathlab hosts check``."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from pathlab.campaign.host_model import Host
+from pathlab.campaign.model import LOCAL
+from pathlab.errors import HostError, PathlabError
+from pathlab.remote.hosts import RemoteAccess, RemoteHosts, pair_addresses
+from pathlab.remote.jobs import EngineJob
+from pathlab.remote.local import LocalTransport
+from pathlab.remote.session import Session
+from pathlab.remote.ssh import SshTransport
+from pathlab.remote.transport import Transport
+from pathlab.runner.hosts.facts_check import HostCheck, check_facts
+from pathlab.units import format_time
+
+PARALLEL_MAX = 64
+WAIT_S = 10.0
+CONNECT_TIMEOUT_NS = 3_000_000_000
+CLOCK_OFF_NS = 60 * 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairCheck:
+    """One direction between two hosts; ``items`` are what was tried, in order."""
+
+    source: str
+    destination: str
+    items: tuple[HostCheck, ...]
+
+
+class HostInspection:
+    """Sessions with all hosts at once, and what they find. Use as a context manager."""
+
+    def __init__(self, hosts: Mapping[str, Host], access: RemoteAccess) -> None:
+        self._hosts = dict(hosts)
+        remote = {name: host for name, host in self._hosts.items() if host.transport == "ssh"}
+        self._remote = RemoteHosts(remote, access)
+        self._sessions: dict[str, Session] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for session in self._sessions.values():
+            session.close()
+        self._remote.close()
+
+    def check_hosts(self, names: Sequence[str]) -> list[tuple[str, tuple[HostCheck, ...]]]:
+        """Every host's checks, all looked at together; a host that fails has one check that says why."""
+        if not names:
+            return []
+        with ThreadPoolExecutor(min(len(names), PARALLEL_MAX)) as pool:
+            return list(zip(names, pool.map(self._check_host, names), strict=True))
+
+    def check_pairs(self, pairs: Sequence[tuple[str, str]]) -> Iterator[PairCheck]:
+        """Every pair whose two hosts answered, one after the other."""
+        for source, destination in pairs:
+            if source in self._sessions and destination in self._sessions:
+                items = tuple(self._check_pair(source, destination))
+                yield PairCheck(source=source, destination=destination, items=items)
+
+    def _transport(self, name: str) -> Transport:
+        return self._remote.transport(name) if name in self._remote else LocalTransport(host=name)
+
+    def _check_host(self, name: str) -> tuple[HostCheck, ...]:
+        began_ns = time.monotonic_ns()
+        transport = self._transport(name)
+        session = Session(transport, host=name)
+        try:
+            hello = session.open()
+            took_ns = time.monotonic_ns() - began_ns
+            self._sessions[name] = session
+            facts = session.facts()
+            off_ns = session.clock()[1] - time.time_ns()
+        except PathlabError as error:
+            stage = error.stage if isinstance(error, HostError) else "agent"
+            reason = error.reason if isinstance(error, HostError) else str(error)
+            return (HostCheck(item=stage, state="missing", found=reason, advice=error.hint),)
+        way = transport.describe()
+        checks = [HostCheck(item="reached", state="ok", found=f"{way}, ready within {format_time(took_ns)}")]
+        identity = transport.identity if isinstance(transport, SshTransport) else {}
+        path = identity.get("interpreter") or (facts["interpreter"] or {}).get("path", "")
+        checks.append(HostCheck(item="interpreter", state="ok", found=f"Python {hello.python} ({path})"))
+        engine = identity.get("engine")
+        machine = (facts["kernel"] or {}).get("machine")
+        where = f" in {engine}" if engine else ""
+        checks.append(HostCheck(item="engine", state="ok", found=f"runs on {machine}{where}"))
+        host = self._hosts.get(name)
+        checks += check_facts(facts, nic=host.nic if host is not None else None)
+        if abs(off_ns) > CLOCK_OFF_NS:
+            found = f"its time of day is {format_time(abs(off_ns))} {'ahead' if off_ns > 0 else 'behind'}"
+            checks.append(
+                HostCheck(
+                    item="time of day",
+                    state="limited",
+                    found=f"{found}; measurements do not depend on it, logs do",
+                    advice="set it, or let NTP set it",
+                )
+            )
+        return tuple(checks)
+
+    def _addresses(self, name: str) -> tuple[str, ...]:
+        if name in self._remote:
+            return self._remote.addresses(name)
+        host = self._hosts.get(name)
+        return host.measure_addresses if host is not None else ()
+
+    def _check_pair(self, source: str, destination: str) -> Iterator[HostCheck]:
+        try:
+            known = (self._addresses(source), self._addresses(destination))
+            ends = pair_addresses(source, destination, known)
+        except HostError as error:
+            yield HostCheck(item="addresses", state="missing", found=error.reason, advice=error.hint)
+            return
+        yield HostCheck(item="addresses", state="ok", found=f"{ends[0]} to {ends[1]}")
+        yield self._try_probes(source, ends)
+        yield self._try_data_port(source, destination, ends)
+
+    def _try_probes(self, source: str, ends: tuple[str, str]) -> HostCheck:
+        options: dict[str, str | int] = {
+            "address": ends[1],
+            "bind": ends[0],
+            "count": 5,
+            "interval-ns": 20_000_000,
+            "timeout-ns": 1_000_000_000,
+        }
+        advice = 'allow ICMP: sysctl -w net.ipv4.ping_group_range="0 2147483647", and the firewall\'s rules'
+        fallback = "UDP echo is used instead"
+        try:
+            job = self._sessions[source].start_engine("ping", options, seconds=WAIT_S)
+        except HostError as error:
+            return HostCheck(
+                item="probes", state="limited", found=f"{error.reason}; {fallback}", advice=advice
+            )
+        try:
+            method = job.wait_for("start", WAIT_S)["method"]
+            job.wait_for("result", WAIT_S)
+        except HostError as error:
+            return HostCheck(
+                item="probes", state="limited", found=f"{error.reason}; {fallback}", advice=advice
+            )
+        finally:
+            job.kill()
+        times = [record["rtt_ns"] for record in job.records if record["type"] == "probe"]
+        answered = sorted(rtt for rtt in times if rtt is not None)
+        if not answered:
+            found = f"{method} is not answered; {fallback}"
+            return HostCheck(item="probes", state="limited", found=found, advice=advice)
+        found = f"{method}, {len(answered)} of {len(times)} answered, RTT {format_time(answered[0])}"
+        return HostCheck(item="probes", state="ok", found=found)
+
+    def _try_data_port(self, source: str, destination: str, ends: tuple[str, str]) -> HostCheck:
+        """A short flow from the source, as a trial makes it."""
+        token = secrets.token_hex(16)
+        host = self._hosts.get(destination)
+        ports = (host.port_range if host is not None else None) or "0"
+        receiver = sender = None
+        try:
+            options: dict[str, str | int] = {"bind": ends[1], "port": ports, "streams": 1}
+            receiver = self._sessions[destination].start_engine(
+                "receive", options, seconds=WAIT_S, token=token
+            )
+            port = int(receiver.wait_for("listening", WAIT_S)["port"])
+        except HostError as error:
+            self._end(receiver)
+            advice = "free a port there, or name others with `port_range`"
+            return HostCheck(item="data port", state="missing", found=error.reason, advice=advice)
+        try:
+            options = {"address": ends[1], "port": port, "bind": ends[0], "streams": 1}
+            options |= {"connect-timeout-ns": CONNECT_TIMEOUT_NS, "warmup-ns": 0, "duration-ns": 50_000_000}
+            sender = self._sessions[source].start_engine("send", options, seconds=WAIT_S, token=token)
+            sender.wait_for("ready", WAIT_S)
+            sender.command("go")
+            sender.wait_for("result", WAIT_S)
+        except HostError as error:
+            opened = f"TCP port {port}" if ports == "0" else f"the TCP ports {ports}"
+            return HostCheck(
+                item="data port",
+                state="missing",
+                found=f"port {port} of {destination} cannot be reached: {error.reason}",
+                advice=f"let {opened} in at {destination} for {ends[0]} (`port_range` keeps to some), or let "
+                f'the path be opened from there: connect_from = "receiver"',
+            )
+        finally:
+            self._end(sender)
+            self._end(receiver)
+        return HostCheck(item="data port", state="ok", found=f"{port} of {destination} lets traffic in")
+
+    @staticmethod
+    def _end(job: EngineJob | None) -> None:
+        if job is not None:
+            with contextlib.suppress(HostError):  # the session is gone, and the engine with it
+                job.kill()
+
+
+def list_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Every ordered pair of different hosts; a host alone is paired with this machine."""
+    ends = list(dict.fromkeys(names if len(names) > 1 else (LOCAL, *names)))
+    return [(source, destination) for source in ends for destination in ends if source != destination]

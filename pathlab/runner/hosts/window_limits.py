@@ -1,0 +1,57 @@
+"""Windows that a host's kernel will not grant, and the sysctl that says so; told before the first packet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pathlab.campaign.order import PlanRow
+from pathlab.runner.trial.spec import BOTH, REVERSE
+from pathlab.store.records import HostRecord
+from pathlab.units import format_bytes
+
+SEND_LIMIT, RECEIVE_LIMIT = "wmem_max", "rmem_max"
+
+
+def find_short_windows(rows: Iterable[PlanRow], hosts: Iterable[HostRecord]) -> list[str]:
+    """One line for each host's limit below the largest window that a row asks of it; unknown ones are none.
+
+    What is asked beyond the limit is granted up to it, without an error, so that the trials are only marked.
+    """
+    facts = {record.name: record.facts.get("buffers") or {} for record in hosts}
+    largest: dict[tuple[str, str], int] = {}
+    for row in rows:
+        for host, limit, window_bytes in _needs(row):
+            key = (host, limit)
+            largest[key] = max(largest.get(key, 0), window_bytes)
+    return list(_describe(largest, facts))
+
+
+def _needs(row: PlanRow) -> Iterator[tuple[str, str, int]]:
+    """Host, limit and window in bytes of both ends of a row, as far as windows are asked for."""
+    cell = row.cell
+    ends = (row.path_source, row.path_destination)
+    sender, receiver = ends[::-1] if cell.direction == REVERSE else ends
+    asked = [
+        (sender, SEND_LIMIT, cell.window_sender_bytes),
+        (receiver, RECEIVE_LIMIT, cell.window_receiver_bytes),
+    ]
+    if cell.direction == BOTH:
+        asked += [
+            (receiver, SEND_LIMIT, cell.window_receiver_bytes),
+            (sender, RECEIVE_LIMIT, cell.window_sender_bytes),
+        ]
+    yield from ((host, limit, size) for host, limit, size in asked if size is not None)
+
+
+def _describe(
+    largest: Mapping[tuple[str, str], int], facts: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    for (host, limit), window_bytes in sorted(largest.items()):
+        allowed = facts.get(host, {}).get(f"{limit}_bytes")
+        if allowed is not None and allowed < window_bytes:
+            most, wanted = format_bytes(allowed), format_bytes(window_bytes)
+            yield (
+                f"{host} grants windows up to {most}, and {wanted} is asked: such trials are marked "
+                f"window-short (there: sysctl -w net.core.{limit}={window_bytes})"
+            )

@@ -1,0 +1,1 @@
+"""One trial: what it asks for, its choreography, its record."""

@@ -1,0 +1,244 @@
+"""Budgets, harm, the stop rule, rest and hours of the day: how they are read, and when they cannot be met."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pathlab.campaign.hours import DayHours, find_closing, find_opening, is_open
+from pathlab.campaign.model import Campaign
+from pathlab.errors import UsageError
+from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+
+PATH = {"source": "local", "destination": "local", "rtt": "40ms", "capacity": "80Mbit/s"}
+
+
+def test_everything_is_read_into_its_unit_and_read_back() -> None:
+    campaign = make_sample(
+        budget={
+            "bytes_per_campaign": "10GB",
+            "bytes_per_day": "2GiB",
+            "rate": "10Mbit/s",
+            "only": "22:00-6:00",
+        },
+        harm={"loaded_rtt": "200ms", "loss": "2%"},
+        rest={"drained": True, "cap": "30s", "quiet": "500ms"},
+        until="5% of the median",
+        cycles_max=40,
+        every="6h",
+        every_jitter="10min",
+        retries=3,
+        concurrency=4,
+        on_change="refuse",
+    )
+    budget = campaign.budget
+    assert (budget.bytes_per_campaign, budget.bytes_per_day) == (10 * 10**9, 2 * 1024**3)
+    assert (budget.rate_bits_per_s, budget.only) == (10**7, ("22:00-06:00",))
+    assert (campaign.harm.loaded_rtt_ns, campaign.harm.loss_ratio) == (200_000_000, 0.02)
+    assert (campaign.rest.drained, campaign.rest.cap_ns) == (True, 30_000_000_000)
+    assert campaign.rest.quiet_ns == 500_000_000
+    assert campaign.until is not None
+    assert (campaign.until.relative, campaign.until.statistic) == (0.05, "median")
+    assert campaign.until.spell() == "5% of the median"
+    assert (campaign.every_ns, campaign.every_jitter_ns) == (6 * 3600 * 10**9, 600 * 10**9)
+    assert Campaign.from_stored(campaign.to_stored()) == campaign
+
+
+def test_without_these_tables_nothing_is_limited() -> None:
+    campaign = make_sample()
+    assert campaign.budget.hours == ()
+    assert campaign.until is None
+    assert (campaign.retries, campaign.concurrency, campaign.on_change) == (1, 1, "mark")
+    assert (campaign.cycles_planned, campaign.cycles_least) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "planned", "least"),
+    [
+        ({"cycles": 9}, 9, 9),
+        ({"until": "5% of the median", "cycles_max": 40}, 40, 6),
+        ({"until": "0.05 of the median", "cycles_max": 40, "cycles_min": 10}, 40, 10),
+        ({"until": "5% of the median", "cycles_max": 4}, 4, 4),
+        ({"until": "5% of the median", "cycles_max": 40, "cycles": 2}, 40, 6),
+    ],
+)
+def test_cycles_of_a_stop_rule(changes: dict[str, Any], planned: int, least: int) -> None:
+    campaign = make_sample(**changes)
+    assert (campaign.cycles_planned, campaign.cycles_least) == (planned, least)
+
+
+@pytest.mark.parametrize(
+    ("changes", "mistake"),
+    [
+        (
+            {"until": "5% of the mean", "cycles_max": 9},
+            "until: '5% of the mean' is no stop rule; "
+            'expected a share of the median such as "5% of the median"',
+        ),
+        (
+            {"until": "0% of the median", "cycles_max": 9},
+            "until: '0% of the median' is no stop rule; "
+            'expected a share of the median such as "5% of the median"',
+        ),
+        (
+            {"until": "5% of the median"},
+            "cycles_max: is missing; expected the cycle after which the campaign ends in any case",
+        ),
+        (
+            {"until": "5% of the median", "cycles_max": 9, "cycles_min": 10},
+            "cycles_min: 10 is more than cycles_max, 9; expected no more than it",
+        ),
+        ({"cycles_max": 9}, "cycles_max: says nothing without a stop rule; expected until as well"),
+        ({"every_jitter": "1min"}, "every_jitter: says nothing without a period; expected every as well"),
+        (
+            {"every": "1h", "every_jitter": "60min"},
+            "every_jitter: '60min' is no shorter than every; expected less than it",
+        ),
+        (
+            {"every": "1min", "trial": {"duration": "2min"}},
+            "every: one cycle takes about 2 min 2 s, longer than 60 s; "
+            "expected a longer period or fewer trials",
+        ),
+        (
+            {"budget": {"only": "25:00-26:00"}},
+            "budget.only: '25:00-26:00' names a time that no day has; "
+            'expected hours of the day such as "22:00-06:00"',
+        ),
+        (
+            {"budget": {"only": ["22:00-06:00", "noon"]}},
+            "budget.only.1: 'noon' is not hours of the day; "
+            'expected hours of the day such as "22:00-06:00"',
+        ),
+        (
+            {"budget": {"only": "12:00-12:10"}, "trial": {"duration": "20min"}},
+            "budget.only: one trial takes 20 min 2 s, longer than any of these hours; "
+            "expected longer hours or shorter trials",
+        ),
+        (
+            {"budget": {"rate": "5Mbit/s"}, "factors": {"streams": 1, "pacing": ["1Mbit/s", "6Mbit/s"]}},
+            "factors.pacing: a level is above the rate that the budget allows; "
+            "expected levels up to budget.rate",
+        ),
+        (
+            # 80 Mbit/s for 11 s, and 64 KiB each 40 ms: 275 round trips and twice the window, 4 times
+            {
+                "budget": {"bytes_per_campaign": "72MB"},
+                "paths": [PATH],
+                "factors": {"streams": 1, "window": "64KiB"},
+                "cycles": 4,
+            },
+            "budget.bytes_per_campaign: the plan may send 72.6 MB, more than 72 MB; "
+            "expected fewer or shorter trials, a rate, or a larger budget",
+        ),
+        (
+            {
+                "budget": {"bytes_per_day": "18MB"},
+                "paths": [PATH],
+                "factors": {"streams": 1, "window": "64KiB"},
+            },
+            "budget.bytes_per_day: one trial may send 18.2 MB, more than 18 MB a day; "
+            "expected shorter trials, a rate, or a larger budget",
+        ),
+        (
+            {"budget": {"bytes_per_day": "1GB"}, "factors": {"streams": 1, "engine": ["native", "iperf3"]}},
+            "budget.bytes_per_day: iperf3 cannot be stopped at a number of bytes, and nothing bounds what it "
+            "sends here; expected budget.rate as well, or the path's capacity",
+        ),
+    ],
+)
+def test_what_cannot_be_met_is_named(changes: dict[str, Any], mistake: str) -> None:
+    assert list_mistakes(**changes) == (mistake,)
+
+
+def test_a_stop_rule_needs_only_its_least_cycles_paid() -> None:
+    """The budget may end it before ``cycles_max``: that is what a stop rule within a budget means."""
+    budget = {"bytes_per_campaign": "120MB"}
+    factors = {"streams": 1, "window": "64KiB"}
+    make_sample(until="5% of the median", cycles_max=1000, budget=budget, paths=[PATH], factors=factors)
+    list_mistakes(cycles=1000, budget=budget, paths=[PATH], factors=factors)
+
+
+def test_a_cycle_whose_trials_run_at_once_fits_a_shorter_period() -> None:
+    hosts = {name: {"transport": "local"} for name in ("c", "d")}
+    two = [PATH, {**PATH, "source": "c", "destination": "d"}]
+    asked = {"every": "3min", "trial": {"duration": "2min"}, "paths": two, "hosts": hosts}
+    assert "one cycle takes about 4 min" in list_mistakes(**asked)[0]
+    make_sample(**asked, concurrency=2)
+
+
+def test_a_rate_makes_a_plan_fit_its_budget() -> None:
+    budget = {"bytes_per_campaign": "60MB"}
+    list_mistakes(budget=budget, paths=[PATH])
+    make_sample(budget={**budget, "rate": "10Mbit/s"}, paths=[PATH])
+    make_sample(budget=budget)  # nothing is known beforehand: the budget is watched at the run
+
+
+def test_several_mistakes_come_at_once() -> None:
+    mistakes = list_mistakes(
+        budget={"rate": "fast", "only": "9-5", "bytes_per_day": -1},
+        harm={"loss": "200%"},
+        every_jitter="1min",
+        cycles_min=3,
+        where="streams >",
+        design="lhs",
+    )
+    assert sorted(mistake.split(": ")[0] for mistake in mistakes) == [
+        "budget.bytes_per_day",
+        "budget.only",
+        "budget.rate",
+        "cycles_min",
+        "every_jitter",
+        "harm.loss",
+        "points",
+        "where",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "22:00", "22:00-", "24:00-06:00", "22:60-06:00", "10:00-10:00", "a-b"])
+def test_wrong_hours_are_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        DayHours.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled", "length"),
+    [
+        ("22:00-06:00", "22:00-06:00", 480),
+        (" 9:05 - 17:00 ", "09:05-17:00", 475),
+        ("00:00-24:00", None, 1440),
+    ],
+)
+def test_hours_are_spelled_alike(text: str, spelled: str | None, length: int) -> None:
+    hours = DayHours.parse(text)
+    assert hours.spelled == (spelled or text)
+    assert hours.length_minutes == length
+
+
+def at(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(f"2026-03-01T{text}")
+
+
+def test_hours_over_midnight() -> None:
+    night = (DayHours.parse("22:00-06:00"),)
+    assert [is_open(night, at(time)) for time in ("21:59", "22:00", "23:59", "00:00", "05:59", "06:00")] == [
+        False, True, True, True, True, False
+    ]  # fmt: skip
+    assert find_opening(night, at("06:00:30")) == at("22:00")
+    assert find_opening(night, at("23:10:30")) == at("23:10:30")
+    assert find_closing(night, at("23:10:30")) == at("06:00") + datetime.timedelta(days=1)
+    assert find_closing((DayHours.parse("00:00-24:00"),), at("10:00")) is None
+    assert is_open((), at("10:00"))
+
+
+@given(start=st.integers(0, 1439), length=st.integers(1, 1439), minute=st.integers(0, 1439))
+def test_the_next_opening_is_the_first_open_minute(start: int, length: int, minute: int) -> None:
+    hours = (DayHours(start_minute=start, end_minute=(start + length) % 1440 or 1440),)
+    moment = datetime.datetime(2026, 3, 1) + datetime.timedelta(minutes=minute)
+    opening = find_opening(hours, moment)
+    assert is_open(hours, opening)
+    waited = round((opening - moment).total_seconds() / 60)
+    assert waited == (0 if is_open(hours, moment) else (start - minute) % 1440)

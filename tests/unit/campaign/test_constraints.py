@@ -1,0 +1,131 @@
+"""Constraints: what they mean, and that nothing else is ever evaluated."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pathlab.campaign.constraints import parse_constraint
+from pathlab.campaign.design import list_cells
+from pathlab.errors import UsageError
+from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+
+LEVELS: dict[str, Any] = {
+    "streams": 4,
+    "window": 512 * 1024,
+    "congestion": "cubic",
+    "duration": 2_000_000_000,
+    "pacing": 40_000_000,
+    "mss": None,
+    "no_delay": True,
+    "zero_copy": False,
+    "family": "any",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "truth"),
+    [
+        ("streams * window == 2MiB", True),
+        ("streams * window == 2 MiB", True),
+        ("streams * window <= 2097151", False),
+        ("1MiB < streams * window <= 16MiB", True),
+        ("1MiB < streams * window < 2MiB", False),
+        ("streams > 2 and window >= 512KiB", True),
+        ("streams > 4 or window < 64KiB", False),
+        ("not (streams > 4 or window < 64KiB)", True),
+        ("streams + 1 - 2 == 3", True),
+        ("window == 500kB", False),
+        ("congestion == 'cubic'", True),
+        ('congestion != "bbr"', True),
+        ("duration <= 1.5s", False),
+        ("duration >= 2000ms", True),
+        ("pacing == 40Mbit/s", True),
+        ("no_delay", True),
+        ("zero_copy or no_delay", True),
+        ("no_delay == false", False),
+        ("not zero_copy", True),
+        # what is left to the system has no size
+        ("mss < 1000", False),
+        ("mss >= 1000", False),
+        ("mss + 40 <= 1500", False),
+        ("mss == 'auto'", True),
+        ("window != 'auto'", True),
+        ("family == 'any'", True),
+        ("congestion > 3", False),
+        ("streams\n== 4\n or streams == 5", True),
+    ],
+)
+def test_a_constraint_means_what_it_says(text: str, truth: bool) -> None:
+    assert parse_constraint(text).holds(LEVELS) is truth
+
+
+@given(streams=st.integers(1, 4096), kib=st.integers(1, 2**20), limit=st.integers(0, 2**42))
+def test_products_are_exact(streams: int, kib: int, limit: int) -> None:
+    levels = {"streams": streams, "window": kib * 1024}
+    assert parse_constraint(f"streams * window <= {limit}").holds(levels) == (streams * kib * 1024 <= limit)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("streams * window", "compares nothing"),
+        ("streams", "compares nothing"),
+        ("", "is not understood"),
+        ("streams ==", "is not understood"),
+        ("stream == 1", "'stream' is no factor; did you mean 'streams'"),
+        ("window <= 2MB/s", "'MB/s' is no unit"),
+        ("window <= 2M", "'2M' may be bytes or bits"),
+        ("window <= 64KB", "ambiguous"),
+        ("streams in (1, 2)", "only factors|'in' and 'is'"),
+        ("streams == 2 ** 3", "only factors"),
+        ("__import__('os').system('true') == 0", "only factors"),
+        ("streams.__class__ == 1", "only factors"),
+        ("(lambda: 1)() == 1", "only factors"),
+        ("[x for x in (1,)] == 1", "only factors"),
+        ("streams == f'{streams}'", "only factors"),
+        ("(streams := 5) == 5", "only factors"),
+        ("streams == " + "(" * 400, "is not understood"),
+        ("streams == " + "1 + " * 200 + "1", "longer than 500"),
+    ],
+)
+def test_anything_else_is_refused(text: str, named: str) -> None:
+    with pytest.raises(UsageError, match=named) as caught:
+        parse_constraint(text)
+    assert caught.value.hint
+
+
+@given(text=st.text(max_size=60))
+def test_no_text_crashes_the_parser(text: str) -> None:
+    with contextlib.suppress(UsageError):
+        parse_constraint(text).holds(LEVELS)
+
+
+def test_constraints_choose_combinations() -> None:
+    factors = {"streams": "1..64 step x2", "window": "32KiB..2MiB step x2"}
+    campaign = make_sample(factors=factors, where="streams * window == 2MiB")
+    cells = [(cell.streams, (cell.window_bytes or 0) // 1024) for cell in list_cells(campaign)]
+    assert cells == [(1, 2048), (2, 1024), (4, 512), (8, 256), (16, 128), (32, 64), (64, 32)]
+    both = make_sample(factors=factors, where=["streams * window == 2MiB", "streams >= 16"])
+    assert [cell.streams for cell in list_cells(both)] == [16, 32, 64]
+
+
+def test_constraints_that_nothing_meets_are_a_mistake() -> None:
+    mistakes = list_mistakes(factors={"streams": [1, 2]}, where=["streams > 1", "streams < 2"])
+    assert mistakes == (
+        "where: no combination of the factors meets all constraints; "
+        "expected constraints that leave at least one",
+    )
+
+
+def test_every_wrong_constraint_is_named() -> None:
+    mistakes = list_mistakes(where=["streams >", "stream > 1", "transport == 'tcp'", "streams > 0"])
+    assert [mistake.split(": ")[0] for mistake in mistakes] == ["where.0", "where.1", "where.2"]
+    assert mistakes[2] == (
+        "where.2: 'transport' is no factor of this campaign; "
+        "expected one of 'streams', 'window', 'congestion'"
+    )

@@ -1,0 +1,107 @@
+"""What a plan will take, beyond the quickstart: pacing, caps, directions, rest; and a very long plan."""
+
+from __future__ import annotations
+
+import pytest
+
+from pathlab.campaign.budget import Estimator, estimate_campaign, know_path
+from pathlab.campaign.order import plan_rows
+from tests.unit.campaign.campaign_samples import make_sample
+
+PATH = {"source": "local", "destination": "local", "rtt": "40ms", "capacity": "80Mbit/s"}
+SHORT = {"warmup": "1s", "duration": "3s", "drain": "1s"}
+
+
+def bounds_of(**changes: object) -> list[int | None]:
+    campaign = make_sample(**{"paths": [PATH], "trial": SHORT, "order": "given", **changes})
+    estimator = Estimator(campaign)
+    return [estimator.trial(row).bytes_max for row in plan_rows(campaign)]
+
+
+def test_what_the_file_says_of_a_path_counts() -> None:
+    campaign = make_sample(paths=[PATH])
+    truth = know_path(campaign, campaign.paths[0])
+    assert (truth.rtt_ns, truth.rate_bits_per_s, truth.queue_bytes) == (40_000_000, 80_000_000, None)
+    # 10 MB/s for 4 s, and what drains in another second
+    assert bounds_of() == [50_000_000]
+
+
+def test_pacing_and_the_budgets_rate_bound_the_bytes() -> None:
+    factors = {"streams": 1, "pacing": ["8Mbit/s", "16Mbit/s", "none"]}
+    assert bounds_of(factors=factors) == [5_000_000, 10_000_000, 50_000_000]
+    assert bounds_of(factors={"streams": 1}, budget={"rate": "24Mbit/s"}) == [15_000_000]
+
+
+def test_both_ways_at_once_carry_twice() -> None:
+    forward, both = bounds_of(factors={"streams": 1, "direction": ["forward", "both"]})
+    assert forward is not None
+    assert both == 2 * forward
+
+
+def test_what_the_senders_sockets_hold_is_bounded_by_their_own_window() -> None:
+    ends = {"streams": 1, "window_sender": "1MiB", "window_receiver": "64KiB"}
+    slow = {"paths": [{**PATH, "capacity": "1Gbit/s"}], "factors": ends}
+    held, round_trips = 2 * 1024**2, 100
+    assert bounds_of(**slow) == [round_trips * 64 * 1024 + held]
+    turned = {**ends, "window_sender": "64KiB", "window_receiver": "1MiB"}
+    assert bounds_of(**{**slow, "factors": turned}) == [(round_trips + 1) * 2 * 64 * 1024]
+    both = {**ends, "direction": "both"}
+    assert bounds_of(**{**slow, "factors": both}) == [
+        round_trips * 64 * 1024 + held + (round_trips + 1) * 2 * 64 * 1024
+    ]
+
+
+def test_mptcp_may_use_all_links_together() -> None:
+    paths = [{"source": "a", "destination": "b"}]
+    factors = {"streams": 1, "transport": ["tcp", "mptcp"]}
+    tcp, mptcp = bounds_of(paths=paths, factors=factors, lab={"topology": "two-links"})
+    assert tcp is not None
+    assert mptcp == 2 * tcp
+    unlimited = [{"between": ["a", "b"], "rate": "1Mbit/s"}, {"between": ["a", "b"]}]
+    lab = {"hosts": ["a", "b"], "links": unlimited}
+    assert bounds_of(paths=paths, factors=factors, lab=lab)[1] is None
+
+
+def test_iperf3_sends_for_whole_seconds() -> None:
+    trial = {"warmup": "300ms", "duration": "1s", "drain": "1s"}
+    native, iperf3 = bounds_of(factors={"streams": 1, "engine": ["native", "iperf3"]}, trial=trial)
+    assert (native, iperf3) == (23_000_000, 30_000_000)
+
+
+def test_durations_of_the_factors_count() -> None:
+    campaign = make_sample(factors={"streams": 1, "duration": ["1s", "100s"]}, order="given", paths=[PATH])
+    estimator = Estimator(campaign)
+    short, long = (estimator.trial(row) for row in plan_rows(campaign))
+    assert long.time_ns - short.time_ns == 99 * 10**9
+    assert (long.bytes_max or 0) - (short.bytes_max or 0) == 99 * 10**7
+
+
+def test_silence_is_expected_and_a_rests_cap_is_not() -> None:
+    plain = estimate_campaign(make_sample(cycles=10))
+    rested = estimate_campaign(make_sample(cycles=10, rest={"drained": True, "cap": "20s", "quiet": "2s"}))
+    assert rested.time_ns - plain.time_ns == 10 * 2 * 10**9
+    assert rested.time_max_ns - plain.time_max_ns == 10 * 22 * 10**9
+
+
+def test_each_path_has_its_share() -> None:
+    hosts = {"far": {"transport": "local"}}
+    back = {"source": "far", "destination": "local"}
+    campaign = make_sample(paths=[{**PATH, "destination": "far"}, back], hosts=hosts, cycles=3)
+    estimate = estimate_campaign(campaign)
+    known, unknown = estimate.paths
+    assert (known.trials, unknown.trials, estimate.trials) == (3, 3, 6)
+    assert known.bytes_max == 3 * (110_000_000 + 100_000_000)  # 11 s, and 10 s of draining
+    assert known.share_ratio == pytest.approx(known.bytes_max * 8 / (80e6 * estimate.time_ns / 1e9))
+    assert (unknown.bytes_max, unknown.share_ratio, estimate.bytes_max) == (None, None, None)
+
+
+def test_a_plan_of_100_000_rows_is_whole_and_shares_its_cells() -> None:
+    """How long it takes is printed by benchmarks/plans.py."""
+    campaign = make_sample(
+        factors={"streams": "1..1000", "congestion": ["reno", "cubic"]}, cycles=50, paths=[PATH]
+    )
+    rows = plan_rows(campaign)
+    assert len(rows) == 100_000
+    assert len({id(row.cell) for row in rows}) == 2000
+    assert len({(row.cycle, row.streams, row.congestion) for row in rows}) == 100_000
+    assert estimate_campaign(campaign, rows).trials == 100_000

@@ -1,0 +1,236 @@
+"""Levels of factors: single, lists, ranges; and what each factor takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pathlab.campaign.design import list_cells
+from pathlab.campaign.levels import SCALES, expand_range
+from pathlab.campaign.model import Campaign
+from pathlab.campaign.order import plan_rows
+from pathlab.errors import UsageError
+from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "levels"),
+    [
+        ("streams", "1..64 step x2", [1, 2, 4, 8, 16, 32, 64]),
+        ("streams", "3..20 step x 3", [3, 9]),
+        ("streams", "0..10 step 5", [0, 5, 10]),
+        ("streams", "2..5", [2, 3, 4, 5]),
+        ("streams", " 7 .. 7 ", [7]),
+        ("window", "64KiB..1MiB step x4", ["64KiB", "256KiB", "1MiB"]),
+        ("window", "10kB..30kB step 10kB", ["10kB", "20kB", "30kB"]),
+        ("duration", "500ms..2s step 500ms", ["500ms", "1s", "1500ms", "2s"]),
+        ("pacing", "10Mbit/s..40Mbit/s step x2", ["10Mbit/s", "20Mbit/s", "40Mbit/s"]),
+    ],
+)
+def test_a_range_is_its_levels(key: str, text: str, levels: list[Any]) -> None:
+    assert expand_range(text, SCALES[key]) == levels
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "named"),
+    [
+        ("streams", "8..1", "ends below its start"),
+        ("streams", "1..8 step 0", "does not grow"),
+        ("streams", "1..8 step x1", "does not grow"),
+        ("streams", "0..8 step x2", "does not grow"),
+        ("streams", "1..x", "'x' is not a whole number"),
+        ("streams", "1..8 by 2", "'8 by 2' is not a whole number"),
+        ("streams", "..", "is no range"),
+        ("window", "64KiB..1MB step x1.5", "'1.5' is not a whole number"),
+        ("window", "1KiB..1GiB", "has more than 10000 levels"),
+        ("duration", "1..5", "its unit is missing"),
+    ],
+)
+def test_a_wrong_range_says_why(key: str, text: str, named: str) -> None:
+    with pytest.raises(UsageError, match=named):
+        expand_range(text, SCALES[key])
+
+
+@given(first=st.integers(0, 50), count=st.integers(1, 50), step=st.integers(1, 9))
+def test_a_range_has_both_ends_where_they_are_met(first: int, count: int, step: int) -> None:
+    last = first + step * (count - 1)
+    levels = expand_range(f"{first}..{last} step {step}", SCALES["streams"])
+    assert (levels[0], levels[-1], len(levels)) == (first, last, count)
+
+
+def test_a_range_in_a_file_is_a_list_of_levels() -> None:
+    ranged = make_sample(factors={"streams": "1..8 step x2", "window": "64KiB..256KiB step x2"})
+    listed = make_sample(factors={"streams": [1, 2, 4, 8], "window": ["64KiB", "128KiB", "256KiB"]})
+    assert ranged.digest == listed.digest
+
+
+def test_a_wrong_range_in_a_file_names_its_key() -> None:
+    assert list_mistakes(factors={"streams": "8..1"}) == (
+        "factors.streams: '8..1' ends below its start; "
+        'expected a range such as "1..64 step x2" or "0..10 step 2"',
+    )
+    (beyond,) = list_mistakes(factors={"streams": "1000..5000 step 1000"})
+    assert beyond.startswith("factors.streams: ")
+    assert "from 1 to 4096" in beyond
+
+
+EVERY_FACTOR: dict[str, Any] = {
+    "streams": [1, 2],
+    "window_sender": ["64KiB", "auto"],
+    "window_receiver": "128KiB",
+    "congestion": "reno",
+    "duration": "1s",
+    "warmup": "0s",
+    "message": "4KiB",
+    "transport": ["tcp", "mptcp"],
+    "direction": ["forward", "reverse", "both"],
+    "dscp": ["LE", "qbss", 46, "none"],
+    "pacing": ["10Mbit/s", "none"],
+    "mss": [536, "auto"],
+    "no_delay": [True, False],
+    "zero_copy": True,
+    "workers": ["auto", 2],
+    "cpus": ["any", "0,2-3"],
+    "engine": "native",
+    "family": "ipv4",
+}
+
+
+def test_every_factor_reaches_the_cells() -> None:
+    campaign = make_sample(factors=EVERY_FACTOR)
+    cells = list_cells(campaign)
+    assert len(cells) == len(set(cells)) == 2 * 2 * 2 * 3 * 4 * 2 * 2 * 2 * 2 * 2
+    first = cells[0]
+    assert (first.window_sender_bytes, first.window_receiver_bytes) == (65_536, 131_072)
+    assert (first.duration_ns, first.warmup_ns, first.message_bytes) == (1_000_000_000, 0, 4096)
+    assert {cell.dscp for cell in cells} == {1, 8, 46, None}
+    assert {cell.pacing_bits_per_s for cell in cells} == {10_000_000, None}
+    assert {cell.mss_bytes for cell in cells} == {536, None}
+    assert {cell.direction for cell in cells} == {"forward", "reverse", "both"}
+    assert {cell.worker_threads for cell in cells} == {None, 2}
+    assert {cell.cpus for cell in cells} == {None, "0,2-3"}
+    assert all(cell.zero_copy and cell.family == "ipv4" and cell.engine == "native" for cell in cells)
+
+
+def test_the_smaller_of_two_windows_stands_for_both() -> None:
+    windows = {
+        (cell.window_sender_bytes, cell.window_receiver_bytes): cell.window_bytes
+        for cell in list_cells(
+            make_sample(
+                factors={
+                    "streams": 1,
+                    "window_sender": ["64KiB", "auto"],
+                    "window_receiver": ["32KiB", "auto"],
+                }
+            )
+        )
+    }
+    assert windows == {
+        (65_536, 32_768): 32_768,
+        (65_536, None): 65_536,
+        (None, 32_768): 32_768,
+        (None, None): None,
+    }
+
+
+def test_factors_that_are_not_given_stand_at_their_defaults() -> None:
+    (cell,) = list_cells(make_sample(trial={"duration": "3s", "warmup": "2s"}))
+    assert (cell.duration_ns, cell.warmup_ns) == (3_000_000_000, 2_000_000_000)
+    assert (cell.transport, cell.direction, cell.engine, cell.family) == ("tcp", "forward", "native", "any")
+    assert cell.levels == {"streams": 1, "window_bytes": None, "congestion": None}
+
+
+def test_new_factors_are_stored_and_read_back() -> None:
+    campaign = make_sample(factors=EVERY_FACTOR)
+    again = Campaign.from_stored(campaign.to_stored())
+    assert again == campaign
+    assert list_cells(again) == list_cells(campaign)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("transport", "udp", 'expected "tcp" or "mptcp"; one or a list of them'),
+        ("direction", "back", 'expected "forward", "reverse" or "both"'),
+        ("dscp", 64, 'expected a name such as "LE" or "EF", 0 to 63, or "none"'),
+        ("dscp", "XX", 'expected a name such as "LE" or "EF"'),
+        ("pacing", "fast", 'expected a rate such as "40Mbit/s"'),
+        ("mss", 40, "out of range; expected a value from 88B"),
+        ("no_delay", "yes", "expected true or false"),
+        ("workers", 0, 'expected a whole number from 1 to 256, or "auto"'),
+        ("cpus", "all", 'expected a list of cores such as "0,2-3", or "any"'),
+        ("cpus", "0,3-1", "'3-1' ends below its start; expected a list of cores"),
+        ("engine", "iperf2", 'expected "native" or "iperf3"'),
+        ("family", "ipv5", 'expected "any", "ipv4" or "ipv6"'),
+        ("duration", 5, "5 has no unit"),
+    ],
+)
+def test_a_wrong_level_says_what_was_expected(key: str, value: object, named: str) -> None:
+    mistakes = list_mistakes(factors={"streams": 1, key: value})
+    assert mistakes[0].startswith(f"factors.{key}: ")
+    assert named in mistakes[0]
+
+
+@pytest.mark.parametrize(
+    ("factors", "mistake"),
+    [
+        (
+            {"window": "64KiB", "window_sender": "auto"},
+            "factors.window_sender: window is for both ends; expected either it or a window for each end",
+        ),
+        (
+            {"duration": ["1s", "1000ms"]},
+            "factors.duration.1: level '1000ms' stands twice ('1s' is the same); expected each level once",
+        ),
+        (
+            {"addresses": "fast"},
+            "paths.0.addresses: the path has no pair 'fast'; expected addresses there",
+        ),
+    ],
+)
+def test_contradictory_factors_are_named(factors: dict[str, Any], mistake: str) -> None:
+    assert list_mistakes(factors={"streams": 1, **factors}) == (mistake,)
+
+
+@pytest.mark.parametrize(
+    ("path", "family", "mistake"),
+    [
+        (
+            {"source_address": "127.0.0.1", "destination_address": "::1"},
+            "any",
+            "paths.0: the ends have addresses of different families; expected IPv4 or IPv6 for both",
+        ),
+        (
+            {"destination_address": "::1"},
+            ["ipv4", "ipv6"],
+            "paths.0: the addresses are not ipv4, as a level of family asks; expected such ones",
+        ),
+        (
+            {"addresses": {"mixed": {"source": "::1", "destination": "127.0.0.1"}}},
+            "any",
+            "paths.0.addresses.mixed: the ends have addresses of different families; "
+            "expected IPv4 or IPv6 for both",
+        ),
+    ],
+)
+def test_addresses_that_do_not_fit_are_named(path: dict[str, Any], family: Any, mistake: str) -> None:
+    paths = [{"source": "local", "destination": "local", **path}]
+    assert list_mistakes(paths=paths, factors={"streams": 1, "family": family}) == (mistake,)
+
+
+def test_pairs_of_addresses_by_name() -> None:
+    pairs = {
+        "near": {"source": "127.0.0.1", "destination": "127.0.0.2"},
+        "six": {"source": "::1", "destination": "::1"},
+    }
+    paths = [{"source": "local", "destination": "local", "addresses": pairs}]
+    campaign = make_sample(paths=paths, factors={"streams": 1, "addresses": ["near", "six"]}, order="given")
+    ends = [(row.source_address, row.destination_address) for row in plan_rows(campaign)]
+    assert ends == [("127.0.0.1", "127.0.0.2"), ("::1", "::1")]
+    settings = [row.settings["addresses"] for row in plan_rows(campaign)]
+    assert settings == ["near", "six"]
+    (mistake,) = list_mistakes(paths=paths, factors={"streams": 1, "addresses": ["near", "far"]})
+    assert mistake == "paths.0.addresses: the path has no pair 'far'; expected one of 'near', 'six'"

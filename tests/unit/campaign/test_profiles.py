@@ -1,0 +1,198 @@
+"""What changes a campaign before it is used: profiles, paths, single keys."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+
+from pathlab.campaign.constraints import FACTOR_KEYS
+from pathlab.campaign.load import CampaignText, load_campaign, parse_campaign
+from pathlab.campaign.order import plan_rows
+from pathlab.errors import CampaignError
+from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+
+TEXT = """
+format = 1
+name = "small"
+title = "Small"
+seed = 1
+cycles = 9
+[[paths]]
+source = "a"
+destination = "b"
+[factors]
+streams = [1, 2, 4]
+window = "64KiB"
+[trial]
+warmup = "2s"
+duration = "20s"
+[lab]
+topology = "lan"
+[profiles.quick]
+cycles = 1
+factors = { streams = 1 }
+[profiles.quick.trial]
+duration = "1s"
+[profiles.full]
+cycles = 90
+"""
+GIVEN = CampaignText(label="f.toml", text=TEXT)
+
+
+def mistakes_of(text: str, *overrides: str, **choices: Any) -> tuple[str, ...]:
+    with pytest.raises(CampaignError) as caught:
+        parse_campaign(CampaignText(label="f.toml", text=text), overrides, **choices)
+    return caught.value.mistakes
+
+
+def test_a_profile_changes_its_keys_alone() -> None:
+    plain, quick = parse_campaign(GIVEN), parse_campaign(GIVEN, profile="quick")
+    assert (plain.cycles, plain.factors.streams, plain.trial.duration_ns) == (9, (1, 2, 4), 20 * 10**9)
+    assert (quick.cycles, quick.factors.streams, quick.trial.duration_ns) == (1, (1,), 10**9)
+    assert (quick.trial.warmup_ns, quick.factors.window_bytes) == (2 * 10**9, (65_536,))
+    assert (plain.profile, quick.profile) == (None, "quick")
+    assert quick.to_stored()["profile"] == "quick"
+    assert "profile" not in plain.to_stored()
+    assert parse_campaign(GIVEN, ["cycles=3"], profile="full").cycles == 3
+
+
+def test_profiles_are_not_part_of_what_is_measured() -> None:
+    without = TEXT[: TEXT.index("[profiles.quick]")]
+    assert parse_campaign(GIVEN).digest == parse_campaign(CampaignText(label="g", text=without)).digest
+
+
+def test_a_file_may_choose_its_profile() -> None:
+    chosen = 'profile = "quick"\n' + TEXT
+    assert parse_campaign(CampaignText(label="f.toml", text=chosen)).cycles == 1
+    assert parse_campaign(CampaignText(label="f.toml", text=chosen), profile="full").cycles == 90
+
+
+def test_an_unknown_profile_names_those_there_are() -> None:
+    assert mistakes_of(TEXT, profile="quik") == (
+        "f.toml: there is no profile 'quik'; did you mean 'quick'?; expected one of 'quick', 'full'",
+    )
+    (none,) = mistakes_of(TEXT[: TEXT.index("[profiles.quick]")], profile="quick")
+    assert none == "f.toml: there is no profile 'quick'; the file has none"
+
+
+def test_mistakes_of_a_profile_name_the_profile_whether_it_is_used_or_not() -> None:
+    wrong = TEXT.replace('duration = "1s"', 'duration = "1"').replace("cycles = 90", "cycels = 90")
+    mistakes = mistakes_of(wrong)
+    assert mistakes[0].startswith("f.toml:profiles.quick.trial.duration: '1' is not a time")
+    assert mistakes[1].startswith("f.toml:profiles.full.cycels: is not a known key; did you mean 'cycles'?")
+    assert len(mistakes) == 2
+    assert mistakes_of(wrong, profile="quick")[:2] == mistakes
+
+
+@pytest.mark.parametrize(
+    "junk", ["profiles = 1", "profiles = []", "[profiles]\nquick = 1", '[profiles."a b"]']
+)
+def test_junk_for_profiles_is_a_mistake(junk: str) -> None:
+    text = TEXT[: TEXT.index("[profiles.quick]")]
+    both = junk + text if junk.startswith("profiles") else text + junk
+    assert mistakes_of(both)[0].startswith("f.toml:profiles")
+
+
+def test_other_paths_take_the_place_of_the_files() -> None:
+    campaign = parse_campaign(GIVEN, paths=["b:a", "a:b"])
+    assert [(path.source, path.destination) for path in campaign.paths] == [("b", "a"), ("a", "b")]
+    assert campaign.lab is not None
+    assert parse_campaign(GIVEN, paths=["b:a,a:b"]) == campaign
+
+
+def test_paths_outside_the_lab_need_no_lab() -> None:
+    campaign = parse_campaign(GIVEN, paths=["local:local"])
+    assert campaign.lab is None
+    overridden = parse_campaign(
+        GIVEN, ["hosts.near.transport=local", "paths.0.rtt=1ms"], paths=["local:near"]
+    )
+    assert overridden.paths[0].rtt_ns == 1_000_000
+
+
+@pytest.mark.parametrize("path", ["a", "a:", ":b", "a:b:c", "a:b,", ""])
+def test_what_is_no_path_is_refused(path: str) -> None:
+    (mistake,) = mistakes_of(TEXT, paths=[path])
+    assert mistake.startswith("f.toml: --paths: '")
+    assert mistake.endswith("is no path: expected SOURCE:DESTINATION, several joined by commas")
+
+
+def test_an_unknown_host_in_other_paths_is_named() -> None:
+    (mistake,) = mistakes_of(TEXT, paths=["local:nowhere"])
+    assert mistake == "--paths: host 'nowhere' is not known; expected one of 'local'"
+
+
+def test_single_keys_reach_the_new_tables_and_are_named_when_wrong() -> None:
+    campaign = load_campaign(
+        "fixed-product", ["where=streams * window == 1MiB", "factors.streams=1..8 step x2"]
+    )
+    assert campaign.where == ("streams * window == 1MiB",)
+    assert campaign.factors.streams == (1, 2, 4, 8)
+    with pytest.raises(CampaignError) as caught:
+        load_campaign("fixed-product", ["where=streams *", "factors.streams=8..1", "design=some"])
+    assert sorted(mistake.partition("': ")[0] for mistake in caught.value.mistakes) == [
+        "override 'design=some",
+        "override 'factors.streams=8..1",
+        "override 'where=streams *",
+    ]
+
+
+@pytest.mark.parametrize("override", ["profile=quick", "profiles.quick.cycles=3"])
+def test_a_profile_is_not_a_key_to_set(override: str) -> None:
+    assert mistakes_of(TEXT, override) == (
+        f"override '{override}': a profile is not set key by key; "
+        "expected --profile NAME, and single keys beside it",
+    )
+
+
+def test_a_profile_is_named_before_an_override_of_the_same_key() -> None:
+    assert mistakes_of(TEXT, "trial.duration=x", profile="quick")[0].startswith(
+        "override 'trial.duration=x': 'x' is not a time"
+    )
+
+
+JUNK: tuple[object, ...] = ("x", [], [1], [[]], {"a": 1}, {"a": {}}, True, 1.5, -1, "1..2", "auto", ["1..2"])
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=repr)
+@pytest.mark.parametrize(
+    "key",
+    [
+        "block", "budget", "concurrency", "control", "cycles_max", "cycles_min", "design", "every",
+        "every_jitter", "fraction", "harm", "on_change", "points", "profiles", "rest", "retries", "rows",
+        "until", "where",
+    ],
+)  # fmt: skip
+def test_junk_never_crashes(key: str, junk: object) -> None:
+    """Some of it is none: an empty list of constraints, a cycle more."""
+    with contextlib.suppress(CampaignError):
+        parse_tables({key: junk})
+    if junk == {"a": 1}:
+        assert any(mistake.startswith(key) for mistake in list_mistakes(**{key: junk}))
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=repr)
+@pytest.mark.parametrize("key", FACTOR_KEYS)
+def test_junk_in_factors_never_crashes(key: str, junk: object) -> None:
+    for changes in (
+        {"factors": {"streams": 1, key: junk}, "where": f"{key} == 1"},
+        {"factors": {}, "design": "explicit", "rows": [{"streams": 1, key: junk}, junk]},
+        {
+            "factors": {"streams": 1, key: junk},
+            "control": {"every": 2, key: junk},
+            "design": "lhs",
+            "points": 2,
+        },
+    ):
+        with contextlib.suppress(CampaignError):
+            parse_tables(changes)
+    if junk == {"a": 1}:
+        assert any(
+            mistake.startswith(f"factors.{key}")
+            for mistake in list_mistakes(factors={"streams": 1, key: junk})
+        )
+
+
+def parse_tables(changes: dict[str, Any]) -> None:
+    plan_rows(make_sample(**changes))

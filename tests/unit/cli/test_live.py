@@ -1,0 +1,191 @@
+"""The live view: plain lines where there is no terminal, a table and sparks where there is one."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import sys
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from pathlab.cli.live import LiveView, RunningTable, draw_sparks, outlive_reader
+from pathlab.runner.events import (
+    CampaignEnded,
+    CampaignStarted,
+    Event,
+    Notice,
+    RateNow,
+    RttNow,
+    TrialEnded,
+    TrialStarted,
+    Waiting,
+    describe_event,
+)
+from pathlab.store.results import Results
+from tests.unit.runner.trial_records import make_record
+from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN
+
+LEVELS = {"streams": 2, "window_bytes": 65536, "congestion": None, "dscp": 8}
+DONE = make_record(
+    streams=2,
+    window_asked_bytes=65536,
+    throughput_bits_per_s=4e7,
+    loaded_rtt_mean_ns=5e7,
+    loaded_rtt_median_ns=7e7,
+    unloaded_rtt_mean_ns=4e7,
+    unloaded_rtt_median_ns=4e7,
+    flags=("lab", "control"),
+)
+EVENTS: list[Event] = [
+    CampaignStarted(name="sweep", folder=Path("out"), rows=2, done=0, estimate_ns=10**10, work_ns=10**10),
+    Waiting(reason="outside the hours", until_utc="2026-01-05T22:00:00+00:00"),
+    TrialStarted(
+        row=0,
+        source="a",
+        destination="b",
+        streams=2,
+        window_bytes=65536,
+        estimate_ns=5 * 10**9,
+        settings=LEVELS,
+    ),
+    RateNow(row=0, bits_per_s=3e7, elapsed_ns=10**8),
+    RttNow(row=0, rtt_ns=5 * 10**7),
+    Notice(text="the route has [changed]"),
+    TrialEnded(record=DONE, settings=LEVELS),
+    TrialEnded(record=make_record(status="failed", failed_stage="network", failure="refused"), settings={}),
+    CampaignEnded(complete=1, rows=2, reason="stopped"),
+]
+
+
+def show(**options: bool) -> str:
+    screen = io.StringIO()
+    console = Console(
+        file=screen, width=200, force_terminal=options.pop("terminal", False), color_system=None
+    )
+    with LiveView(console, **options) as view:
+        for event in EVENTS:
+            view(event)
+    return screen.getvalue()
+
+
+def test_without_a_terminal_there_are_lines_alone() -> None:
+    text = show()
+    assert text.splitlines() == [
+        "Campaign sweep: 2 trials, about 10 s to go. Results: out",
+        "waiting until 2026-01-05T22:00:00+00:00: outside the hours",
+        "note  the route has [changed]",
+        "  1/2  a to b    2 x 64 KiB  dscp=8     40 Mbit/s  RTT +10 ms  control",
+        "  1/2  a to b      1 x auto  failed: refused",
+        "ended  stopped",
+    ]
+
+
+def test_on_a_terminal_the_cells_and_sparks_stand_below() -> None:
+    text = show(terminal=True)
+    assert "a to b  2 x 64 KiB  dscp=8" in text
+    assert "undecided" in text
+    assert "█" in text
+    assert "dRTT" in text
+
+
+def test_the_screen_is_left_alone_while_hosts_may_ask_for_a_password() -> None:
+    screen = io.StringIO()
+    with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
+        assert screen.getvalue() == ""
+        view(EVENTS[0])
+        assert "\x1b[?25l" in screen.getvalue()  # the cursor is hidden: redraws have begun
+
+
+def test_quiet_says_nothing_and_a_bar_alone_only_notes() -> None:
+    assert show(quiet=True) == ""
+    assert show(bar_only=True) == "note  the route has [changed]\n"
+
+
+def test_a_wait_is_part_of_the_time_left() -> None:
+    screen = io.StringIO()
+    with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
+        view(EVENTS[0])
+        until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=5, minutes=30)
+        view(Waiting(reason="outside the hours", until_utc=until.isoformat(timespec="seconds")))
+    assert re.search(r"5:(30:[01]|29:5)\d left", screen.getvalue())
+
+
+def test_a_run_that_goes_on_counts_and_shows_what_was_done_before(tmp_path: Path) -> None:
+    with Results.create(tmp_path, CAMPAIGN, PLAN) as results:
+        results.add_trial(replace(COMPLETE, flags=("lab",)), {})
+    screen = io.StringIO()
+    with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
+        view(CampaignStarted(name="c", folder=tmp_path, rows=8, done=5, estimate_ns=10**10, work_ns=10**10))
+        for row, attempt in ((5, 2), (6, 1)):
+            view(
+                TrialStarted(
+                    row=row,
+                    attempt=attempt,
+                    source="a",
+                    destination="b",
+                    streams=1,
+                    window_bytes=None,
+                    estimate_ns=1,
+                )
+            )
+        view(TrialEnded(record=make_record(plan_row=5, throughput_bits_per_s=7e6), settings={}))
+    text = screen.getvalue()
+    assert "6/8 a to b 1 x auto 7 Mbit/s" in " ".join(text.split())
+    assert "a to b 4 x 64 KiB congestion=cubic 1 38.6 Mbit/s undecided" in " ".join(text.split())
+
+
+def test_the_table_gives_an_interval_from_six_trials_on() -> None:
+    table = RunningTable()
+    assert table.build() is None
+    for number in range(6):
+        table.add(make_record(throughput_bits_per_s=1e6 * (10 + number)), {})
+    console = Console(file=io.StringIO(), width=120)
+    built = table.build()
+    assert built is not None
+    console.print(built)
+    screen = console.file
+    assert isinstance(screen, io.StringIO)
+    assert "12.5 Mbit/s" in screen.getvalue()
+    # Independent trials would have 10 to 15; six cannot rule out that they repeat each other.
+    assert "5.87 Mbit/s to 19.1 Mbit/s" in screen.getvalue()
+
+
+@pytest.mark.parametrize("gone", [BrokenPipeError(), SystemExit(1)])
+def test_a_run_outlives_whoever_reads_its_output(
+    gone: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Event] = []
+    moved: list[int] = []
+
+    def show(event: Event) -> None:
+        told.append(event)
+        if len(told) == 2:
+            raise gone
+
+    monkeypatch.setattr("os.dup2", lambda _old, new: moved.append(new))
+    tell = outlive_reader(show)
+    for event in EVENTS:
+        tell(event)
+    assert told == EVENTS[:2]
+    assert moved == [sys.stdout.fileno()]
+
+
+def test_sparks_reach_from_nothing_to_the_largest() -> None:
+    assert draw_sparks(deque([0.0, 4.0, 8.0])) == "▁▅█"
+    assert draw_sparks(deque([0.0, 0.0])) == "  "
+    assert draw_sparks(deque()) == ""
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_every_event_has_its_documented_form(event: Event) -> None:
+    described = describe_event(event, "now")
+    assert (described["format"], described["time_utc"]) == (1, "now")
+    text = Path(__file__).parents[3].joinpath("docs", "EVENTS.md").read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if line.startswith(f"| `{described['event']}` |")]
+    for name in set(described) - {"format", "event", "time_utc"}:
+        assert f"`{name}`" in line

@@ -1,0 +1,98 @@
+"""What is sent to a host: bytes that depend on nothing but the sources, for the machine that it is."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import platform
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pathlab.errors import HostError
+from pathlab.remote import bootstrap
+from pathlab.remote.engine import build_source_zip, find_engine_of_machine
+
+
+def make_engine(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("an engine")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_engine_is_the_one_of_the_hosts_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PATHLAB_ENGINE", raising=False)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    package = tmp_path / "pathlab"
+    own = make_engine(package / "_native" / "pathlab-engine-x86_64")
+    other = make_engine(package / "_native" / "pathlab-engine-aarch64")
+    assert find_engine_of_machine("x86_64", package=package) == own
+    assert find_engine_of_machine("amd64", package=package) == own
+    assert find_engine_of_machine("aarch64", package=package) == other
+    assert find_engine_of_machine("arm64", package=package) == other
+    assert find_engine_of_machine("s390x", package=package) is None
+
+
+def test_the_named_engine_is_for_machines_like_this_one_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = make_engine(tmp_path / "mine")
+    monkeypatch.setenv("PATHLAB_ENGINE", str(named))
+    assert find_engine_of_machine(platform.machine()) == named
+    assert find_engine_of_machine("s390x", package=tmp_path) is None
+
+
+def test_sources_are_the_same_bytes_each_time_and_complete() -> None:
+    data = build_source_zip("alpha")
+    assert data == build_source_zip("alpha")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+    folder = Path(__file__).resolve().parents[3] / "native" / "src"
+    assert names == sorted(f"src/{path.name}" for path in folder.iterdir() if path.suffix in (".c", ".h"))
+
+
+def test_without_engine_and_sources_the_host_is_named(tmp_path: Path) -> None:
+    with pytest.raises(HostError) as caught:
+        build_source_zip("alpha", package=tmp_path / "pathlab")
+    assert (caught.value.host, caught.value.stage) == ("alpha", "engine")
+
+
+def test_the_request_names_what_it_brings(tmp_path: Path) -> None:
+    engine = make_engine(tmp_path / "engine")
+    parts = bootstrap.build_delivery(bootstrap.Delivery(engine=engine, cores=(1, 2)), "x86_64", "alpha")
+    assert parts.request["cores"] == [1, 2]
+    assert sorted(parts.contents) == ["agent", "engine"]
+    for name, data in parts.contents.items():
+        told = parts.request["parts"][name]
+        assert told["bytes"] == len(data)
+        assert told["sha256"] == hashlib.sha256(data).hexdigest()
+        assert told["sha256"][:32] in told["name"]
+
+
+def test_the_command_holds_nothing_that_shells_read_differently() -> None:
+    command, first_input = bootstrap.build_bootstrap("it's; a \\ name\nof $two lines!")
+    inner = command.removeprefix("exec /bin/sh -c '").removesuffix("'")
+    assert len(command) - len(inner) == len("exec /bin/sh -c ''")
+    assert not set(inner) & set("'\\!\n")
+    assert len(command) < 256  # far below what any shell takes as one word
+    assert first_input
+
+
+@pytest.mark.parametrize("named", ["/no/such/python", "it's; a \\ name\nof $two lines!", "$(touch x)"])
+def test_a_named_interpreter_is_a_word_and_no_text_of_shell(tmp_path: Path, named: str) -> None:
+    command, first_input = bootstrap.build_bootstrap(named)
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        input=first_input,
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == bootstrap.NO_INTERPRETER_STATUS
+    assert named in os.fsdecode(done.stderr)
+    assert list(tmp_path.iterdir()) == []

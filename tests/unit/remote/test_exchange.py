@@ -1,0 +1,220 @@
+"""The exchange with an agent: greeting, requests, noise, and every end."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from pathlab._version import VERSION
+from pathlab.agents.protocol import PROTOCOL_VERSION, encode_frame
+from pathlab.errors import HostError, ProtocolError
+from pathlab.remote.session import Session
+from tests.unit.remote.scripted_agent import (
+    HELLO,
+    Message,
+    ScriptedAgent,
+    ScriptedTransport,
+    answer,
+    open_session,
+    record,
+    refuse,
+    reply_plainly,
+)
+
+
+def test_hello_says_what_it_wants_and_keeps_unknown_fields() -> None:
+    def reply(request: Message) -> list[Message]:
+        return [{**HELLO, "mood": "fine"}] if request["op"] == "hello" else [answer(request)]
+
+    agent = ScriptedAgent(reply)
+    with_extra = Session(ScriptedTransport(agent), host="alpha")
+    hello = with_extra.open()
+    with_extra.close()
+    assert hello.python == "3.8.18"
+    assert hello.features == ("engine", "counters", "facts")
+    assert hello.extra == {"mood": "fine"}
+    assert agent.requests.get() == {
+        "op": "hello",
+        "protocol": PROTOCOL_VERSION,
+        "program": VERSION,
+        "require": ["engine", "counters", "facts"],
+    }
+    assert agent.closed
+
+
+def test_another_version_names_both() -> None:
+    later = {"type": "hello", "protocol": 9, "program": "7.7.7", "new": True}
+    with pytest.raises(ProtocolError) as caught:
+        open_session(lambda _request: [later])
+    text = str(caught.value)
+    assert "alpha" in text
+    assert "7.7.7" in text
+    assert "protocol 9" in text
+    assert VERSION in text
+    assert f"speaks {PROTOCOL_VERSION}" in text
+    assert caught.value.hint is not None
+
+
+def test_a_refusal_is_quoted() -> None:
+    refusal = {"type": "refusal", "protocol": 2, "program": "0.1.0", "text": "no feature 'engine'"}
+    with pytest.raises(ProtocolError, match=r"alpha.*no feature 'engine'"):
+        open_session(lambda _request: [refusal])
+
+
+def test_login_noise_is_skipped_and_quoted_when_nothing_follows() -> None:
+    agent = ScriptedAgent(reply_plainly)
+    agent.say_bytes(b"Welcome to alpha\nPLF")
+    agent.say_bytes(b"X more\n")
+    with_noise = Session(ScriptedTransport(agent), host="alpha")
+    assert with_noise.open().pid == 7
+    with_noise.close()
+
+    silent = ScriptedAgent(lambda _request: [])
+    silent.say_bytes(b"python3: command not found\n")
+    silent.end()
+    with pytest.raises(HostError, match="python3: command not found") as caught:
+        Session(ScriptedTransport(silent), host="alpha").open()
+    assert (caught.value.host, caught.value.stage) == ("alpha", "agent")
+
+
+def test_an_agent_that_keeps_silent_is_given_up() -> None:
+    agent = ScriptedAgent(lambda _request: [])
+    with pytest.raises(HostError, match=r"did not answer within 0\.05 s"):
+        Session(ScriptedTransport(agent), host="alpha").open(0.05)
+    assert agent.closed
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        b"XXXXXXXX",  # a wrong magic between frames
+        b"PLF1\xff\xff\xff\xff",  # a length above the cap
+        b"PLF1\x00\x00\x00\x02[]",  # no object
+        encode_frame({"type": "surprise"}),
+        encode_frame({"type": "answer", "id": "one", "ok": True}),
+        encode_frame({"type": "engine", "job": 1}),
+    ],
+)
+def test_a_stream_that_cannot_be_understood_ends_the_session(noise: bytes) -> None:
+    session, agent = open_session(lambda request: [HELLO] if request["op"] == "hello" else [])
+    agent.say_bytes(noise)
+    with pytest.raises(ProtocolError, match="alpha"):
+        session.clock()
+    session.close()
+    assert agent.closed
+
+
+def test_everyone_who_waits_wakes_with_the_agents_last_words() -> None:
+    silent = {"ping"}
+    session, agent = open_session(
+        lambda request: [] if request["op"] in silent else reply_plainly(request), request_timeout_s=30.0
+    )
+    job = session.start_engine("send", {}, seconds=1)
+    caught: queue.Queue[BaseException] = queue.Queue()
+
+    def expect_error(wait: Callable[[], object]) -> None:
+        try:
+            wait()
+        except HostError as error:
+            caught.put(error)
+
+    waits: list[Callable[[], object]] = [
+        session.clock,
+        lambda: job.wait_for("ready", 30.0),
+        lambda: job.wait(30.0),
+    ]
+    threads = [threading.Thread(target=expect_error, args=(wait,)) for wait in waits]
+    for thread in threads:
+        thread.start()
+    agent.next_request("ping")
+    agent.stderr = "Traceback\nMemoryError: no room\n"
+    agent.end()
+    for thread in threads:
+        thread.join(10)
+    errors = [caught.get(timeout=1) for _ in threads]
+    assert all("MemoryError: no room" in str(error) for error in errors)
+    assert len({id(error) for error in errors}) == 3  # each its own, with its own traceback
+    with pytest.raises(HostError, match="gone"):
+        session.facts()
+    session.close()
+
+
+def test_a_refused_request_carries_stage_and_text() -> None:
+    session, _agent = open_session(
+        lambda request: (
+            [refuse(request, "engine", "64 engines run already")]
+            if request["op"] == "engine.start"
+            else reply_plainly(request)
+        )
+    )
+    with session, pytest.raises(HostError, match="64 engines run already") as caught:
+        session.start_engine("send", {}, seconds=1)
+    assert caught.value.stage == "engine"
+
+
+def test_requests_from_many_threads_get_their_own_answers() -> None:
+    def reply(request: Message) -> list[Message]:
+        if request["op"] == "ping":
+            return [answer(request, monotonic_ns=request["id"], realtime_ns=-request["id"])]
+        return reply_plainly(request)
+
+    session, _agent = open_session(reply)
+    results: queue.Queue[tuple[int, int]] = queue.Queue()
+
+    def ask() -> None:
+        for _ in range(50):
+            results.put(session.clock())
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    session.close()
+    answers = [results.get(timeout=1) for _ in range(400)]
+    assert len({monotonic for monotonic, _realtime in answers}) == 400
+    assert all(monotonic == -realtime for monotonic, realtime in answers)
+
+
+def test_unknown_fields_and_strays_are_kept_for_the_report() -> None:
+    session, agent = open_session()
+    with session:
+        agent.say({**record(type="hello"), "job": 77, "colour": "red"})
+        session.clock()  # comes after it on the same stream
+        assert session.unexpected == [
+            "message 'engine': unknown field 'colour'",
+            "a record of job 77, which nobody waits for",
+        ]
+
+
+def test_a_channel_that_takes_nothing_ends_the_session() -> None:
+    session, agent = open_session()
+    agent.closed = True
+    agent.stderr = "ssh: connection reset\n"
+    with pytest.raises(HostError, match="cannot speak to the agent: Broken pipe; it said last: ssh: conn"):
+        session.clock()
+    session.close()
+    session.close()
+
+
+def test_a_closed_session_says_so() -> None:
+    session, _agent = open_session()
+    session.close()
+    with pytest.raises(HostError, match="the session is closed"):
+        session.clock()
+
+
+def test_a_session_whose_agent_went_before_it_answered_bye_is_closed_all_the_same() -> None:
+    def reply(request: Message) -> list[Message]:
+        if request["op"] == "bye":
+            agent.end()
+            return []
+        return reply_plainly(request)
+
+    session, agent = open_session(reply)
+    session.close()
+    with pytest.raises(HostError, match="the session is closed"):
+        session.clock()

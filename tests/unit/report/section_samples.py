@@ -1,0 +1,85 @@
+"""Material for chapters, from trials in memory whose figures are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pathlab.analysis.fits.curve_fit import FitOptions
+from pathlab.report.blocks import Block, Fold, Section, TableBlock
+from pathlab.report.plots.model import Curve, Layer, Plot
+from pathlab.report.sections.material import Material
+from pathlab.report.summary import summarise
+from pathlab.store.records import PlanRecord, TrialRecord
+from pathlab.study.analyses import Study
+from pathlab.study.answer import StudyOptions
+from tests.unit.synthetic_results import SyntheticResults
+
+#: Few resamples: the width of intervals is not what is tested here.
+QUICK = StudyOptions(fit=FitOptions(resamples=100))
+
+
+def make_material(results: SyntheticResults) -> Material:
+    """The material of results in memory, windows in ascending order."""
+    summary = summarise(results)
+    windows = {cell.window_asked_bytes for cell in summary.cells}
+    ordered = sorted(window for window in windows if window is not None)
+    return Material(
+        source=results,
+        study=Study(results, QUICK),
+        summary=summary,
+        windows=[*ordered, *([None] if None in windows else [])],
+    )
+
+
+def join_results(parts: Sequence[SyntheticResults]) -> SyntheticResults:
+    """Several results as one campaign: plan rows and trials one behind the other."""
+    plan: list[PlanRecord] = []
+    trials: list[TrialRecord] = []
+    for part in parts:
+        shift = len(plan)
+        plan += [replace(row, row=row.row + shift) for row in part.plan()]
+        trials += [replace(record, plan_row=record.plan_row + shift) for record in part.records]
+    first = parts[0]
+    return SyntheticResults(first.campaign, plan, trials, {}, first.hosts(), first.journal())
+
+
+def take_trials(
+    material: Material, choose: Callable[[TrialRecord], bool], figure: Callable[[TrialRecord], float | None]
+) -> np.ndarray:
+    """A figure of every trial that is chosen, read from the records themselves."""
+    assert isinstance(material.source, SyntheticResults)
+    found = [figure(record) for record in material.source.records if choose(record)]
+    return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+
+
+def find_curve(plot: Plot, name: str, panel: int = 0) -> Curve:
+    """The curve of that name in a panel."""
+    layer = find_layer(plot, name, panel)
+    assert isinstance(layer, Curve)
+    return layer
+
+
+def find_layer(plot: Plot, name: str, panel: int = 0, kind: type = Curve) -> Layer:
+    """The first layer of that name and kind in a panel."""
+    return next(one for one in plot.panels[panel].layers if one.name == name and isinstance(one, kind))
+
+
+def list_blocks(sections: Sequence[Section]) -> Iterator[Block]:
+    """Every block, those in folds included."""
+
+    def walk(blocks: Sequence[Block]) -> Iterator[Block]:
+        for block in blocks:
+            yield block
+            if isinstance(block, Fold):
+                yield from walk(block.blocks)
+
+    for section in sections:
+        yield from walk(section.blocks)
+
+
+def find_table(blocks: Iterator[Block], name: str) -> TableBlock:
+    """The table of that name."""
+    return next(one for one in blocks if isinstance(one, TableBlock) and one.name == name)

@@ -1,0 +1,239 @@
+"""Chapters as a whole: which there are, their order and names, what is made for a single figure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pathlab.report.blocks import Paragraph, Section, TableBlock
+from pathlab.report.plots.model import Curve, Plot, Points
+from pathlab.report.sections import chapters, routes
+from pathlab.report.sections.drafts import carry_out
+from pathlab.report.sections.material import Material
+from pathlab.report.sections.places import Book
+from pathlab.store.records import JournalRecord, TrialRecord
+from tests.unit.report.section_samples import find_curve, find_table, join_results, list_blocks, make_material
+from tests.unit.study.test_bad_input import BAD
+from tests.unit.study.trials import BareResults, make_sweep
+from tests.unit.synthetic_results import LAB, SyntheticResults
+
+SEVERAL = 3
+
+
+@pytest.fixture(scope="module")
+def material() -> Material:
+    return make_material(make_sweep(6))
+
+
+@pytest.fixture(scope="module")
+def sections(material: Material) -> tuple[Section, ...]:
+    return chapters.build_sections(material)
+
+
+def test_a_sweep_fills_the_chapters_it_can_and_names_the_others(sections: tuple[Section, ...]) -> None:
+    assert [section.key for section in sections] == [
+        *("windows-vs-streams", "streams-sweep", "surface", "throughput-effect", "cpu-cost"),
+        *("fixed-product", "limits", "certainty", "not-measured"),
+    ]
+    told = [block.text for block in sections[-1].blocks if isinstance(block, Paragraph)]
+    assert [text.split(":")[0] for text in told] == [
+        "Throughput against duration",
+        "Route and capacity of the paths",
+        "Size of messages",
+    ]
+    assert "one duration" in told[0]
+
+
+def test_names_are_unique_and_those_listed_are_those_made(
+    material: Material, sections: tuple[Section, ...]
+) -> None:
+    blocks = list(list_blocks(sections))
+    names = Counter(block.name for block in blocks if isinstance(block, (Plot, TableBlock)))
+    assert [name for name, count in names.items() if count > 1] == []
+    made = [block.name for block in blocks if isinstance(block, Plot)]
+    drafts = chapters.list_drafts(material)
+    listed = [draft.name for draft in drafts]
+    assert len(set(listed)) == len(listed)
+    assert [name for name in listed if name in made] == made
+    for draft in drafts:  # what '--figure list' says without making any is what they then say themselves
+        plot = draft.build()
+        assert (plot.name, plot.condition) == (draft.name, draft.condition)
+        assert plot.title in (draft.title, f"{draft.title} (Mbit/s)")
+
+
+def test_every_figure_has_a_sentence_and_layers_of_equal_length(sections: tuple[Section, ...]) -> None:
+    plots = [block for block in list_blocks(sections) if isinstance(block, Plot)]
+    assert len(plots) > 20
+    for plot in plots:
+        assert plot.sentence or plot.empty, plot.name
+        assert "nan" not in plot.sentence, plot.name
+        assert plot.condition.startswith("west → east"), plot.name
+        for panel in plot.panels:
+            for layer in panel.layers:
+                if isinstance(layer, (Curve, Points)):
+                    assert layer.x.shape == layer.y.shape, (plot.name, layer.name)
+
+
+def test_one_figure_is_made_without_the_analyses_of_others() -> None:
+    material = make_material(make_sweep(6))
+    assert "surface-1" in [draft.name for draft in chapters.list_drafts(material)]
+    assert material.known == {}
+    plot = chapters.find_plot(material, "throughput-streams-1")
+    assert plot is not None
+    assert plot.name == "throughput-streams-1"
+    assert material.known == {}
+    assert chapters.find_plot(material, "optimum-1") is not None
+    assert set(material.known) == {"optimum"}
+    assert chapters.find_plot(material, "no-such-figure") is None
+
+
+def test_results_without_a_trial_say_what_is_missing() -> None:
+    material = make_material(BareResults())
+    (only,) = chapters.build_sections(material)
+    assert only.key == "not-measured"
+    assert len(only.blocks) == len(chapters.CHAPTERS)
+    assert chapters.list_drafts(material) == ()
+
+
+def test_failed_trials_alone_fill_no_chapter() -> None:
+    def fail(record: TrialRecord) -> TrialRecord:
+        return replace(record, status="failed", throughput_bits_per_s=None, failed_stage="connect")
+
+    material = make_material(make_sweep(1, change=fail))
+    assert [section.key for section in chapters.build_sections(material)] == ["not-measured"]
+
+
+def test_trials_that_only_measured_the_lab_are_drawn_but_counted_nowhere() -> None:
+    def doubt(record: TrialRecord) -> TrialRecord:
+        return replace(record, flags=("lab", "lab-limited"))
+
+    material = make_material(make_sweep(2, change=doubt, environment={"lab": LAB}))
+    sections = chapters.build_sections(material)
+    plot = chapters.find_plot(material, "throughput-streams-1")
+    assert plot is not None
+    points = [one for one in plot.panels[0].layers if isinstance(one, Points)]
+    assert [one.slot for one in points] == [0, 1, 2, 3]
+    assert points[2].name == "window 64 KiB, in no median (lab-limited)"
+    assert all(one.hollow and one.x.size == 14 for one in points)
+    assert "but every trial was lab-limited, so there is no median." in plot.sentence
+    table = find_table(list_blocks(sections), "windows-streams-1").table
+    assert {row[2] for row in table.rows} == {"0 (2 × lab-limited)"}
+    assert {row[4] for row in table.rows} == {"–"}
+    gaps = [block.text for block in sections[-1].blocks if isinstance(block, Paragraph)]
+    assert any("no trial counts (56 × lab-limited)" in text for text in gaps)
+
+
+def make_conditions() -> SyntheticResults:
+    """The same sweep under two congestion controls, the second 20 % faster."""
+
+    def speed(record: TrialRecord) -> TrialRecord:
+        rate = record.throughput_bits_per_s or 0.0
+        return replace(
+            record,
+            congestion_asked="reno",
+            congestion_sender="reno",
+            throughput_bits_per_s=1.2 * rate,
+            started_utc=record.started_utc.replace("2026-01-02", "2026-01-03"),
+        )
+
+    levels = [(streams, 65536) for streams in (1, 2, 4)]
+    return join_results([make_sweep(6, levels=levels), make_sweep(6, levels=levels, change=speed)])
+
+
+def test_conditions_are_numbered_named_and_kept_apart() -> None:
+    material = make_material(make_conditions())
+    first, second = (chapters.find_plot(material, f"throughput-streams-{number}") for number in (1, 2))
+    assert first is not None
+    assert second is not None
+    assert "congestion cubic" in first.condition
+    assert "congestion reno" in second.condition
+    assert first.condition.endswith("2026-01-02")
+    assert second.condition.endswith("2026-01-03")
+    ratio = find_curve(second, "window 64 KiB").y / find_curve(first, "window 64 KiB").y
+    assert ratio == pytest.approx(np.full(3, 1.2))
+    table = find_table(list_blocks(chapters.build_sections(material)), "windows-streams")
+    assert [row[0] for row in table.table.rows] == ["west → east, congestion cubic"] * SEVERAL + [
+        "west → east, congestion reno"
+    ] * SEVERAL
+
+
+def test_many_conditions_get_fewer_points_each() -> None:
+    def move(number: int) -> SyntheticResults:
+        return make_sweep(
+            1, levels=[(1, 65536)], change=lambda one: replace(one, path_destination=f"east{number}")
+        )
+
+    two, eight = (Book(make_material(join_results([move(at) for at in range(count)]))) for count in (2, 8))
+    assert (len(two.places), two.points) == (2, 400)
+    assert (len(eight.places), eight.points) == (8, 200)
+
+
+def make_survey(when: str, capacity_bits_per_s: float | None) -> JournalRecord:
+    """A journal's entry of a path of two hops, the second of that capacity."""
+    hops = [
+        {
+            "hop": number,
+            "addresses": [f"198.18.0.{number}"],
+            "rtt_min_ns": 1e6 * number,
+            "rtt_median_ns": 2e6 * number,
+            "loss": {"loss_ratio": 0.05},
+        }
+        for number in (1, 2)
+    ]
+    ends = (None, None) if capacity_bits_per_s is None else (30e6, 50e6)
+    estimate = {
+        "capacity_bits_per_s": capacity_bits_per_s,
+        "capacity_interval": {"low": ends[0], "high": ends[1]},
+        "latency_ns": 5e5,
+        "undecided": "not-positive" if capacity_bits_per_s is None else None,
+    }
+    report = {
+        "source": "west",
+        "target": "198.18.0.2",
+        "routes": [{"hops": hops, "reached": True}],
+        "mtu": {"mtu_bytes": 1500},
+        "capacity": {"hops": [{"hop": 2, "estimate": estimate}]},
+    }
+    return JournalRecord(
+        recorded_utc="2026-01-02T03:04:05Z",
+        kind="path",
+        plan_row=None,
+        text="west to east",
+        facts={"when": when, "destination": "east", "report": report},
+    )
+
+
+def test_surveys_of_the_path_become_a_chapter() -> None:
+    swept = make_sweep(1)
+    journal = [make_survey("before", 40e6), make_survey("after", None)]
+    results = SyntheticResults(swept.campaign, swept.plan(), swept.records, {}, (), journal)
+    material = make_material(results)
+    plot = chapters.find_plot(material, "path-1")
+    assert plot is not None
+    curve = find_curve(plot, "capacity")
+    assert curve.y[1] == pytest.approx(40)
+    assert np.isnan(curve.y[0])
+    assert curve.low is not None
+    assert curve.low[1] == pytest.approx(30)
+    assert "40 Mbit/s (95 % interval 30 to 50 Mbit/s)" in plot.sentence
+    undecided = chapters.find_plot(material, "path-2")
+    assert undecided is not None
+    assert "no hop's capacity could be told" in undecided.sentence
+    assert len(undecided.panels) == 1
+    blocks = list(carry_out(routes.CHAPTER.outline(Book(material))))
+    assert find_table(iter(blocks), "path-table-2").table.rows[1][-1] == "not positive"
+    assert any(isinstance(one, Paragraph) and "no change" in one.text for one in blocks)
+
+
+HOSTILE = ["nothing measured", "zeros", "constant", "negative", "huge", "all probes lost"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_bad_figures_never_end_a_report(name: str) -> None:
+    for block in list_blocks(chapters.build_sections(make_material(BAD[name]))):
+        if isinstance(block, Plot):
+            assert block.sentence or block.empty
+            assert "nan" not in block.sentence

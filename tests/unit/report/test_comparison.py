@@ -1,0 +1,148 @@
+"""A comparison as a page; delay and loss, which may be 0, compared by their difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pathlab.errors import UsageError
+from pathlab.report.blocks import list_figures
+from pathlab.report.comparison_metrics import METRICS
+from pathlab.report.comparison_results import Change, ResultsComparison, Rules, compare_results
+from pathlab.report.formats.html import render_html
+from pathlab.report.plots.model import Curve
+from pathlab.report.sections.comparison import build_comparison, write_comparison
+from pathlab.report.sections.comparison_text import describe_comparison
+from pathlab.store.records import TrialRecord
+from tests.unit.synthetic_results import SyntheticResults, make_quickstart
+
+KIB = 1024
+CYCLES = 12
+
+
+def make(seed: int, change: Callable[[TrialRecord, np.random.Generator], TrialRecord]) -> SyntheticResults:
+    base = make_quickstart(cycles=CYCLES, levels=[(1, 64 * KIB), (4, 64 * KIB)])
+    rng = np.random.default_rng(seed)
+    return SyntheticResults(base.campaign, base.plan(), [change(one, rng) for one in base.records], {})
+
+
+def delayed(more_ns: float) -> Callable[[TrialRecord, np.random.Generator], TrialRecord]:
+    """The idle round trip is 40.3 ms; dRTT is ``more_ns`` with noise of 0.1 ms, which may be below 0."""
+
+    def change(record: TrialRecord, rng: np.random.Generator) -> TrialRecord:
+        idle = record.unloaded_rtt_mean_ns or 0.0
+        return replace(record, loaded_rtt_mean_ns=idle + more_ns + float(rng.normal(0, 1e5)))
+
+    return change
+
+
+def losing(share: float) -> Callable[[TrialRecord, np.random.Generator], TrialRecord]:
+    def change(record: TrialRecord, rng: np.random.Generator) -> TrialRecord:
+        return replace(record, loaded_sent=1000, loaded_received=int(1000 - rng.binomial(1000, share)))
+
+    return change
+
+
+def without_idle(record: TrialRecord, _: np.random.Generator) -> TrialRecord:
+    return replace(record, unloaded_rtt_mean_ns=None)
+
+
+def compare(first: SyntheticResults, second: SyntheticResults, *metrics: str) -> ResultsComparison:
+    return compare_results([("before", first), ("after", second)], Rules(metrics=metrics))
+
+
+def test_a_delay_from_nothing_is_worse_and_has_a_difference_and_no_ratio() -> None:
+    found = compare(make(1, delayed(0.0)), make(2, delayed(5e6)), "drtt")
+    assert {row.verdict for row in found.rows} == {Change.WORSE}
+    for row in found.rows:
+        assert row.change.ratio is None
+        assert row.shift is not None
+        assert row.shift.shift == pytest.approx(5e6, rel=0.05)
+        assert row.shift.interval.contains(5e6)
+        assert row.bound == pytest.approx(0.05 * 40.3e6, rel=0.01)
+    back = compare(make(2, delayed(5e6)), make(1, delayed(0.0)), "drtt")
+    assert {row.verdict for row in back.rows} == {Change.BETTER}
+
+
+def test_less_than_the_margin_of_the_round_trip_does_not_matter() -> None:
+    found = compare(make(1, delayed(0.0)), make(2, delayed(1e6)), "drtt")
+    assert {row.verdict for row in found.rows} == {Change.EQUIVALENT}
+
+
+def test_loss_is_compared_by_its_points() -> None:
+    worse = compare(make(1, losing(0.0)), make(2, losing(0.04)), "loss")
+    assert {row.verdict for row in worse.rows} == {Change.WORSE}
+    assert worse.rows[0].shift is not None
+    assert worse.rows[0].shift.shift == pytest.approx(0.04, abs=0.01)
+    same = compare(make(1, losing(0.0)), make(2, losing(0.0)), "loss")
+    assert {row.verdict for row in same.rows} == {Change.EQUIVALENT}
+    assert same.rows[0].bound == pytest.approx(0.005)
+
+
+def test_what_was_not_measured_is_undecided() -> None:
+    blind = make(1, without_idle)
+    assert compare(blind, make(2, delayed(0.0)), "drtt", "throughput").count(Change.UNDECIDED) >= 2
+    row = next(row for row in compare(blind, make(2, delayed(0.0)), "drtt").rows)
+    assert (row.verdict, row.reason) == (Change.UNDECIDED, "not-measured")
+
+
+def test_json_has_differences_beside_ratios() -> None:
+    rows = describe_comparison(compare(make(1, delayed(0.0)), make(2, delayed(5e6)), "throughput", "drtt"))[
+        "rows"
+    ]
+    by_metric = {row["metric"]: row for row in rows}
+    assert by_metric["throughput"]["ratio"] is not None
+    assert by_metric["throughput"]["difference"] is None
+    assert by_metric["drtt"]["ratio"] is None
+    assert by_metric["drtt"]["difference_low"] < 5e6 < by_metric["drtt"]["difference_high"]
+    assert by_metric["drtt"]["noise_difference"] is not None
+
+
+def test_the_page_has_the_verdicts_first_then_every_change_with_its_interval() -> None:
+    found = compare(make(1, delayed(0.0)), make(2, delayed(5e6)), *METRICS)
+    report = build_comparison(found)
+    page = render_html(report).replace("\u00a0", " ")
+    counts = ", ".join(f"{found.count(change)} {change}" for change in Change if found.count(change))
+    assert f"Of {len(found.rows)} rows: {counts}." in page
+    assert page.index("Worse:") < page.index('id="against-1"')
+    plots = {plot.name: plot for plot in list_figures(report)}
+    assert set(plots) == {f"{name}-1" for name in METRICS if name != "udp-loss"}  # TCP has none
+    (panel,) = plots["drtt-1"].panels
+    (curve,) = (layer for layer in panel.layers if isinstance(layer, Curve))
+    assert curve.low is not None
+    assert curve.high is not None
+    assert (curve.low < curve.y).all()
+    assert curve.y == pytest.approx([5.0, 5.0], rel=0.05)  # ms
+    for row in found.rows:
+        assert f"{row.change.first_n}/{row.change.second_n}" in page
+
+
+def test_names_of_results_cannot_inject() -> None:
+    results = [("<b>a</b>", make(1, delayed(0.0))), ("<script>b", make(2, delayed(0.0)))]
+    page = render_html(build_comparison(compare_results(results, Rules(metrics=("throughput",)))))
+    assert "<b>a</b>" not in page
+    assert "<script>b" not in page
+
+
+def test_nothing_decided_is_an_honest_page() -> None:
+    blind = make(1, without_idle)
+    report = build_comparison(compare(blind, blind, "throughput", "drtt"))
+    assert all(plot.name == "throughput-1" for plot in list_figures(report))
+
+
+@pytest.mark.parametrize("ending", [".md", ".html"])
+def test_it_is_written_as_the_ending_says(ending: str, tmp_path: Path) -> None:
+    found = compare(make(1, delayed(0.0)), make(2, delayed(0.0)), "throughput")
+    out = write_comparison(found, tmp_path / f"x{ending}")
+    assert "after against before" in out.read_text(encoding="utf-8")
+
+
+def test_another_ending_is_refused(tmp_path: Path) -> None:
+    found = compare(make(1, delayed(0.0)), make(2, delayed(0.0)), "throughput")
+    with pytest.raises(UsageError, match="does not end in") as caught:
+        write_comparison(found, tmp_path / "x.json")
+    assert "--json" in (caught.value.hint or "")

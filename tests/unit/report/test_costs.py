@@ -1,0 +1,285 @@
+"""Cells and pairs, CPU time, durations, messages, limits: tables and figures hold the trials' own figures."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pathlab.report.blocks import Fold, Paragraph
+from pathlab.report.plots.model import Bars, Curve, Plot, Rule
+from pathlab.report.sections import cells, certainty, chapters, cpu, duration, limits, messages
+from pathlab.report.sections.drafts import carry_out
+from pathlab.report.sections.material import Material
+from pathlab.report.sections.places import Book
+from pathlab.store.records import TrialRecord
+from pathlab.units import format_bytes, format_rate, format_time
+from tests.unit.report.section_samples import (
+    find_curve,
+    find_layer,
+    find_table,
+    join_results,
+    make_material,
+    take_trials,
+)
+from tests.unit.study.trials import make_sweep
+from tests.unit.synthetic_results import SyntheticResults
+
+PAIR = ((8, 65536), (2, 262144))
+PRODUCT = tuple((streams, 1048576 // streams) for streams in (1, 2, 4, 8))
+
+
+def draw(material: Material, name: str) -> Plot:
+    """The figure of that name, which there must be."""
+    plot = chapters.find_plot(material, name)
+    assert plot is not None
+    return plot
+
+
+def with_rate(choose: Callable[[TrialRecord], float]) -> Callable[[TrialRecord], TrialRecord]:
+    """Trials of a rate of choice; noise of 1 %."""
+
+    def change(record: TrialRecord) -> TrialRecord:
+        noise = float(np.random.default_rng([3, record.plan_row]).lognormal(0, 0.01))
+        return replace(record, throughput_bits_per_s=choose(record) * noise)
+
+    return change
+
+
+@pytest.fixture(scope="module")
+def measured() -> Material:
+    """The measurement cycle of the source: eight streams carry a fifth more than two."""
+    change = with_rate(lambda one: 24e6 if one.streams == 8 else 20e6)
+    return make_material(make_sweep(20, levels=PAIR, change=change))
+
+
+def test_the_table_of_the_source_is_that_of_the_trials(measured: Material) -> None:
+    table = find_table(carry_out(cells.CHAPTER.outline(Book(measured))), "windows-streams").table
+    labels = [heading.label for heading in table.headings]
+    assert labels[:10] == [
+        *("Window", "Streams", "n", "Throughput", "95 % interval", "IQR"),
+        *("RTT loaded, min", "avg", "RTT unloaded, min", "avg"),
+    ]
+
+    def take(figure: Callable[[TrialRecord], float | None]) -> np.ndarray:
+        return take_trials(measured, lambda one: one.streams == 8, figure)
+
+    rates = take(lambda one: one.throughput_bits_per_s)
+    q1, median, q3 = np.quantile(rates, (0.25, 0.5, 0.75))
+    means, counts = take(lambda one: one.loaded_rtt_mean_ns), take(lambda one: one.loaded_received)
+    row = table.rows[0]
+    assert row[:4] == ("64 KiB", "8", "20", format_rate(median))
+    assert row[5] == format_rate(q3 - q1)
+    assert row[6] == format_time(take(lambda one: one.loaded_rtt_min_ns).min())
+    assert row[7] == format_time(float(np.average(means, weights=counts)))
+    assert all(heading.meaning for heading in table.headings)
+
+
+def test_windows_stand_as_asked_granted_and_used() -> None:
+    def cut(record: TrialRecord) -> TrialRecord:
+        if record.cycle:
+            return record
+        return replace(record, window_granted_receiver_bytes=65536, flags=("lab", "window-short"))
+
+    material = make_material(make_sweep(3, levels=[(1, 65536), (2, 65536)], change=cut))
+    folds = list(carry_out(cells.CHAPTER.outline(Book(material))))
+    fold = next(one for one in folds if isinstance(one, Fold) and one.title.startswith("Windows asked for"))
+    table = find_table(iter(fold.blocks), "windows-granted").table
+    labels = [heading.label for heading in table.headings]
+    row = dict(zip(labels, table.rows[0], strict=False))
+    assert row["window"] == "64 KiB"
+    assert row["n"] == "3"  # that of another window too, which is in no median
+    assert row["granted"] == "128 KiB/64 KiB"
+    assert row["flags"] == "1 × window-short"
+    effective = take_trials(material, lambda one: one.streams == 1, lambda one: one.window_effective_bytes)
+    assert row["effective"] == format_bytes(float(np.median(effective)))
+
+
+def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: Material) -> None:
+    plot = draw(measured, "streams-windows-1")
+    curve = find_curve(plot, "more streams win")
+    assert curve.low is not None
+    assert curve.high is not None
+    assert curve.y[0] == pytest.approx(1.2, rel=0.02)
+    assert curve.low[0] < curve.y[0] < curve.high[0]
+    margin = plot.panels[0].layers[0]
+    assert isinstance(margin, Rule)
+    assert [margin.value, margin.low, margin.high] == pytest.approx([1.0, 1 / 1.05, 1.05])
+    assert plot.panels[0].x.tick_labels == ("8 × 64 KiB : 2 × 256 KiB",)
+    assert "more streams win: 1" in plot.sentence
+    blocks = list(carry_out(cells.CHAPTER.outline(Book(measured))))
+    costs = next(
+        one for one in blocks if not isinstance(one, Plot) and "Each pair" in getattr(one, "title", "")
+    )
+    table = find_table(iter(costs.blocks), "streams-windows-costs-1").table  # type: ignore[union-attr]
+    assert [heading.label for heading in table.headings[2:]] == ["dRTT", "loss", "RV", "CPU-s/GB", "Jain"]
+
+
+def spend(record: TrialRecord) -> TrialRecord:
+    """The sender's kernel takes 2 % of a core and 30 % per Gbit/s, the receiver's 40 %, a drain included."""
+    rate = record.throughput_bits_per_s or 0.0
+    span_s = (record.warmup_ns + (record.steady_ns or 0)) / 1e9 + 2
+    percent = 2 + 30 * rate / 1e9
+    return replace(
+        record,
+        received_total_bytes=round(rate * span_s / 8),
+        sender_cpu_system_s=percent / 100 * span_s,
+        sender_cpu_user_s=0.01 * span_s,
+        receiver_cpu_system_s=0.4 * rate / 1e9 * span_s,
+        receiver_cpu_user_s=0.0,
+    )
+
+
+def test_cpu_lines_have_the_slopes_that_were_put_in() -> None:
+    results = make_sweep(2, change=spend)
+    material = make_material(results)
+    plot = draw(material, "cpu-throughput-1")
+    line = find_curve(plot, "kernel")
+    most = max(one.throughput_bits_per_s or 0.0 for one in results.records)
+    assert line.x[1] == pytest.approx(most / 1e6)  # and not what the drain adds to it
+    per_mbit = (line.y[1] - line.y[0]) / (line.x[1] - line.x[0])
+    assert per_mbit == pytest.approx(0.03, rel=1e-3)
+    assert line.y[0] - per_mbit * line.x[0] == pytest.approx(2.0, rel=1e-3)
+    assert "Sender, kernel: 30 % per Gbit/s" in plot.sentence
+    assert "Receiver, total: 40 % per Gbit/s" in plot.sentence
+    assert "R² = 1.000" in plot.sentence
+
+
+def test_cpu_without_figures_is_a_gap() -> None:
+    def forget(record: TrialRecord) -> TrialRecord:
+        names = [f"{end}_cpu_{part}_s" for end in ("sender", "receiver") for part in ("user", "system")]
+        return replace(record, **dict.fromkeys(names))  # type: ignore[arg-type]
+
+    book = Book(make_material(make_sweep(1, change=forget)))
+    assert cpu.COSTS.find_gap(book) == "no CPU time of the engines was measured"
+    assert cpu.PRODUCTS.find_gap(book) is not None
+
+
+def test_cpu_over_streams_at_one_product() -> None:
+    def cost(record: TrialRecord) -> TrialRecord:
+        span_s = 8 * (record.received_total_bytes or 0) / (record.throughput_bits_per_s or 1.0)
+        return replace(record, sender_cpu_system_s=0.05 * record.streams * span_s)
+
+    change = with_rate(lambda _: 30e6)
+    material = make_material(make_sweep(6, levels=PRODUCT, change=lambda one: cost(change(one))))
+    plot = draw(material, "cpu-streams-1-1MiB")
+    kernel = find_curve(plot, "kernel")
+    assert kernel.x.tolist() == [1, 2, 4, 8]
+    assert kernel.y == pytest.approx(np.array([5, 10, 20, 40]))
+    assert find_curve(plot, "throughput", panel=2).y == pytest.approx(np.full(4, 30), rel=0.02)
+    assert (
+        "5 % (95 % interval 5 to 5 %) with 1 stream, 40 % (95 % interval 40 to 40 %) with 8" in plot.sentence
+    )
+
+
+def test_throughput_over_durations_joins_their_conditions() -> None:
+    def last(seconds: int) -> SyntheticResults:
+        def change(record: TrialRecord) -> TrialRecord:
+            # Cycles differ by 0.1 %, since what never varies has no interval.
+            rate = 20e6 * (1 + 0.1 * np.log2(seconds)) * (1 + 1e-3 * (record.cycle % 2) * np.log2(seconds))
+            return replace(record, throughput_bits_per_s=rate, duration_ns=seconds * 10**9)
+
+        return make_sweep(6, levels=[(8, 65536)], change=change)
+
+    material = make_material(join_results([last(seconds) for seconds in (4, 1, 2)]))
+    assert len(Book(material).places) == 3
+    plot = draw(material, "duration-1")
+    curve = find_curve(plot, "8 × 64 KiB")
+    assert curve.x.tolist() == [1, 2, 4]
+    assert curve.y == pytest.approx(np.array([20, 22, 24]), rel=2e-3)
+    assert "duration" not in plot.condition
+    assert "not shown to be equivalent within -4.76 % to 5 %" in plot.sentence
+    rows = find_table(carry_out(duration.CHAPTER.outline(Book(material))), "durations-1").table.rows
+    assert [row[1] for row in rows] == ["1 s", "2 s", "4 s"]
+
+
+def test_one_duration_is_a_gap(measured: Material) -> None:
+    assert duration.CHAPTER.find_gap(Book(measured)) == "every path was measured with trials of one duration"
+
+
+def test_messages_have_the_cost_that_was_put_in() -> None:
+    sizes = (64, 256, 1024, 4096, 16384)
+    message_ns, rate_bits_per_s = 2000.0, 8e9
+
+    def carry(size: int) -> SyntheticResults:
+        time_ns = message_ns + size * 8e9 / rate_bits_per_s
+
+        def change(record: TrialRecord) -> TrialRecord:
+            return replace(record, throughput_bits_per_s=size * 8e9 / time_ns)
+
+        return make_sweep(2, levels=[(1, 65536)], change=change, settings={"message_bytes": size})
+
+    material = make_material(join_results([carry(size) for size in sizes]))
+    plot = draw(material, "messages-1")
+    medians = find_curve(plot, "median")
+    assert medians.x.tolist() == list(sizes)
+    fit = find_curve(plot, "a + m / r")
+    assert fit.y[0] == pytest.approx(medians.y[0], rel=1e-3)
+    assert "A message costs 2.00 µs" in plot.sentence or "A message costs 2 µs" in plot.sentence
+    half = find_layer(plot, "half size", kind=Rule)
+    assert isinstance(half, Rule)
+    assert half.value == pytest.approx(2000, rel=0.01)
+    assert messages.CHAPTER.find_gap(Book(material)) is None
+
+
+def test_messages_are_told_cell_by_cell_and_a_plan_that_carried_none_is_a_gap() -> None:
+    def carry(size: int, share: float) -> SyntheticResults:
+        def change(record: TrialRecord) -> TrialRecord:
+            return replace(record, throughput_bits_per_s=share * record.streams * size * 8e9 / (2000 + size))
+
+        levels: list[tuple[int, int | None]] = [(1, 65536), (4, 65536)]
+        return make_sweep(1, levels=levels, change=change, settings={"message_bytes": size})
+
+    sizes = (64, 256, 1024, 4096)
+    material = make_material(join_results([carry(size, 1.0) for size in sizes]))
+    few, many = draw(material, "messages-1-1-64KiB"), draw(material, "messages-1-4-64KiB")
+    assert find_curve(many, "median").y == pytest.approx(4 * find_curve(few, "median").y, rel=1e-6)
+    assert many.condition.startswith("4 × 64 KiB, ")
+    halted = Book(make_material(join_results([carry(size, 0.0) for size in sizes])))
+    assert messages.CHAPTER.find_gap(halted) == "no trial with a size of messages carried anything"
+
+
+def test_limits_are_stacked_over_all_windows() -> None:
+    material = make_material(make_sweep(2))
+    plot = draw(material, "limits-1")
+    bars = [one for one in plot.panels[0].layers if isinstance(one, Bars)]
+    assert sum(one.height.sum() for one in bars) == 28
+    top = sum((one.height for one in bars), np.zeros(7))
+    assert top.tolist() == [4.0] * 7
+    for lower, upper in itertools.pairwise(bars):
+        assert upper.bottom is not None
+        assert lower.bottom is not None
+        assert upper.bottom.tolist() == (lower.bottom + lower.height).tolist()
+    assert "By 56 trials that were judged" in plot.sentence
+
+
+def test_fairness_has_the_least_that_can_be(measured: Material) -> None:
+    plot = draw(measured, "fairness-1")
+    least = find_curve(plot, "all to one stream")
+    assert least.y == pytest.approx(np.array([1 / 2, 1 / 8]))
+    assert find_curve(plot, "window 64 KiB").y.tolist() == [0.97]
+    assert limits.CHAPTER.find_gap(Book(measured)) is None
+
+
+def test_how_sure_is_said_in_words_for_every_condition() -> None:
+    def change(record: TrialRecord) -> TrialRecord:
+        far = 3.0 if record.cycle == 5 and record.streams == 1 else 1.0
+        return replace(record, throughput_bits_per_s=far * (record.throughput_bits_per_s or 0.0))
+
+    material = make_material(make_sweep(12, levels=[(1, 65536), (2, 65536)], change=change))
+    blocks = list(carry_out(certainty.CHAPTER.outline(Book(material))))
+    (words,) = (one.text for one in blocks if isinstance(one, Paragraph))
+    assert words.startswith("west → east: ")
+    assert "1 trial beyond median +- 3.5 MAD" in words
+    assert "Whether the warm-up was long enough is undecided in 2 cells" in words
+    folds = [getattr(one, "title", "") for one in blocks]
+    assert "Outliers (kept)" in folds
+    sure = make_material(make_sweep(3, levels=[(1, 65536)]))
+    (words,) = (
+        one.text for one in carry_out(certainty.CHAPTER.outline(Book(sure))) if isinstance(one, Paragraph)
+    )
+    assert "1 cell without an interval of the median after 3 cycles" in words
+    assert isinstance(find_curve(draw(material, "throughput-streams-1"), "window 64 KiB"), Curve)

@@ -1,0 +1,178 @@
+"""The report's other forms, and its file: whole or not at all."""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import os
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from ctypes.util import find_library
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.errors import PathlabError, StoreError, UsageError
+from pathlab.report.blocks import Report, list_figures
+from pathlab.report.formats.forms import FORMS, choose_forms, place_form
+from pathlab.report.formats.markdown import figures_folder, render_markdown, spell, write_markdown
+from pathlab.report.formats.output_file import write_whole
+from pathlab.report.formats.pdf import render_pdf
+from pathlab.report.report_builder import build_document
+from tests.require import require
+from tests.unit.synthetic_results import make_failed, make_quickstart
+
+KIB = 1024
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """A small one: each figure of it is drawn several times here."""
+    results = make_quickstart(cycles=1, levels=[(2, 64 * KIB)], title="A | B <i>*emphasis*</i>")
+    failed = make_failed(results.records[0], reason="`quoted` | <b>reason</b>")
+    results.records.append(failed)
+    return build_document(results)
+
+
+def test_markdown_says_everything_and_its_figures_are_there(report: Report, tmp_path: Path) -> None:
+    out = write_markdown(report, tmp_path / "new" / "report.md")
+    text = out.read_text(encoding="utf-8")
+    assert text.startswith("# A \\| B \\<i\\>\\*emphasis\\*\\</i\\>\n")
+    for section in (report.opening, *report.sections):
+        assert f"\n## {spell(section.title)}\n" in text
+    drawn = {plot.name for plot in list_figures(report) if plot.empty is None}
+    assert drawn
+    linked = re.findall(r"!\[[^]]*\]\(([^)]*)\)", text)
+    assert {Path(one).name for one in linked} == {f"{name}.svg" for name in drawn}
+    tables = re.findall(r"\[Data \(CSV\)\]\(([^)]*)\)", text)
+    assert {Path(one).name for one in tables} == {f"{name}.csv" for name in drawn}
+    assert all((out.parent / one).read_text(encoding="utf-8").startswith("panel,series,") for one in tables)
+    for one in linked:
+        picture = (out.parent / one).read_text(encoding="utf-8")
+        assert picture.startswith("<svg")
+        assert "currentColor" not in picture
+    assert sorted(path.name for path in out.parent.iterdir()) == ["report-figures", "report.md"]
+
+
+def test_rows_of_markdown_tables_have_as_many_cells_as_their_heads(report: Report) -> None:
+    tables = re.findall(r"(?:^\|.*\|$\n?)+", render_markdown(report, "figures"), re.MULTILINE)
+    assert len(tables) > 2
+    for table in tables:
+        counts = {len(re.findall(r"(?<!\\)\|", row)) for row in table.strip().splitlines()}
+        assert len(counts) == 1
+
+
+def test_pdf_is_laid_out_and_fetches_nothing(report: Report, caplog: pytest.LogCaptureFixture) -> None:
+    require(find_library("pangoft2-1.0"), "Pango (apt-get install libpangoft2-1.0-0)")
+    document = render_pdf(report)
+    assert document.startswith(b"%PDF-")
+    assert caplog.text == ""  # such as that a figure could not be read
+    inside = [
+        zlib.decompress(stream)
+        for stream in re.findall(rb"stream\n(.*?)\nendstream", document, re.DOTALL)
+        if stream[:1] == b"x"
+    ]
+    pages = sum(len(re.findall(rb"/Type\s*/Page\b", part)) for part in (document, *inside))
+    assert pages > 2
+    drawn = sum(plot.empty is None for plot in list_figures(report))
+    assert sum(part.count(b" l\n") for part in inside) > 20 * drawn  # lines of axes and grids
+    assert sum(part.count(b"/FileAttachment") for part in inside) == drawn
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "hint"),
+    [(ImportError("no module"), "package 'weasyprint'", "pip"), (OSError("libpango"), "Pango", "apt-get")],
+)
+def test_a_pdf_without_its_libraries_is_one_clear_line(
+    report: Report, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str, hint: str
+) -> None:
+    real = builtins.__import__
+
+    def refuse(
+        name: str,
+        globals_: Mapping[str, Any] | None = None,
+        locals_: Mapping[str, Any] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        if name == "weasyprint":
+            raise error
+        return real(name, globals_, locals_, fromlist, level)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(PathlabError, match=words) as caught:
+        render_pdf(report)
+    assert hint in (caught.value.hint or "")
+
+
+def test_a_results_file_is_never_replaced_by_a_report(tmp_path: Path) -> None:
+    stored = tmp_path / "results.db"
+    stored.write_bytes(b"SQLite format 3\x00 and what took a night to measure")
+    before = stored.read_bytes()
+    with pytest.raises(UsageError, match="is a results file, which no report replaces"):
+        write_whole(stored, b"<html>")
+    assert stored.read_bytes() == before
+
+
+def test_forms_are_chosen_by_name_else_by_the_ending() -> None:
+    assert choose_forms((), None) == ("html",)
+    assert choose_forms((), Path("x.PDF")) == ("pdf",)
+    assert choose_forms((), Path("x.unknown")) == ("html",)
+    assert choose_forms(("json", "md", "json"), Path("x.pdf")) == ("json", "md")
+
+
+def test_places_of_forms(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    assert place_form("html", folder, None, several=False) == folder / "report.html"
+    assert place_form("pdf", folder, tmp_path, several=True) == tmp_path / "report.pdf"
+    assert place_form("md", folder, Path("a/b.html"), several=True) == Path("a/b.md")
+    assert place_form("md", folder, Path("a/v1.2"), several=True) == Path("a/v1.2.md")
+    assert place_form("html", folder, Path("page.htm"), several=False) == Path("page.htm")
+    with pytest.raises(UsageError, match=r"'x\.pdf' ends as pdf but --format says md") as caught:
+        place_form("md", folder, Path("x.pdf"), several=False)
+    assert caught.value.hint
+
+
+def test_a_file_is_replaced_as_a_whole_and_its_folder_is_made(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "er" / "report.html"
+    assert write_whole(out, b"first") == out
+    write_whole(out, b"second")
+    assert out.read_bytes() == b"second"
+    assert [entry.name for entry in out.parent.iterdir()] == ["report.html"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert out.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+@pytest.mark.parametrize("form", [name for name in FORMS if name != "pdf"])
+def test_a_full_disk_keeps_the_old_file_and_is_one_clear_line(
+    report: Report, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / f"report{FORMS[form].ending}"
+    out.write_text("old")
+
+    def fill(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pathlab.report.formats.output_file.os.fsync", fill)
+    with pytest.raises(StoreError, match=r"cannot be written: No space left") as caught:
+        FORMS[form].write(report, out)
+    assert caught.value.hint
+    assert out.read_text() == "old"
+    assert {entry for entry in tmp_path.rglob("*") if entry.is_file()} == {out}
+
+
+def test_a_folder_in_the_way_and_a_file_as_folder_are_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be written"):
+        write_whole(tmp_path, b"")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        StoreError, match=r"file/report.html' cannot be written: (Not a directory|File exists)"
+    ):
+        write_whole(tmp_path / "file" / "report.html", b"")
+
+
+def test_the_folder_of_figures_is_named_after_the_text() -> None:
+    assert figures_folder(Path("a/b.md")) == Path("a/b-figures")

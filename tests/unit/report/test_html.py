@@ -1,0 +1,287 @@
+"""The page: the answer first, complete, self-contained, safe to open, and honest where there is nothing."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from pathlab.report.analyses_text import LAYOUTS
+from pathlab.report.blocks import Report, TableBlock, list_blocks, list_figures
+from pathlab.report.formats.html import ROWS_SHOWN, STATIC_FIGURES, Shape, render_html, render_page, tie_units
+from pathlab.report.formats.report_json import describe_report
+from pathlab.report.report_builder import build_document, gather_material
+from pathlab.report.sections.method import build_appendices
+from pathlab.report.tables import (
+    flatten_facts,
+    format_setting,
+    tabulate_hosts,
+    tabulate_journal,
+)
+from pathlab.store.records import JournalRecord
+from pathlab.study.document import ANALYSES
+from tests.unit.synthetic_results import (
+    SyntheticResults,
+    make_campaign,
+    make_failed,
+    make_hosts,
+    make_quickstart,
+    make_trial,
+)
+
+KIB = 1024
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Outline(HTMLParser):
+    """Collects ids, headings, references and tags left open; scripts and drawings are not read."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.references: list[str] = []
+        self.headings: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.append(value)
+            if name in {"src", "href", "xlink:href", "data", "action"} and value:
+                self.references.append(value)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    results = make_quickstart(cycles=6)
+    results.records[2] = make_failed(results.records[2], reason="connection <refused> & closed")
+    return build_document(results)
+
+
+@pytest.fixture(scope="module")
+def page(report: Report) -> str:
+    return render_html(report)
+
+
+def test_page_is_well_formed_and_ids_are_unique(page: str, report: Report) -> None:
+    outline = Outline(page)
+    assert outline.open == []
+    assert len(outline.ids) == len(set(outline.ids))
+    assert {section.key for section in report.sections} <= set(outline.ids)
+
+
+def test_page_needs_nothing_else(page: str) -> None:
+    outline = Outline(page)
+    assert not outline.tags & {"iframe", "img", "object", "form", "noscript"}
+    outer = [one for one in outline.references if not one.startswith(("#", "data:"))]
+    assert outer == []
+    inner = {one[1:] for one in outline.references if one.startswith("#")}
+    assert inner <= set(outline.ids)
+    style = page[page.index("<style>") : page.index("</style>")]
+    assert "@import" not in style
+    assert "url(" not in style
+    assert "default-src 'none'" in page[: page.index("<style>")]
+
+
+def test_page_begins_with_the_answer_and_goes_on_in_order(page: str, report: Report) -> None:
+    titles = [section.title for section in report.sections]
+    assert Outline(page).headings == ["The answer", "Contents", *titles]
+    assert titles[0] == "How it was measured"
+    assert titles[-2:] == ["Trials that failed", "Appendices"]
+    assert page.index('class="lead"') < page.index("<nav") < page.index('id="method"')
+    assert "expect 38." in page[page.index('class="lead"') :][:200].replace("\u00a0", " ")
+
+
+def test_page_tells_plan_seed_versions_hosts_and_failures(page: str) -> None:
+    for text in (
+        "seed 20260101",
+        "measured by PathLab 0.1.0",
+        "The plan, row by row (48)",
+        "connection &lt;refused&gt; &amp; closed",
+        "Example CPU &lt;4 GHz&gt;",
+        "name = &#34;quickstart&#34;",
+        "40 Mbit/s, 20 ms each way, queue of 250 kB, MTU 1500 bytes",
+        "Left out of medians, fits and recommendations: 1 × failed",
+        "1 of 48 trials did not complete",
+    ):
+        assert text in page.replace("\u00a0", " ")
+
+
+def test_every_figure_stands_once_with_its_sentence_and_its_numbers(page: str, report: Report) -> None:
+    names = [plot.name for plot in list_figures(report)]
+    assert len(names) == len(set(names)) > 10
+    found = re.findall(r'<figure class="plot" id="figure-([^"]+)"', page)
+    assert found == names
+    described = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
+    drawn = [plot for plot in list_figures(report) if plot.empty is None]
+    assert [json.loads(text)["layout"]["meta"]["name"] for text in described] == [one.name for one in drawn]
+    assert all(plot.sentence for plot in drawn)
+    stills = page.count('class="plot-still"')
+    assert 0 < stills <= STATIC_FIGURES
+
+
+def test_titles_of_the_campaign_cannot_inject() -> None:
+    results = make_quickstart(cycles=1, levels=[(1, 64 * KIB)], title="<script>alert(1)</script>")
+    results.records = [
+        make_failed(record, reason="</script><script>alert(2)") for record in results.records
+    ] + [make_trial(1, 64 * KIB, cycle=0, row=0)]
+    page = render_html(build_document(results))
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_fallback_is_loud_before_the_answer_and_in_figures() -> None:
+    environment = {"lab": None, "fallback": "user namespaces are closed"}
+    results = make_quickstart(cycles=1, levels=[(2, 64 * KIB)], environment=environment)
+    results.records = [replace(record, flags=("loopback-fallback",)) for record in results.records]
+    page = render_html(build_document(results))
+    assert page.index("Loopback fallback: user namespaces are closed") < page.index("<h2>The answer")
+    assert "Nothing can be recommended" in page
+    assert page.count("LOOPBACK FALLBACK") >= 2
+    assert "emu-packet" not in page
+
+
+@pytest.mark.parametrize("kind", ["nothing", "failures"])
+def test_results_without_a_complete_trial_give_a_page_that_says_so(kind: str) -> None:
+    failed = [make_failed(make_trial(1, 64 * KIB, cycle=0, row=0), reason="no route")]
+    results = SyntheticResults(make_campaign(), [], failed if kind == "failures" else [], {})
+    report = build_document(results)
+    page = render_html(report)
+    assert Outline(page).open == []
+    assert "No trial completed" in page
+    assert "Nothing can be recommended: no trial completed" in page
+    assert list(list_figures(report)) == []
+    assert "<script" not in page  # nothing to draw, so no library either
+    assert ("no route" in page) is (kind == "failures")
+
+
+def test_one_trial_gives_honest_figures() -> None:
+    """One point: no interval, no fit; nothing fails and nothing is made up."""
+    page = render_html(build_document(make_quickstart(cycles=1, levels=[(1, 64 * KIB)])))
+    assert "Tentatively, use 1" in page.replace("\u00a0", " ")
+    assert "1 trial, too few for a confidence interval" in page
+    assert not re.search(r"\bnan\b", page[: page.index("<script>")], re.IGNORECASE)
+
+
+def test_a_long_table_is_cut_in_the_page_alone_and_says_so(report: Report) -> None:
+    first = make_quickstart(cycles=1, levels=[(1, 64 * KIB)]).plan()[0]
+    plan = [replace(first, row=number) for number in range(ROWS_SHOWN + 7)]
+    material = gather_material(SyntheticResults(make_campaign(), plan, [], {}))
+    long = replace(report, sections=build_appendices(material))
+    page = render_page(long, draw=lambda _: "", sheet="", scripts=(), shape=Shape())
+    assert f"The first {ROWS_SHOWN} of {len(plan)} rows" in page
+    tables = [block for block in list_blocks(long.sections[0].blocks) if isinstance(block, TableBlock)]
+    assert {table.name: len(table.table.rows) for table in tables}["plan"] == len(plan)
+
+
+def test_on_paper_a_heading_goes_with_its_wide_table_and_stands_once(report: Report) -> None:
+    page = render_page(report, draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True))
+    headings = re.findall(r"<h[234]([^>]*)>([^<]*)</h[234]>", page)
+    assert (' class="wide"', "Windows against streams") in headings
+    titles = [title for _, title in headings]
+    assert not [title for title, after in itertools.pairwise(titles) if title == after]
+
+
+def test_the_same_results_give_the_same_page() -> None:
+    results = make_quickstart(cycles=1, levels=[(2, 64 * KIB)])
+    assert render_html(build_document(results)) == render_html(build_document(results))
+
+
+def test_small_formats() -> None:
+    assert (
+        tie_units("38.6 Mbit/s at 40 ms, 8 × 64 KiB, 5 %")
+        == "38.6\u00a0Mbit/s at 40\u00a0ms, 8\u00a0×\u00a064\u00a0KiB, 5\u00a0%"
+    )
+    assert tie_units("2 seconds") == "2 seconds"
+    assert format_setting("window_bytes", 65536) == "64 KiB"
+    assert format_setting("window_bytes", None) == "auto"
+    assert format_setting("duration_ns", 2_500_000_000) == "2.5 s"
+    assert format_setting("streams", 8) == "8"
+    assert flatten_facts({"a": {"b": 1, "c": None}, "d": [1, 2], "e": True}) == {
+        "a.b": "1",
+        "a.c": "–",
+        "d": "1, 2",
+        "e": "yes",
+    }
+
+
+def test_host_facts_stand_side_by_side() -> None:
+    table = tabulate_hosts(make_hosts())
+    assert [heading.label for heading in table.headings] == ["Fact", "east", "west"]
+    assert ("cpu.cores", "4", "2") in table.rows
+    assert ("cpu.model", "–", "Example CPU <4 GHz>") in table.rows
+
+
+def test_the_journal_is_told_in_its_order_and_left_out_where_there_is_none() -> None:
+    entries = [
+        JournalRecord(
+            recorded_utc="2026-01-02T03:04:05.678+00:00",
+            kind=kind,
+            plan_row=row,
+            text=f"text of <{kind}>",
+            facts={},
+        )
+        for kind, row in (("started", None), ("clock-jump", 4))
+    ]
+    failed = [make_failed(make_trial(1, 64 * KIB, cycle=0, row=0))]
+    quiet = SyntheticResults(make_campaign(), [], failed, {})
+    told = SyntheticResults(make_campaign(), [], failed, {}, journal=entries)
+    assert "What happened to the run" not in render_html(build_document(quiet))
+    page = render_html(build_document(told))
+    assert page.index("text of &lt;started&gt;") < page.index("text of &lt;clock-jump&gt;")
+    assert tabulate_journal(entries).rows[1] == (
+        "2026-01-02 03:04:05 UTC",
+        "clock jump",
+        "5",
+        "text of <clock-jump>",
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"throughput_bits_per_s": float("nan"), "loaded_rtt_mean_ns": float("inf")},
+        {"throughput_bits_per_s": -1.0, "unloaded_rtt_mean_ns": -5.0, "loaded_received": 99},
+        {"throughput_bits_per_s": 1e300, "received_total_bytes": -7, "window_asked_bytes": 0},
+        {"throughput_bits_per_s": 0.0, "started_utc": "never", "steady_ns": 0, "fairness_jain": 2.0},
+        {"throughput_bits_per_s": None, "sender_cpu_user_s": float("nan"), "flags": ("", "unheard-of")},
+    ],
+)
+def test_impossible_figures_of_imported_trials_end_no_report(changes: dict[str, object]) -> None:
+    """A third of the trials is broken: the rest is reported, and no impossible number is recommended."""
+    results = make_quickstart(cycles=6, levels=[(1, 64 * KIB), (2, 64 * KIB)])
+    results.records = [
+        replace(record, **changes) if record.cycle % 3 == 0 else record  # type: ignore[arg-type]
+        for record in results.records
+    ]
+    report = build_document(results)
+    chosen = [answer.recommended for answer in report.answers if answer.recommended is not None]
+    assert all(10e6 < (one.rate.median or 0) < 40e6 for one in chosen)
+    assert Outline(render_html(report)).open == []
+    json.dumps(describe_report(report), allow_nan=False)
+
+
+def test_every_analysis_has_a_layout() -> None:
+    assert set(LAYOUTS) == set(ANALYSES)

@@ -1,0 +1,204 @@
+"""What is drawn of numbers that no screen can hold, and that whatever is left out is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pathlab.report.plots.extents import Extent, break_title, mark_axis, measure_extents, spell_number
+from pathlab.report.plots.model import Axis, Band, Bars, Curve, Plot, Points, Rule, Scale, Span
+from pathlab.report.plots.preparation import COLUMNS, POINTS_MAX, keep_columns, prepare_plot
+from tests.unit.report.plot_samples import list_samples, make_empty, make_panel, make_plot
+
+PROBES = 100_000
+
+
+def make_cloud() -> tuple[Plot, Points]:
+    """Many probes with a single spike, a single dip, and outliers in the crowd."""
+    rng = np.random.default_rng(3)
+    height = 40 + rng.random(PROBES)
+    height[12_345], height[77_777] = 900.0, 1.0
+    apart = np.zeros(PROBES, dtype=bool)
+    apart[[5, 50_000]] = True
+    hover = tuple(f"probe {number}" for number in range(PROBES))
+    cloud = Points(name="probes", x=np.arange(float(PROBES)), y=height, outlier=apart, hover=hover)
+    return make_plot(make_panel(cloud)), cloud
+
+
+def test_many_points_keep_extremes_outliers_and_their_hover() -> None:
+    plot, cloud = make_cloud()
+    ready = prepare_plot(plot)
+    (kept,) = ready.panels[0].layers
+    assert isinstance(kept, Points)
+    assert len(kept.x) <= 3 * COLUMNS + 2
+    assert {12_345.0, 77_777.0, 5.0, 50_000.0} <= set(kept.x)
+    assert kept.outlier is not None
+    assert kept.outlier.sum() == 2
+    assert kept.hover == tuple(f"probe {int(x)}" for x in kept.x)
+    assert np.array_equal(kept.y, cloud.y[kept.x.astype(int)])
+    assert "100,000 points of “probes”" in ready.sentence
+    assert prepare_plot(ready) is ready
+
+
+def test_each_column_keeps_what_a_screen_shows_of_it() -> None:
+    rng = np.random.default_rng(4)
+    x, y = np.sort(rng.random(20_000)), rng.normal(size=20_000)
+    places = keep_columns(x, y)
+    assert np.array_equal(places, np.unique(places))
+    edges = np.linspace(x.min(), x.max(), COLUMNS + 1)
+    column = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, COLUMNS - 1)
+    for number in range(0, COLUMNS, 37):
+        there, kept = y[column == number], y[places[column[places] == number]]
+        assert there.min() == kept.min()
+        assert there.max() == kept.max()
+
+
+def test_lines_of_many_points_keep_their_gaps() -> None:
+    x = np.arange(10_000.0)
+    y = np.where((x > 4_000) & (x < 6_000), np.nan, np.sin(x))
+    curve = Curve(name="line", x=x, y=y)
+    (kept,) = prepare_plot(make_plot(make_panel(curve))).panels[0].layers
+    assert isinstance(kept, Curve)
+    gap = np.flatnonzero(np.isnan(kept.y))
+    assert gap.size == 1
+    assert 4_000 < kept.x[gap[0]] < 6_000
+
+
+def test_bands_and_logarithmic_axes_are_thinned_over_what_is_seen() -> None:
+    x = np.geomspace(1, 1e6, 50_000)
+    band = Band(name="band", x=x, low=np.sqrt(x), high=x)
+    curve = Curve(name="fit", x=x, y=x)
+    (kept, line) = prepare_plot(make_plot(make_panel(band, curve, x=Scale.LOG10))).panels[0].layers
+    assert isinstance(kept, Band)
+    assert isinstance(line, Curve)
+    assert len(kept.x) < 6 * COLUMNS
+    assert (line.x < 1000).sum() > len(line.x) / 3  # half of the decades, and not one in a thousand points
+
+
+def test_few_points_stay_as_they_are() -> None:
+    curve = Curve(name="line", x=np.arange(float(POINTS_MAX)), y=np.zeros(POINTS_MAX))
+    ready = prepare_plot(make_plot(make_panel(curve)))
+    assert ready.panels[0].layers == (curve,)
+    assert ready.sentence == "It shows what it shows."
+
+
+def test_what_an_axis_cannot_show_becomes_a_gap_and_is_counted() -> None:
+    y = np.array([0.0, -3.0, 10.0, np.inf, 1e200, np.nan, 100.0])
+    curve = Curve(name="line", x=np.arange(1.0, 8.0), y=y, low=y - 1, high=y + 1)
+    ready = prepare_plot(make_plot(make_panel(curve, y=Scale.LOG10)))
+    (kept,) = ready.panels[0].layers
+    assert isinstance(kept, Curve)
+    assert np.isfinite(kept.y).tolist() == [False, False, True, False, False, False, True]
+    assert (
+        "4 values have no place on these axes" in ready.sentence
+    )  # the gap that was one before is none of them
+
+
+@pytest.mark.parametrize(
+    "mark", [Rule(name="capacity", value=0.0), Rule(name="capacity", value=float("nan"))]
+)
+def test_a_line_without_a_place_is_left_out_and_counted(mark: Rule) -> None:
+    curve = Curve(name="line", x=np.array([1.0]), y=np.array([2.0]))
+    ready = prepare_plot(make_plot(make_panel(curve, mark, y=Scale.LOG2)))
+    assert ready.panels[0].layers == (curve,)
+    assert "1 value has no place" in ready.sentence
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        Curve(name="line", x=np.zeros(0), y=np.zeros(0)),
+        Points(name="cloud", x=np.array([1.0]), y=np.array([np.nan])),
+        Bars(name="bars", x=np.array([np.nan]), height=np.array([3.0])),
+        Band(name="band", x=np.array([1.0]), low=np.array([0.0]), high=np.array([np.inf])),
+    ],
+)
+def test_nothing_to_draw_is_an_empty_plot_with_its_reason(layer: Curve | Points | Bars | Band) -> None:
+    ready = prepare_plot(make_plot(make_panel(layer, Span(name="steady", start=0, end=1))))
+    assert ready.panels == ()
+    assert ready.empty
+    assert prepare_plot(ready) is ready
+
+
+def test_a_curve_whose_intervals_are_all_undecided_is_drawn() -> None:
+    undecided = np.full(2, np.nan)
+    curve = Curve(name="line", x=np.arange(2.0), y=np.arange(2.0), low=undecided, high=undecided)
+    assert prepare_plot(make_plot(make_panel(curve))).panels[0].layers == (curve,)
+
+
+def test_an_empty_plot_stays_so() -> None:
+    assert prepare_plot(make_empty()) == make_empty()
+
+
+def test_numbers_of_unequal_length_name_the_figure_and_the_layer() -> None:
+    plot = make_plot(make_panel(Curve(name="crooked", x=np.zeros(3), y=np.zeros(2))))
+    with pytest.raises(ValueError, match=r"'sample'.*'crooked'"):
+        prepare_plot(plot)
+
+
+def test_axes_reach_every_value_and_begin_at_zero_where_asked() -> None:
+    for plot in list_samples():
+        ready = prepare_plot(plot)
+        for panel, (across, upwards) in zip(ready.panels, measure_extents(ready), strict=True):
+            assert across.low < across.high
+            assert upwards.low < upwards.high
+            for layer in panel.layers:
+                if isinstance(layer, Curve):
+                    assert across.low <= np.nanmin(layer.x) <= np.nanmax(layer.x) <= across.high
+                    assert upwards.low <= np.nanmin(layer.y) <= np.nanmax(layer.y) <= upwards.high
+            assert upwards.low == 0 or not panel.y.from_zero
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-300, 1e-9, 1.0, 1e99, -5.0])
+@pytest.mark.parametrize("from_zero", [True, False])
+def test_a_single_value_has_an_axis_around_it(value: float, from_zero: bool) -> None:
+    panel = make_panel(Curve(name="one", x=np.array([value]), y=np.array([value])))
+    panel = replace(panel, y=replace(panel.y, from_zero=from_zero))
+    ((across, upwards),) = measure_extents(make_plot(panel))
+    for extent in (across, upwards):
+        assert extent.low < extent.high
+        assert extent.low <= value <= extent.high
+
+
+def test_an_axis_of_zeros_alone_reaches_to_one_of_its_unit() -> None:
+    panel = make_panel(Curve(name="loss", x=np.arange(3.0), y=np.zeros(3)))
+    panel = replace(panel, y=replace(panel.y, from_zero=True))
+    assert measure_extents(make_plot(panel))[0][1] == Extent(low=0, high=1)
+
+
+def test_shared_axes_reach_as_far() -> None:
+    panels = [
+        make_panel(Curve(name="c", x=np.array([low, high]), y=np.zeros(2))) for low, high in ((0, 1), (5, 9))
+    ]
+    extents = measure_extents(make_plot(*panels, shared_x=True))
+    assert extents[0][0] == extents[1][0]
+    assert extents[0][0].high > 9
+
+
+def test_levels_too_near_to_each_other_keep_their_tick_and_lose_their_label() -> None:
+    levels = tuple(float(level) for level in range(1, 101))
+    marks = mark_axis(Axis(label="Streams", ticks=levels), Extent(low=0, high=101))
+    assert marks is not None
+    assert len(marks[0]) == 100
+    assert 5 < sum(bool(label) for label in marks[1]) < 40
+
+
+def test_logarithmic_axes_are_marked_at_round_numbers() -> None:
+    assert mark_axis(Axis(label="Size", scale=Scale.LOG2), Extent(low=3, high=70)) == (
+        [4.0, 8.0, 16.0, 32.0, 64.0],
+        ["4", "8", "16", "32", "64"],
+    )
+    marks = mark_axis(Axis(label="Rate", scale=Scale.LOG10), Extent(low=0.9, high=2e9))
+    assert marks is not None
+    assert all(mark == 10 ** round(np.log10(mark)) for mark in marks[0])
+    assert spell_number(5e5) == "5×10⁵"
+    assert spell_number(1e-7) == "10⁻⁷"
+    assert spell_number(0.25) == "0.25"
+
+
+def test_titles_break_into_lines() -> None:
+    lines = break_title("one two three " + "x" * 50, 12)
+    assert max(map(len, lines)) <= 12
+    assert "".join(lines).replace(" ", "") == "onetwothree" + "x" * 50

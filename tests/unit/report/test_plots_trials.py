@@ -1,0 +1,299 @@
+"""Figures of single trials: what they draw is what the series hold, however large or poor those are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pathlab.errors import UsageError
+from pathlab.report.blocks import Fold, list_blocks
+from pathlab.report.plots.live import describe_plot
+from pathlab.report.plots.model import Band, Bars, Curve, Panel, Plot, Points, Span
+from pathlab.report.plots.preparation import prepare_plot
+from pathlab.report.plots.printed import render_svg
+from pathlab.report.report_builder import gather_material
+from pathlab.report.sections.material import Material
+from pathlab.report.sections.trial_panels import STEPS_MAX
+from pathlab.report.sections.trials import (
+    TRIALS_MAX,
+    build_trials,
+    find_trial_plot,
+    list_trial_drafts,
+    plot_trial,
+)
+from pathlab.store.records import TrialRecord
+from tests.unit.synthetic_results import (
+    SyntheticResults,
+    make_campaign,
+    make_failed,
+    make_quickstart,
+    make_trial,
+)
+
+STEP_NS = 100_000_000
+
+
+def make_intervals(steps: int, streams: int, **columns: Any) -> pd.DataFrame:
+    """Records of each interval and stream; a column is a number or one per record."""
+    index = np.repeat(np.arange(steps), streams)
+    return pd.DataFrame(
+        {
+            "index": index,
+            "phase": np.where(index < 2, "warmup", "steady"),
+            "start_ns": index * STEP_NS,
+            "end_ns": (index + 1) * STEP_NS,
+            "stream": np.tile(np.arange(streams), steps),
+            **columns,
+        }
+    )
+
+
+def make_material(record: TrialRecord, series: dict[str, pd.DataFrame]) -> Material:
+    return gather_material(SyntheticResults(make_campaign(), (), [record], {1: series}))
+
+
+def draw_trial(material: Material, trial_id: int) -> Plot:
+    """The figure as it is drawn; the one with every number is that which ``--figure`` writes as a table."""
+    return prepare_plot(plot_trial(material, trial_id))
+
+
+def find_panel(plot: Plot, label: str) -> Panel:
+    return next(panel for panel in plot.panels if panel.y.label.startswith(label))
+
+
+def find_layers(panel: Panel, kind: type) -> dict[str, Any]:
+    return {layer.name: layer for layer in panel.layers if isinstance(layer, kind)}
+
+
+@pytest.fixture(scope="module")
+def quickstart() -> Material:
+    return gather_material(make_quickstart(cycles=2))
+
+
+def test_stacked_rates_are_the_bytes_of_each_stream() -> None:
+    carried = np.tile([125_000, 250_000, 500_000], 20)  # 10, 20 and 40 Mbit/s
+    carried[9] *= 2  # the first stream's fourth interval
+    record = make_trial(3, 65536, cycle=0, row=0)
+    plot = draw_trial(make_material(record, {"receiver_intervals": make_intervals(20, 3, bytes=carried)}), 1)
+    rates = find_panel(plot, "Rate")
+    stack = find_layers(rates, Band)
+    assert list(stack) == ["stream 0", "stream 1", "stream 2"]
+    assert [float(band.high[5]) for band in stack.values()] == pytest.approx([10, 30, 70])
+    assert [float(band.low[5]) for band in stack.values()] == pytest.approx([0, 10, 30])
+    assert stack["stream 0"].x[6:8].tolist() == pytest.approx([0.3, 0.4])
+    assert stack["stream 0"].high[5:9].tolist() == pytest.approx([10, 20, 20, 10])
+    assert all(band.solid for band in stack.values())
+    (window,) = find_layers(rates, Span).values()
+    assert (window.start, window.end) == (0.5, 3.5)
+    assert "Not recorded: the sender's TCP, probes under load" in plot.sentence
+
+
+def test_rates_are_in_a_unit_of_their_size() -> None:
+    record = make_trial(4, 65536, cycle=0, row=0)
+    carried = np.full(8, 1_250_000_000)
+    series = {"receiver_intervals": make_intervals(2, 4, bytes=carried)}
+    panel = plot_trial(make_material(record, series), 1).panels[0]
+    assert panel.y.title == "Rate (Gbit/s)"
+    assert max(float(layer.high.max()) for layer in panel.layers if isinstance(layer, Band)) == pytest.approx(
+        400
+    )
+
+
+def test_every_series_has_its_panel_on_one_time_axis() -> None:
+    record = make_trial(2, 65536, cycle=4, row=0)
+    steps = np.repeat(np.arange(30), 2)
+    sent = make_intervals(
+        30,
+        2,
+        rtt_us=41_000 + steps,
+        snd_cwnd_segments=10 + steps,
+        snd_mss_bytes=1000,
+        total_retrans_segments=steps // 10,
+    )
+    probes = pd.DataFrame({"sent_ns": np.arange(20) * STEP_NS, "rtt_ns": [4e7] * 18 + [np.nan] * 2})
+    cores = pd.DataFrame(
+        {"time_ns": np.repeat([0, STEP_NS], 2), "core": [0, 1] * 2, "idle_ratio": [0.25, 1.0, 0.5, 0.0]}
+    )
+    series = {
+        "receiver_intervals": make_intervals(30, 2, bytes=125_000),
+        "sender_intervals": sent,
+        "loaded_probes": probes,
+        "unloaded_probes": probes.assign(rtt_ns=3e7),
+        "sender_cpu": cores,
+        "receiver_cpu": cores,
+    }
+    plot = draw_trial(make_material(record, series), 1)
+    assert plot.shared_x
+    assert plot.title == "Trial 1, cycle 5: 2 × 64 KiB"
+    assert plot.condition == "west → east · lab, emu-packet · 2026-01-02"
+    labels = [panel.y.title for panel in plot.panels]
+    assert labels == [
+        "Rate (Mbit/s)",
+        "Congestion window (kB)",
+        "RTT (ms)",
+        "Retransmits (segments)",
+        "Core busy (%)",
+        "Core busy (%)",
+    ]
+    windows = find_layers(find_panel(plot, "Congestion"), Curve)
+    assert windows["stream 1"].y[[0, 29]].tolist() == [10, 39]
+    trips = find_panel(plot, "RTT")
+    points = find_layers(trips, Points)
+    assert points["probes under load"].y.tolist() == [40] * 18
+    assert points["probes under load, lost (2)"].at_axis
+    assert points["probes under load, lost (2)"].x.tolist() == pytest.approx([1.8, 1.9])
+    assert find_layers(trips, Curve)["TCP's RTT, median stream"].y[1] == pytest.approx(41.001)
+    again = find_layers(find_panel(plot, "Retransmits"), Curve)["segments sent again"]
+    assert again.y[[9, 10, 20]].tolist() == [0, 2, 2]
+    assert find_layers(plot.panels[-1], Curve)["core 0"].y.tolist() == [75, 50]
+    assert "4 segments sent again" in plot.sentence
+    assert "Not recorded" not in plot.sentence
+    describe_plot(plot)
+    assert render_svg(plot, "t").startswith("<svg")
+
+
+def test_a_thousand_streams_are_their_total_and_their_spread() -> None:
+    rng = np.random.default_rng(2)
+    steps, streams = 500, 1000
+    counted = rng.integers(1000, 2000, steps * streams)
+    record = replace(make_trial(4, 65536, cycle=0, row=0), streams=streams)
+    series = {"receiver_intervals": make_intervals(steps, streams, bytes=counted)}
+    plot = draw_trial(make_material(record, series), 1)
+    total, spread = plot.panels
+    (curve,) = find_layers(total, Curve).values()
+    assert curve.name == "all 1,000 streams"
+    joined = -(-steps // STEPS_MAX)
+    first = counted[: joined * streams].sum() * 8 / (joined * 0.1) / 1e6
+    assert curve.y[0] == pytest.approx(first)
+    assert list(find_layers(spread, Band)) == ["all streams", "middle half of the streams"]
+    assert f"mean of {joined} neighbouring intervals" in plot.sentence
+    assert len(render_svg(plot, "t")) < 150_000
+
+
+def test_many_cores_and_probes_are_thinned() -> None:
+    times = np.arange(100) * STEP_NS
+    cores = pd.DataFrame(
+        {"time_ns": np.repeat(times, 64), "core": np.tile(np.arange(64), 100), "idle_ratio": 0.5}
+    )
+    probes = pd.DataFrame({"sent_ns": np.arange(100_000) * 10**5, "rtt_ns": 4e7})
+    record = make_trial(1, 65536, cycle=0, row=0)
+    plot = draw_trial(make_material(record, {"loaded_probes": probes, "receiver_cpu": cores}), 1)
+    assert list(find_layers(find_panel(plot, "Core"), Band)) == ["all cores", "middle half of the cores"]
+    assert "100,000 points of “probes under load”" in plot.sentence
+    raw = find_panel(plot_trial(make_material(record, {"loaded_probes": probes}), 1), "RTT")
+    assert len(find_layers(raw, Points)["probes under load"].x) == 100_000
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        {},
+        {"receiver_intervals": make_intervals(0, 1, bytes=0)},
+        {"loaded_probes": pd.DataFrame({"sent_ns": [], "rtt_ns": []})},
+    ],
+    ids=["none", "no rows", "no probe"],
+)
+def test_a_trial_that_recorded_nothing_says_so(series: dict[str, pd.DataFrame]) -> None:
+    plot = draw_trial(make_material(make_trial(1, 65536, cycle=0, row=0), series), 1)
+    assert plot.panels == ()
+    assert plot.empty
+    assert render_svg(plot, "t").startswith("<svg")
+
+
+def test_a_probe_that_was_lost_is_a_cross_at_its_time() -> None:
+    probes = pd.DataFrame({"sent_ns": [2_000_000_000], "rtt_ns": [np.nan]})
+    plot = draw_trial(make_material(make_trial(1, 65536, cycle=0, row=0), {"loaded_probes": probes}), 1)
+    (lost,) = find_layers(plot.panels[0], Points).values()
+    assert lost.at_axis
+    assert lost.x.tolist() == [2]
+    assert render_svg(plot, "t").startswith("<svg")
+
+
+@pytest.mark.parametrize("streams", [1, 2, 17])
+def test_a_single_interval_is_drawn(streams: int) -> None:
+    intervals = make_intervals(1, streams, bytes=125_000, rtt_us=40_000, total_retrans_segments=None)
+    record = make_trial(streams, None, cycle=0, row=0)
+    plot = draw_trial(
+        make_material(record, {"receiver_intervals": intervals, "sender_intervals": intervals}), 1
+    )
+    assert plot.panels
+    assert render_svg(plot, "t").startswith("<svg")
+
+
+def test_what_the_sender_counted_stands_in_for_an_imported_trial() -> None:
+    record = replace(make_trial(2, None, cycle=0, row=0), flags=("imported",), engine_version="iperf3 3.12")
+    series = {"sender_intervals": make_intervals(20, 2, bytes=125_000, snd_cwnd_bytes=50_000)}
+    plot = draw_trial(make_material(record, series), 1)
+    assert plot.condition == "west → east · imported, iperf3 3.12 · 2026-01-02"
+    assert plot.panels[0].title == "Sent, the streams one above the other"
+    assert float(find_layers(plot.panels[0], Band)["stream 1"].high[3]) == pytest.approx(20)
+    assert find_layers(find_panel(plot, "Congestion"), Curve)["stream 0"].y[0] == 50
+    assert "Not recorded: the receiver's rates" in plot.sentence
+
+
+def test_a_failed_trial_says_why() -> None:
+    record = make_failed(make_trial(1, 65536, cycle=0, row=0), reason="connection refused")
+    plot = draw_trial(make_material(record, {}), 1)
+    assert plot.sentence.startswith("Failed at 'connect': connection refused")
+
+
+def test_an_unknown_trial_is_one_line(quickstart: Material) -> None:
+    with pytest.raises(UsageError, match="no trial 99"):
+        draw_trial(quickstart, 99)
+
+
+def test_contributions_are_the_streams_own_bytes(quickstart: Material) -> None:
+    plot = find_trial_plot(quickstart, "contributions-1-4-64KiB")
+    assert plot is not None
+    (panel,) = plot.panels
+    bars = find_layers(panel, Bars)
+    assert list(bars) == [f"stream {number}" for number in range(4)]
+    top = bars["stream 3"].bottom + bars["stream 3"].height
+    cell = next(c for c in quickstart.summary.cells if c.streams == 4 and c.window_asked_bytes == 65536)
+    rates = [
+        trial.record.throughput_bits_per_s / 1e6
+        for trial in cell.trials
+        if trial.record.throughput_bits_per_s
+    ]
+    assert top == pytest.approx(rates, rel=1e-3)
+    assert panel.x.tick_labels == ("1", "2")
+
+
+def test_contributions_of_very_many_streams_are_tenths_that_add_up() -> None:
+    carried = np.tile(np.arange(100) * 1000, 12)
+    record = replace(make_trial(4, 65536, cycle=0, row=0), streams=100, steady_ns=1_000_000_000)
+    series = {"receiver_intervals": make_intervals(12, 100, bytes=carried)}
+    (draft,) = list_trial_drafts(make_material(record, series))
+    plot = draft.build()
+    assert (plot.name, plot.title, plot.condition) == (draft.name, draft.title, draft.condition)
+    bars = find_layers(plot.panels[0], Bars)
+    assert list(bars) == [f"tenth {number}" for number in range(1, 11)]
+    heights = [float(layer.height[0]) for layer in bars.values()]
+    assert heights == sorted(heights)
+    assert sum(heights) == pytest.approx(np.arange(100).sum() * 1000 * 10 * 8 / 1e6)
+
+
+def test_the_chapter_shows_some_and_names_the_rest(quickstart: Material) -> None:
+    section = build_trials(quickstart)
+    plots = [block for block in list_blocks(section.blocks) if isinstance(block, Plot)]
+    assert len([plot for plot in plots if plot.name.startswith("trial-")]) == 8
+    assert len({plot.name for plot in plots}) == len(plots)
+    assert {plot.name for plot in plots if plot.name.startswith("contributions")} == {
+        draft.name for draft in list_trial_drafts(quickstart)
+    }
+    opened = [block for block in section.blocks if isinstance(block, Plot)]
+    assert len(opened) == 2
+    assert sum(isinstance(block, Fold) for block in section.blocks) == 2
+
+
+def test_the_chapter_stays_small_for_many_combinations() -> None:
+    levels: list[tuple[int, int | None]] = [
+        (streams, size * 1024) for streams in (1, 2, 3, 4) for size in range(8, 16)
+    ]
+    section = build_trials(gather_material(make_quickstart(cycles=1, levels=levels)))
+    plots = [block for block in list_blocks(section.blocks) if isinstance(block, Plot)]
+    assert len([plot for plot in plots if plot.name.startswith("trial-")]) == TRIALS_MAX

@@ -1,0 +1,224 @@
+"""Figures over streams and windows: medians, intervals, outliers and fits are those of the trials."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pathlab.analysis.estimators.loss import probe_loss
+from pathlab.analysis.estimators.serial import ordered_median_interval
+from pathlab.report.plots.model import Band, Curve, Grid, Plot, Points, Rule, Scale
+from pathlab.report.sections import chapters
+from pathlab.report.sections.clouds import choose_points
+from pathlab.report.sections.material import Material
+from pathlab.store.records import TrialRecord
+from tests.unit.report.section_samples import find_curve, find_layer, make_material, take_trials
+from tests.unit.study.trials import CAPACITY, STREAMS, WINDOWS, make_sweep
+from tests.unit.synthetic_results import LAB
+
+CYCLES = 8
+FAST_BITS_PER_S = 90e6
+
+
+def disturb(record: TrialRecord) -> TrialRecord:
+    """One trial far too fast, one host-limited, one whose window was cut; the last cell loses probes."""
+    cell, cycle = (record.streams, record.window_asked_bytes), record.cycle
+    if cell == (4, 65536) and cycle == 3:
+        return replace(record, throughput_bits_per_s=FAST_BITS_PER_S)
+    if cell == (6, 65536) and cycle == 2:
+        return replace(record, throughput_bits_per_s=1e6, flags=("lab", "host-limited"))
+    if cell == (8, 65536) and cycle == 2:
+        return replace(record, throughput_bits_per_s=1e6, flags=("lab", "window-short"))
+    if cell == (12, 131072):
+        return replace(record, loaded_received=18)
+    return record
+
+
+@pytest.fixture(scope="module")
+def material() -> Material:
+    return make_material(make_sweep(CYCLES, change=disturb, environment={"lab": LAB}))
+
+
+def draw(material: Material, name: str) -> Plot:
+    """The figure of that name, which there must be."""
+    plot = chapters.find_plot(material, name)
+    assert plot is not None
+    return plot
+
+
+def test_lines_go_through_the_medians_with_their_intervals(material: Material) -> None:
+    curve = find_curve(draw(material, "throughput-streams-1"), "window 32 KiB")
+    assert curve.low is not None
+    assert curve.high is not None
+    for at, streams in enumerate(STREAMS):
+        rates = take_trials(
+            material,
+            lambda one, wanted=streams: (one.streams, one.window_asked_bytes) == (wanted, 32768),  # type: ignore[misc]
+            lambda one: one.throughput_bits_per_s,
+        )
+        interval = ordered_median_interval(rates)
+        assert curve.y[at] == pytest.approx(np.median(rates) / 1e6)
+        assert (curve.low[at], curve.high[at]) == pytest.approx((interval.low / 1e6, interval.high / 1e6))  # type: ignore[operator]
+    assert np.abs(curve.x - np.array(STREAMS)).max() < 0.2  # windows stand side by side, near their level
+
+
+def test_an_outlier_is_drawn_marked_and_kept_in_its_median(material: Material) -> None:
+    plot = draw(material, "throughput-streams-1")
+    points = find_layer(plot, "window 64 KiB", kind=Points)
+    assert isinstance(points, Points)
+    assert points.outlier is not None
+    place = int(np.argmax(points.y))
+    assert points.y[place] == pytest.approx(FAST_BITS_PER_S / 1e6)
+    assert points.outlier[place]
+    assert points.hover is not None
+    assert points.hover[place].endswith("cycle 4")
+    assert points.y.size == 7 * CYCLES - 2  # but those that count in no median
+
+
+def test_trials_that_do_not_count_are_drawn_apart_and_say_why(material: Material) -> None:
+    plot = draw(material, "throughput-streams-1")
+    (aside,) = (one for one in plot.panels[0].layers if "in no median" in one.name)
+    assert isinstance(aside, Points)
+    assert aside.hollow
+    assert aside.y.tolist() == [1.0, 1.0]
+    assert aside.x == pytest.approx(np.array([6.0, 8.0]), abs=0.2)
+    assert aside.hover is not None
+    assert [text.split(", ")[-1] for text in aside.hover] == ["host-limited", "window-short"]
+    assert "In no median: 1 × host-limited, 1 × window-short." in plot.sentence
+    six = find_curve(plot, "window 64 KiB").y[STREAMS.index(6)]
+    assert six > 18  # the median of the others
+
+
+def test_loss_is_pooled_over_probes_with_wilsons_interval(material: Material) -> None:
+    plot = draw(material, "loss-streams-1")
+    curve = find_curve(plot, "window 128 KiB")
+    found = probe_loss(20 * CYCLES, 18 * CYCLES)
+    assert found.loss_ratio is not None
+    assert curve.high is not None
+    assert curve.y[-1] == pytest.approx(100 * found.loss_ratio)
+    assert curve.high[-1] == pytest.approx(100 * (found.interval_ratio.high or 0))
+    assert "most with 12 × 128 KiB: 10 %" in plot.sentence
+
+
+def test_what_the_lab_set_is_drawn_as_the_truth(material: Material) -> None:
+    rule = find_layer(draw(material, "throughput-streams-1"), "link rate minus headers", kind=Rule)
+    assert isinstance(rule, Rule)
+    assert rule.value == pytest.approx(40 * 1448 / 1500)
+
+
+def test_small_samples_have_gaps_instead_of_intervals() -> None:
+    plot = draw(make_material(make_sweep(3)), "throughput-streams-1")
+    curve = find_curve(plot, "window 16 KiB")
+    assert curve.low is not None
+    assert np.isnan(curve.low).all()
+    assert np.isfinite(curve.y).all()
+    assert (
+        "The medians of 28 cells have no interval: at most 3 trials each, and 95 % needs 6." in plot.sentence
+    )
+
+
+def test_what_was_not_measured_is_an_empty_figure_with_the_reason() -> None:
+    def forget(record: TrialRecord) -> TrialRecord:
+        return replace(record, loaded_rtt_iqr_ns=None, unloaded_rtt_iqr_ns=None)
+
+    plot = draw(make_material(make_sweep(1, change=forget)), "iqr-streams-1")
+    assert plot.panels == ()
+    assert plot.empty == "IQR, loaded and IQR, unloaded: not measured here"
+
+
+def test_powers_of_two_have_a_logarithmic_axis(material: Material) -> None:
+    levels = [(streams, 65536) for streams in (1, 2, 4, 8)]
+    plot = draw(make_material(make_sweep(1, levels=levels)), "throughput-streams-1")
+    assert plot.panels[0].x.scale is Scale.LOG2
+    linear = draw(material, "throughput-streams-1").panels[0].x
+    assert linear.scale is Scale.LINEAR
+    assert linear.ticks == tuple(float(streams) for streams in STREAMS)
+
+
+def test_thinning_keeps_outliers_and_extremes() -> None:
+    values = np.random.default_rng(1).normal(0, 1, 5000)
+    values[17], values[4001], values[100] = 50.0, -50.0, np.nan
+    always = np.zeros(values.size, dtype=bool)
+    always[[100, 333, 2222]] = True
+    chosen = choose_points(values, always, 200)
+    assert {17, 333, 2222, 4001} <= set(chosen.tolist())
+    assert 100 not in chosen
+    assert 195 <= chosen.size <= 204
+    gaps = np.diff(chosen)
+    assert gaps.max() < 3 * values.size / 200  # evenly over the order
+    assert choose_points(values[:50], always[:50], 200).size == 50
+
+
+def test_the_band_holds_the_fit_and_the_capacity_has_its_interval(material: Material) -> None:
+    plot = draw(material, "saturation-1-128KiB")
+    band = next(one for one in plot.panels[0].layers if isinstance(one, Band))
+    curve = next(one for one in plot.panels[0].layers if isinstance(one, Curve))
+    assert curve.name in plot.sentence
+    assert np.all(band.low <= curve.y)
+    assert np.all(curve.y <= band.high)
+    capacity = find_layer(plot, "fitted capacity", kind=Rule)
+    assert isinstance(capacity, Rule)
+    assert capacity.value == pytest.approx(CAPACITY / 1e6, rel=0.1)
+    assert capacity.low is not None
+    assert capacity.high is not None
+    assert capacity.low < capacity.value < capacity.high
+    assert plot.panels[1].y.title == "Residual (%)"
+
+
+def test_few_cycles_have_the_curve_without_a_band() -> None:
+    material = make_material(make_sweep(3))
+    plot = draw(material, "saturation-1-128KiB")
+    assert not any(isinstance(one, Band) for one in plot.panels[0].layers)
+    curve = next(one for one in plot.panels[0].layers if isinstance(one, Curve))
+    answer = next(one for one in material.answers("saturation") if one.window_bytes == 131072)
+    residuals = answer.result.residuals
+    fitted = np.array(residuals.cell_bits_per_s) / np.array(residuals.cell_ratio)
+    assert curve.x.tolist() == list(STREAMS)
+    assert curve.y == pytest.approx(fitted / 1e6)
+
+
+def test_the_overview_of_saturation_has_every_window(material: Material) -> None:
+    plot = draw(material, "saturation-1")
+    bands = [one for one in plot.panels[0].layers if isinstance(one, Band)]
+    assert len(bands) == len(WINDOWS)
+    assert len({band.slot for band in bands}) == len(WINDOWS)
+    assert plot.sentence.count("Window ") == len(WINDOWS)
+
+
+def test_the_grid_holds_every_cells_median(material: Material) -> None:
+    (grid,) = draw(material, "grid-1").panels[0].layers
+    assert isinstance(grid, Grid)
+    assert grid.x == tuple(str(streams) for streams in STREAMS)
+    assert grid.y == ("16 KiB", "32 KiB", "64 KiB", "128 KiB")
+    rates = take_trials(
+        material,
+        lambda one: (one.streams, one.window_asked_bytes) == (8, 131072),
+        lambda one: one.throughput_bits_per_s,
+    )
+    assert grid.values[3, STREAMS.index(8)] == pytest.approx(np.median(rates) / 1e6)
+
+
+def test_the_surface_is_drawn_over_the_product_with_its_residuals(material: Material) -> None:
+    plot = draw(material, "surface-1")
+    fit = find_curve(plot, "fitted surface")
+    assert np.all(np.diff(fit.x) >= 0)
+    assert np.all(np.diff(fit.y) >= -1e-9)
+    assert fit.y[-1] == pytest.approx(CAPACITY / 1e6, rel=0.1)
+    assert "capacity" in plot.sentence
+    (grid,) = draw(material, "surface-residuals-1").panels[0].layers
+    assert isinstance(grid, Grid)
+    (answer,) = material.answers("surface")
+    at = answer.result.residuals.cell_levels.index((2.0, 32768.0))
+    assert grid.values[1, STREAMS.index(2)] == pytest.approx(
+        100 * answer.result.residuals.cell_ratio[at], abs=0.051
+    )
+
+
+def test_the_cheapest_streams_are_said(material: Material) -> None:
+    plot = draw(material, "optimum-1")
+    answer = next(one for one in material.answers("optimum") if one.window_bytes == 131072)
+    curve = find_curve(plot, "window 128 KiB")
+    assert curve.y.tolist() == list(answer.result.cost_ns_per_bit_per_s)
+    assert f"128 KiB: {answer.result.streams:g}" in plot.sentence

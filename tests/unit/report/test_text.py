@@ -1,0 +1,109 @@
+"""The terminal's tables: their numbers, their width, and nothing of the user's read as markup."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from pathlab.report.formats.terminal import render_summary
+from pathlab.report.page.answer import answer_paths
+from pathlab.report.report_builder import gather_material
+from pathlab.report.sections.notices import list_notices
+from pathlab.report.text import render_trial
+from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
+
+KIB = 1024
+
+
+def print_summary(results: SyntheticResults, width: int = 100) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    material = gather_material(results)
+    render_summary(material.summary, answer_paths(material), list_notices(material.summary), console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def print_trial(results: SyntheticResults, trial_id: int, *, series: bool = True) -> str:
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    render_trial(results.records[trial_id - 1], results if series else None, trial_id, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_each_cell_is_one_whole_row_at_100_columns() -> None:
+    results = make_quickstart()
+    results.records = [replace(record, window_granted_sender_bytes=212_992) for record in results.records]
+    lines = print_summary(results)
+    assert max(map(len, lines)) <= 100
+    rows = [line for line in lines if line.split()[:1] and line.split()[0] in {"1", "2", "4", "8"}]
+    assert len(rows) == 8
+    assert not any("…" in row for row in rows)
+    assert "64 KiB" in rows[0]
+    assert "208 KiB/128 KiB" in rows[0]
+    assert "13.1 Mbit/s" in rows[0]
+
+
+def test_failed_cells_are_marked() -> None:
+    results = make_quickstart()
+    results.records[0] = make_failed(results.records[0])
+    text = "\n".join(print_summary(results))
+    assert "1 failed" in text
+    assert "! 1 of 16 trials did not complete" in text
+
+
+def test_several_paths_are_told_apart() -> None:
+    results = make_quickstart()
+    back = [replace(record, path_source="east", path_destination="west") for record in results.records]
+    results.records += back
+    text = "\n".join(print_summary(results))
+    assert "• east → west: Tentatively, use 1 stream" in text
+    assert "• west → east: Tentatively, use 1 stream" in text
+
+
+def test_trial_shows_streams_windows_rtts_and_loss() -> None:
+    results = make_quickstart(cycles=1, levels=[(4, 256 * KIB)])
+    text = print_trial(results, 1)
+    streams = results.series(1, "receiver_intervals")
+    steady = streams[streams["phase"] == "steady"].groupby("stream")["bytes"].sum()
+    for stream, received in steady.items():
+        row = next(line for line in text.splitlines() if line.split()[:1] == [str(stream)])
+        assert f"{received / 1e6:.2f} MB" in row
+        assert f"{received * 8 / 3 / 1e6:.3g} Mbit/s" in row
+        assert f"{100 * received / steady.sum():.1f} %" in row
+        assert "57.9 kB" in row  # 40 segments of 1448 bytes
+    assert "256 KiB per stream" in text
+    assert "sender 512 KiB, receiver 512 KiB" in text
+    assert "largest in flight" in text
+    assert "1 of 20, 95 % interval 0.888–23.6 %" in text
+    assert "engine 0.01 s user, 0.08 s kernel; busiest core 36 %" in text
+    assert "49.9 ms (difference of medians 50 ms)" in text
+    assert "…" not in text
+
+
+def test_percentile_is_left_out_for_few_probes() -> None:
+    text = print_trial(make_quickstart(cycles=1, levels=[(4, 256 * KIB)]), 1)
+    loaded = next(line for line in text.splitlines() if line.strip().startswith("loaded"))
+    assert loaded.split("1 of 20")[0].rstrip().endswith("–")  # 19 answered
+
+
+def test_trial_shows_what_was_undelivered_where_something_was() -> None:
+    results = make_quickstart(cycles=1)
+    assert "Undelivered" not in print_trial(results, 1)
+    results.records[0] = replace(results.records[0], undelivered_bytes=5_000_000)
+    assert "5 MB when the drain time was up (the connections were reset)" in print_trial(results, 1)
+
+
+def test_trial_without_series_still_prints() -> None:
+    text = print_trial(make_quickstart(cycles=1), 1, series=False)
+    assert "Stream " not in text
+    assert "Throughput" in text
+
+
+@pytest.mark.parametrize("reason", ["no route to [bold]host[/bold]", "cannot bind [/]"])
+def test_failed_trial_says_why_and_takes_no_markup(reason: str) -> None:
+    results = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
+    results.records = [make_failed(results.records[0], stage="network", reason=reason)]
+    assert f"failed (network): {reason}" in print_trial(results, 1, series=False)

@@ -1,0 +1,127 @@
+"""What an end's cores and the engine's threads did in the steady window, and when a trial is the host's."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from typing import Any
+
+import pytest
+
+from pathlab.analysis.verdicts.host_limits import HostLoad
+from pathlab.runner.trial.choreography import TrialData
+from pathlab.runner.trial.host_load import measure_host_load
+from pathlab.runner.trial.record import Outcome, build_record
+from pathlab.runner.trial.spec import TrialPath, TrialSettings, TrialSpec
+
+S, STEP_NS = 10**9, 10**8
+START_NS = 5 * S
+SPEC = TrialSpec(
+    row=0,
+    cycle=0,
+    path=TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.2"),
+    streams=1,
+    window_bytes=None,
+    congestion=None,
+    warmup_ns=2 * STEP_NS,
+    duration_ns=5 * STEP_NS,
+    interval_ns=STEP_NS,
+    drain_ns=S,
+    probe_interval_ns=S,
+    probe_payload_bytes=56,
+    probe_timeout_ns=S,
+    unloaded_count=0,
+)
+PHASES = ("warmup",) * 2 + ("steady",) * 5 + ("drain",)
+Worker = dict[str, int | None]
+
+
+def make_records(*workers: Worker, **changes: Any) -> list[dict[str, Any]]:
+    """An engine's records; every thread does the same in each 100 ms, ten times that outside the window."""
+    records: list[dict[str, Any]] = [{"type": "start", "monotonic_ns": START_NS}]
+    for index, phase in enumerate(PHASES):
+        often = 1 if phase == "steady" else 10
+        used = [{key: None if n is None else n * often for key, n in one.items()} for one in workers]
+        span = {"start_ns": index * STEP_NS, "end_ns": (index + 1) * STEP_NS}
+        info: dict[str, list[int]] = {"unacked_segments": [], "snd_mss_bytes": []}
+        interval = {"type": "interval", "phase": phase, "workers": used, "tcp_info": info}
+        records.append({**interval, **span, **changes})
+    return records
+
+
+def make_samples(idle_ratio: float | None) -> list[dict[str, Any]]:
+    """Samples of two cores; the first has no time left outside the steady window, the second is idle."""
+    samples = []
+    for index, phase in enumerate(PHASES):
+        first = idle_ratio if phase == "steady" else 0.0
+        cores = [{"core": 0, "idle_ratio": first}, {"core": 1, "idle_ratio": 1.0}]
+        time_ns = START_NS + (index + 1) * STEP_NS
+        samples.append({"time_ns": time_ns, "span_ns": STEP_NS, "cores": cores})
+    return samples
+
+
+def thread(user_ns: int, system_ns: int, waiting_ns: int | None) -> Worker:
+    return {"user_ns": user_ns, "system_ns": system_ns, "waiting_ns": waiting_ns}
+
+
+def test_the_load_is_that_of_the_steady_window_and_of_the_busiest_thread() -> None:
+    records = make_records(thread(10_000_000, 20_000_000, 5_000_000), thread(1_000_000, 0, 60_000_000))
+    found = measure_host_load(SPEC, make_samples(0.25), records)
+    assert found.busiest_core_ratio == pytest.approx(0.75)
+    assert found.engine_core_ratio == pytest.approx(0.3)
+    assert found.waiting_ratio == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(
+    ("workers", "own", "waiting"),
+    [
+        ([thread(10_000_000, 0, None)], 0.1, None),  # a kernel that does not tell
+        ([{"user_ns": 10_000_000, "system_ns": 0}], 0.1, None),  # an engine that does not
+        ([thread(10_000_000, 0, 1_000_000), thread(0, 0, None)], 0.1, None),
+        ([{"user_ns": 10_000_000, "system_ns": None, "waiting_ns": 0}], None, 0.0),
+        ([], None, None),
+    ],
+)
+def test_what_a_record_does_not_tell_is_not_measured(
+    workers: list[Worker], own: float | None, waiting: float | None
+) -> None:
+    found = measure_host_load(SPEC, [], make_records(*workers))
+    assert found == HostLoad(engine_core_ratio=own, waiting_ratio=waiting)
+
+
+def test_nothing_said_is_nothing_measured() -> None:
+    assert measure_host_load(SPEC, make_samples(0.5), []) == HostLoad()
+    assert measure_host_load(SPEC, make_samples(None), make_records()) == HostLoad(busiest_core_ratio=0.0)
+    stood_still = make_records(thread(1, 1, 1), end_ns=0, start_ns=0)
+    assert measure_host_load(SPEC, [], stood_still) == HostLoad()
+
+
+def find_flags(spec: TrialSpec, waiting_ns: int, **pacing: int | None) -> tuple[str, ...]:
+    """The flags of a trial of 8 Mbit/s whose threads wait for so much of every 100 ms."""
+    phases = {"steady": {"start_ns": 2 * STEP_NS, "end_ns": 7 * STEP_NS, "bytes": [500_000]}}
+    ready: dict[str, Any] = {"type": "ready", "sockets": [], "cores": [], "pacing": pacing}
+    cpu = thread(1_000_000, 0, waiting_ns)
+    result: dict[str, Any] = {"type": "result", "phases": phases, "total_bytes": [500_000], "workers": [cpu]}
+    data = TrialData(
+        sender=[ready, *make_records(cpu), {**result, "tcp_info": {}}],
+        receiver=[ready, *make_records(cpu), {**result, "rejected": 0}],
+        sender_counters=make_samples(0.0),
+    )
+    started = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
+    return build_record(spec, data, Outcome(status="complete", attempt=1, started=started)).flags
+
+
+def test_a_trial_whose_threads_wait_for_a_shared_core_is_the_hosts() -> None:
+    assert find_flags(SPEC, 60_000_000) == ("busy-core", "host-limited")
+    assert find_flags(SPEC, 10_000_000) == ("busy-core",)
+
+
+def test_a_rate_that_was_asked_for_is_not_the_hosts() -> None:
+    paced = dataclasses.replace(SPEC, settings=TrialSettings(pacing_bits_per_s=8_000_000))
+    assert find_flags(paced, 60_000_000) == ("busy-core",)
+    capped = dataclasses.replace(SPEC, rate_cap_bits_per_s=8_000_000)
+    assert find_flags(capped, 60_000_000) == ("busy-core",)
+    faster = dataclasses.replace(SPEC, rate_cap_bits_per_s=16_000_000)
+    assert "host-limited" in find_flags(faster, 60_000_000)
+    # the host's own limit, which the engine was told instead
+    assert find_flags(faster, 60_000_000, asked_bits_per_s=8_000_000) == ("busy-core",)

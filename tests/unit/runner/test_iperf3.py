@@ -1,0 +1,204 @@
+"""iperf3 as an engine: what it is asked, what its JSON becomes, and what the agent lets it be asked."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import itertools
+from typing import Any
+
+import pytest
+
+from pathlab.agents.peers import read_arguments
+from pathlab.errors import HostError
+from pathlab.runner.campaign.engine_validation import compare_engines
+from pathlab.runner.trial.iperf3 import check_settings, client_arguments, convert_output, server_arguments
+from pathlab.runner.trial.spec import Allowed, TrialPath, TrialSettings, TrialSpec
+from tests.unit.runner.trial_records import make_record
+
+S = 10**9
+PATH = TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.2")
+SPEC = TrialSpec(
+    row=0,
+    cycle=0,
+    path=PATH,
+    streams=2,
+    window_bytes=None,
+    congestion=None,
+    warmup_ns=S // 5,
+    duration_ns=S,
+    interval_ns=S // 10,
+    drain_ns=S,
+    probe_interval_ns=S // 50,
+    probe_payload_bytes=56,
+    probe_timeout_ns=S,
+    unloaded_count=0,
+    settings=TrialSettings(engine="iperf3"),
+)
+ALLOWED = Allowed(probe_method="icmp", congestion="cubic")
+
+
+def spec_with(**settings: Any) -> TrialSpec:
+    return dataclasses.replace(SPEC, settings=TrialSettings(engine="iperf3", **settings))
+
+
+def test_both_ends_are_asked_for_the_same_and_the_agent_allows_it() -> None:
+    server, client = server_arguments(SPEC), client_arguments(SPEC, ALLOWED, 5201)
+    assert server == ["-s", "-1", "-J", "-i", "0.1", "-B", "192.0.2.2"]
+    assert " ".join(client) == "-c 192.0.2.2 -B 192.0.2.1 -p 5201 -J -t 2 -i 0.1 -P 2 -C cubic"
+    for arguments in (server, client):
+        assert read_arguments({"program": "iperf3", "arguments": arguments}) == ["iperf3", *arguments]
+
+
+def test_every_setting_that_it_knows_is_passed_on() -> None:
+    spec = dataclasses.replace(
+        spec_with(
+            message_bytes=1000,
+            dscp=8,
+            mss_bytes=1400,
+            pacing_bits_per_s=10**7,
+            no_delay=True,
+            zero_copy=True,
+            direction="reverse",
+        ),
+        window_bytes=65536,
+    )
+    words = client_arguments(spec, ALLOWED, 5201)
+    pairs = dict(itertools.pairwise(words))
+    expected = {"-w": "65536", "-l": "1000", "--dscp": "8", "-M": "1400", "-b": "5000000"}  # -b: of a stream
+    assert expected.items() <= pairs.items()
+    assert words[-3:] == ["-R", "-N", "-Z"]
+    assert read_arguments({"program": "iperf3", "arguments": words})
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"direction": "both"}, "both"),
+        ({"transport": "mptcp"}, "mptcp"),
+        ({"window_sender_bytes": 1, "window_receiver_bytes": 2}, "windows that differ"),
+        ({"worker_threads": 2}, "worker threads"),
+        ({"cpus": "0"}, "cores"),
+    ],
+)
+def test_what_it_cannot_be_asked_for_is_refused_by_name(settings: dict[str, Any], what: str) -> None:
+    with pytest.raises(HostError, match=f"iperf3 cannot be asked for .*{what}"):
+        check_settings(spec_with(**settings))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["-F", "/etc/passwd"], ["--logfile", "x"], ["-c", "; rm"], ["-p"], ["-p", "1x"], ["-D"], ["-c", "-s"]],
+)
+def test_nothing_but_the_listed_arguments_reaches_the_program(arguments: list[str]) -> None:
+    with pytest.raises(ValueError, match="not allowed"):
+        read_arguments({"program": "iperf3", "arguments": arguments})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"program": "sh", "arguments": []},
+        {"program": "iperf3", "arguments": "-s"},
+        {"program": "iperf3"},
+        {"x": 1},
+    ],
+)
+def test_no_other_program_is_run(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"no program|list of texts|unknown option"):
+        read_arguments(options)
+
+
+def stream(socket: int, start: float, size: int) -> dict[str, Any]:
+    told = {"rtt": 20000, "snd_cwnd": 9} | ({"retransmits": 2} if socket == 5 else {})
+    return {"socket": socket, "start": start, "end": start + 0.1, "bytes": size, **told}
+
+
+def output_of(intervals: int = 14) -> dict[str, Any]:
+    """What iperf3 prints, in the form of its sources: two streams, the second one listed first."""
+    ends = [
+        {
+            name: {"socket": number, "bytes": 1000 * number, "retransmits": 3}
+            for name in ("sender", "receiver")
+        }
+        for number in (7, 5)
+    ]
+    return {
+        "start": {
+            "version": "iperf 3.12",
+            "sndbuf_actual": 16384,
+            "rcvbuf_actual": 131072,
+            "tcp_mss_default": 1448,
+            "test_start": {"protocol": "TCP", "num_streams": 2, "blksize": 131072},
+        },
+        "intervals": [
+            {
+                "streams": [stream(7, n / 10, 200), stream(5, n / 10, 100)],
+                "sum": {"start": n / 10, "end": n / 10 + 0.1},
+            }
+            for n in range(intervals)
+        ],
+        "end": {
+            "streams": ends,
+            "cpu_utilization_percent": {"host_user": 10.0, "host_system": 50.0},
+            "sender_tcp_congestion": "cubic",
+        },
+    }
+
+
+def test_its_json_becomes_records_of_our_engine() -> None:
+    hello, ready, start, *intervals, result = convert_output(output_of(), SPEC, ended_ns=9 * S, sends=True)
+    assert hello["version"] == "iperf 3.12"
+    assert (ready["streams"], ready["transport"], ready["sockets"][1]["congestion"]) == (2, "tcp", "cubic")
+    assert ready["congestion"] == "cubic"
+    assert start["monotonic_ns"] == 9 * S - 1_400_000_000
+    phases = [interval["phase"] for interval in intervals]
+    assert phases == ["warmup"] * 2 + ["steady"] * 10 + ["drain"] * 2
+    steady = result["phases"]["steady"]
+    assert (steady["start_ns"], steady["end_ns"]) == (200_000_000, 1_200_000_000)
+    assert steady["bytes"] == [1000, 2000]  # by socket, whatever the order in the file
+    assert result["total_bytes"] == [5000, 7000]
+    assert result["workers"] == [{"user_ns": 140_000_000, "system_ns": 700_000_000}]
+    assert result["tcp_info"] == {"total_retrans_segments": [3, 3]}
+    assert intervals[0]["tcp_info"]["rtt_us"] == [20000, 20000]
+    assert intervals[2]["tcp_info"]["total_retrans_segments"] == [6, None]
+    assert intervals[0]["tcp_info"]["unacked_segments"] == [None, None]  # it does not tell
+
+
+def damage(path: tuple[Any, ...]) -> dict[str, Any]:
+    output = copy.deepcopy(output_of())
+    place: Any = output
+    for step in path[:-1]:
+        place = place[step]
+    del place[path[-1]]
+    return output
+
+
+@pytest.mark.parametrize(
+    "path", [("end",), ("start", "test_start"), ("intervals", 3, "sum"), ("end", "streams", 0, "sender")]
+)
+def test_json_that_lacks_something_is_one_clear_line(path: tuple[Any, ...]) -> None:
+    with pytest.raises(HostError, match="iperf3 printed JSON that cannot be read"):
+        convert_output(damage(path), SPEC, ended_ns=S, sends=True)
+
+
+def test_a_stream_that_is_missing_is_not_counted_as_nothing() -> None:
+    output = output_of()
+    output["intervals"][4]["streams"].pop()
+    with pytest.raises(HostError, match="1 streams where there are 2"):
+        convert_output(output, SPEC, ended_ns=S, sends=True)
+    with pytest.raises(HostError, match="no intervals"):
+        convert_output(output_of(0), SPEC, ended_ns=S, sends=False)
+
+
+def test_engines_are_compared_within_cycles() -> None:
+    rates = {("native", 0): 100.0, ("iperf3", 0): 50.0, ("native", 1): 90.0, ("iperf3", 2): 1.0}
+    records = [make_record(cycle=c, throughput_bits_per_s=rate) for (_, c), rate in rates.items()]
+    records.append(make_record(cycle=2, status="failed"))
+    engines = [engine for engine, _ in rates] + ["native"]
+    (found,) = compare_engines(records, engines, cycles=3)
+    assert (found.pairs, found.ratio, found.interval.low) == (1, 2.0, None)
+    many = [make_record(cycle=c, throughput_bits_per_s=v) for c in range(8) for v in (100.0 + c, 50.0)]
+    (found,) = compare_engines(many, ["native", "iperf3"] * 8, cycles=8)
+    assert found.pairs == 8
+    assert found.interval.contains(2.07)

@@ -1,0 +1,166 @@
+"""What is stored of a trial: the way back, flags, undelivered bytes; nothing where not measured."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pathlab.runner.trial.choreography import TrialData
+from pathlab.runner.trial.record import Outcome, build_record
+from pathlab.runner.trial.spec import TrialPath, TrialSettings, TrialSpec
+from pathlab.store.records import TrialRecord
+
+PATH = TrialPath(source="a", destination="b", source_address="127.0.0.1", destination_address="127.0.0.1")
+STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
+
+
+def make_spec(direction: str) -> TrialSpec:
+    return TrialSpec(
+        row=0,
+        cycle=0,
+        path=PATH,
+        streams=2,
+        window_bytes=None,
+        congestion=None,
+        warmup_ns=0,
+        duration_ns=1_000_000_000,
+        interval_ns=100_000_000,
+        drain_ns=0,
+        probe_interval_ns=100_000_000,
+        probe_payload_bytes=56,
+        probe_timeout_ns=1_000_000_000,
+        unloaded_count=0,
+        settings=TrialSettings(direction=direction),
+    )
+
+
+def make_result(received: list[int], length_ns: int) -> dict[str, Any]:
+    steady = {"start_ns": 5_000_000, "end_ns": 5_000_000 + length_ns, "bytes": received}
+    return {
+        "type": "result",
+        "phases": {"steady": steady},
+        "total_bytes": received,
+        "total_sent_bytes": [900, 900],
+        "workers": [],
+        "tcp_info": {},
+    }
+
+
+def build(direction: str, sender: list[dict[str, Any]], receiver: list[dict[str, Any]]) -> TrialRecord:
+    data = TrialData(sender=sender, receiver=receiver)
+    return build_record(make_spec(direction), data, Outcome(status="complete", attempt=1, started=STARTED))
+
+
+def test_the_way_back_is_what_the_sending_end_received_in_its_own_window() -> None:
+    record = build("both", [make_result([300, 100], 2_000_000_000)], [make_result([700, 300], 10**9)])
+    assert record.throughput_bits_per_s == 8_000.0
+    assert record.received_back_steady_bytes == 400
+    assert record.throughput_back_bits_per_s == 1_600.0
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_traffic_one_way_has_no_way_back(direction: str) -> None:
+    """What a sending end alone states as bytes is what its kernel took."""
+    record = build(direction, [make_result([300, 100], 10**9)], [make_result([700, 300], 10**9)])
+    assert record.throughput_bits_per_s == 8_000.0
+    assert (record.received_back_steady_bytes, record.throughput_back_bits_per_s) == (None, None)
+
+
+@pytest.mark.parametrize("sender", [[], [make_result([0, 0], 0)]])
+def test_a_way_back_that_ended_early_is_not_reported(sender: list[dict[str, Any]]) -> None:
+    record = build("both", sender, [make_result([700, 300], 10**9)])
+    assert record.throughput_bits_per_s == 8_000.0
+    assert (record.received_back_steady_bytes, record.throughput_back_bits_per_s) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("address", "mss_bytes", "payload_bits_per_s"),
+    [
+        ("198.18.0.2", 1448, 28.96e6),
+        ("198.18.0.2", 1460, 29.2e6),
+        ("fd00::2", 1428, 28.56e6),
+        ("fd00::2", None, 28.56e6),
+    ],
+)
+def test_what_is_over_the_links_payload_rate_is_flagged_by_its_own_headers(
+    address: str, mss_bytes: int | None, payload_bits_per_s: float
+) -> None:
+    """A link of 30 Mbit/s: IPv6 leaves 1.4 % less for data than IPv4 does."""
+    flagged = []
+    for excess_ratio in (1.002, 1.01):
+        received = [int(payload_bits_per_s / 8 * excess_ratio)]
+        ready = {"type": "ready", "sockets": [{"mss_bytes": mss_bytes}]}
+        data = TrialData(sender=[ready], receiver=[make_result(received, 10**9)])
+        spec = replace(make_spec("forward"), path=replace(PATH, destination_address=address))
+        outcome = Outcome(
+            status="complete",
+            attempt=1,
+            started=STARTED,
+            lab_rate_bits_per_s=30_000_000,
+            lab_mtu_bytes=1500,
+        )
+        flagged.append("over-line-rate" in build_record(spec, data, outcome).flags)
+    assert flagged == [False, True]
+
+
+def make_interval(phase: str, again: list[int | None]) -> dict[str, Any]:
+    info = {"total_retrans_segments": again, "unacked_segments": [None] * 2, "snd_mss_bytes": [None] * 2}
+    times = {"start_ns": 0, "end_ns": 1, "workers": [], "bytes": [0, 0]}
+    return {"type": "interval", "phase": phase, "tcp_info": info, **times}
+
+
+@pytest.mark.parametrize(
+    ("readings", "again"),
+    [
+        ([("warmup", [7, 2]), ("steady", [7, 3]), ("steady", [9, 4]), ("drain", [20, 20])], 4),
+        ([("steady", [3, 1]), ("steady", [5, 2])], 7),  # without a warm-up it counts from the start
+        ([("warmup", [7, 2]), ("steady", [7, None])], None),
+        ([("warmup", [7, None]), ("steady", [7, 3])], None),
+        ([("warmup", [7, 2])], None),
+        ([("steady", [])], None),
+    ],
+)
+def test_what_was_sent_again_in_the_steady_window(
+    readings: list[tuple[str, list[int | None]]], again: int | None
+) -> None:
+    """The kernel's counter goes on over the whole trial; the column of the whole trial stays as it was."""
+    intervals = [make_interval(phase, counts) for phase, counts in readings]
+    final = {**make_result([900, 900], 10**9), "tcp_info": {"total_retrans_segments": [20, 20]}}
+    record = build("forward", [*intervals, final], [make_result([700, 300], 10**9)])
+    assert record.retransmitted_steady_segments == again
+    assert record.retransmitted_segments == 40
+
+
+@pytest.mark.parametrize(
+    ("direction", "missing_bytes"),
+    [("forward", 1800 - 1000), ("reverse", 1800 - 1000), ("both", 1800 - 1000 + 1800 - 400)],
+)
+def test_undelivered_bytes_are_those_sent_and_not_received(direction: str, missing_bytes: int) -> None:
+    sender, receiver = make_result([300, 100], 10**9), make_result([700, 300], 10**9)
+    record = build(direction, [sender], [receiver])
+    assert record.undelivered_bytes == missing_bytes
+    assert record.flags == ("undelivered-data",)
+
+
+def test_a_trial_whose_data_all_arrived_bears_no_flag() -> None:
+    record = build("forward", [make_result([1, 1], 10**9)], [make_result([900, 900], 10**9)])
+    assert (record.undelivered_bytes, record.flags) == (0, ())
+
+
+def test_undelivered_bytes_are_unknown_without_both_counts_and_no_flag_of_a_failed_trial() -> None:
+    whole = make_result([700, 300], 10**9)
+    assert build("forward", [whole], []).undelivered_bytes is None
+    assert build("forward", [], [whole]).undelivered_bytes is None
+    outcome = Outcome(status="failed", attempt=1, started=STARTED, stage="engine", reason="it did")
+    failed = build_record(make_spec("forward"), TrialData(sender=[whole], receiver=[whole]), outcome)
+    assert (failed.undelivered_bytes, failed.flags) == (800, ())
+
+
+def test_iperf3_does_not_wait_for_what_is_under_way() -> None:
+    spec = replace(make_spec("forward"), settings=TrialSettings(direction="forward", engine="iperf3"))
+    data = TrialData(sender=[make_result([1, 1], 10**9)], receiver=[make_result([1, 1], 10**9)])
+    record = build_record(spec, data, Outcome(status="complete", attempt=1, started=STARTED))
+    assert record.undelivered_bytes is None

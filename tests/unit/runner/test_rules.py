@@ -1,0 +1,291 @@
+"""Failures, harm, schedule, rest, stop rule, changes and locks: the rules of a run, without a packet."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.campaign.load import build_campaign
+from pathlab.campaign.model import Campaign
+from pathlab.campaign.order import PlanRow, plan_rows
+from pathlab.errors import HostError
+from pathlab.runner.campaign.cool_down import IdleWatch
+from pathlab.runner.campaign.failures import Failures
+from pathlab.runner.campaign.precision import Precision, name_cell
+from pathlab.runner.campaign.schedule import Schedule
+from pathlab.runner.hosts.changes import find_changes, is_other_route
+from pathlab.runner.hosts.run_lock import HostLock
+from pathlab.runner.hosts.window_limits import find_short_windows
+from pathlab.runner.trial.safety_limit import HarmWatch
+from pathlab.runner.trial.spec import HarmCeiling
+from pathlab.store.records import HostRecord, JournalRecord
+from tests.unit.runner.trial_records import make_record
+
+MS = 1_000_000
+
+
+def campaign_of(**extra: Any) -> Campaign:
+    lab = {
+        "hosts": ["a", "b", "c", "d"],
+        "links": [{"between": ["a", "b"], "rate": "1Mbit/s"}, {"between": ["c", "d"], "rate": "1Mbit/s"}],
+    }
+    data: dict[str, Any] = {
+        "format": 1,
+        "name": "rules",
+        "title": "Rules",
+        "seed": 1,
+        "order": "given",
+        "paths": [{"source": "a", "destination": "b"}, {"source": "c", "destination": "d"}],
+        "factors": {"streams": [1, 2]},
+        "lab": lab,
+    }
+    return build_campaign(data | extra, label="rules")
+
+
+def probe(rtt_ns: int | None) -> dict[str, Any]:
+    return {"type": "probe", "sent_ns": 1, "rtt_ns": rtt_ns}
+
+
+def test_one_late_probe_is_no_harm_and_a_second_of_them_is() -> None:
+    watch = HarmWatch(HarmCeiling(loaded_rtt_ns=100 * MS), 100 * MS)
+    assert not any(watch.add(probe(50 * MS)) for _ in range(10))
+    assert not watch.add(probe(900 * MS))
+    passed = [watch.add(probe(200 * MS)) for _ in range(10)]
+    assert passed.count(True) == 1
+    assert watch.reason == "a loaded RTT of 125 ms is over the ceiling of 100 ms"
+
+
+def test_loss_is_judged_from_twenty_probes_on() -> None:
+    watch = HarmWatch(HarmCeiling(loss_ratio=0.1), 20 * MS)
+    assert not any(watch.add(probe(None)) for _ in range(19))
+    assert watch.add(probe(None))
+    assert watch.reason == "a probe loss of 100.0 % is over the ceiling of 10 %"
+    watch = HarmWatch(HarmCeiling(loss_ratio=0.1), 20 * MS)
+    assert not any(watch.add(probe(None if n % 10 == 9 else MS)) for n in range(200))
+
+
+def test_a_probe_that_the_kernel_did_not_take_says_nothing() -> None:
+    watch = HarmWatch(HarmCeiling(loss_ratio=0.1), 20 * MS)
+    unsent = {"type": "probe", "sent_ns": None, "rtt_ns": None}
+    assert not any(watch.add(unsent) for _ in range(100))
+
+
+def test_failures_are_retried_at_most_so_often() -> None:
+    failures = Failures(retries=1)
+    failed = make_record(status="failed", failed_stage="engine", failure="x")
+    assert failures.add(failed, "a") is None
+    assert failures.may_retry(0)
+    assert failures.add(failed, "a") is None
+    assert not failures.may_retry(0)
+
+
+def test_a_host_that_keeps_failing_is_set_aside_and_the_others_go_on() -> None:
+    failures = Failures(retries=0)
+    found = [
+        failures.add(make_record(plan_row=n, status="failed", failed_stage="agent", failure="gone"), "b")
+        for n in range(3)
+    ]
+    assert found[:2] == [None, None]
+    assert found[2] is not None
+    assert (found[2].place, found[2].text) == (("b",), "gone")
+    assert failures.is_aside("a", "b")
+    assert failures.is_aside("b", "c")
+    assert not failures.is_aside("a", "c")
+    failures.give_another_chance()
+    assert not failures.is_aside("a", "b")
+    again = make_record(plan_row=9, status="failed", failed_stage="agent", failure="gone")
+    assert failures.add(again, "b") is not None  # one trial was its chance
+
+
+def test_a_success_forgives_and_a_network_failure_is_the_pairs() -> None:
+    failures = Failures(retries=0)
+    failed = make_record(status="failed", failed_stage="network", failure="refused")
+    failures.add(failed, "a")
+    failures.add(failed, "a")
+    failures.add(make_record(), None)
+    assert failures.add(failed, "a") is None
+    failures.add(failed, "a")
+    found = failures.add(failed, "a")
+    assert found is not None
+    assert found.place == ("a", "b")
+    assert not failures.is_aside("a", "c")
+
+
+def test_a_lab_that_keeps_failing_is_set_aside_for_good() -> None:
+    failures = Failures(retries=5, lab_hosts=("a", "b"))
+    dead = make_record(status="failed", failed_stage="lab", failure="x")
+    elsewhere = make_record(path_source="c", path_destination="d")
+    assert [failures.add(dead, "lab"), failures.add(dead, "lab")] == [None, None]
+    assert failures.add(make_record(), None) is None  # a trial in the lab made anew, from a to b
+    assert [failures.add(one, "lab") for one in (dead, elsewhere, dead)] == [None] * 3
+    assert failures.add(dead, "lab") is not None
+    failures.give_another_chance()
+    assert failures.is_aside("a", "b")
+
+
+def rows_of(campaign: Campaign) -> list[PlanRow]:
+    return list(plan_rows(campaign))
+
+
+def ends(row: PlanRow | None) -> tuple[str, str, int] | None:
+    return None if row is None else (row.path_source, row.path_destination, row.streams)
+
+
+def test_no_host_is_in_two_trials_at_once() -> None:
+    schedule = Schedule(rows_of(campaign_of()), lanes=4)
+    first, second = schedule.take(), schedule.take()
+    assert ends(first) == ("a", "b", 1)
+    assert ends(second) == ("c", "d", 1)
+    assert schedule.take() is None  # both pairs are busy
+    assert first is not None
+    schedule.finish(first)
+    assert ends(schedule.take()) == ("a", "b", 2)
+    assert not schedule.is_done
+
+
+def test_one_lane_keeps_the_order_and_retries_come_last() -> None:
+    rows = rows_of(campaign_of())
+    schedule = Schedule(rows, lanes=1)
+    taken = []
+    while (row := schedule.take()) is not None:
+        taken.append(row.row)
+        schedule.finish(row)
+        if taken == [0]:
+            schedule.put_back(row)
+    assert taken == [*[row.row for row in rows], 0]
+    assert schedule.is_done
+
+
+def test_a_row_that_may_not_start_waits_in_front() -> None:
+    schedule = Schedule(rows_of(campaign_of()), lanes=1)
+    row = schedule.take()
+    assert row is not None
+    schedule.restore(row)
+    assert schedule.take() is row
+
+
+def test_the_queue_has_drained_when_three_probes_in_a_row_are_idle() -> None:
+    watch = IdleWatch(40 * MS)
+    seen = [watch.add(probe(rtt)) for rtt in (40 * MS, 41 * MS, 90 * MS, 40 * MS, None, 40 * MS, 41 * MS)]
+    assert not any(seen)
+    assert watch.add(probe(40 * MS))
+
+
+def test_a_cell_is_done_when_its_interval_is_narrow_and_later_cycles_do_not_count() -> None:
+    campaign = campaign_of(until="5% of the median", cycles_min=6, cycles_max=20)
+    rows = {row.row: row for row in rows_of(campaign)}
+    precision = Precision(campaign, rows)
+    narrow, wide = rows_of(campaign)[0], rows_of(campaign)[1]
+    for cycle in range(8):
+        for row, value in ((narrow, 100.0 + cycle % 2), (wide, 100.0 * (1 + cycle % 3))):
+            twin = next(r for r in rows.values() if r.cycle == cycle and name_cell(r) == name_cell(row))
+            precision.add([make_record(plan_row=twin.row, cycle=cycle, throughput_bits_per_s=value)])
+    assert precision.list_done(5) == frozenset()
+    assert precision.list_done(8) == {name_cell(narrow)}
+    decision = precision.judge(8)
+    assert decision is not None
+    assert not decision.stop
+
+
+def test_failed_trials_and_control_rows_say_nothing_about_precision() -> None:
+    control = {"streams": 1, "every": 2}
+    campaign = campaign_of(until="5% of the median", cycles_min=6, cycles_max=6, control=control)
+    rows = {row.row: row for row in rows_of(campaign)}
+    precision = Precision(campaign, rows)
+    for row in rows.values():
+        status = "complete" if row.control else "failed"
+        precision.add(
+            [make_record(plan_row=row.row, cycle=row.cycle, throughput_bits_per_s=1.0, status=status)]
+        )
+    decision = precision.judge(6)
+    assert decision is not None
+    assert {cell.n for cell in decision.cells} == {0}
+
+
+def host(**parts: Any) -> HostRecord:
+    return HostRecord(name="a", recorded_utc="2026-01-05T12:00:00+00:00", facts=parts)
+
+
+def started(**facts: Any) -> JournalRecord:
+    return JournalRecord(recorded_utc="x", kind="started", plan_row=None, text="", facts=facts)
+
+
+def test_kernel_sysctls_and_programs_that_changed_are_named() -> None:
+    before = host(kernel={"release": "6.1"}, tcp={"tcp_sack": 1, "tcp_ecn": 2}, load={"one": 0.1})
+    now = host(kernel={"release": "6.2"}, tcp={"tcp_sack": 0, "tcp_ecn": 2}, load={"one": 3.0})
+    entries = [started(engine_sha256="00"), started(program_version="1", engine_sha256="aa")]
+    programs = {"program_version": "1", "engine_sha256": "bb"}
+    assert find_changes([host(kernel={"release": "5.9"}), before], [now], entries, programs) == [
+        "a: kernel.release was 6.1, is 6.2",
+        "a: tcp.tcp_sack was 1, is 0",
+        "the engine was aa, is bb",
+    ]
+
+
+def test_what_was_not_known_is_no_change() -> None:
+    now = [host(kernel={"release": "6.2"})]
+    unknown: dict[str, str | None] = {"program_version": "1", "engine_sha256": None}
+    assert find_changes([host(kernel=None)], now, [started(engine_sha256="aa")], unknown) == []
+    assert find_changes([], now, [], {"program_version": "1"}) == []
+
+
+def test_windows_beyond_a_hosts_limit_are_told_with_the_sysctl() -> None:
+    factors = {"streams": 1, "window": ["64KiB", "1MiB"], "direction": ["reverse"]}
+    rows = rows_of(campaign_of(factors=factors))
+    small = {"wmem_max_bytes": 212992, "rmem_max_bytes": 212992}
+    hosts = [
+        HostRecord(name=name, recorded_utc="x", facts={"buffers": facts})
+        for name, facts in (("a", small), ("b", {"wmem_max_bytes": 2**20}), ("c", None), ("d", small))
+    ]
+    told = find_short_windows(rows, hosts)
+    # against the path: b and d send, a and c receive; b has room, what c may is not known
+    assert [line.split(" grants")[0] for line in told] == ["a", "d"]
+    assert "and 1 MiB is asked" in told[0]
+    assert "sysctl -w net.core.rmem_max=1048576" in told[0]
+    assert "sysctl -w net.core.wmem_max=1048576" in told[1]
+
+
+def test_a_hop_that_answers_from_elsewhere_is_another_route() -> None:
+    class Flow:
+        hops = (("192.0.2.1",), (), ("192.0.2.9", "192.0.2.10"))
+
+    class Found:
+        flows = (Flow(),)
+
+    route: Any = Found()
+    assert not is_other_route(("192.0.2.1", None, "192.0.2.10"), route)
+    assert not is_other_route(("192.0.2.1", "192.0.2.5"), route)  # that hop is silent now
+    assert is_other_route(("192.0.2.2",), route)
+    assert not is_other_route((), route)
+
+
+def test_a_host_is_locked_and_its_owner_named(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from pathlab.runner.hosts.run_lock import HostLock\n"
+        "with HostLock(['local'], owner=\"campaign 'first'\", folder=Path(sys.argv[1])):\n"
+        "    print('held', flush=True); sys.stdin.read()\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    with holder:
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(HostError, match=rf"campaign 'first' \(process {holder.pid}\)") as caught:
+            HostLock(["a", "local"], owner="second", folder=tmp_path).__enter__()
+        assert (caught.value.host, caught.value.stage) == ("local", "lock")
+        with HostLock(["a"], owner="second", folder=tmp_path):
+            pass  # nothing was kept of the attempt
+        holder.kill()  # however it ends, the lock ends with it
+        holder.wait()
+        with HostLock(["a", "local"], owner="third", folder=tmp_path):
+            assert "third" in (tmp_path / "host-local.lock").read_text()

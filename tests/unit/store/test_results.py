@@ -1,0 +1,478 @@
+"""Results on disk: what goes in comes out, and faults are named."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import sqlalchemy as sa
+
+import pathlab
+from pathlab.errors import StoreError, UsageError
+from pathlab.report.source import format_utc, read_trials
+from pathlab.store import database
+from pathlab.store import results as results_module
+from pathlab.store.check import check_results
+from pathlab.store.exporters.selection import select_trials
+from pathlab.store.results import Results
+from pathlab.store.schema import FORMAT_VERSION
+from pathlab.store.series import decode_series
+from tests.unit.store.series_samples import make_intervals, make_raw
+from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_probes, make_results
+
+WRITER = """
+import sys
+from pathlib import Path
+from tests.unit.store.store_samples import COMPLETE, make_probes, make_results
+results = make_results(Path(sys.argv[1]))
+print(results.add_trial(COMPLETE, {"loaded_probes": make_probes()}), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
+    with make_results(tmp_path / "new" / "folder") as results:
+        results.add_host(HOST)
+        first = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        second = results.add_trial(FAILED, {})
+    with Results.open(tmp_path / "new" / "folder") as results:
+        assert results.campaign == CAMPAIGN
+        assert results.plan() == list(PLAN)
+        assert results.hosts() == [HOST]
+        assert results.records() == [COMPLETE, FAILED]
+        assert results.record(first) == COMPLETE
+        assert results.record(second) == FAILED
+        assert results.series_table(first, "loaded_probes").equals(make_probes())
+        assert results.series_kinds(first) == ("loaded_probes",)
+        assert results.series_kinds(second) == ()
+        assert (results.format_version, results.program_version) == (FORMAT_VERSION, pathlab.__version__)
+
+
+def test_unfinished_rows_are_those_without_a_complete_trial(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        assert results.unfinished() == list(PLAN)
+        results.add_trial(FAILED, {})
+        assert results.unfinished() == list(PLAN)
+        results.add_trial(COMPLETE, {})
+        assert results.unfinished() == [PLAN[1]]
+        assert results.attempts() == {0: 1, 1: 1}
+        results.add_trial(dataclasses.replace(FAILED, attempt=2, status="complete"), {})
+        assert results.unfinished() == []
+        assert results.attempts() == {0: 1, 1: 2}
+
+
+def test_the_frame_is_typed_and_keeps_what_is_missing_missing(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {})
+        results.add_trial(FAILED, {})
+        frame = results.trials()
+    assert list(frame.columns) == ["trial_id", *(field.name for field in dataclasses.fields(COMPLETE))]
+    kinds = {name: str(frame[name].dtype) for name in ("streams", "throughput_bits_per_s", "status", "flags")}
+    assert kinds == {
+        "streams": "Int64",
+        "throughput_bits_per_s": "Float64",
+        "status": "string",
+        "flags": "object",
+    }
+    assert frame["received_steady_bytes"].iloc[0] == 9_007_199_254_740_993
+    assert frame["received_steady_bytes"].iloc[1] is pd.NA
+    assert frame["failure"].iloc[0] is pd.NA
+    assert list(frame["flags"]) == [("lab", "window-short"), ()]
+
+
+def test_an_empty_frame_has_its_columns(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        frame = results.trials()
+    assert len(frame) == 0
+    assert str(frame["streams"].dtype) == "Int64"
+
+
+def test_trials_are_selected_by_column(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {})
+        results.add_trial(FAILED, {})
+        assert list(results.trials(status="complete")["trial_id"]) == [1]
+        assert list(results.trials(streams=[1, 4])["trial_id"]) == [1, 2]
+        assert list(results.trials(streams=np.int64(1))["trial_id"]) == [2]
+        assert list(results.trials(window_asked_bytes=None)["trial_id"]) == [2]
+        assert list(results.trials(window_asked_bytes=[None, 65_536])["trial_id"]) == [1, 2]
+        assert results.records(streams=4, status="failed") == []
+        assert list(results.trials(flags=["window-short", "imported"])["trial_id"]) == [1]
+        assert list(results.trials(flags="lab", streams=4)["trial_id"]) == [1]
+        assert list(results.trials(flags=None)["trial_id"]) == [2]
+        assert len(results.trials(flags=[])) == 0
+        flags = results.trials()["flags"]
+        assert list(results.trials(flags=flags)["trial_id"]) == [1, 2]
+        assert list(results.trials(flags=flags[:1].to_numpy())["trial_id"]) == [1]
+        assert list(results.trials(flags=flags[1:])["trial_id"]) == [2]
+        with pytest.raises(UsageError, match="no column 'stream'; did you mean 'streams'"):
+            results.trials(stream=1)
+
+
+def test_a_lost_probe_stays_missing(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        trial_id = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        frame = results.series(trial_id, "loaded_probes")
+    assert frame["rtt_ns"].iloc[1] is pd.NA
+    assert frame["rtt_ns"].iloc[2] == 40_000_003
+    assert str(frame["rtt_ns"].dtype) == "Int64"
+
+
+def test_an_exported_record_is_json(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        trial_id = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        exported = json.loads(json.dumps(results.export_record(trial_id, with_series=True), allow_nan=False))
+        brief = results.export_record(trial_id)
+    assert exported["format_version"] == FORMAT_VERSION
+    assert exported["campaign"] == {"name": "sample", "digest": "ab" * 32}
+    assert exported["plan"]["settings"]["streams"] == 4
+    assert exported["trial"]["trial_id"] == trial_id
+    assert exported["trial"]["flags"] == ["lab", "window-short"]
+    assert exported["trial"]["failure"] is None
+    assert exported["series"]["loaded_probes"]["rtt_ns"] == [40_000_001, None, 40_000_003]
+    assert "series" not in brief
+    assert brief["series_kinds"] == ["loaded_probes"]
+
+
+def test_numbers_of_numpy_and_what_is_not_finite(tmp_path: Path) -> None:
+    odd = dataclasses.replace(
+        COMPLETE,
+        sent_total_bytes=np.int64(12),  # type: ignore[arg-type]
+        throughput_bits_per_s=np.float64(1.5),
+        fairness_jain=float("nan"),
+        loaded_rtt_mean_ns=float("inf"),
+    )
+    with make_results(tmp_path) as results:
+        stored = results.record(results.add_trial(odd, {}))
+    assert (stored.sent_total_bytes, stored.throughput_bits_per_s) == (12, 1.5)
+    assert (stored.fairness_jain, stored.loaded_rtt_mean_ns) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("streams", 1.5),
+        ("streams", None),
+        ("status", 3),
+        ("flags", ["lab"]),
+        ("sent_total_bytes", 2**63),
+        ("mss_bytes", True),
+    ],
+)
+def test_a_value_of_the_wrong_type_names_its_column(tmp_path: Path, column: str, value: object) -> None:
+    wrong = dataclasses.replace(COMPLETE, **{column: value})  # type: ignore[arg-type]
+    with make_results(tmp_path) as results:
+        with pytest.raises(UsageError, match=f"column '{column}'"):
+            results.add_trial(wrong, {})
+        assert results.records() == []
+
+
+def test_a_trial_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {})
+        with pytest.raises(StoreError, match="refused attempt 1 of plan row 0"):
+            results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        with pytest.raises(StoreError, match="refused attempt 1 of plan row 9"):
+            results.add_trial(dataclasses.replace(COMPLETE, plan_row=9), {})
+        with pytest.raises(UsageError, match="'probes' is no kind of series"):
+            results.add_trial(dataclasses.replace(COMPLETE, attempt=2), {"probes": make_probes()})
+        assert results.records() == [COMPLETE]
+
+
+def test_a_folder_with_results_is_not_overwritten(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {})
+    with pytest.raises(StoreError, match="already holds results") as caught:
+        make_results(tmp_path)
+    assert "another folder" in str(caught.value.hint)
+    with Results.open(tmp_path, write=True) as results:  # the refusal gave the lock back
+        assert results.records() == [COMPLETE]
+
+
+def test_what_a_killed_creation_left_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "results.db.new").write_bytes(b"half a file")
+    with make_results(tmp_path) as results:
+        assert results.plan() == list(PLAN)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["results.db", "results.lock"]
+
+
+def test_a_plan_that_names_a_row_twice_makes_no_results(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="refused a plan that names a row twice"):
+        Results.create(tmp_path, CAMPAIGN, [PLAN[0], PLAN[0]])
+    assert not (tmp_path / "results.db").exists()
+
+
+def test_reading_does_not_write(tmp_path: Path) -> None:
+    make_results(tmp_path).close()
+    with (
+        Results.open(tmp_path) as results,
+        pytest.raises(UsageError, match="open for reading only"),
+    ):
+        results.add_trial(COMPLETE, {})
+
+
+def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        with pytest.raises(StoreError, match=f"is being written by process {os.getpid()}$"):
+            Results.open(tmp_path, write=True)
+        with Results.open(tmp_path) as reader:
+            results.add_trial(COMPLETE, {})
+            assert reader.records() == [COMPLETE]
+    with Results.open(tmp_path, write=True) as results:
+        assert results.unfinished() == [PLAN[1]]
+
+
+def test_a_writer_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(pathlab.__file__).parents[1],
+    ) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "1\n"
+        with pytest.raises(StoreError, match=f"process {writer.pid}$"):
+            Results.open(folder, write=True)
+        writer.send_signal(signal.SIGKILL)
+        assert writer.wait(timeout=30) == -signal.SIGKILL
+    with Results.open(folder, write=True) as results:
+        assert results.records() == [COMPLETE]
+        assert results.series_table(1, "loaded_probes").equals(make_probes())
+        assert results.add_trial(FAILED, {}) == 2
+
+
+def test_each_commit_is_synced_to_the_disk(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results, results._engine.connect() as connection:
+        pragmas = [
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys")
+        ]
+    assert pragmas == ["wal", 2, 1]
+
+
+def test_a_full_disk_is_named_and_keeps_what_was_stored(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    bulk = pa.table({"sequence": pa.array(random.integers(0, 2**62, 200_000))})
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+
+        @sa.event.listens_for(results._engine, "connect")
+        def _limit(connection: sqlite3.Connection, _record: object) -> None:
+            connection.execute("PRAGMA max_page_count = 40")  # SQLite then finds no room, as on a full disk
+
+        with pytest.raises(StoreError, match="the disk is full") as caught:
+            results.add_trial(FAILED, {"loaded_probes": bulk})
+        assert "is kept" in str(caught.value.hint)
+        assert caught.value.exit_status == 5
+    with Results.open(tmp_path) as results:
+        assert results.records() == [COMPLETE]
+        assert results.series_table(1, "loaded_probes").equals(make_probes())
+
+
+def test_a_locked_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)
+    with make_results(tmp_path) as results:
+        other = sqlite3.connect(results.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="is locked by another process"):
+            results.add_trial(COMPLETE, {})
+        other.execute("ROLLBACK")
+        other.close()
+        assert results.add_trial(COMPLETE, {}) == 1
+
+
+def test_what_is_not_there_or_not_ours_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no results\.db in folder"):
+        Results.open(tmp_path)
+    with pytest.raises(StoreError, match=r"'.*gone' does not exist"):
+        Results.open(tmp_path / "gone")
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, though long enough to have a header of one")
+    foreign = tmp_path / "foreign.db"
+    other = sqlite3.connect(foreign)
+    other.execute("CREATE TABLE meta (name TEXT, value TEXT)")
+    other.commit()
+    other.close()
+    for path in (text, foreign):
+        with pytest.raises(StoreError, match="is not a PathLab results file"):
+            Results.open(path)
+
+
+def test_a_torn_file_is_named(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        path = results.path
+    content = bytearray(path.read_bytes())
+    content[100:-1] = b"\xff" * (len(content) - 101)
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="is damaged"):
+        Results.open(tmp_path)
+
+
+def test_one_damaged_series_spoils_nothing_else(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {"loaded_probes": make_probes(), "unloaded_probes": make_probes(5)})
+        path = results.path
+    other = sqlite3.connect(path)
+    (blob,) = other.execute("SELECT blob FROM series WHERE kind = 'loaded_probes'").fetchone()
+    flipped = bytearray(blob)
+    flipped[len(flipped) // 2] ^= 1
+    other.execute("UPDATE series SET blob = ? WHERE kind = 'loaded_probes'", (bytes(flipped),))
+    other.commit()
+    other.close()
+    with Results.open(tmp_path) as results:
+        with pytest.raises(StoreError, match=r"'loaded_probes' of trial 1 .* is damaged"):
+            results.series(1, "loaded_probes")
+        assert results.series_table(1, "unloaded_probes").equals(make_probes(5))
+        assert results.records() == [COMPLETE]
+
+
+def test_a_series_that_was_not_kept_is_named(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        trial_id = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        with pytest.raises(StoreError, match="kept no series 'sender_cpu'") as caught:
+            results.series(trial_id, "sender_cpu")
+        assert caught.value.hint == "It kept: loaded_probes."
+        with pytest.raises(UsageError, match="there is no trial 9"):
+            results.series(9, "sender_cpu")
+        with pytest.raises(UsageError, match="did you mean 'sender_cpu'"):
+            results.series(trial_id, "sender_cpus")
+
+
+def test_the_api_opens_a_folder_or_its_file(tmp_path: Path) -> None:
+    make_results(tmp_path).close()
+    for path in (tmp_path, str(tmp_path / "results.db")):
+        with pathlab.open(path) as results:
+            assert results.campaign.name == "sample"
+
+
+def test_import_is_light() -> None:
+    heavy = ["pandas", "pyarrow", "sqlalchemy", "numpy", "pydantic", "matplotlib"]
+    code = f"import sys, pathlab; print([n for n in {heavy} if n in sys.modules])"
+    root = Path(pathlab.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    assert done.stdout == "[]\n"
+    assert pathlab.open.__name__ == "open"
+    with pytest.raises(AttributeError, match="no attribute 'results'"):
+        _ = pathlab.results
+
+
+def test_raw_structs_are_read_with_the_intervals_that_they_refer_to(tmp_path: Path) -> None:
+    base = make_intervals(2, 50)
+    base = base.append_column("phase", [["steady"] * 100]).append_column("bytes", [[1448] * 100])
+    raw = make_raw(base)
+    kind, other = "sender_tcp_info_raw", "sender_intervals"
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {other: base, kind: raw})
+        results.add_trial(FAILED, {kind: raw})  # alone
+        assert results.series_table(1, kind).equals(raw)
+        assert results.series_table(2, kind).equals(raw)
+        wanted = {kind: ["tcp_info"], other: ["index"]}
+        assert results.series_tables(1, wanted)[kind].equals(raw.select(["tcp_info"]))
+        alone = [decode_series(kind, blob) for _, blob in results.stream_series(kind)]
+        assert [table.equals(raw) for table in alone] == [True, True]
+        assert check_results(tmp_path).faults == ()
+    connection = sqlite3.connect(tmp_path / "results.db")
+    connection.execute("DELETE FROM series WHERE trial_id = 1 AND kind = ?", (other,))
+    connection.commit()
+    connection.close()
+    with Results.open(tmp_path) as results:
+        with pytest.raises(StoreError, match="trial 1 kept no series 'sender_intervals'"):
+            results.series_table(1, kind)
+        assert results.series_table(2, kind).equals(raw)
+    (fault,) = check_results(tmp_path).faults
+    assert fault.startswith(f"series '{kind}' of trial 1: series '{kind}' is damaged")
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.array, lambda n: pd.Series([n]), float])
+def test_one_trial_is_named_by_any_integer(tmp_path: Path, kind: Callable[[int], Any]) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        number = kind(1)
+        assert len(results.series(number, "loaded_probes")) == 3
+        assert results.series_table(number, "loaded_probes").equals(make_probes())
+        assert results.series_kinds(number) == ("loaded_probes",)
+        assert list(results.series_tables(number, {"loaded_probes": ["rtt_ns"]})) == ["loaded_probes"]
+        assert results.record(number) == COMPLETE
+        exported = json.loads(json.dumps(results.export_record(number, with_series=True)))
+        assert exported["trial"]["trial_id"] == 1
+        assert exported["series"]["loaded_probes"]["sequence"] == [0, 1, 2]
+        assert [trial.trial_id for trial in select_trials(results, [number]).trials] == [1]
+
+
+@pytest.mark.parametrize("wrong", [True, "1", 1.5, None, pd.NA, [1, 2], np.array([1, 2]), []])
+def test_what_names_no_single_trial_is_refused_by_name(tmp_path: Path, wrong: Any) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {})
+        with pytest.raises(UsageError, match="is not the number of one trial"):
+            results.series_kinds(wrong)
+
+
+def test_trials_are_selected_by_arrays_and_series(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {})
+        results.add_trial(FAILED, {})
+        frame = results.trials()
+        for several in (
+            frame["trial_id"],
+            frame["trial_id"].to_numpy(),
+            pd.Index([1, 2]),
+            np.array([1.0, 2.0]),
+        ):
+            assert list(results.trials(trial_id=several)["trial_id"]) == [1, 2]
+        assert list(results.trials(window_asked_bytes=frame["window_asked_bytes"])["trial_id"]) == [1, 2]
+        assert list(results.trials(window_asked_bytes=np.array([np.nan]))["trial_id"]) == [2]
+        assert list(results.trials(flags=np.array(["lab"]))["trial_id"]) == [1]
+        assert [trial.trial_id for trial in select_trials(results, frame["trial_id"]).trials] == [1, 2]
+
+
+def test_started_utc_is_a_timestamp_and_selects_as_one(tmp_path: Path) -> None:
+    later = dataclasses.replace(COMPLETE, started_utc="2026-01-02T04:05:00.250+01:00")
+    never = dataclasses.replace(COMPLETE, attempt=2, started_utc="never")
+    with make_results(tmp_path) as results:
+        for record in (FAILED, later, never):
+            results.add_trial(record, {})
+        frame = results.trials()
+        assert frame["started_utc"].dtype.kind == "M"
+        assert frame["started_utc"].iloc[1] == pd.Timestamp("2026-01-02T03:05:00.250Z")
+        assert frame["started_utc"].iloc[1] - frame["started_utc"].iloc[0] == pd.Timedelta(milliseconds=250)
+        assert frame["started_utc"].iloc[2] is pd.NaT
+        assert list(results.trials(started_utc=frame["started_utc"].iloc[1])["trial_id"]) == [2]
+        assert list(results.trials(started_utc=later.started_utc)["trial_id"]) == [2]
+        assert list(results.trials(started_utc=frame["started_utc"].iloc[:2])["trial_id"]) == [1, 2]
+        assert results.records()[1] == later
+        read = [trial.record.started_utc for trial in read_trials(results)]
+        assert read == ["2026-01-02T03:05:00.000+00:00", "2026-01-02T03:05:00.250+00:00", ""]
+        assert format_utc(read[2]) == "at a time that is not known"
+
+
+def test_the_package_lists_what_it_offers() -> None:
+    assert {"open", "__version__"} <= set(dir(pathlab))
+
+
+def test_trials_are_read_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with make_results(tmp_path) as results:
+        for attempt in range(1, 4):
+            results.add_trial(dataclasses.replace(FAILED, attempt=attempt), {})
+        results.add_trial(COMPLETE, {})
+        whole, records = results.trials(), results.records()
+        flagged = results.records(flags=None)
+        monkeypatch.setattr(results_module, "_BATCH_ROWS", 3)
+        assert [len(rows) for rows in results._trial_batches({})] == [3, 1]
+        pd.testing.assert_frame_equal(results.trials(), whole)
+        assert results.records() == records
+        assert results.records(flags=None) == flagged

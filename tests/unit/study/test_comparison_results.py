@@ -1,0 +1,323 @@
+"""Results against results: changes that were made are told, and chance is not."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pathlab.errors import UsageError
+from pathlab.report.comparison_results import (
+    Change,
+    ResultsComparison,
+    Row,
+    Rules,
+    compare_results,
+)
+from pathlab.report.sections.comparison_text import (
+    describe_comparison,
+    list_notes,
+    render_comparison,
+    spell_change,
+)
+from pathlab.report.source import ResultsSource
+from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
+
+LEVELS = [(1, 65_536), (4, 65_536)]
+
+
+@functools.cache
+def make_base(cycles: int) -> SyntheticResults:
+    """The model's trials, made once: their series cost time and are not compared."""
+    return make_quickstart(cycles=cycles, levels=LEVELS)
+
+
+def make_results(
+    *, seed: int, rate: float = 1.0, rtt: float = 1.0, cycles: int = 10, noise: float = 0.005
+) -> SyntheticResults:
+    """Trials around the model's, rates and loaded RTTs times a factor, with log-normal noise of the seed."""
+    base_results = make_base(cycles)
+    results = SyntheticResults(
+        base_results.campaign, base_results.plan(), base_results.records, series={}, hosts=()
+    )
+    rng = np.random.default_rng(seed)
+    for number, record in enumerate(results.records):
+        base, rtt_ns = record.throughput_bits_per_s, record.loaded_rtt_median_ns
+        assert base is not None
+        assert rtt_ns is not None
+        results.records[number] = dataclasses.replace(
+            record,
+            throughput_bits_per_s=base * rate * float(np.exp(rng.normal(0, noise))),
+            loaded_rtt_median_ns=rtt_ns * rtt * float(np.exp(rng.normal(0, noise))),
+        )
+    return results
+
+
+def compare(*results: ResultsSource, **rules: Any) -> ResultsComparison:
+    return compare_results([(f"r{n}", source) for n, source in enumerate(results)], Rules(**rules))
+
+
+def verdicts(found: ResultsComparison, metric: str) -> list[Change]:
+    return [row.verdict for row in found.rows if row.metric.name == metric]
+
+
+def test_a_slower_path_is_worse_and_a_longer_rtt_too() -> None:
+    found = compare(make_results(seed=1), make_results(seed=2, rate=0.9, rtt=1.2))
+    assert verdicts(found, "throughput") == [Change.WORSE] * 2
+    assert verdicts(found, "loaded-rtt") == [Change.WORSE] * 2
+    row = found.rows[0]
+    assert row.change.ratio == pytest.approx(0.9, rel=0.01)
+    assert row.change.interval_ratio.contains(0.9)
+    assert row.p_value is not None
+    assert row.change.p_value is not None
+    assert row.p_value > row.change.p_value  # Holm's correction
+
+
+def test_turned_around_it_is_better() -> None:
+    found = compare(make_results(seed=2, rate=0.9, rtt=1.2), make_results(seed=1))
+    assert {row.verdict for row in found.rows} == {Change.BETTER}
+
+
+def test_no_change_is_equivalent() -> None:
+    found = compare(make_results(seed=1), make_results(seed=2))
+    assert {row.verdict for row in found.rows} == {Change.EQUIVALENT}
+
+
+def test_a_difference_that_is_real_but_small_is_equivalent() -> None:
+    found = compare(make_results(seed=1), make_results(seed=2, rate=0.98), metrics=("throughput",))
+    assert {row.verdict for row in found.rows} == {Change.EQUIVALENT}
+    strict = compare(
+        make_results(seed=1), make_results(seed=2, rate=0.98), metrics=("throughput",), margin_ratio=0.005
+    )
+    assert {row.verdict for row in strict.rows} == {Change.WORSE}
+
+
+def test_too_few_trials_decide_nothing() -> None:
+    found = compare(make_results(seed=1, cycles=3), make_results(seed=2, rate=0.5, cycles=3))
+    assert {(row.verdict, row.reason) for row in found.rows} == {(Change.UNDECIDED, "too few trials")}
+    assert found.least_trials == 6
+
+
+def test_a_wild_change_within_the_noise_is_undecided() -> None:
+    """A drift within each run: halves differ by more than the two runs do."""
+    first, second = make_results(seed=1), make_results(seed=2, rate=0.92)
+    for results in (first, second):
+        for number, record in enumerate(results.records):
+            assert record.throughput_bits_per_s is not None
+            drift = 1.15 if record.cycle % 2 else 1.0
+            results.records[number] = dataclasses.replace(
+                record, throughput_bits_per_s=record.throughput_bits_per_s * drift
+            )
+    found = compare(first, second, metrics=("throughput",), margin_ratio=0.01)
+    assert {row.verdict for row in found.rows} == {Change.UNDECIDED}
+    assert all(row.noise_ratio is not None and row.noise_ratio > 1.1 for row in found.rows)
+
+
+def test_the_noise_floor_can_come_from_a_run_without_change() -> None:
+    """Where days differ by 8 %, a run that is 6 % slower tells nothing, and one 20 % slower does."""
+    first, again = make_results(seed=1), make_results(seed=9, rate=1.08)
+    for rate, verdict in ((0.94, Change.UNDECIDED), (0.8, Change.WORSE)):
+        later = make_results(seed=2, rate=rate)
+        rules = Rules(metrics=("throughput",), margin_ratio=0.02)
+        found = compare_results([("a", first), ("b", later)], rules, unchanged=again)
+        assert {row.verdict for row in found.rows} == {verdict}
+        assert all(row.noise_ratio == pytest.approx(1.08, rel=0.01) for row in found.rows)
+    without = compare(first, make_results(seed=2, rate=0.94), metrics=("throughput",), margin_ratio=0.02)
+    assert {row.verdict for row in without.rows} == {Change.WORSE}
+
+
+def test_chance_is_told_worse_or_better_in_at_most_the_level() -> None:
+    """40 comparisons of runs without any change, four rows each: a wrong row in at most 5 % of them."""
+    wrong = 0
+    for seed in range(40):
+        found = compare(
+            make_results(seed=1000 + seed, cycles=6, noise=0.05),
+            make_results(seed=2000 + seed, cycles=6, noise=0.05),
+        )
+        wrong += found.count(Change.WORSE) + found.count(Change.BETTER) > 0
+    assert wrong <= 6  # P(more | 5 %) is below 0.5 %
+
+
+def test_conditions_are_aligned_and_those_of_one_side_named() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    for number, record in enumerate(second.records):
+        if record.streams == 4:
+            second.records[number] = dataclasses.replace(record, streams=8)
+    found = compare(first, second)
+    assert {row.condition.streams for row in found.rows} == {1}
+    assert [(label, condition.streams) for label, condition in found.alone] == [("r0", 4), ("r1", 8)]
+
+
+def test_names_of_hosts_matter_unless_left_aside() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    second.records = [dataclasses.replace(record, path_source="elsewhere") for record in second.records]
+    with pytest.raises(UsageError, match="no condition was measured in both"):
+        compare(first, second)
+    assert {row.verdict for row in compare(first, second, any_path=True).rows} == {Change.EQUIVALENT}
+
+
+def test_other_factors_are_conditions_where_all_results_tell_them() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    for results, dscp in ((first, 0), (second, 8)):
+        for number, row in enumerate(results._plan):
+            results._plan[number] = dataclasses.replace(row, settings={**row.settings, "dscp": dscp})
+    with pytest.raises(UsageError, match="no condition was measured in both"):
+        compare(first, second)
+    found = compare(first, make_results(seed=2))
+    assert found.ignored_settings == ("dscp",)
+
+
+def test_failed_and_lab_limited_trials_are_left_out_and_counted() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    second.records[0] = make_failed(second.records[0])
+    second.records[1] = dataclasses.replace(second.records[1], flags=("lab", "lab-limited"))
+    found = compare(first, second)
+    assert found.left_out == {"r0": 0, "r1": 2}
+    assert sum(row.change.second_n for row in found.rows if row.metric.name == "throughput") == 18
+
+
+def test_results_of_which_every_trial_was_left_out_are_named_with_the_reason() -> None:
+    limited = make_results(seed=2)
+    limited.records = [
+        dataclasses.replace(record, flags=("lab", "lab-limited")) for record in limited.records
+    ]
+    count = len(limited.records)
+    with pytest.raises(UsageError, match=f"'r1' has no trial to compare: {count} left out"):
+        compare(make_results(seed=1), limited)
+
+
+def test_imported_trials_are_compared_in_results_of_their_own() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    flags = ("imported",)
+    second.records[0] = dataclasses.replace(second.records[0], flags=flags, throughput_bits_per_s=1.0)
+    assert compare(first, second).left_out == {"r0": 0, "r1": 1}
+    second.records = [
+        dataclasses.replace(record, flags=flags, congestion_asked=None)
+        for record in make_results(seed=2).records
+    ]
+    found = compare(first, second)  # asked: cubic; at work in the imported ones: cubic
+    assert {row.verdict for row in found.rows} == {Change.EQUIVALENT}
+
+
+def test_each_of_several_is_held_against_the_first_in_one_family() -> None:
+    found = compare(make_results(seed=1), make_results(seed=2), make_results(seed=3, rate=0.9))
+    assert [row.label for row in found.rows] == ["r1"] * 4 + ["r2"] * 4
+    assert verdicts(found, "throughput") == [Change.EQUIVALENT] * 2 + [Change.WORSE] * 2
+
+
+def test_results_that_share_nothing_with_the_first_are_named_and_never_pass() -> None:
+    other = make_results(seed=3)
+    other.records = [dataclasses.replace(record, path_source="elsewhere") for record in other.records]
+    with pytest.raises(UsageError, match="no condition was measured in both 'r0' and 'r2'"):
+        compare(make_results(seed=1), make_results(seed=2), other)
+    two = [("r0", make_results(seed=1)), ("r1", make_results(seed=2))]
+    with pytest.raises(UsageError, match="the results without a change share no condition with 'r0'"):
+        compare_results(two, unchanged=other)
+
+
+def test_what_is_not_alike_besides_is_said() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    assert compare(first, second).unlike == ()
+    second.records = [
+        dataclasses.replace(record, duration_ns=3 * record.duration_ns, flags=("loopback-fallback",))
+        for record in second.records
+    ]
+    found = compare(first, second)
+    assert [one.fact for one in found.unlike] == ["steady window", "measured over"]
+    told = [line for line in list_notes(found) if "Not alike" in line]
+    assert told[1] == "Not alike besides in r1: measured over, lab before and loopback-fallback after."
+    assert describe_comparison(found)["unlike"][0]["fact"] == "steady window"
+
+
+def test_many_conditions_of_one_side_are_one_line() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    for number, record in enumerate(second.records):
+        if record.streams == 4:
+            second.records[number] = dataclasses.replace(record, streams=8 + record.cycle % 2)
+    told = [line for line in list_notes(compare(first, second)) if line.startswith("Only in")]
+    assert told == [
+        "Only in r0: west → east: 4 × 64 KiB cubic",
+        "Only in r1: west → east: 8 and 9 × 64 KiB cubic",
+    ]
+
+
+def test_what_was_not_measured_is_not_judged() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    second.records = [dataclasses.replace(record, loaded_rtt_median_ns=None) for record in second.records]
+    found = compare(first, second)
+    rows = [row for row in found.rows if row.metric.name == "loaded-rtt"]
+    assert {(row.verdict, row.after_median, row.reason) for row in rows} == {
+        (Change.UNDECIDED, None, "no-samples")
+    }
+    first.records = [dataclasses.replace(record, loaded_rtt_median_ns=None) for record in first.records]
+    assert {row.metric.name for row in compare(first, second).rows} == {"throughput"}
+    with pytest.raises(UsageError, match="no trial of these results has a loaded-rtt"):
+        compare(first, second, metrics=("loaded-rtt",))
+
+
+def test_wrong_use_is_one_line() -> None:
+    with pytest.raises(UsageError, match="one results folder cannot be compared"):
+        compare(make_results(seed=1))
+    with pytest.raises(UsageError, match="'speed' is no metric"):
+        compare(make_results(seed=1), make_results(seed=2), metrics=("speed",))
+
+
+def test_json_holds_every_row_and_the_table_every_verdict() -> None:
+    found = compare(make_results(seed=1), make_results(seed=2, rate=0.9), metrics=("throughput", "cpu"))
+    node = json.loads(json.dumps(describe_comparison(found), allow_nan=False))
+    assert (node["type"], node["version"], node["baseline"]) == ("pathlab-comparison", 1, "r0")
+    assert node["verdicts"] == {"better": 0, "worse": 2, "equivalent": 2, "undecided": 0}
+    row = node["rows"][0]
+    assert (row["streams"], row["window_bytes"], row["metric"], row["unit"]) == (
+        1,
+        65_536,
+        "throughput",
+        "bit/s",
+    )
+    assert row["ratio_low"] < row["ratio"] < row["ratio_high"]
+    assert row["verdict"] == "worse"
+    out = io.StringIO()
+    render_comparison(found, Console(file=out, width=400))
+    text = out.getvalue()
+    assert "r1 against r0, west → east" in text
+    assert text.count(" worse") == 4  # two rows, what it means, and the sum
+    assert "Noise floor" in text
+    assert "±5 %" in text
+
+
+def set_interval(row: Row, low: float, high: float) -> Row:
+    """The row with an interval of its ratio that ends there."""
+    interval = dataclasses.replace(row.change.interval_ratio, low=low, high=high)
+    return dataclasses.replace(row, change=dataclasses.replace(row.change, interval_ratio=interval))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "printed"),
+    [
+        (1.0004, 1.12, "1.0004–1.120"),  # better: 1.000 would say that no change is possible
+        (0.9, 0.99996, "0.900–0.99996"),
+        (0.953, 1.0502, "0.953–1.0502"),  # undecided: 1.050 would be equivalent
+        (0.9521, 1.04, "0.952–1.040"),
+        (0.9524, 1.04, "0.9524–1.040"),
+    ],
+)
+def test_a_printed_interval_ends_on_the_side_that_its_verdict_says(
+    low: float, high: float, printed: str
+) -> None:
+    row = set_interval(compare(make_results(seed=1), make_results(seed=2)).rows[0], low, high)
+    assert spell_change(row, 0.05)[1] == printed
+
+
+def test_the_notes_say_within_what_each_metric_is_equivalent() -> None:
+    metrics = ("throughput", "drtt", "loss")
+    found = compare(make_results(seed=1), make_results(seed=2), metrics=metrics)
+    assert (
+        "lies within a ratio of 0.9524 to 1.05 (±5 %), ±5 % of the idle RTT for dRTT, ±0.5 % for loss."
+        in next(list_notes(found))
+    )
