@@ -99,13 +99,13 @@ class BuildWithEngine(build_py):
             shutil.copy2(source, target)
 
     def _sources(self) -> list[Path]:
-        return sorted((ROOT / "native" / "src").glob("*.[ch]"))
+        return sorted((ROOT / "native" / "src").rglob("*.[ch]"))
 
     def _packed(self) -> list[str]:
         folder = Path(self.build_lib) / NATIVE
         machines = os.environ.get(MACHINES_VARIABLE, "").split()
         engines = [f"pathlab-engine-{machine}" for machine in [own_machine(), *machines]]
-        names = [*engines, *(f"src/{path.name}" for path in self._sources())]
+        names = [*engines, *(str(path.relative_to(ROOT / "native")) for path in self._sources())]
         return [str(folder / name) for name in names]
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:

@@ -272,9 +272,9 @@ def build_engine(sources: bytes) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(sources)) as archive:
             archive.extractall(folder)
-        files = sorted(name for name in os.listdir(os.path.join(folder, "src")) if name.endswith(".c"))
+            files = sorted(name for name in archive.namelist() if name.endswith(".c"))
         command = [compiler, "-std=c11", "-O2", "-D_GNU_SOURCE", "-pthread", "-Isrc", "-o", "engine"]
-        command += [os.path.join("src", name) for name in files] + ["-lm"]
+        command += [*files, "-lm"]
         said = ""
         for static in (["-static"], []):
             done = subprocess.run(

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "error.h"
-#include "program.h"
-#include "subcommands.h"
+#include "base/error.h"
+#include "base/program.h"
+#include "base/subcommands.h"
 
 struct subcommand {
     const char *name;

@@ -32,7 +32,7 @@ RUN_TIMEOUT_S = 20
 CLONE_NEWNET = 0x40000000
 OWN = ""
 SO_RCVBUFFORCE = 33  # asm-generic/socket.h; the socket module has no name for it
-EMULATOR_BUFFER_BYTES = 64 << 20  # native/src/device.c
+EMULATOR_BUFFER_BYTES = 64 << 20  # native/src/emulate/device.c
 
 
 class Holder:

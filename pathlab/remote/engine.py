@@ -90,7 +90,9 @@ def build_source_zip(host: str, *, package: Path | None = None) -> bytes:
             stage="engine",
             hint="run PathLab from a checkout, which has the sources",
         )
-    return pack_files({f"src/{path.name}": path.read_bytes() for path in folder.glob("*.[ch]")})
+    return pack_files(
+        {f"src/{path.relative_to(folder)}": path.read_bytes() for path in folder.rglob("*.[ch]")}
+    )
 
 
 def engine_version(engine: Path, *, timeout_s: float = 10.0) -> str:

@@ -29,7 +29,7 @@ from tests.require import require, require_engine
 
 pytestmark = pytest.mark.engine
 
-FLAGS_SOURCE = Path(__file__).resolve().parents[2] / "native" / "src" / "flow_flags.c"
+FLAGS_SOURCE = Path(__file__).resolve().parents[2] / "native" / "src" / "flow" / "flow_flags.c"
 
 
 class Terminal:

@@ -51,8 +51,9 @@ def test_sources_are_the_same_bytes_each_time_and_complete() -> None:
     assert data == build_source_zip("alpha")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
-    folder = Path(__file__).resolve().parents[3] / "native" / "src"
-    assert names == sorted(f"src/{path.name}" for path in folder.iterdir() if path.suffix in (".c", ".h"))
+    native = Path(__file__).resolve().parents[3] / "native"
+    assert names == sorted(str(path.relative_to(native)) for path in native.glob("src/**/*.[ch]"))
+    assert {"src/main.c", "src/base/json.c", "src/flow/send.c"} <= set(names)
 
 
 def test_without_engine_and_sources_the_host_is_named(tmp_path: Path) -> None:

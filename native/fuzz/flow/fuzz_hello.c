@@ -1,0 +1,104 @@
+/* Hellos and answers from the wire, and what a receiver takes from them. The first byte chooses what the
+ * receiver was told; hellos follow one after the other. */
+#include <string.h>
+
+#include "base/wire.h"
+#include "flow/flow.h"
+#include "promise.h"
+
+enum { HELLOS = 8, MOST_ARGUMENTS = 7, RECEIVERS = 4 };
+
+static void check_hello_bytes(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hello *hello)
+{
+    uint8_t again[PL_HELLO_BYTES];
+    uint16_t version;
+    bool known = pl_hello_decode(bytes, hello);
+    PROMISE(pl_hello_peek(bytes, &version) == known && version == hello->version);
+    pl_hello_encode(hello, again);
+    /* The magic is the same in every hello that is written, whatever was read. */
+    PROMISE(memcmp(bytes + 4, again + 4, PL_HELLO_BYTES - 4) == 0);
+    PROMISE((memcmp(bytes, again, 4) == 0) == known);
+    PROMISE(pl_token_equal(hello->token, again + 16));
+}
+
+static void check_answer(const uint8_t bytes[PL_ANSWER_BYTES])
+{
+    struct pl_answer answer;
+    uint8_t again[PL_ANSWER_BYTES];
+    bool known = pl_answer_decode(bytes, &answer);
+    pl_answer_encode(&answer, again);
+    PROMISE(memcmp(bytes + 4, again + 4, PL_ANSWER_BYTES - 4) == 0);
+    PROMISE((memcmp(bytes, again, 4) == 0) == known);
+}
+
+static void check_token(const uint8_t token[PL_TOKEN_BYTES])
+{
+    char text[2 * PL_TOKEN_BYTES + 1];
+    uint8_t again[PL_TOKEN_BYTES];
+    for (size_t i = 0; i < PL_TOKEN_BYTES; i++)
+        (void)snprintf(text + 2 * i, 3, "%02x", token[i]);
+    PROMISE(pl_token_parse(text, again) && pl_token_equal(token, again));
+}
+
+static struct pl_flow build_receiver(unsigned choice)
+{
+    static char *told[RECEIVERS][MOST_ARGUMENTS] = {
+        {"receive"},
+        {"receive", "--streams", "2", "--direction", "forward"},
+        {"receive", "--duration", "2s", "--warmup", "1s", "--bytes", "5000"},
+        {"receive", "--transport", "unix", "--rate", "1M", "--window", "8KiB"},
+    };
+    int count = 0;
+    while (count < MOST_ARGUMENTS && told[choice][count] != NULL)
+        count++;
+    struct pl_flow flow;
+    struct pl_error error = {0};
+    PROMISE(pl_flow_parse(&flow, false, count, told[choice], &error) == PL_OPTIONS_OK);
+    return flow;
+}
+
+static void check_adopted(const struct pl_flow *before, const struct pl_flow *flow,
+                          const struct pl_hello *hello)
+{
+    uint64_t sum = 0;
+    PROMISE(pl_flow_is_whole(flow));
+    PROMISE(flow->streams == (int64_t)hello->streams && pl_flow_direction(flow) == hello->flags);
+    PROMISE(flow->streams <= PL_MAX_STREAMS && hello->stream < hello->streams);
+    PROMISE(before->streams == 0 || before->streams == flow->streams);
+    PROMISE(before->warmup_ns < 0 || before->warmup_ns == flow->warmup_ns);
+    PROMISE(before->duration_ns < 0 || before->duration_ns == flow->duration_ns);
+    PROMISE(before->bytes < 0 || before->bytes == flow->bytes);
+    PROMISE(flow->workers >= 1 && flow->workers <= flow->streams);
+    PROMISE(flow->write_bytes >= 1 && flow->read_bytes >= 1);
+    for (uint32_t i = 0; i < hello->streams; i++)
+        sum += pl_flow_stream_bytes(flow, i);
+    PROMISE(sum == (uint64_t)flow->bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    struct pl_flow flow = build_receiver(data[0] % RECEIVERS);
+    const uint8_t *at = data + 1;
+    size_t left = size - 1;
+    if (left >= PL_ANSWER_BYTES)
+        check_answer(at);
+    for (int i = 0; i < HELLOS && left >= PL_HELLO_BYTES; i++) {
+        struct pl_hello hello;
+        struct pl_flow before;
+        check_hello_bytes(at, &hello);
+        check_token(hello.token);
+        /* With memcpy, so that padding is the same too. */
+        memcpy(&before, &flow, sizeof before);
+        if (pl_flow_adopt(&flow, &hello)) {
+            check_adopted(&before, &flow, &hello);
+            PROMISE(pl_flow_adopt(&flow, &hello));
+        } else {
+            PROMISE(memcmp(&before, &flow, sizeof before) == 0);
+        }
+        at += PL_HELLO_BYTES;
+        left -= PL_HELLO_BYTES;
+    }
+    return 0;
+}

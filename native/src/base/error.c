@@ -1,0 +1,103 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+
+struct named_errno {
+    int value;
+    const char *name;
+};
+
+#define NAMED(symbol)                                                                                        \
+    {                                                                                                        \
+        symbol, #symbol                                                                                      \
+    }
+
+/* strerrorname_np() is glibc's alone; this covers what the engine's calls can answer. */
+static const struct named_errno names[] = {
+    NAMED(EPERM),           NAMED(ENOENT),          NAMED(EINTR),      NAMED(EIO),
+    NAMED(ENXIO),           NAMED(EBADF),           NAMED(EAGAIN),     NAMED(ENOMEM),
+    NAMED(EACCES),          NAMED(EFAULT),          NAMED(EBUSY),      NAMED(EEXIST),
+    NAMED(ENODEV),          NAMED(ENOTDIR),         NAMED(EINVAL),     NAMED(ENFILE),
+    NAMED(EMFILE),          NAMED(ENOTTY),          NAMED(ENOSPC),     NAMED(EPIPE),
+    NAMED(ENOSYS),          NAMED(EPROTO),          NAMED(EBADMSG),    NAMED(EOVERFLOW),
+    NAMED(ENOTSOCK),        NAMED(EDESTADDRREQ),    NAMED(EMSGSIZE),   NAMED(ENOPROTOOPT),
+    NAMED(EPROTONOSUPPORT), NAMED(ESOCKTNOSUPPORT), NAMED(EOPNOTSUPP), NAMED(EAFNOSUPPORT),
+    NAMED(EADDRINUSE),      NAMED(EADDRNOTAVAIL),   NAMED(ENETDOWN),   NAMED(ENETUNREACH),
+    NAMED(ENETRESET),       NAMED(ECONNABORTED),    NAMED(ECONNRESET), NAMED(ENOBUFS),
+    NAMED(EISCONN),         NAMED(ENOTCONN),        NAMED(ETIMEDOUT),  NAMED(ECONNREFUSED),
+    NAMED(EHOSTDOWN),       NAMED(EHOSTUNREACH),    NAMED(EALREADY),   NAMED(EINPROGRESS),
+};
+
+const char *pl_errno_name(int errno_value)
+{
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].value == errno_value)
+            return names[i].name;
+    return NULL;
+}
+
+void pl_error_escape(const char *text, char *out, size_t bytes)
+{
+    size_t used = 0;
+    for (; *text != 0; text++) {
+        unsigned char byte = (unsigned char)*text;
+        bool printable = byte >= 0x20 && byte < 0x7F;
+        size_t needed = printable ? 1 : 4;
+        if (used + needed >= bytes)
+            break;
+        if (printable)
+            out[used] = *text;
+        else
+            (void)snprintf(out + used, bytes - used, "\\x%02x", byte);
+        used += needed;
+    }
+    out[used] = 0;
+}
+
+void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
+                  const char *format, ...)
+{
+    if (e == NULL || e->status != PL_OK)
+        return;
+    e->status = status;
+    e->errno_value = errno_value;
+    (void)snprintf(e->stage, sizeof e->stage, "%s", stage);
+    va_list arguments;
+    va_start(arguments, format);
+    char text[sizeof e->text];
+    int written = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (errno_value != 0 && written >= 0 && (size_t)written + 4 < sizeof text)
+        (void)snprintf(text + written, sizeof text - (size_t)written, ": %s", strerror(errno_value));
+    pl_error_escape(text, e->text, sizeof e->text); /* what it quotes may be anybody's */
+}
+
+int pl_error_say(const struct pl_error *e, const char *subcommand)
+{
+    (void)fprintf(stderr, "pathlab-engine %s: %s\n", subcommand, e->text);
+    return (int)e->status;
+}
+
+int pl_error_report(const struct pl_error *e, const char *subcommand)
+{
+    struct pl_json j = {0};
+    pl_json_begin_object(&j, NULL);
+    pl_json_string(&j, "type", "error");
+    pl_json_string(&j, "stage", e->stage);
+    if (e->errno_value != 0)
+        pl_json_i64(&j, "errno", e->errno_value);
+    else
+        pl_json_null(&j, "errno");
+    pl_json_string(&j, "errno_name", pl_errno_name(e->errno_value));
+    pl_json_string(&j, "text", e->text);
+    pl_json_end_object(&j);
+    (void)pl_json_flush_line(&j);
+    pl_json_release(&j);
+    return pl_error_say(e, subcommand);
+}

@@ -1,0 +1,46 @@
+#include "base/limits.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+/* The shadow memory of a sanitizer is far beyond any limit that makes sense for the program itself. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED false
+#endif
+
+bool pl_limit_memory(int64_t bytes, struct pl_error *error)
+{
+    if (SANITIZED)
+        return true;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= (rlim_t)bytes)
+        return true;
+    limit.rlim_cur = (rlim_t)bytes;
+    if (setrlimit(RLIMIT_DATA, &limit) == 0)
+        return true;
+    pl_error_set(error, PL_SETUP, "limits", errno, "--memory-limit-bytes cannot be set");
+    return false;
+}
+
+bool pl_raise_descriptor_limit(uint64_t needed, struct pl_error *error)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return true;
+    if (limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
+        pl_error_set(
+            error, PL_RESOURCES, "descriptors", 0,
+            "%llu descriptors are needed and %llu are allowed: raise `ulimit -n` or ask for fewer streams",
+            (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
+        return false;
+    }
+    return true;
+}

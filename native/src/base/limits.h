@@ -1,0 +1,17 @@
+/* Limits of this process that the kernel enforces. */
+#ifndef PL_LIMITS_H
+#define PL_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Bounds the memory for data (RLIMIT_DATA): what goes beyond fails as memory that ran out. A lower bound that
+ * is in force already stays. False with `error` set when the kernel refuses. */
+bool pl_limit_memory(int64_t bytes, struct pl_error *error);
+
+/* Raises the soft limit of descriptors to the hard one; false with `error` set when `needed` do not fit. */
+bool pl_raise_descriptor_limit(uint64_t needed, struct pl_error *error);
+
+#endif

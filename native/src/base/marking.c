@@ -1,0 +1,65 @@
+#include "base/marking.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define ECN_BITS 3
+
+int64_t pl_marking_octet(int fd, int family)
+{
+    int octet = 0;
+    socklen_t length = sizeof octet;
+    bool v6 = family == AF_INET6;
+    if ((family != AF_INET && !v6) ||
+        getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &octet, &length) != 0)
+        return -1;
+    return octet;
+}
+
+static bool set_octet(int fd, int family, const struct pl_marking *marking, struct pl_error *error)
+{
+    int64_t before = pl_marking_octet(fd, family);
+    if (before < 0)
+        before = 0;
+    int asked = (int)((marking->dscp >= 0 ? marking->dscp << 2 : before & ~ECN_BITS) |
+                      (marking->ecn >= 0 ? marking->ecn : before & ECN_BITS));
+    bool v6 = family == AF_INET6;
+    if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &asked, sizeof asked) !=
+        0) {
+        pl_error_set(error, PL_SETUP, "marking", errno, "--dscp or --ecn was refused");
+        return false;
+    }
+    int64_t kept = pl_marking_octet(fd, family);
+    if (marking->ecn >= 0 && (kept & ECN_BITS) != marking->ecn) {
+        pl_error_set(
+            error, PL_SETUP, "marking", 0,
+            "--ecn: the kernel keeps the ECN bits of this socket to itself (for TCP see net.ipv4.tcp_ecn)");
+        return false;
+    }
+    if (marking->dscp >= 0 && kept >> 2 != marking->dscp) {
+        pl_error_set(error, PL_SETUP, "marking", 0, "--dscp %lld: the kernel kept %lld instead",
+                     (long long)marking->dscp, (long long)(kept >> 2));
+        return false;
+    }
+    return true;
+}
+
+bool pl_marking_apply(int fd, int family, const struct pl_marking *marking, struct pl_error *error)
+{
+    if (marking->device[0] != 0 && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, marking->device,
+                                              (socklen_t)strlen(marking->device)) != 0) {
+        pl_error_set(error, PL_SETUP, "marking", errno, "--device %.20s cannot be used", marking->device);
+        return false;
+    }
+    if (marking->fwmark >= 0) {
+        const uint32_t mark = (uint32_t)marking->fwmark;
+        if (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark) != 0) {
+            pl_error_set(error, PL_SETUP, "marking", errno,
+                         "--fwmark %lld was refused (it needs CAP_NET_ADMIN)", (long long)marking->fwmark);
+            return false;
+        }
+    }
+    return (marking->dscp < 0 && marking->ecn < 0) || set_octet(fd, family, marking, error);
+}

@@ -1,0 +1,13 @@
+/* For whom a run writes: JSON lines for programs, text for people at a terminal. */
+#ifndef PL_OUTPUT_H
+#define PL_OUTPUT_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* The flag --output: "json", "human", or "auto": human when stdout is a terminal. False with `error` set for
+ * anything else. */
+bool pl_output_parse(const char *text, bool *human, struct pl_error *error);
+
+#endif

@@ -1,0 +1,41 @@
+#include "base/program.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/json.h"
+
+bool pl_program_prepare(void)
+{
+    pid_t parent = getppid();
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* A parent that died between the two calls would never be noticed by the kernel. */
+    return getppid() == parent;
+}
+
+bool pl_program_hello(const char *subcommand)
+{
+    struct pl_json j = {0};
+    pl_json_begin_object(&j, NULL);
+    pl_json_string(&j, "type", "hello");
+    pl_json_string(&j, "program", "pathlab-engine");
+    pl_json_string(&j, "version", PL_VERSION);
+    pl_json_i64(&j, "protocol", PL_PROTOCOL);
+    pl_json_i64(&j, "record", PL_RECORD);
+    pl_json_i64(&j, "control", PL_CONTROL);
+    pl_json_string(&j, "subcommand", subcommand);
+    pl_json_i64(&j, "pid", (int64_t)getpid());
+    pl_json_end_object(&j);
+    bool written = pl_json_flush_line(&j);
+    pl_json_release(&j);
+    return written;
+}
+
+int pl_program_refuse(const char *subcommand, const struct pl_error *error)
+{
+    if (isatty(STDOUT_FILENO) == 1)
+        return pl_error_say(error, subcommand);
+    return pl_program_hello(subcommand) ? pl_error_report(error, subcommand) : PL_RESOURCES;
+}

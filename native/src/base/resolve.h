@@ -1,0 +1,16 @@
+/* Names of hosts, for use by hand; controllers pass numeric addresses. */
+#ifndef PL_RESOLVE_H
+#define PL_RESOLVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/address.h"
+#include "base/error.h"
+
+/* A numeric address, or else a name that the system's own `getent` knows: a static program cannot load the
+ * system's name services itself. `flag` names the flag in the usage error. */
+bool pl_resolve(const char *text, uint16_t port, const char *flag, struct pl_address *address,
+                struct pl_error *error);
+
+#endif

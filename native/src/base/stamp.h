@@ -1,0 +1,13 @@
+/* The kernel's receive stamps. */
+#ifndef PL_STAMP_H
+#define PL_STAMP_H
+
+#include <sys/socket.h>
+
+#include "base/clock.h"
+
+/* The stamp (CLOCK_REALTIME) in the ancillary data of a message read from a socket with SO_TIMESTAMPNS; 0
+ * without one. */
+pl_ns pl_stamp_read(struct msghdr *message);
+
+#endif

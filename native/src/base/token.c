@@ -1,0 +1,82 @@
+#include "base/token.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define PATIENCE_NS (10 * PL_NS_PER_S)
+
+static bool is_stdin(const char *text)
+{
+    return strcmp(text, "stdin") == 0;
+}
+
+bool pl_token_check(const char *text, struct pl_error *error)
+{
+    uint8_t token[PL_TOKEN_BYTES];
+    if (text[0] == 0 || is_stdin(text) || pl_token_parse(text, token))
+        return true;
+    pl_error_set(error, PL_USAGE, "options", 0,
+                 "--token must be 32 hexadecimal digits, or stdin to read them there");
+    return false;
+}
+
+/* Waits until a byte or the end can be read; false when the time is over. */
+static bool await_input(pl_ns deadline_ns)
+{
+    for (;;) {
+        pl_ns left_ns = deadline_ns - pl_now_ns();
+        struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+        int ready = poll(&input, 1, left_ns > 0 ? (int)(left_ns / PL_NS_PER_MS) + 1 : 0);
+        if (ready > 0)
+            return true;
+        if (ready == 0 || errno != EINTR)
+            return false;
+    }
+}
+
+/* One line without its end, read byte by byte, since a command may follow. False when it is longer than
+ * `size` - 1 bytes, which are then all that was read, or (with `error` set) does not come. */
+static bool read_line(char *line, size_t size, struct pl_error *error)
+{
+    pl_ns deadline_ns = pl_now_ns() + PATIENCE_NS;
+    size_t length = 0;
+    while (length + 1 < size) {
+        if (!await_input(deadline_ns)) {
+            pl_error_set(error, PL_ENDED, "token", 0, "no --token came on stdin within 10 s");
+            return false;
+        }
+        ssize_t count = read(STDIN_FILENO, line + length, 1);
+        if (count < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (count <= 0) {
+            pl_error_set(error, PL_ENDED, "token", 0,
+                         "stdin ended before a whole --token was there: write it as the first line");
+            return false;
+        }
+        if (line[length] == '\n') {
+            line[length > 0 && line[length - 1] == '\r' ? length - 1 : length] = 0;
+            return true;
+        }
+        length++;
+    }
+    line[length] = 0;
+    return false;
+}
+
+bool pl_token_take(const char *text, uint8_t token[PL_TOKEN_BYTES], struct pl_error *error)
+{
+    memset(token, 0, PL_TOKEN_BYTES);
+    if (!is_stdin(text))
+        return text[0] == 0 || pl_token_parse(text, token);
+    char line[2 * PL_TOKEN_BYTES + 3]; /* and room for "\r\n" */
+    bool well = read_line(line, sizeof line, error) && pl_token_parse(line, token);
+    if (!well)
+        pl_error_set(error, PL_USAGE, "token", 0,
+                     "the first line of stdin must be the --token, 32 hexadecimal digits");
+    explicit_bzero(line, sizeof line);
+    return well;
+}

@@ -1,0 +1,20 @@
+/* The token of a trial, kept off the command line, where every user of the host could read it. */
+#ifndef PL_TOKEN_H
+#define PL_TOKEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/wire.h"
+
+/* Whether the value of `--token` is none (""), 32 hexadecimal digits, or "stdin"; else false with `error` set
+ * (usage). Never quotes the value. */
+bool pl_token_check(const char *text, struct pl_error *error);
+
+/* The token itself: zeros of none, the digits, or of "stdin" the first line there, of which nothing more is
+ * read: what follows is the controller's. False with `error` set: the line is no token (usage), or did not
+ * come within ten seconds or before the end of file (ended). */
+bool pl_token_take(const char *text, uint8_t token[PL_TOKEN_BYTES], struct pl_error *error);
+
+#endif

@@ -1,0 +1,33 @@
+/* What carries the bytes of a stream: TCP, or another connection-oriented transport of the kernel. */
+#ifndef PL_TRANSPORT_H
+#define PL_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/address.h"
+#include "base/error.h"
+
+enum pl_transport { PL_TCP, PL_MPTCP, PL_UNIX, PL_SCTP, PL_VSOCK, PL_TRANSPORTS };
+
+const char *pl_transport_name(enum pl_transport transport);
+/* False with `error` set (usage) for an unknown name. */
+bool pl_transport_parse(const char *text, enum pl_transport *transport, struct pl_error *error);
+
+/* The address of an end. IP transports: a name or a numeric address; unix: a path, or @NAME in the abstract
+ * name space; vsock: a context id, or "any". `flag` names the flag in the usage error. */
+bool pl_transport_address(enum pl_transport transport, const char *text, uint16_t port, const char *flag,
+                          struct pl_address *address, struct pl_error *error);
+
+/* A non-blocking stream socket; -1 with `error` naming the transport that this kernel lacks, or the resource
+ * that ran out. */
+int pl_transport_socket(enum pl_transport transport, int family, struct pl_error *error);
+
+/* What a connected socket really speaks: an MPTCP one falls back to TCP where the path or the other end has
+ * no MPTCP. `asked` where the kernel (before 5.16) does not tell. */
+enum pl_transport pl_transport_at_work(enum pl_transport asked, int fd);
+
+/* Whether the kernel keeps TCP_INFO, a congestion control and a segment size for its sockets. */
+bool pl_transport_is_tcp(enum pl_transport transport);
+
+#endif

@@ -1,0 +1,296 @@
+/* `calibrate`: this host's own ceilings, so that a host's limit can be told from a path's. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/events.h"
+#include "base/json.h"
+#include "base/lateness.h"
+#include "base/limits.h"
+#include "base/options.h"
+#include "base/output.h"
+#include "base/program.h"
+#include "base/subcommands.h"
+#include "base/units.h"
+#include "calibrate/loopback.h"
+
+#define CLOCK_READS 100000
+#define MAX_COUNTS 16
+#define MAX_STREAMS 1024
+
+struct calibration {
+    const char *streams_text;
+    const char *congestion;
+    const char *control;
+    const char *output_text;
+    int64_t duration_ns;
+    int64_t warmup_ns;
+    int64_t timer_count;
+    int64_t timer_ns;
+
+    int64_t streams[MAX_COUNTS];
+    size_t stream_counts;
+    bool human;
+    bool written;
+    struct pl_events *events;
+    struct pl_json json;
+};
+
+static enum pl_options_outcome parse(struct calibration *calibration, int argc, char **argv,
+                                     struct pl_error *error)
+{
+    const struct pl_option table[] = {
+        {.name = "streams",
+         .kind = PL_OPTION_STRING,
+         .target = &calibration->streams_text,
+         .help = "numbers of streams to carry over loopback, each copied and uncopied"},
+        {.name = "congestion",
+         .kind = PL_OPTION_STRING,
+         .target = &calibration->congestion,
+         .help = "congestion control; none: the kernel's default"},
+        {.name = "duration-ns",
+         .kind = PL_OPTION_INT64,
+         .target = &calibration->duration_ns,
+         .minimum = 10 * PL_NS_PER_MS,
+         .maximum = 60 * PL_NS_PER_S,
+         .help = "time of each, after the warm-up"},
+        {.name = "warmup-ns",
+         .kind = PL_OPTION_INT64,
+         .target = &calibration->warmup_ns,
+         .maximum = 60 * PL_NS_PER_S,
+         .help = "time before"},
+        {.name = "timer-count",
+         .kind = PL_OPTION_INT64,
+         .target = &calibration->timer_count,
+         .minimum = 10,
+         .maximum = 1000000,
+         .help = "wake-ups whose lateness is measured"},
+        {.name = "timer-ns",
+         .kind = PL_OPTION_INT64,
+         .target = &calibration->timer_ns,
+         .minimum = 10000,
+         .maximum = PL_NS_PER_S,
+         .help = "time between them"},
+        {.name = "output",
+         .kind = PL_OPTION_STRING,
+         .target = &calibration->output_text,
+         .help = "human, json, or auto: human at a terminal"},
+        {.name = "control",
+         .kind = PL_OPTION_STRING,
+         .target = &calibration->control,
+         .help = "stdin: read the command stop from there"},
+    };
+    const struct pl_options options = {
+        .subcommand = "calibrate",
+        .about = "Measures what this host itself can do: its clock, its timers, and its loopback.",
+        .table = table,
+        .count = sizeof table / sizeof table[0],
+    };
+    return pl_options_parse(&options, argc, argv, error);
+}
+
+static bool parse_counts(struct calibration *calibration, struct pl_error *error)
+{
+    const char *text = calibration->streams_text;
+    while (*text != 0 && calibration->stream_counts < MAX_COUNTS) {
+        char word[8];
+        size_t length = strcspn(text, ",");
+        if (length == 0 || length >= sizeof word)
+            break;
+        memcpy(word, text, length);
+        word[length] = 0;
+        if (!pl_parse_int64(word, 1, MAX_STREAMS, &calibration->streams[calibration->stream_counts]))
+            break;
+        calibration->stream_counts++;
+        text += length;
+        if (*text == ',' && text[1] != 0)
+            text++;
+    }
+    if (*text == 0 && calibration->stream_counts > 0)
+        return true;
+    pl_error_set(error, PL_USAGE, "options", 0,
+                 "--streams: '%.40s' is no list of up to %d numbers from 1 to %d such as 1,4,16",
+                 calibration->streams_text, MAX_COUNTS, MAX_STREAMS);
+    return false;
+}
+
+static void end_record(struct calibration *calibration)
+{
+    pl_json_end_object(&calibration->json);
+    calibration->written = pl_json_flush_line(&calibration->json) && calibration->written;
+}
+
+static void measure_clock(struct calibration *calibration)
+{
+    struct timespec resolution = {0};
+    (void)clock_getres(CLOCK_MONOTONIC, &resolution);
+    pl_ns begin_ns = pl_now_ns();
+    pl_ns least_step_ns = INT64_MAX;
+    pl_ns last_ns = begin_ns;
+    for (int i = 0; i < CLOCK_READS; i++) {
+        pl_ns now_ns = pl_now_ns();
+        if (now_ns > last_ns && now_ns - last_ns < least_step_ns)
+            least_step_ns = now_ns - last_ns;
+        last_ns = now_ns;
+    }
+    double read_ns = (double)(last_ns - begin_ns) / CLOCK_READS;
+    if (calibration->human) {
+        (void)printf("clock     read in %.0f ns, smallest step %lld ns\n", read_ns, (long long)least_step_ns);
+        return;
+    }
+    struct pl_json *j = &calibration->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "clock");
+    pl_json_string(j, "clock", "CLOCK_MONOTONIC");
+    pl_json_i64(j, "resolution_ns", (int64_t)resolution.tv_sec * PL_NS_PER_S + resolution.tv_nsec);
+    pl_json_i64(j, "step_ns", least_step_ns);
+    pl_json_double(j, "read_ns", read_ns);
+    end_record(calibration);
+}
+
+/* How late an otherwise idle thread is woken by the timer that every deadline here goes by. */
+static bool measure_timer(struct calibration *calibration, struct pl_error *error)
+{
+    struct pl_lateness lateness = {.count = 0};
+    pl_ns begin_ns = pl_now_ns();
+    for (int64_t i = 1; i <= calibration->timer_count; i++) {
+        struct pl_wait wait = {.deadline_ns = begin_ns + i * calibration->timer_ns, .fds = {-1, -1}};
+        if (wait.deadline_ns <= pl_now_ns())
+            continue; /* so late that the next one is past as well: counted once */
+        enum pl_command command = pl_events_wait(calibration->events, &wait);
+        if (pl_command_ends(command)) {
+            pl_error_set(error, PL_ENDED, "calibrate", 0, "%s", pl_command_reason(command));
+            return false;
+        }
+        pl_lateness_add(&lateness, pl_now_ns() - wait.deadline_ns);
+    }
+    pl_ns median_ns = 0;
+    pl_ns p99_ns = 0;
+    if (!pl_lateness_percentile(&lateness, 0.5, &median_ns) ||
+        !pl_lateness_percentile(&lateness, 0.99, &p99_ns)) {
+        pl_error_set(error, PL_ENDED, "calibrate", 0, "no timer went off in time");
+        return false;
+    }
+    if (calibration->human) {
+        (void)printf("timer     late by %.1f us (median), %.1f us (p99), %.1f us (max)\n",
+                     (double)median_ns / 1e3, (double)p99_ns / 1e3, (double)lateness.max_ns / 1e3);
+        return true;
+    }
+    struct pl_json *j = &calibration->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "timer");
+    pl_json_i64(j, "interval_ns", calibration->timer_ns);
+    pl_json_u64(j, "wake_ups", lateness.count);
+    pl_json_begin_object(j, "late_ns");
+    pl_json_i64(j, "median", median_ns);
+    pl_json_i64(j, "p99", p99_ns);
+    pl_json_i64(j, "max", lateness.max_ns);
+    pl_json_end_object(j);
+    end_record(calibration);
+    return true;
+}
+
+static void write_loopback(struct calibration *calibration, const struct pl_loopback_settings *settings,
+                           const struct pl_loopback_result *result)
+{
+    double rate = (double)result->bytes * 8e9 / (double)result->length_ns;
+    double cost = (double)result->cpu_ns / (double)result->cpu_bytes; /* ns per byte are seconds per GB */
+    const char *transfer = settings->zero_copy ? "zero-copy" : "copy";
+    char text[PL_QUANTITY_BYTES];
+    if (calibration->human) {
+        pl_format_quantity(rate, PL_UNIT_BITS_PER_S, text);
+        (void)printf(
+            "loopback  %4lld streams  %-9s  %-6s  %12s  %.3f CPU-s per GB  TCP_INFO read in %lld ns\n",
+            (long long)settings->streams, transfer, result->congestion, text, cost,
+            (long long)result->tcp_info_ns);
+        calibration->written = fflush(stdout) == 0 && calibration->written;
+        return;
+    }
+    struct pl_json *j = &calibration->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "loopback");
+    pl_json_i64(j, "streams", settings->streams);
+    pl_json_string(j, "transfer", transfer);
+    pl_json_string(j, "congestion", result->congestion[0] != 0 ? result->congestion : NULL);
+    pl_json_i64(j, "sender_workers", result->sender_workers);
+    pl_json_i64(j, "receiver_workers", result->receiver_workers);
+    pl_json_u64(j, "bytes", result->bytes);
+    pl_json_i64(j, "length_ns", result->length_ns);
+    pl_json_double(j, "bits_per_s", rate);
+    pl_json_double(j, "cpu_s_per_gb", cost);
+    pl_json_i64(j, "tcp_info_read_ns", result->tcp_info_ns);
+    end_record(calibration);
+}
+
+static bool measure_loopback(struct calibration *calibration, struct pl_error *error)
+{
+    for (size_t i = 0; i < calibration->stream_counts; i++) {
+        for (int zero_copy = 0; zero_copy < 2; zero_copy++) {
+            const struct pl_loopback_settings settings = {.streams = calibration->streams[i],
+                                                          .zero_copy = zero_copy != 0,
+                                                          .congestion = calibration->congestion,
+                                                          .warmup_ns = calibration->warmup_ns,
+                                                          .duration_ns = calibration->duration_ns};
+            struct pl_loopback_result result;
+            if (!pl_loopback_measure(&settings, calibration->events, &result, error))
+                return false;
+            write_loopback(calibration, &settings, &result);
+        }
+    }
+    return true;
+}
+
+static int refuse(const struct calibration *calibration, const struct pl_error *error)
+{
+    return calibration->human ? pl_error_say(error, "calibrate") : pl_error_report(error, "calibrate");
+}
+
+static int run(struct calibration *calibration, struct pl_error *error)
+{
+    calibration->events = pl_events_open(calibration->control, error);
+    if (calibration->events == NULL)
+        return refuse(calibration, error);
+    measure_clock(calibration);
+    if (!measure_timer(calibration, error) || !measure_loopback(calibration, error))
+        return refuse(calibration, error);
+    if (!calibration->human) {
+        pl_json_begin_object(&calibration->json, NULL);
+        pl_json_string(&calibration->json, "type", "result");
+        pl_json_bool(&calibration->json, "complete", true);
+        end_record(calibration);
+    }
+    return calibration->written ? PL_OK : PL_RESOURCES;
+}
+
+int pl_calibrate_main(int argc, char **argv)
+{
+    struct pl_error error = {0};
+    struct calibration calibration = {
+        .streams_text = "1,4,16",
+        .congestion = "",
+        .control = "",
+        .output_text = "auto",
+        .duration_ns = 500 * PL_NS_PER_MS,
+        .warmup_ns = 100 * PL_NS_PER_MS,
+        .timer_count = 500,
+        .timer_ns = PL_NS_PER_MS,
+        .written = true,
+    };
+    switch (parse(&calibration, argc, argv, &error)) {
+    case PL_OPTIONS_HELP:
+        return PL_OK;
+    case PL_OPTIONS_WRONG:
+        return pl_program_refuse("calibrate", &error);
+    case PL_OPTIONS_OK:
+        break;
+    }
+    if (!pl_output_parse(calibration.output_text, &calibration.human, &error) ||
+        !parse_counts(&calibration, &error))
+        return pl_program_refuse("calibrate", &error);
+    if (!calibration.human && !pl_program_hello("calibrate"))
+        return PL_RESOURCES;
+    int status = run(&calibration, &error);
+    pl_events_close(calibration.events);
+    pl_json_release(&calibration.json);
+    return status;
+}

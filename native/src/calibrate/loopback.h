@@ -1,0 +1,35 @@
+/* What this host carries to itself: both ends of a flow in one process, over 127.0.0.1. */
+#ifndef PL_LOOPBACK_H
+#define PL_LOOPBACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/events.h"
+
+struct pl_loopback_settings {
+    int64_t streams;
+    bool zero_copy;
+    const char *congestion; /* empty: the kernel's default */
+    pl_ns warmup_ns;
+    pl_ns duration_ns;
+};
+
+struct pl_loopback_result {
+    uint64_t bytes; /* received within length_ns */
+    pl_ns length_ns;
+    int64_t cpu_ns;     /* of all workers of both ends, from their start to their end */
+    uint64_t cpu_bytes; /* carried in that time */
+    pl_ns tcp_info_ns;  /* mean time to read TCP_INFO of one stream while all are busy */
+    int64_t sender_workers;
+    int64_t receiver_workers;
+    char congestion[16]; /* in force at the sender */
+};
+
+/* Carries bytes for the time asked. False with `error` set; a command that ends a run is one (PL_ENDED). */
+bool pl_loopback_measure(const struct pl_loopback_settings *settings, struct pl_events *events,
+                         struct pl_loopback_result *result, struct pl_error *error);
+
+#endif

@@ -1,0 +1,343 @@
+/* `emulate`: one link between two interfaces. The control conversation and the records; the flags are read by
+ * emulation_plan.c, the packets carried by forwarder.c. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/control.h"
+#include "base/events.h"
+#include "base/json.h"
+#include "base/program.h"
+#include "base/subcommands.h"
+#include "emulate/emulation_plan.h"
+#include "emulate/emulation_records.h"
+#include "emulate/forwarder.h"
+
+static const char NAME[] = "emulate";
+static const pl_ns LOOK_NS = PL_NS_PER_MS; /* a busy forwarder looks this often at signals and commands */
+
+enum ending { ENDING_NONE, ENDING_STOP, ENDING_SIGNAL, ENDING_CONTROLLER, ENDING_DEVICE, ENDING_OUTPUT };
+
+struct emulator {
+    struct pl_forwarder forwarder;
+    struct pl_device devices[2];
+    struct pl_trace trace;
+    bool tracing;
+    struct pl_control *control; /* NULL: stdin is not read */
+    struct pl_json json;
+    int signal_fd;
+    pl_ns started_ns, cpu_before_ns;
+    enum ending ending;
+    const char *reason;
+};
+
+static const char *const DIRECTIONS[2] = {"forward", "reverse"};
+
+/* ---------- records ---------- */
+
+static void flush(struct emulator *emulator)
+{
+    if (!pl_json_flush_line(&emulator->json) && emulator->ending != ENDING_OUTPUT) {
+        emulator->ending = ENDING_OUTPUT;
+        emulator->reason = "the output cannot be written";
+    }
+}
+
+/* How late deliveries were in both directions together. */
+static void write_whole_lateness(struct emulator *emulator)
+{
+    struct pl_lateness whole = {.count = 0};
+    for (unsigned i = 0; i < 2; i++) {
+        pl_lateness_merge(&whole, &emulator->forwarder.directions[i].lateness);
+    }
+    pl_write_lateness(&emulator->json, "late_ns", &whole);
+}
+
+/* `counters` while it runs, `result` at the end. */
+static void print_counters(struct emulator *emulator, const char *type)
+{
+    struct pl_json *j = &emulator->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", type);
+    if (emulator->ending != ENDING_NONE) {
+        pl_json_bool(j, "complete", emulator->ending == ENDING_STOP);
+        pl_json_string(j, "reason", emulator->reason);
+    }
+    pl_json_i64(j, "elapsed_ns", pl_now_ns() - emulator->started_ns);
+    pl_ns cpu_ns = pl_thread_cpu_ns(pthread_self());
+    if (cpu_ns < 0 || emulator->cpu_before_ns < 0) {
+        pl_json_null(j, "cpu_ns");
+    } else {
+        pl_json_i64(j, "cpu_ns", cpu_ns - emulator->cpu_before_ns);
+    }
+    write_whole_lateness(emulator);
+    if (emulator->tracing) {
+        pl_trace_flush(&emulator->trace);
+        pl_write_trace(j, "trace", &emulator->trace);
+    } else {
+        pl_json_null(j, "trace");
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        pl_write_direction(j, DIRECTIONS[i], &emulator->forwarder.directions[i]);
+    }
+    pl_json_end_object(j);
+    flush(emulator);
+}
+
+static void print_listening(struct emulator *emulator, const struct pl_emulation_plan *plan)
+{
+    struct pl_json *j = &emulator->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "listening");
+    pl_json_string(j, "backend", plan->backend);
+    pl_json_string(j, "interface_a", plan->interfaces[0]);
+    pl_json_string(j, "interface_b", plan->interfaces[1]);
+    pl_json_end_object(j);
+    flush(emulator);
+}
+
+/* The answer to a change of settings: what holds now, all keys of both directions. */
+static void print_settings(struct emulator *emulator)
+{
+    struct pl_json *j = &emulator->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "settings");
+    for (unsigned i = 0; i < 2; i++) {
+        pl_write_link_settings(j, DIRECTIONS[i], &emulator->forwarder.directions[i].link.settings);
+    }
+    pl_json_end_object(j);
+    flush(emulator);
+}
+
+/* A command that was not understood changes nothing and ends nothing. */
+static void print_refusal(struct emulator *emulator, const char *text)
+{
+    struct pl_json *j = &emulator->json;
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "refused");
+    pl_json_string(j, "text", text);
+    pl_json_end_object(j);
+    flush(emulator);
+}
+
+/* ---------- control ---------- */
+
+static void change_settings(struct emulator *emulator, unsigned index, const char *spec)
+{
+    struct pl_link *link = &emulator->forwarder.directions[index].link;
+    struct pl_link_settings settings = link->settings;
+    struct pl_error error = {0};
+    if (pl_link_settings_parse(&settings, DIRECTIONS[index], spec, &error) != PL_OK) {
+        print_refusal(emulator, error.text);
+        return;
+    }
+    pl_link_change(link, &settings, pl_now_ns());
+    print_settings(emulator);
+}
+
+static void obey(struct emulator *emulator, const char *line)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        size_t length = strlen(DIRECTIONS[i]);
+        if (strncmp(line, DIRECTIONS[i], length) == 0 && line[length] == ' ') {
+            change_settings(emulator, i, line + length + 1);
+            return;
+        }
+    }
+    if (strcmp(line, "stats") == 0 || strcmp(line, "lap") == 0) {
+        print_counters(emulator, "counters");
+        for (unsigned i = 0; i < 2 && line[0] == 'l'; i++) {
+            emulator->forwarder.directions[i].lateness = (struct pl_lateness){0};
+        }
+    } else if (strcmp(line, "stop") == 0) {
+        emulator->ending = ENDING_STOP;
+    } else {
+        print_refusal(emulator, "the commands are: stats, lap, stop, forward SPEC, reverse SPEC");
+    }
+}
+
+static void listen_to_controller(struct emulator *emulator)
+{
+    char line[PL_CONTROL_LINE_BYTES + 1];
+    while (emulator->ending == ENDING_NONE) {
+        switch (pl_control_next(emulator->control, line)) {
+        case PL_CONTROL_NONE:
+            return;
+        case PL_CONTROL_LINE:
+            obey(emulator, line);
+            break;
+        case PL_CONTROL_TOO_LONG:
+            print_refusal(emulator, "the command is too long");
+            break;
+        case PL_CONTROL_END:
+            emulator->ending = ENDING_CONTROLLER;
+            emulator->reason = pl_command_reason(PL_COMMAND_GONE);
+            break;
+        }
+    }
+}
+
+static void take_signal(struct emulator *emulator)
+{
+    struct signalfd_siginfo taken;
+    if (read(emulator->signal_fd, &taken, sizeof taken) == (ssize_t)sizeof taken) {
+        emulator->ending = ENDING_SIGNAL;
+        emulator->reason = pl_command_reason(PL_COMMAND_SIGNAL);
+    }
+}
+
+/* ---------- the run ---------- */
+
+static enum pl_status open_signals(struct emulator *emulator, struct pl_error *error)
+{
+    sigset_t ending;
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &ending, NULL);
+    emulator->signal_fd = signalfd(-1, &ending, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (emulator->signal_fd < 0) {
+        pl_error_set(error, PL_RESOURCES, "signals", errno, "cannot wait for signals");
+        return PL_RESOURCES;
+    }
+    return PL_OK;
+}
+
+static enum pl_status open_all(struct emulator *emulator, const struct pl_emulation_plan *plan,
+                               struct pl_error *error)
+{
+    struct pl_forwarder_plan forwarding = {
+        .devices = emulator->devices,
+        .settings = {plan->settings[0], plan->settings[1]},
+        .trace = emulator->tracing ? &emulator->trace : NULL,
+        .seed = (uint64_t)plan->seed,
+        .buffer_bytes = (uint64_t)plan->buffer_bytes,
+        .spin_ns = plan->spin_ns,
+    };
+    enum pl_status status = open_signals(emulator, error);
+    if (status == PL_OK) {
+        status = pl_forwarder_init(&emulator->forwarder, &forwarding, error);
+    }
+    for (unsigned i = 0; i < 2 && status == PL_OK; i++) {
+        struct pl_device_place place = {
+            .backend = strcmp(plan->backend, "tun") == 0 ? PL_BACKEND_TUN : PL_BACKEND_PACKET,
+            .namespace_path = plan->namespaces[i],
+            .interface = plan->interfaces[i],
+            .mtu_bytes = (uint32_t)plan->mtu_bytes,
+        };
+        status = pl_device_open(&emulator->devices[i], &place, error);
+    }
+    /* Last of what may be refused, so that a run that cannot begin overwrites no trace. */
+    if (status == PL_OK && emulator->tracing) {
+        status = pl_trace_open(&emulator->trace, plan->trace, (uint64_t)plan->trace_limit_bytes, error);
+    }
+    if (status == PL_OK && plan->control[0] != '\0') {
+        emulator->control = pl_control_open(STDIN_FILENO, error);
+        status = emulator->control == NULL ? PL_RESOURCES : PL_OK;
+    }
+    return status;
+}
+
+static void close_all(struct emulator *emulator)
+{
+    pl_forwarder_free(&emulator->forwarder);
+    pl_trace_close(&emulator->trace);
+    pl_device_close(&emulator->devices[0]);
+    pl_device_close(&emulator->devices[1]);
+    if (emulator->control != NULL) {
+        pl_control_close(emulator->control);
+    }
+    if (emulator->signal_fd >= 0) {
+        close(emulator->signal_fd);
+    }
+    pl_json_release(&emulator->json);
+}
+
+/* Carry packets until something ends it; says in `emulator` what did. */
+static enum pl_status carry(struct emulator *emulator, struct pl_error *error)
+{
+    pl_ns looked_ns = 0;
+    while (emulator->ending == ENDING_NONE) {
+        struct pollfd others[2] = {
+            {.fd = emulator->signal_fd, .events = POLLIN},
+            {.fd = emulator->control == NULL ? -1 : pl_control_fd(emulator->control), .events = POLLIN},
+        };
+        bool busy = false;
+        if (pl_forwarder_step(&emulator->forwarder, &busy, error) != PL_OK) {
+            emulator->ending = ENDING_DEVICE;
+            emulator->reason = error->text;
+            return PL_ENDED;
+        }
+        if (busy) {
+            if (pl_now_ns() - looked_ns < LOOK_NS) {
+                continue;
+            }
+            (void)poll(others, 2, 0);
+        } else {
+            pl_forwarder_wait(&emulator->forwarder, others, 2);
+        }
+        looked_ns = pl_now_ns();
+        if (others[0].revents != 0) {
+            take_signal(emulator);
+        }
+        if (others[1].revents != 0 && emulator->ending == ENDING_NONE) {
+            listen_to_controller(emulator);
+        }
+    }
+    return emulator->ending == ENDING_STOP ? PL_OK : PL_ENDED;
+}
+
+static int run(struct emulator *emulator, const struct pl_emulation_plan *plan)
+{
+    struct pl_error error = {0};
+    if (open_all(emulator, plan, &error) != PL_OK) {
+        return pl_error_report(&error, NAME);
+    }
+    /* Else the kernel adds up to 50 us to each sleep. */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    emulator->started_ns = pl_now_ns();
+    emulator->cpu_before_ns = pl_thread_cpu_ns(pthread_self());
+    print_listening(emulator, plan);
+    enum pl_status status = carry(emulator, &error);
+    print_counters(emulator, "result");
+    if (emulator->ending == ENDING_OUTPUT) {
+        pl_error_set(&error, PL_RESOURCES, "output", 0, "%s", emulator->reason);
+    }
+    return error.status != PL_OK ? pl_error_report(&error, NAME) : (int)status;
+}
+
+int pl_emulate_main(int argc, char **argv)
+{
+    struct pl_emulation_plan plan;
+    struct pl_error error = {0};
+    enum pl_options_outcome outcome = pl_emulation_plan_parse(&plan, argc, argv, &error);
+    if (outcome == PL_OPTIONS_HELP) {
+        return PL_OK;
+    }
+    if (outcome == PL_OPTIONS_WRONG) {
+        return pl_error_report(&error, NAME);
+    }
+    if (!pl_program_hello(NAME)) {
+        return PL_RESOURCES;
+    }
+    struct emulator *emulator = calloc(1, sizeof *emulator);
+    if (emulator == NULL) {
+        pl_error_set(&error, PL_RESOURCES, "buffers", ENOMEM, "no memory for the emulator");
+        return pl_error_report(&error, NAME);
+    }
+    emulator->signal_fd = emulator->trace.fd = -1;
+    emulator->tracing = plan.trace[0] != '\0';
+    for (unsigned i = 0; i < 2; i++) {
+        emulator->devices[i].fd = emulator->devices[i].netlink_fd = -1;
+    }
+    int status = run(emulator, &plan);
+    close_all(emulator);
+    free(emulator);
+    return status;
+}

@@ -1,0 +1,97 @@
+#include "emulate/emulation_plan.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static struct pl_option text_option(const char *name, const char **target, bool required, const char *help)
+{
+    return (struct pl_option){
+        .name = name, .kind = PL_OPTION_STRING, .target = target, .required = required, .help = help};
+}
+
+static struct pl_option number_option(const char *name, int64_t *target, int64_t minimum, int64_t maximum,
+                                      const char *help)
+{
+    return (struct pl_option){.name = name,
+                              .kind = PL_OPTION_INT64,
+                              .target = target,
+                              .minimum = minimum,
+                              .maximum = maximum,
+                              .help = help};
+}
+
+static enum pl_options_outcome parse_options(struct pl_emulation_plan *plan, int argc, char **argv,
+                                             struct pl_error *error)
+{
+    *plan = (struct pl_emulation_plan){
+        .backend = "packet",
+        .namespaces = {"", ""},
+        .specs = {"", ""},
+        .control = "",
+        .trace = "",
+        .seed = 1,
+        .spin_ns = 100000,
+        .buffer_bytes = INT64_C(512) << 20,
+        .trace_limit_bytes = INT64_C(64) << 20,
+    };
+    const struct pl_option table[] = {
+        text_option("backend", &plan->backend, false, "tun (made here) or packet (existing interfaces)"),
+        text_option("namespace-a", &plan->namespaces[0], false,
+                    "path of a network namespace; empty: the own one"),
+        text_option("namespace-b", &plan->namespaces[1], false, "likewise for end b"),
+        text_option("interface-a", &plan->interfaces[0], true, "name of the interface at end a"),
+        text_option("interface-b", &plan->interfaces[1], true, "name of the interface at end b"),
+        text_option("forward", &plan->specs[0], false, "the link from a to b: key=value,... (PROTOCOL.md)"),
+        text_option("reverse", &plan->specs[1], false, "the link from b to a"),
+        number_option("seed", &plan->seed, 0, INT64_MAX, "the same seed gives the same losses"),
+        number_option("spin-ns", &plan->spin_ns, 0, 10 * PL_NS_PER_MS, "spin this long before a delivery"),
+        number_option("mtu-bytes", &plan->mtu_bytes, 0, 65535, "MTU of the TUN interfaces; 0: leave"),
+        number_option("buffer-bytes", &plan->buffer_bytes, 1 << 20, INT64_C(1) << 40,
+                      "bound on packet buffers"),
+        text_option("trace", &plan->trace, false, "file for the fate of every packet (PROTOCOL.md)"),
+        number_option("trace-limit-bytes", &plan->trace_limit_bytes, 0, INT64_C(1) << 40,
+                      "greatest size of that file"),
+        text_option("control", &plan->control, false, "stdin: read commands from stdin"),
+    };
+    const struct pl_options options = {
+        .subcommand = "emulate",
+        .about = "Be one link between two interfaces, in both directions.",
+        .table = table,
+        .count = sizeof table / sizeof table[0],
+    };
+    return pl_options_parse(&options, argc, argv, error);
+}
+
+static enum pl_status refuse(struct pl_error *error, const char *text)
+{
+    pl_error_set(error, PL_USAGE, "options", 0, "%s", text);
+    return PL_USAGE;
+}
+
+static enum pl_status check_plan(struct pl_emulation_plan *plan, struct pl_error *error)
+{
+    if (strcmp(plan->backend, "tun") != 0 && strcmp(plan->backend, "packet") != 0) {
+        return refuse(error, "--backend must be tun or packet");
+    }
+    if (plan->control[0] != '\0' && strcmp(plan->control, "stdin") != 0) {
+        return refuse(error, "--control must be stdin");
+    }
+    if (strcmp(plan->namespaces[0], plan->namespaces[1]) == 0 &&
+        strcmp(plan->interfaces[0], plan->interfaces[1]) == 0) {
+        return refuse(error, "--interface-a and --interface-b are the same interface of the same namespace");
+    }
+    enum pl_status status = pl_link_settings_parse(&plan->settings[0], "--forward", plan->specs[0], error);
+    if (status == PL_OK) {
+        status = pl_link_settings_parse(&plan->settings[1], "--reverse", plan->specs[1], error);
+    }
+    return status;
+}
+
+enum pl_options_outcome pl_emulation_plan_parse(struct pl_emulation_plan *plan, int argc, char **argv,
+                                                struct pl_error *error)
+{
+    enum pl_options_outcome outcome = parse_options(plan, argc, argv, error);
+    return outcome == PL_OPTIONS_OK && check_plan(plan, error) != PL_OK ? PL_OPTIONS_WRONG : outcome;
+}

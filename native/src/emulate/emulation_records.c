@@ -1,0 +1,86 @@
+#include "emulate/emulation_records.h"
+
+#include <string.h>
+
+static void write_percentile(struct pl_json *j, const char *key, const struct pl_lateness *lateness,
+                             double ratio)
+{
+    pl_ns late_ns = 0;
+    if (pl_lateness_percentile(lateness, ratio, &late_ns)) {
+        pl_json_i64(j, key, late_ns);
+    } else {
+        pl_json_null(j, key);
+    }
+}
+
+void pl_write_lateness(struct pl_json *j, const char *key, const struct pl_lateness *lateness)
+{
+    pl_json_begin_object(j, key);
+    write_percentile(j, "p50", lateness, 0.50);
+    write_percentile(j, "p99", lateness, 0.99);
+    write_percentile(j, "max", lateness, 1.0);
+    pl_json_end_object(j);
+}
+
+void pl_write_trace(struct pl_json *j, const char *key, const struct pl_trace *trace)
+{
+    pl_json_begin_object(j, key);
+    pl_json_u64(j, "records", trace->written_records);
+    pl_json_u64(j, "skipped_records", trace->skipped_records);
+    pl_json_string(j, "error", trace->errno_value == 0 ? NULL : strerror(trace->errno_value));
+    pl_json_end_object(j);
+}
+
+void pl_write_direction(struct pl_json *j, const char *key, const struct pl_direction *direction)
+{
+    const struct pl_link_counters *link = &direction->link.counters;
+    const struct pl_direction_counters *counters = &direction->counters;
+    uint64_t dropped = 0;
+    pl_json_begin_object(j, key);
+    pl_json_u64(j, "arrived_packets", link->arrived_packets);
+    pl_json_u64(j, "arrived_bytes", link->arrived_bytes);
+    pl_json_u64(j, "queue_dropped_packets", link->queue_dropped_packets);
+    pl_json_u64(j, "aqm_dropped_packets", link->aqm_dropped_packets);
+    pl_json_u64(j, "lost_packets", link->lost_packets);
+    pl_json_u64(j, "marked_packets", link->marked_packets);
+    pl_json_u64(j, "cross_packets", link->cross_packets);
+    pl_json_u64(j, "cross_dropped_packets", link->cross_dropped_packets);
+    pl_json_u64(j, "duplicated_packets", counters->duplicated_packets);
+    pl_json_u64(j, "delivered_packets", counters->delivered_packets);
+    pl_json_u64(j, "delivered_bytes", counters->delivered_bytes);
+    pl_json_u64(j, "waiting_packets", counters->waiting_packets);
+    pl_json_u64(j, "write_errors", counters->write_errors);
+    pl_json_u64(j, "overflow_dropped_packets", counters->overflow_dropped_packets);
+    pl_json_u64(j, "unsplit_packets", counters->unsplit_packets);
+    pl_json_u64(j, "unreadable_packets", counters->unreadable_packets);
+    if (pl_device_dropped(direction->from, &dropped)) {
+        pl_json_u64(j, "socket_dropped", dropped);
+    } else {
+        pl_json_null(j, "socket_dropped");
+    }
+    pl_write_lateness(j, "late_ns", &direction->lateness);
+    pl_json_end_object(j);
+}
+
+void pl_write_link_settings(struct pl_json *j, const char *key, const struct pl_link_settings *settings)
+{
+    pl_json_begin_object(j, key);
+    pl_json_u64(j, "rate_bits_per_s", settings->rate_bits_per_s);
+    pl_json_u64(j, "delay_ns", settings->delay_ns);
+    pl_json_u64(j, "queue_bytes", settings->queue_bytes);
+    pl_json_double(j, "loss_ratio", settings->loss_ratio);
+    pl_json_u64(j, "jitter_ns", settings->jitter_ns);
+    pl_json_u64(j, "slice_ns", settings->slice_ns);
+    pl_json_double(j, "ge_enter_ratio", settings->ge_enter_ratio);
+    pl_json_double(j, "ge_leave_ratio", settings->ge_leave_ratio);
+    pl_json_double(j, "ge_loss_ratio", settings->ge_loss_ratio);
+    pl_json_double(j, "reorder_ratio", settings->reorder_ratio);
+    pl_json_u64(j, "reorder_ns", settings->reorder_ns);
+    pl_json_double(j, "duplicate_ratio", settings->duplicate_ratio);
+    pl_json_u64(j, "cross_bits_per_s", settings->cross_bits_per_s);
+    pl_json_u64(j, "ecn_bytes", settings->ecn_bytes);
+    pl_json_string(j, "aqm", pl_aqm_name(settings->aqm));
+    pl_json_u64(j, "target_ns", settings->target_ns);
+    pl_json_u64(j, "interval_ns", settings->interval_ns);
+    pl_json_end_object(j);
+}

@@ -1,0 +1,22 @@
+/* What the emulator counts and holds, as JSON members (PROTOCOL.md, `emulate`). */
+#ifndef PL_EMULATION_RECORDS_H
+#define PL_EMULATION_RECORDS_H
+
+#include "base/json.h"
+#include "emulate/forwarder.h"
+
+/* {"p50":..,"p99":..,"max":..}, nanoseconds; null when nothing was delivered. */
+void pl_write_lateness(struct pl_json *j, const char *key, const struct pl_lateness *lateness);
+
+/* {"records":..,"skipped_records":..,"error":..}: how many are in the file now, how many are not, and the
+ * name of the errno that ended it, null where none did. */
+void pl_write_trace(struct pl_json *j, const char *key, const struct pl_trace *trace);
+
+/* The counters of one direction; `socket_dropped` is asked of the device now, null where the kernel does not
+ * tell. */
+void pl_write_direction(struct pl_json *j, const char *key, const struct pl_direction *direction);
+
+/* All keys of a SPEC. */
+void pl_write_link_settings(struct pl_json *j, const char *key, const struct pl_link_settings *settings);
+
+#endif

@@ -1,0 +1,296 @@
+#include "emulate/forwarder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+
+enum { BATCH_PACKETS = 64, CLOCK_EVERY_PACKETS = 8, OTHERS_MAX = 2, BYTES_PER_DELIVERY = 256 };
+enum { PREFAULT_SMALL = 2048, PREFAULT_BIG = 64, PREFAULT_SHARE = 4 };
+static const pl_ns SLEEP_NS_MAX = 100 * PL_NS_PER_MS;
+static const pl_ns SPIN_BUDGET_NS_MAX = 5 * PL_NS_PER_MS;
+static const pl_ns SPIN_SHARE = 10;    /* a tenth of the time */
+static const pl_ns GATHER_NS = 100000; /* packets that come in this time are read together */
+
+enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl_forwarder_plan *plan,
+                                 struct pl_error *error)
+{
+    memset(forwarder, 0, sizeof *forwarder);
+    struct pl_packet_pool *pool = &forwarder->pool;
+    pl_packet_pool_init(pool, plan->buffer_bytes);
+    for (unsigned i = 0; i < 2; i++) {
+        struct pl_direction *direction = &forwarder->directions[i];
+        direction->index = (uint8_t)i;
+        direction->from = &plan->devices[i];
+        direction->to = &plan->devices[1 - i];
+        direction->trace = plan->trace;
+        pl_link_init(&direction->link, &plan->settings[i], plan->seed, i);
+        pl_delay_line_init(&direction->line, (size_t)(plan->buffer_bytes / BYTES_PER_DELIVERY));
+    }
+    size_t affordable = (size_t)(plan->buffer_bytes / PREFAULT_SHARE);
+    size_t small = affordable / PL_PACKET_SMALL_BYTES;
+    size_t big = affordable / PL_PACKET_BIG_BYTES;
+    pl_packet_pool_prefault(pool, PL_PACKET_SMALL_BYTES, small < PREFAULT_SMALL ? small : PREFAULT_SMALL);
+    pl_packet_pool_prefault(pool, PL_PACKET_BIG_BYTES, big < PREFAULT_BIG ? big : PREFAULT_BIG);
+    forwarder->landing_small = pl_packet_take(pool, PL_PACKET_SMALL_BYTES);
+    forwarder->landing_big = pl_packet_take(pool, PL_PACKET_BIG_BYTES);
+    forwarder->spin_ns = plan->spin_ns;
+    forwarder->budget_at_ns = pl_now_ns();
+    forwarder->written_ns = forwarder->budget_at_ns;
+    if (forwarder->landing_small == NULL || forwarder->landing_big == NULL) {
+        pl_error_set(error, PL_RESOURCES, "buffers", ENOMEM, "no memory for packet buffers");
+        return PL_RESOURCES;
+    }
+    return PL_OK;
+}
+
+static void release(struct pl_forwarder *forwarder, struct pl_packet *packet)
+{
+    if (packet->references > 0) {
+        packet->references--;
+    }
+    if (packet->references == 0) {
+        pl_packet_give(&forwarder->pool, packet);
+    }
+}
+
+void pl_forwarder_free(struct pl_forwarder *forwarder)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct pl_delay_line *line = &forwarder->directions[i].line;
+        for (const struct pl_delivery *next; (next = pl_delay_line_peek(line)) != NULL;) {
+            release(forwarder, next->packet);
+            pl_delay_line_pop(line);
+        }
+        pl_delay_line_free(line);
+    }
+    if (forwarder->landing_small != NULL) {
+        pl_packet_give(&forwarder->pool, forwarder->landing_small);
+    }
+    if (forwarder->landing_big != NULL) {
+        pl_packet_give(&forwarder->pool, forwarder->landing_big);
+    }
+    forwarder->landing_small = forwarder->landing_big = NULL;
+    pl_packet_pool_free(&forwarder->pool);
+}
+
+/* ---------- arrival ---------- */
+
+/* The packet that was read into the landing buffers, in a buffer of its own; NULL at the bound on memory. */
+static struct pl_packet *claim(struct pl_forwarder *forwarder, size_t length_bytes)
+{
+    struct pl_packet *small = forwarder->landing_small;
+    struct pl_packet *big = forwarder->landing_big;
+    struct pl_packet *taken = pl_packet_take(&forwarder->pool, length_bytes);
+    if (taken == NULL) {
+        return NULL;
+    }
+    struct pl_packet *packet = taken;
+    if (length_bytes <= PL_PACKET_SMALL_BYTES) {
+        forwarder->landing_small = taken;
+        packet = small;
+    } else if (pl_packet_capacity(taken) == PL_PACKET_BIG_BYTES) {
+        memcpy(big->data, small->data, PL_PACKET_SMALL_BYTES);
+        forwarder->landing_big = taken;
+        packet = big;
+    } else { /* copied, so that packets of a few kilobytes do not hold big buffers */
+        memcpy(taken->data, small->data, PL_PACKET_SMALL_BYTES);
+        memcpy(taken->data + PL_PACKET_SMALL_BYTES, big->data + PL_PACKET_SMALL_BYTES,
+               length_bytes - PL_PACKET_SMALL_BYTES);
+    }
+    packet->length_bytes = (uint32_t)length_bytes;
+    return packet;
+}
+
+static void arrive(struct pl_forwarder *forwarder, struct pl_direction *direction, size_t length_bytes,
+                   pl_ns arrived_ns)
+{
+    struct pl_packet *packet = claim(forwarder, length_bytes);
+    if (packet == NULL) {
+        pl_direction_drop(direction, forwarder->landing_small->data, length_bytes);
+        return;
+    }
+    pl_direction_admit(direction, packet, arrived_ns);
+    if (packet->references == 0) {
+        pl_packet_give(&forwarder->pool, packet);
+    }
+}
+
+static enum pl_status fail_device(const struct pl_device *device, const char *doing, struct pl_error *error)
+{
+    int errno_value = errno;
+    pl_error_set(error, PL_ENDED, "device", errno_value, "%s the interface '%s' failed%s", doing,
+                 device->name, pl_device_is_gone(errno_value) ? ", it is down or gone" : "");
+    return PL_ENDED;
+}
+
+static enum pl_status receive(struct pl_forwarder *forwarder, struct pl_direction *direction, bool *busy,
+                              struct pl_error *error)
+{
+    for (unsigned i = 0; i < BATCH_PACKETS; i++) {
+        struct iovec parts[2] = {
+            {.iov_base = forwarder->landing_small->data, .iov_len = PL_PACKET_SMALL_BYTES},
+            {.iov_base = forwarder->landing_big->data + PL_PACKET_SMALL_BYTES,
+             .iov_len = PL_PACKET_BIG_BYTES - PL_PACKET_SMALL_BYTES},
+        };
+        pl_ns arrived_ns;
+        ssize_t got = pl_device_read(direction->from, parts, 2, &arrived_ns);
+        if (got > 0) {
+            arrive(forwarder, direction, (size_t)got, arrived_ns);
+        } else if (got == 0 || errno == EAGAIN || errno == EINTR) {
+            return PL_OK;
+        } else if (errno == EINVAL && direction->from->backend == PL_BACKEND_PACKET) {
+            direction->counters.unreadable_packets++;
+        } else {
+            return fail_device(direction->from, "reading from", error);
+        }
+        *busy = true;
+    }
+    return PL_OK;
+}
+
+/* ---------- delivery ---------- */
+
+/* After a pause the clock is read again behind the write, to learn how long it took. */
+static bool write_delivery(struct pl_forwarder *forwarder, struct pl_direction *direction,
+                           const struct pl_delivery *delivery, pl_ns *now_ns)
+{
+    pl_ns began_ns = *now_ns;
+    bool written = pl_direction_write(direction, delivery);
+    if (began_ns - forwarder->written_ns >= PL_HANDOVER_PAUSE_NS) {
+        int errno_value = errno;
+        *now_ns = pl_now_ns();
+        pl_handover_learn(&direction->handover, forwarder->written_ns, began_ns, *now_ns,
+                          delivery->packet->length_bytes);
+        errno = errno_value;
+    }
+    forwarder->written_ns = *now_ns;
+    return written;
+}
+
+static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_direction *direction, bool *busy,
+                              struct pl_error *error)
+{
+    pl_ns now_ns = pl_now_ns();
+    for (unsigned i = 1; i <= 2 * BATCH_PACKETS; i++) {
+        const struct pl_delivery *delivery = pl_delay_line_peek(&direction->line);
+        pl_ns lead_ns = pl_handover_lead_ns(&direction->handover, forwarder->written_ns, now_ns);
+        if (delivery == NULL || delivery->due_ns - lead_ns > now_ns) {
+            return PL_OK;
+        }
+        *busy = true;
+        pl_lateness_add(&direction->lateness, now_ns + lead_ns - delivery->due_ns);
+        bool written = write_delivery(forwarder, direction, delivery, &now_ns);
+        int errno_value = errno;
+        release(forwarder, delivery->packet);
+        pl_delay_line_pop(&direction->line);
+        if (!written && pl_device_is_gone(errno_value)) {
+            errno = errno_value;
+            return fail_device(direction->to, "writing to", error);
+        }
+        if (i % CLOCK_EVERY_PACKETS == 0) {
+            now_ns = pl_now_ns();
+        }
+    }
+    return PL_OK;
+}
+
+enum pl_status pl_forwarder_step(struct pl_forwarder *forwarder, bool *busy, struct pl_error *error)
+{
+    enum pl_status status = PL_OK;
+    *busy = false;
+    for (unsigned i = 0; i < 2 && status == PL_OK; i++) {
+        status = deliver(forwarder, &forwarder->directions[i], busy, error);
+    }
+    for (unsigned i = 0; i < 2 && status == PL_OK; i++) {
+        status = receive(forwarder, &forwarder->directions[i], busy, error);
+    }
+    return status;
+}
+
+/* ---------- waiting ---------- */
+
+/* When the next write begins; a sleep that is a pause gives it a lead. */
+static pl_ns next_due_ns(const struct pl_forwarder *forwarder)
+{
+    pl_ns due_ns = INT64_MAX;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct pl_direction *direction = &forwarder->directions[i];
+        const struct pl_delivery *next = pl_delay_line_peek(&direction->line);
+        if (next == NULL) {
+            continue;
+        }
+        pl_ns begin_ns =
+            next->due_ns - pl_handover_lead_ns(&direction->handover, forwarder->written_ns, next->due_ns);
+        due_ns = begin_ns < due_ns ? begin_ns : due_ns;
+    }
+    return due_ns;
+}
+
+/* What may be spent on spinning now: a tenth of the time that has passed, and at most a few milliseconds. */
+static void earn_budget(struct pl_forwarder *forwarder, pl_ns now_ns)
+{
+    forwarder->spin_budget_ns += (now_ns - forwarder->budget_at_ns) / SPIN_SHARE;
+    if (forwarder->spin_budget_ns > SPIN_BUDGET_NS_MAX) {
+        forwarder->spin_budget_ns = SPIN_BUDGET_NS_MAX;
+    }
+    forwarder->budget_at_ns = now_ns;
+}
+
+static void spin(struct pl_forwarder *forwarder, struct pollfd *descriptors, unsigned count, pl_ns from_ns,
+                 pl_ns until_ns)
+{
+    pl_ns now_ns = from_ns;
+    while (now_ns < until_ns && poll(descriptors, count, 0) <= 0) {
+        now_ns = pl_now_ns();
+    }
+    forwarder->spin_budget_ns -= now_ns - from_ns;
+}
+
+/* Packets that come now may be read a little later: the kernel stamps them, and none is due before. */
+static bool may_gather(const struct pl_forwarder *forwarder, pl_ns now_ns)
+{
+    if (now_ns - forwarder->written_ns >= PL_HANDOVER_PAUSE_NS) {
+        return false;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        const struct pl_direction *direction = &forwarder->directions[i];
+        const struct pl_link_settings *settings = &direction->link.settings;
+        if (!direction->from->stamped || settings->delay_ns < settings->jitter_ns + 2 * (uint64_t)GATHER_NS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void sleep_for(struct pollfd *descriptors, unsigned count, pl_ns length_ns)
+{
+    struct timespec timeout = {.tv_sec = length_ns / PL_NS_PER_S, .tv_nsec = length_ns % PL_NS_PER_S};
+    (void)ppoll(descriptors, count, &timeout, NULL);
+}
+
+void pl_forwarder_wait(struct pl_forwarder *forwarder, struct pollfd *others, unsigned count)
+{
+    struct pollfd descriptors[2 + OTHERS_MAX] = {
+        {.fd = forwarder->directions[0].from->fd, .events = POLLIN},
+        {.fd = forwarder->directions[1].from->fd, .events = POLLIN},
+    };
+    count = count < OTHERS_MAX ? count : OTHERS_MAX;
+    memcpy(descriptors + 2, others, count * sizeof *others);
+    pl_ns now_ns = pl_now_ns();
+    pl_ns due_ns = next_due_ns(forwarder);
+    earn_budget(forwarder, now_ns);
+    pl_ns left_ns = due_ns == INT64_MAX ? SLEEP_NS_MAX : due_ns - now_ns;
+    bool may_spin = forwarder->spin_ns > 0 && forwarder->spin_budget_ns > 0;
+    if (left_ns > 0 && may_gather(forwarder, now_ns)) {
+        sleep_for(descriptors + 2, count, left_ns < GATHER_NS ? left_ns : GATHER_NS);
+    } else if (may_spin && left_ns <= forwarder->spin_ns) {
+        spin(forwarder, descriptors, 2 + count, now_ns, due_ns);
+    } else {
+        left_ns -= may_spin ? forwarder->spin_ns : 0;
+        left_ns = left_ns > SLEEP_NS_MAX ? SLEEP_NS_MAX : left_ns;
+        sleep_for(descriptors, 2 + count, left_ns < 0 ? 0 : left_ns);
+    }
+    memcpy(others, descriptors + 2, count * sizeof *others);
+}

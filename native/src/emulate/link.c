@@ -1,0 +1,244 @@
+#include "emulate/link.h"
+
+#include <math.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 pl_u128;
+
+static const uint64_t NS_PER_S = PL_NS_PER_S;
+static const pl_ns WAIT_NS_MAX =
+    3600000000000; /* an unlimited queue ends here, long before the time overflows */
+
+static const pl_ns CROSS_PLAYBACK_NS_MIN = 200 * PL_NS_PER_MS;
+static const double CROSS_PLAYBACK_PACKETS = 8000; /* a queue at 95 % of the line has settled by then */
+enum { CROSS_BYTES = 1500 };
+
+/* ---------- chance ---------- */
+
+static const uint64_t GOLDEN = 0x9e3779b97f4a7c15U;
+
+/* The finalizer of splitmix64 (Steele, Lea, Flood 2014, variant 13 of Stafford's mixers). */
+static uint64_t mix(uint64_t value)
+{
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
+    return value ^ (value >> 31);
+}
+
+/* A number in [0, 1) with 53 random bits. Always steps, so that draws do not depend on the settings. */
+static double draw(struct pl_link *link, enum pl_link_draw which)
+{
+    link->draws[which] += GOLDEN;
+    return (double)(mix(link->draws[which]) >> 11) * 0x1p-53;
+}
+
+static bool draw_loss(struct pl_link *link)
+{
+    const struct pl_link_settings *settings = &link->settings;
+    double state = draw(link, PL_DRAW_STATE);
+    double loss = draw(link, PL_DRAW_LOSS);
+    if (settings->ge_enter_ratio <= 0.0) {
+        link->bad_state = false;
+    } else if (state < (link->bad_state ? settings->ge_leave_ratio : settings->ge_enter_ratio)) {
+        link->bad_state = !link->bad_state;
+    }
+    return loss < (link->bad_state ? settings->ge_loss_ratio : settings->loss_ratio);
+}
+
+/* ---------- queue and serializer ---------- */
+
+void pl_link_init(struct pl_link *link, const struct pl_link_settings *settings, uint64_t seed,
+                  unsigned direction)
+{
+    memset(link, 0, sizeof *link);
+    link->settings = *settings;
+    link->free_at_ns = INT64_MIN;
+    link->last_due_ns = INT64_MIN;
+    link->latest_ns = INT64_MIN;
+    link->earlier_until_ns = INT64_MIN;
+    for (unsigned i = 0; i < PL_DRAW_CROSS; i++) {
+        link->draws[i] = mix(mix(seed + GOLDEN) + GOLDEN * (direction * (unsigned)PL_DRAW_CROSS + i + 1U));
+    }
+    link->draws[PL_DRAW_CROSS] =
+        mix(mix(seed + GOLDEN) + GOLDEN * (2U * (unsigned)PL_DRAW_CROSS + direction + 1U));
+    link->cross_due_ns = INT64_MIN;
+}
+
+static pl_u128 bits_between(pl_ns from_ns, pl_ns to_ns, uint64_t rate_bits_per_s)
+{
+    return to_ns <= from_ns ? 0 : (pl_u128)(uint64_t)(to_ns - from_ns) * rate_bits_per_s;
+}
+
+uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns)
+{
+    if (link->free_at_ns <= now_ns) {
+        return 0;
+    }
+    pl_ns earlier_ns = link->earlier_until_ns > now_ns ? link->earlier_until_ns : now_ns;
+    pl_u128 bit_ns = bits_between(now_ns, earlier_ns, link->earlier_bits_per_s) +
+                     bits_between(earlier_ns, link->free_at_ns, link->settings.rate_bits_per_s);
+    if (link->earlier_until_ns < link->free_at_ns) {
+        bit_ns += link->free_remainder;
+    }
+    pl_u128 per_byte = (pl_u128)8 * NS_PER_S;
+    return (uint64_t)((bit_ns + per_byte - 1) / per_byte);
+}
+
+/* Book `size_bytes` on the serializer; returns when its last bit has left. */
+static pl_ns serialize(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes)
+{
+    uint64_t rate = link->settings.rate_bits_per_s;
+    if (link->free_at_ns < now_ns) {
+        link->free_at_ns = now_ns;
+        link->free_remainder = 0;
+    }
+    if (rate == 0) {
+        return link->free_at_ns; /* behind what an earlier rate still holds back */
+    }
+    uint64_t bit_ns = (uint64_t)size_bytes * 8U * NS_PER_S + link->free_remainder;
+    link->free_at_ns += (pl_ns)(bit_ns / rate);
+    link->free_remainder = bit_ns % rate;
+    return link->free_at_ns;
+}
+
+static bool is_queue_full(const struct pl_link *link, pl_ns now_ns, uint64_t backlog_bytes,
+                          uint32_t size_bytes)
+{
+    const struct pl_link_settings *settings = &link->settings;
+    if (settings->rate_bits_per_s == 0) {
+        return false;
+    }
+    if (link->free_at_ns > now_ns && link->free_at_ns - now_ns > WAIT_NS_MAX) {
+        return true;
+    }
+    return settings->queue_bytes > 0 && backlog_bytes + size_bytes > settings->queue_bytes;
+}
+
+/* Stamps of arrival may lie before a change of settings that was made meanwhile. */
+static pl_ns advance(struct pl_link *link, pl_ns now_ns)
+{
+    if (link->latest_ns < now_ns) {
+        link->latest_ns = now_ns;
+    }
+    return link->latest_ns;
+}
+
+/* Let the packets of others come that were due by now. */
+static void admit_cross(struct pl_link *link, pl_ns now_ns)
+{
+    const struct pl_link_settings *settings = &link->settings;
+    if (settings->cross_bits_per_s == 0 || settings->rate_bits_per_s == 0) {
+        link->cross_due_ns = INT64_MIN;
+        return;
+    }
+    double mean_gap_ns = CROSS_BYTES * 8.0 * (double)NS_PER_S / (double)settings->cross_bits_per_s;
+    pl_ns playback_ns = (pl_ns)(CROSS_PLAYBACK_PACKETS * mean_gap_ns);
+    if (playback_ns < CROSS_PLAYBACK_NS_MIN) {
+        playback_ns = CROSS_PLAYBACK_NS_MIN;
+    }
+    if (link->cross_due_ns < now_ns - playback_ns) {
+        link->cross_due_ns = now_ns - playback_ns;
+    }
+    while (link->cross_due_ns <= now_ns) {
+        pl_ns due_ns = link->cross_due_ns;
+        if (is_queue_full(link, due_ns, pl_link_backlog_bytes(link, due_ns), CROSS_BYTES)) {
+            link->counters.cross_dropped_packets++;
+        } else {
+            link->counters.cross_packets++;
+            (void)serialize(link, due_ns, CROSS_BYTES);
+        }
+        link->cross_due_ns += (pl_ns)(-log1p(-draw(link, PL_DRAW_CROSS)) * mean_gap_ns);
+    }
+}
+
+void pl_link_change(struct pl_link *link, const struct pl_link_settings *settings, pl_ns now_ns)
+{
+    now_ns = advance(link, now_ns);
+    admit_cross(link, now_ns);
+    if (settings->rate_bits_per_s != link->settings.rate_bits_per_s) {
+        uint64_t backlog_bytes = pl_link_backlog_bytes(link, now_ns);
+        if (backlog_bytes > 0) {
+            uint64_t left_ns = (uint64_t)(link->free_at_ns - now_ns);
+            link->earlier_bits_per_s = (uint64_t)((pl_u128)backlog_bytes * 8 * NS_PER_S / left_ns);
+            link->earlier_until_ns = link->free_at_ns;
+        }
+        link->free_remainder = 0; /* its unit was the old rate */
+    }
+    const struct pl_link_settings *before = &link->settings;
+    if (settings->aqm != before->aqm || settings->target_ns != before->target_ns ||
+        settings->interval_ns != before->interval_ns) {
+        memset(&link->codel, 0, sizeof link->codel);
+    }
+    link->settings = *settings;
+}
+
+/* Whether CoDel is against this packet. */
+static bool ask_codel(struct pl_link *link, pl_ns now_ns, uint64_t backlog_bytes, uint32_t size_bytes,
+                      bool markable)
+{
+    const struct pl_codel_times times = {
+        .target_ns = (pl_ns)link->settings.target_ns,
+        .interval_ns = (pl_ns)link->settings.interval_ns,
+    };
+    const struct pl_codel_packet packet = {
+        .arrival_ns = now_ns,
+        .leave_ns = link->free_at_ns > now_ns ? link->free_at_ns : now_ns,
+        .ahead_bytes = backlog_bytes,
+        .size_bytes = size_bytes,
+        .markable = markable,
+    };
+    return link->settings.aqm == PL_AQM_CODEL && pl_codel_decide(&link->codel, &times, &packet);
+}
+
+static pl_ns decide_due(struct pl_link *link, pl_ns sent_ns, double jitter, bool reordered)
+{
+    const struct pl_link_settings *settings = &link->settings;
+    pl_ns due_ns = sent_ns + (pl_ns)settings->delay_ns + (pl_ns)(jitter * (double)settings->jitter_ns);
+    if (reordered) {
+        return due_ns + (pl_ns)settings->reorder_ns;
+    }
+    if (due_ns < link->last_due_ns) {
+        due_ns = link->last_due_ns;
+    }
+    link->last_due_ns = due_ns;
+    return due_ns;
+}
+
+struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes, enum pl_ecn ecn)
+{
+    const struct pl_link_settings *settings = &link->settings;
+    bool lost = draw_loss(link);
+    double jitter = draw(link, PL_DRAW_JITTER);
+    bool reordered = draw(link, PL_DRAW_REORDER) < settings->reorder_ratio;
+    bool duplicate = draw(link, PL_DRAW_DUPLICATE) < settings->duplicate_ratio;
+
+    now_ns = advance(link, now_ns);
+    admit_cross(link, now_ns);
+    link->counters.arrived_packets++;
+    link->counters.arrived_bytes += size_bytes;
+    uint64_t backlog_bytes = pl_link_backlog_bytes(link, now_ns);
+    if (is_queue_full(link, now_ns, backlog_bytes, size_bytes)) {
+        link->counters.queue_dropped_packets++;
+        return (struct pl_link_verdict){.fate = PL_FATE_QUEUE_DROPPED};
+    }
+    bool markable = ecn != PL_ECN_NOT_CAPABLE;
+    bool unwanted = ask_codel(link, now_ns, backlog_bytes, size_bytes, markable);
+    if (unwanted && !markable) {
+        link->counters.aqm_dropped_packets++;
+        return (struct pl_link_verdict){.fate = PL_FATE_AQM_DROPPED};
+    }
+    bool congested = unwanted || (settings->ecn_bytes > 0 && backlog_bytes > settings->ecn_bytes);
+    bool mark = congested && markable && ecn != PL_ECN_CE;
+    link->counters.marked_packets += mark ? 1 : 0;
+    pl_ns sent_ns = serialize(link, now_ns, size_bytes);
+    if (lost) {
+        link->counters.lost_packets++;
+        return (struct pl_link_verdict){.fate = PL_FATE_LOST, .mark = mark};
+    }
+    return (struct pl_link_verdict){
+        .fate = PL_FATE_DELIVERED,
+        .duplicate = duplicate,
+        .mark = mark,
+        .due_ns = decide_due(link, sent_ns, jitter, reordered),
+    };
+}

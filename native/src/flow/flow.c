@@ -1,0 +1,281 @@
+#include "flow/flow.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/output.h"
+#include "base/token.h"
+#include "flow/flow_flags.h"
+
+/* Measured (benchmarks/): a worker with one stream gains by ever larger calls, one with several has to share
+ * the caches among them. */
+#define SOLE_CHUNK_BYTES 1048576
+#define SHARED_CHUNK_BYTES 524288
+/* A write is a message of SCTP, and one that does not fit the send buffer whole is refused. */
+#define SCTP_MESSAGE_BYTES (32 << 10)
+/* A paced stream writes what its rate allows in this time. */
+#define PACED_WRITE_NS PL_NS_PER_MS
+
+static int64_t count_cores(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+static bool refuse(struct pl_error *error, const char *flag, const char *text, const char *expected)
+{
+    pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is none of %s", flag, text, expected);
+    return false;
+}
+
+/* The place of `text` among `names`, -1 when it is not there. */
+static int find_name(const char *text, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+static bool parse_direction(struct pl_flow *flow, struct pl_error *error)
+{
+    static const char *const names[] = {"any", "forward", "reverse", "both"};
+    int direction = find_name(flow->direction_text, names, 4);
+    if (direction < 0 || (direction == 0 && !flow->accepting))
+        return refuse(error, "direction", flow->direction_text,
+                      flow->accepting ? "any, forward, reverse, both" : "forward, reverse, both");
+    bool forward = (direction & PL_HELLO_FORWARD) != 0;
+    bool reverse = (direction & PL_HELLO_REVERSE) != 0;
+    flow->transmits = flow->accepting ? reverse : forward;
+    flow->receives = flow->accepting ? forward : reverse;
+    return true;
+}
+
+static bool parse_cores(struct pl_flow *flow, struct pl_error *error)
+{
+    for (const char *text = flow->pin_text; *text != 0;) {
+        char word[8];
+        size_t length = strcspn(text, ",");
+        int64_t core = -1;
+        if (length < sizeof word && flow->core_count < PL_MAX_WORKERS) {
+            memcpy(word, text, length);
+            word[length] = 0;
+            if (!pl_parse_int64(word, 0, CPU_SETSIZE - 1, &core))
+                core = -1;
+        }
+        if (core < 0 || (text[length] == ',' && text[length + 1] == 0)) {
+            pl_error_set(error, PL_USAGE, "options", 0, "--pin: '%.40s' is no list of cores such as 0,1",
+                         flow->pin_text);
+            return false;
+        }
+        flow->cores[flow->core_count++] = (int)core;
+        text += text[length] == ',' ? length + 1 : length;
+    }
+    return true;
+}
+
+/* What would be without effect there is refused, not ignored. */
+static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
+{
+    const char *name = pl_transport_name(flow->transport);
+    const char *of_tcp = flow->congestion[0] != 0 ? "congestion"
+                         : flow->mss_bytes > 0    ? "mss-bytes"
+                         : flow->no_delay         ? "no-delay"
+                                                  : NULL;
+    if (of_tcp != NULL && !pl_transport_is_tcp(flow->transport)) {
+        pl_error_set(error, PL_USAGE, "options", 0, "--%s is of TCP alone: leave it out for --transport %s",
+                     of_tcp, name);
+        return false;
+    }
+    if (flow->transport == PL_SCTP && flow->transmits && flow->receives) {
+        pl_error_set(
+            error, PL_USAGE, "options", 0,
+            "--direction both: an SCTP association ends in both directions at once: choose forward or "
+            "reverse for --transport sctp");
+        return false;
+    }
+    if (flow->transport != PL_TCP && strcmp(flow->pacing_text, "kernel") == 0) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--pacing kernel: the kernel paces TCP alone: choose user for --transport %s", name);
+        return false;
+    }
+    return true;
+}
+
+static bool parse_words(struct pl_flow *flow, struct pl_error *error)
+{
+    static const char *const transfers[] = {"copy", "zero-copy"};
+    static const char *const details[] = {"none", "fields", "raw"};
+    static const char *const pacings[] = {"auto", "kernel", "user"};
+    if (!pl_output_parse(flow->output_text, &flow->human, error) ||
+        !pl_transport_parse(flow->transport_text, &flow->transport, error) || !parse_direction(flow, error) ||
+        !parse_cores(flow, error))
+        return false;
+    if (find_name(flow->transfer_text, transfers, 2) < 0)
+        return refuse(error, "transfer", flow->transfer_text, "copy, zero-copy");
+    flow->zero_copy = strcmp(flow->transfer_text, "zero-copy") == 0;
+    int detail = find_name(flow->tcp_info_text, details, 3);
+    if (detail < 0)
+        return refuse(error, "tcp-info", flow->tcp_info_text, "none, fields, raw");
+    flow->tcp_info = (enum pl_tcp_info_detail)detail;
+    if (find_name(flow->pacing_text, pacings, 3) < 0)
+        return refuse(error, "pacing", flow->pacing_text, "auto, kernel, user");
+    if (!check_transport(flow, error))
+        return false;
+    flow->open = flow->token_text[0] == 0;
+    if (!pl_token_check(flow->token_text, error) ||
+        (flow->accepting && !pl_port_range_parse(flow->port_text, &flow->ports, error)))
+        return false;
+    if (!flow->accepting && flow->bytes > 0 && flow->bytes < flow->streams) {
+        pl_error_set(error, PL_USAGE, "options", 0, "--bytes must give every one of the %lld streams a byte",
+                     (long long)flow->streams);
+        return false;
+    }
+    if (!flow->accepting && flow->address[0] == 0) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--address is missing: name the receiver; see pathlab-engine send --help");
+        return false;
+    }
+    return true;
+}
+
+uint16_t pl_flow_direction(const struct pl_flow *flow)
+{
+    bool forward = flow->accepting ? flow->receives : flow->transmits;
+    bool reverse = flow->accepting ? flow->transmits : flow->receives;
+    return (uint16_t)((forward ? PL_HELLO_FORWARD : 0) | (reverse ? PL_HELLO_REVERSE : 0));
+}
+
+bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello)
+{
+    uint16_t direction = pl_flow_direction(flow);
+    bool known = (hello->flags & (uint16_t) ~(PL_HELLO_FORWARD | PL_HELLO_REVERSE)) == 0 && hello->flags != 0;
+    if (!known || (direction != 0 && direction != hello->flags) || hello->streams == 0 ||
+        hello->streams > PL_MAX_STREAMS || (flow->streams != 0 && flow->streams != (int64_t)hello->streams) ||
+        hello->stream >= hello->streams || hello->warmup_ns < 0 || hello->warmup_ns > PL_MAX_WARMUP_NS ||
+        hello->duration_ns < PL_MIN_DURATION_NS || hello->duration_ns > PL_MAX_DURATION_NS ||
+        hello->bytes < 0 || (hello->bytes > 0 && hello->bytes < (int64_t)hello->streams))
+        return false;
+    flow->receives = (hello->flags & PL_HELLO_FORWARD) != 0;
+    flow->transmits = (hello->flags & PL_HELLO_REVERSE) != 0;
+    flow->streams = hello->streams;
+    if (flow->warmup_ns < 0)
+        flow->warmup_ns = hello->warmup_ns;
+    if (flow->duration_ns < 0)
+        flow->duration_ns = hello->duration_ns;
+    if (flow->bytes < 0)
+        flow->bytes = hello->bytes;
+    pl_flow_settle(flow);
+    return true;
+}
+
+bool pl_flow_is_whole(const struct pl_flow *flow)
+{
+    return flow->streams > 0 && flow->warmup_ns >= 0 && flow->duration_ns >= 0 && flow->bytes >= 0 &&
+           pl_flow_direction(flow) != 0;
+}
+
+int64_t pl_flow_stream_rate(const struct pl_flow *flow)
+{
+    int64_t share = flow->streams > 0 ? flow->rate_bits_per_s / flow->streams : 0;
+    if (flow->rate_bits_per_s > 0 && share == 0)
+        share = 1;
+    if (flow->stream_rate_bits_per_s > 0 && (share == 0 || flow->stream_rate_bits_per_s < share))
+        share = flow->stream_rate_bits_per_s;
+    return share;
+}
+
+uint64_t pl_flow_stream_bytes(const struct pl_flow *flow, uint32_t stream)
+{
+    uint64_t bytes = (uint64_t)flow->bytes;
+    uint64_t streams = (uint64_t)flow->streams;
+    return bytes / streams + (stream < bytes % streams ? 1 : 0);
+}
+
+static int64_t choose_chunk_bytes(const struct pl_flow *flow)
+{
+    return flow->zero_copy || flow->streams <= flow->workers ? SOLE_CHUNK_BYTES : SHARED_CHUNK_BYTES;
+}
+
+static int64_t choose_write_bytes(const struct pl_flow *flow)
+{
+    int64_t bytes = choose_chunk_bytes(flow);
+    if (flow->transport == PL_SCTP && bytes > SCTP_MESSAGE_BYTES)
+        bytes = SCTP_MESSAGE_BYTES;
+    if (flow->window_bytes > 0 && bytes > flow->window_bytes / 4)
+        bytes = flow->window_bytes / 4;
+    if (flow->pacing != PL_PACING_OFF) {
+        int64_t step = pl_flow_stream_rate(flow) / 8 / (PL_NS_PER_S / PACED_WRITE_NS);
+        bytes = step < bytes ? step : bytes;
+    }
+    return bytes > 0 ? bytes : 1;
+}
+
+void pl_flow_settle(struct pl_flow *flow)
+{
+    if (flow->workers == 0)
+        flow->workers = count_cores();
+    if (flow->streams > 0 && flow->workers > flow->streams)
+        flow->workers = flow->streams;
+    bool kernel = flow->transport == PL_TCP && strcmp(flow->pacing_text, "user") != 0;
+    if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0)
+        flow->pacing = kernel ? PL_PACING_KERNEL : PL_PACING_USER;
+    if (flow->write_bytes == 0 && flow->streams > 0) {
+        flow->write_bytes = choose_write_bytes(flow);
+        flow->writes_chosen = true;
+    }
+    flow->held_window_bytes = flow->window_bytes;
+    if (flow->read_bytes == 0 && flow->streams > 0)
+        flow->read_bytes = choose_chunk_bytes(flow);
+}
+
+void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes)
+{
+    /* With fewer than four segments to a window there is nothing to fit. */
+    if (mss_bytes <= 0 || flow->window_bytes < 4 * mss_bytes)
+        return;
+    flow->held_window_bytes = (flow->window_bytes + mss_bytes / 2) / mss_bytes * mss_bytes;
+    if (flow->writes_chosen && flow->write_bytes > mss_bytes)
+        flow->write_bytes -= flow->write_bytes % mss_bytes;
+}
+
+enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int argc, char **argv,
+                                      struct pl_error *error)
+{
+    *flow = (struct pl_flow){
+        .address = "",
+        .bind = sending ? "" : "0.0.0.0",
+        .token_text = "",
+        .congestion = "",
+        .control = "",
+        .output_text = "auto",
+        .transport_text = "tcp",
+        .transfer_text = "copy",
+        .direction_text = sending ? "forward" : "any",
+        .tcp_info_text = "fields",
+        .pacing_text = "auto",
+        .pin_text = "",
+        .port_text = PL_DEFAULT_PORT_TEXT,
+        .marking = PL_UNMARKED,
+        .port = PL_DEFAULT_PORT,
+        .streams = sending ? 1 : 0,
+        .warmup_ns = sending ? 0 : -1,
+        .duration_ns = sending ? 10 * PL_NS_PER_S : -1,
+        .bytes = sending ? 0 : -1,
+        .interval_ns = PL_NS_PER_S,
+        .flows = 1,
+        .greet_timeout_ns = sending ? 10 * PL_NS_PER_S : 0,
+        .drain_timeout_ns = 10 * PL_NS_PER_S,
+        .memory_limit_bytes = INT64_C(1) << 30,
+        .accepting = !sending,
+    };
+    enum pl_options_outcome outcome = pl_flow_read_flags(flow, argc, argv, error);
+    if (outcome != PL_OPTIONS_OK)
+        return outcome;
+    if (!parse_words(flow, error))
+        return PL_OPTIONS_WRONG;
+    pl_flow_settle(flow);
+    return PL_OPTIONS_OK;
+}

@@ -1,0 +1,100 @@
+/* The settings of one end of a flow, and their flags. */
+#ifndef PL_FLOW_H
+#define PL_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/marking.h"
+#include "base/options.h"
+#include "base/port_range.h"
+#include "base/transport.h"
+#include "base/wire.h"
+
+#define PL_MAX_STREAMS 4096
+#define PL_MAX_WORKERS 256
+
+enum pl_tcp_info_detail { PL_TCP_INFO_NONE, PL_TCP_INFO_FIELDS_ONLY, PL_TCP_INFO_RAW };
+
+/* Who keeps to the rate asked for. */
+enum pl_pacing { PL_PACING_OFF, PL_PACING_KERNEL, PL_PACING_USER };
+
+/* As given by the flags; integers are int64_t because the option table wants them so. A receiver that was not
+ * told has `streams` 0 and -1 in `warmup_ns` and `duration_ns` until the first hello says. */
+struct pl_flow {
+    const char *address; /* send: of the receiver */
+    const char *bind;
+    const char *token_text;
+    const char *congestion;
+    const char *control;
+    const char *output_text;
+    const char *transport_text;
+    const char *transfer_text;
+    const char *direction_text;
+    const char *tcp_info_text;
+    const char *pacing_text;
+    const char *pin_text;
+    const char *port_text; /* receive */
+    struct pl_marking marking;
+    int64_t port; /* send: of the receiver */
+    int64_t streams;
+    int64_t window_bytes;
+    int64_t mss_bytes;
+    bool no_delay;
+    int64_t warmup_ns;
+    int64_t duration_ns;
+    int64_t bytes; /* to be carried in each direction, over all streams; 0: by time */
+    int64_t interval_ns;
+    int64_t workers;
+    int64_t write_bytes;
+    int64_t read_bytes;
+    int64_t rate_bits_per_s;        /* of all streams; 0: no limit */
+    int64_t stream_rate_bits_per_s; /* of each stream; 0: no limit */
+    int64_t flows;            /* receive: how many to serve, one after the other; 0: until it is ended */
+    int64_t greet_timeout_ns; /* until every stream is connected and admitted */
+    int64_t drain_timeout_ns;
+    int64_t volume_limit_bytes;
+    int64_t time_limit_ns;
+    int64_t memory_limit_bytes;
+
+    /* Settled from the above. */
+    uint8_t token[PL_TOKEN_BYTES]; /* by pl_token_take() */
+    struct pl_port_range ports;    /* receive: of which the first free one is used */
+    bool accepting;                /* the listening side */
+    bool transmits;
+    bool receives;
+    bool zero_copy;
+    bool human;
+    bool open; /* no token was asked for */
+    enum pl_transport transport;
+    enum pl_tcp_info_detail tcp_info;
+    enum pl_pacing pacing;
+    int cores[PL_MAX_WORKERS]; /* to which workers are pinned in turn */
+    size_t core_count;
+    bool writes_chosen;        /* write_bytes was not asked for */
+    int64_t held_window_bytes; /* what the receive window is held at; 0: autotuning */
+};
+
+/* Parses the flags of `send` (sending) or `receive` and settles what depends on others. */
+enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int argc, char **argv,
+                                      struct pl_error *error);
+
+/* The direction flags of the hello: what this flow carries, 0 when the receiver was not told. */
+uint16_t pl_flow_direction(const struct pl_flow *flow);
+/* Takes what the receiver was not told from a hello; false when the hello contradicts what it was told. */
+bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);
+/* Whether everything is known that a trial needs. */
+bool pl_flow_is_whole(const struct pl_flow *flow);
+/* Settles workers, write size and pacing once the number of streams is known. */
+void pl_flow_settle(struct pl_flow *flow);
+/* Fits writes and the held window to the segments of the connected streams: Linux fills a small window by
+ * whole segments alone, and offers it in whole segments of the size that it sees come in. */
+void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes);
+/* What one stream may carry per second, in bit/s; 0: no limit. */
+int64_t pl_flow_stream_rate(const struct pl_flow *flow);
+/* What a stream has to carry of `bytes`; the first ones carry the rest of the division. */
+uint64_t pl_flow_stream_bytes(const struct pl_flow *flow, uint32_t stream);
+
+#endif

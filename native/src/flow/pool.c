@@ -1,0 +1,356 @@
+#include "flow/pool.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "flow/sockopts.h"
+#include "flow/worker.h"
+
+/* A thread's own needs are small, and the default of 8 MiB each would count against the limit of memory. */
+#define STACK_BYTES (256 << 10)
+/* What a pipe is filled from; a page of random bytes after the other. */
+#define PIPE_FILL_BYTES (64 << 10)
+
+struct pl_pool {
+    struct pl_shared shared;
+    struct pl_worker *workers;
+    uint32_t count;
+    bool joined;
+    bool zero_copy; /* asked for */
+    bool spliced;   /* the pipes could be opened */
+    const char *reason;
+};
+
+/* Data that a compressing path cannot shrink: an xorshift sequence, the same for every run. */
+static void fill_buffer(uint8_t *buffer, size_t size)
+{
+    uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
+    for (size_t i = 0; i < size; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        buffer[i] = (uint8_t)(state >> 56);
+    }
+}
+
+/* The bytes to send: for splicing they are kept in a pipe, and the buffer is there for a socket that takes
+ * none. */
+static bool prepare_data(struct pl_pool *pool, struct pl_worker *worker, struct pl_error *error)
+{
+    const struct pl_shared *shared = &pool->shared;
+    worker->pipeline = PL_PIPELINE_CLOSED;
+    worker->read_buffer = malloc(shared->read_bytes);
+    worker->write_buffer = shared->transmits ? malloc(shared->write_bytes) : NULL;
+    if (worker->read_buffer == NULL || (shared->transmits && worker->write_buffer == NULL)) {
+        pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for the buffers of a worker");
+        return false;
+    }
+    if (!shared->transmits)
+        return true;
+    fill_buffer(worker->write_buffer, shared->write_bytes);
+    if (!pool->zero_copy)
+        return true;
+    size_t fill = shared->write_bytes < PIPE_FILL_BYTES ? shared->write_bytes : PIPE_FILL_BYTES;
+    if (!pl_pipeline_open(&worker->pipeline, worker->write_buffer, fill)) {
+        pool->spliced = false;
+        pool->reason = "no pipes to splice from";
+        pl_pipeline_close(&worker->pipeline);
+    }
+    return true;
+}
+
+static bool start_thread(struct pl_worker *worker)
+{
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    int failure = pthread_create(&worker->thread, &attributes, pl_worker_run, worker);
+    (void)pthread_attr_destroy(&attributes);
+    errno = failure;
+    return failure == 0;
+}
+
+/* Of a thread that runs, since not every C library has the attribute for it. */
+static bool pin_thread(const struct pl_worker *worker)
+{
+    cpu_set_t pinned;
+    if (worker->core < 0)
+        return true;
+    CPU_ZERO(&pinned);
+    CPU_SET((size_t)worker->core, &pinned);
+    errno = pthread_setaffinity_np(worker->thread, sizeof pinned, &pinned);
+    return errno == 0;
+}
+
+static bool prepare_worker(struct pl_pool *pool, uint32_t index, struct pl_stream *streams,
+                           struct pl_error *error)
+{
+    struct pl_worker *worker = &pool->workers[index];
+    worker->streams = calloc(pool->shared.streams / pool->count + 1, sizeof(struct pl_stream *));
+    if (worker->streams == NULL) {
+        pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for worker %u", index);
+        return false;
+    }
+    for (uint32_t i = index; i < pool->shared.streams; i += pool->count)
+        worker->streams[worker->count++] = &streams[i];
+    uint32_t turn = PL_TURNS_OF_ALL / (worker->count > 0 ? worker->count : 1);
+    worker->turn = turn < 1 ? 1 : turn > PL_TURN_MAX ? PL_TURN_MAX : (int)turn;
+    if (!prepare_data(pool, worker, error))
+        return false;
+    worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+    if (worker->epoll_fd < 0 || worker->wake_fd < 0 ||
+        epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, worker->wake_fd, &event) != 0) {
+        pl_error_set(error, PL_RESOURCES, "workers", errno, "no descriptors for worker %u", index);
+        return false;
+    }
+    worker->started = start_thread(worker);
+    if (!worker->started)
+        pl_error_set(error, PL_RESOURCES, "workers", errno, "cannot start worker %u", index);
+    else if (!pin_thread(worker))
+        pl_error_set(error, PL_SETUP, "workers", errno, "cannot pin worker %u to core %d", index,
+                     worker->core);
+    else
+        return true;
+    return false;
+}
+
+static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)
+{
+    struct pl_shared *shared = &pool->shared;
+    atomic_init(&shared->mode, PL_MODE_WAIT);
+    atomic_init(&shared->closed, 0);
+    atomic_init(&shared->exhausted, 0);
+    atomic_init(&shared->failed_stream, -1);
+    atomic_init(&shared->first_byte_ns, 0);
+    atomic_init(&shared->counted, 0);
+    atomic_init(&shared->capped, false);
+    atomic_init(&shared->splice_failure, 0);
+    shared->accepting = flow->accepting;
+    shared->transmits = flow->transmits;
+    shared->receives = flow->receives;
+    shared->half_closes = flow->transport != PL_SCTP;
+    shared->streams = (uint32_t)flow->streams;
+    shared->write_bytes = (size_t)flow->write_bytes;
+    shared->read_bytes = (size_t)flow->read_bytes;
+    shared->max_bytes = (uint64_t)flow->volume_limit_bytes;
+    pool->zero_copy = flow->zero_copy;
+    pool->spliced = flow->zero_copy && flow->transmits;
+    shared->discards = flow->zero_copy && pl_transport_is_tcp(flow->transport);
+    if (flow->zero_copy && flow->receives && !shared->discards)
+        pool->reason = "only TCP can discard what it reads";
+    if (flow->pacing == PL_PACING_USER)
+        shared->user_rate_bits_per_s = pl_flow_stream_rate(flow);
+}
+
+static bool prepare(struct pl_pool *pool, const struct pl_flow *flow, struct pl_error *error)
+{
+    describe_work(pool, flow);
+    pool->shared.main_wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    size_t bytes = (size_t)flow->workers * sizeof *pool->workers;
+    pool->workers = aligned_alloc(alignof(struct pl_worker), bytes);
+    if (pool->shared.main_wake_fd < 0 || pool->workers == NULL) {
+        pl_error_set(error, PL_RESOURCES, "workers", errno, "no resources for %lld workers",
+                     (long long)flow->workers);
+        return false;
+    }
+    memset(pool->workers, 0, bytes);
+    pool->count = (uint32_t)flow->workers;
+    for (uint32_t i = 0; i < pool->count; i++) {
+        struct pl_worker *worker = &pool->workers[i];
+        worker->epoll_fd = worker->wake_fd = worker->schedule_fd = -1;
+        atomic_init(&worker->waiting_ns, -1);
+        worker->pipeline = PL_PIPELINE_CLOSED;
+        worker->shared = &pool->shared;
+        worker->applied_mode = PL_MODE_WAIT;
+        worker->core = flow->core_count > 0 ? flow->cores[i % flow->core_count] : -1;
+    }
+    return true;
+}
+
+/* Pinning to a core that this process may not use would silently do nothing. */
+static bool check_cores(const struct pl_flow *flow, struct pl_error *error)
+{
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (flow->core_count > 0 && sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return true;
+    for (size_t i = 0; i < flow->core_count; i++) {
+        if (!CPU_ISSET((size_t)flow->cores[i], &allowed)) {
+            pl_error_set(error, PL_SETUP, "workers", 0,
+                         "--pin: core %d is not among those that this process may use", flow->cores[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool prepare_streams(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error)
+{
+    int64_t rate = pl_flow_stream_rate(flow);
+    for (uint32_t i = 0; flow->transmits && i < (uint32_t)flow->streams; i++) {
+        if (flow->bytes > 0)
+            streams[i].quota_bytes = pl_flow_stream_bytes(flow, i);
+        if (pl_transport_is_tcp(flow->transport))
+            (void)pl_backlog_open(&streams[i].backlog, streams[i].fd);
+        if (flow->pacing == PL_PACING_KERNEL && !pl_pace_stream(streams[i].fd, rate, error))
+            return false;
+    }
+    return true;
+}
+
+struct pl_pool *pl_pool_start(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error)
+{
+    struct pl_pool *pool = calloc(1, sizeof *pool);
+    if (pool == NULL) {
+        pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for the workers");
+        return NULL;
+    }
+    bool started =
+        check_cores(flow, error) && prepare_streams(flow, streams, error) && prepare(pool, flow, error);
+    for (uint32_t i = 0; started && i < pool->count; i++)
+        started = prepare_worker(pool, i, streams, error);
+    /* One worker without pipes: the others, which wait for their mode, copy as well, so that one word is true
+     * of all. */
+    for (uint32_t i = 0; started && !pool->spliced && i < pool->count; i++)
+        pl_pipeline_close(&pool->workers[i].pipeline);
+    if (started)
+        return pool;
+    pl_pool_free(pool);
+    return NULL;
+}
+
+static void set_mode(struct pl_pool *pool, enum pl_pool_mode mode)
+{
+    /* Modes only go forward: a worker may have gone further by itself, at the limit of bytes. */
+    int current = atomic_load(&pool->shared.mode);
+    while (current < (int)mode && !atomic_compare_exchange_weak(&pool->shared.mode, &current, (int)mode))
+        continue;
+    for (uint32_t i = 0; i < pool->count; i++)
+        if (pool->workers[i].wake_fd >= 0)
+            pl_wake(pool->workers[i].wake_fd);
+}
+
+void pl_pool_run(struct pl_pool *pool)
+{
+    set_mode(pool, PL_MODE_RUN);
+}
+
+void pl_pool_shut(struct pl_pool *pool)
+{
+    set_mode(pool, PL_MODE_SHUT);
+}
+
+void pl_pool_join(struct pl_pool *pool)
+{
+    if (pool->joined)
+        return;
+    set_mode(pool, PL_MODE_QUIT);
+    for (uint32_t i = 0; i < pool->count; i++)
+        if (pool->workers[i].started)
+            (void)pthread_join(pool->workers[i].thread, NULL);
+    pool->joined = true;
+}
+
+void pl_pool_free(struct pl_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    pl_pool_join(pool);
+    for (uint32_t i = 0; i < pool->count; i++) {
+        struct pl_worker *worker = &pool->workers[i];
+        if (worker->epoll_fd >= 0)
+            (void)close(worker->epoll_fd);
+        if (worker->wake_fd >= 0)
+            (void)close(worker->wake_fd);
+        if (worker->schedule_fd >= 0)
+            (void)close(worker->schedule_fd);
+        free(worker->streams);
+        pl_pipeline_close(&worker->pipeline);
+        free(worker->read_buffer);
+        free(worker->write_buffer);
+    }
+    free(pool->workers);
+    if (pool->shared.main_wake_fd >= 0)
+        (void)close(pool->shared.main_wake_fd);
+    free(pool);
+}
+
+int pl_pool_fd(const struct pl_pool *pool)
+{
+    return pool->shared.main_wake_fd;
+}
+
+void pl_pool_settle_wake(struct pl_pool *pool)
+{
+    uint64_t wakes;
+    (void)!read(pool->shared.main_wake_fd, &wakes, sizeof wakes);
+}
+
+uint32_t pl_pool_closed(const struct pl_pool *pool)
+{
+    return atomic_load(&pool->shared.closed);
+}
+
+int64_t pl_pool_failed_stream(const struct pl_pool *pool)
+{
+    return atomic_load(&pool->shared.failed_stream);
+}
+
+pl_ns pl_pool_first_byte_ns(const struct pl_pool *pool)
+{
+    return atomic_load(&pool->shared.first_byte_ns);
+}
+
+bool pl_pool_capped(const struct pl_pool *pool)
+{
+    return atomic_load(&pool->shared.capped);
+}
+
+uint32_t pl_pool_workers(const struct pl_pool *pool)
+{
+    return pool->count;
+}
+
+bool pl_pool_exhausted(const struct pl_pool *pool)
+{
+    return atomic_load(&pool->shared.exhausted) == pool->shared.streams;
+}
+
+struct pl_worker_use pl_pool_use(const struct pl_pool *pool, uint32_t worker)
+{
+    const struct pl_worker *of = &pool->workers[worker];
+    return (struct pl_worker_use){
+        .user_ns = atomic_load_explicit(&of->user_ns, memory_order_relaxed),
+        .system_ns = atomic_load_explicit(&of->system_ns, memory_order_relaxed),
+        .waiting_ns = atomic_load_explicit(&of->waiting_ns, memory_order_relaxed),
+        .wake_ups = atomic_load_explicit(&of->wake_ups, memory_order_relaxed),
+        .system_calls = atomic_load_explicit(&of->system_calls, memory_order_relaxed),
+    };
+}
+
+int pl_pool_core(const struct pl_pool *pool, uint32_t worker)
+{
+    return pool->workers[worker].core;
+}
+
+struct pl_transfer pl_pool_transfer(const struct pl_pool *pool)
+{
+    const struct pl_shared *shared = &pool->shared;
+    struct pl_transfer transfer = {.reason = pool->reason};
+    bool spliced = pool->spliced && atomic_load(&shared->splice_failure) == 0;
+    if (shared->transmits)
+        transfer.send = spliced ? "splice" : "copy";
+    if (shared->receives)
+        transfer.receive = shared->discards ? "truncate" : "copy";
+    if (pool->spliced && !spliced)
+        transfer.reason = "this kind of socket takes no splice";
+    return transfer;
+}

@@ -1,0 +1,67 @@
+/* The workers of a flow: threads with one epoll loop each, which serve every n-th stream. */
+#ifndef PL_POOL_H
+#define PL_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "flow/flow.h"
+#include "flow/stream.h"
+
+struct pl_pool;
+
+/* What one worker thread has used since it started, as it published it last (at most 10 ms of activity ago).
+ */
+struct pl_worker_use {
+    int64_t user_ns;
+    int64_t system_ns;
+    int64_t waiting_ns; /* ready to run, without a core; -1: the kernel does not tell */
+    uint64_t wake_ups;
+    uint64_t system_calls;
+};
+
+/* How bytes go out and come in: NULL where they do not. `reason` says why it is not as asked, else NULL. */
+struct pl_transfer {
+    const char *send;    /* "copy" or "splice" */
+    const char *receive; /* "copy" or "truncate" */
+    const char *reason;
+};
+
+/* Starts the threads, which wait. The streams are borrowed and must outlive the pool. NULL with `error` set.
+ */
+struct pl_pool *pl_pool_start(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error);
+/* Ends the threads, if they still run, and frees. */
+void pl_pool_free(struct pl_pool *pool);
+
+/* Lets the streams carry data. */
+void pl_pool_run(struct pl_pool *pool);
+/* The workers write no more and shut this end's side of every stream. */
+void pl_pool_shut(struct pl_pool *pool);
+/* Ends and joins the threads; counters and CPU times are exact from then on. */
+void pl_pool_join(struct pl_pool *pool);
+
+/* Readable when there is something new below; pl_pool_settle_wake() makes it unreadable again. */
+int pl_pool_fd(const struct pl_pool *pool);
+void pl_pool_settle_wake(struct pl_pool *pool);
+
+/* Streams that have ended or failed. */
+uint32_t pl_pool_closed(const struct pl_pool *pool);
+/* True when every stream has sent its share of `bytes`. */
+bool pl_pool_exhausted(const struct pl_pool *pool);
+/* The first stream that failed, -1 for none. */
+int64_t pl_pool_failed_stream(const struct pl_pool *pool);
+/* When the first data byte was read (pl_now_ns()'s clock), 0 while there was none. */
+pl_ns pl_pool_first_byte_ns(const struct pl_pool *pool);
+/* True when the limit of bytes was reached. */
+bool pl_pool_capped(const struct pl_pool *pool);
+
+uint32_t pl_pool_workers(const struct pl_pool *pool);
+struct pl_worker_use pl_pool_use(const struct pl_pool *pool, uint32_t worker);
+/* The core that a worker is pinned to, -1 for none. */
+int pl_pool_core(const struct pl_pool *pool, uint32_t worker);
+/* The transfer at work until now. */
+struct pl_transfer pl_pool_transfer(const struct pl_pool *pool);
+
+#endif

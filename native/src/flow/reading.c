@@ -1,0 +1,102 @@
+#include "flow/reading.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/message.h"
+#include "base/wire.h"
+
+static void note_first_byte(struct pl_worker *worker)
+{
+    int64_t none = 0;
+    worker->first_byte_seen = true;
+    if (atomic_compare_exchange_strong(&worker->shared->first_byte_ns, &none, pl_now_ns()))
+        pl_wake(worker->shared->main_wake_fd);
+}
+
+/* The first byte of the connecting side is what sets the accepting side's stream to work. */
+static void hear(struct pl_worker *worker, struct pl_stream *stream)
+{
+    stream->heard = true;
+    if (!worker->first_byte_seen)
+        note_first_byte(worker);
+    if (worker->shared->transmits && worker->shared->accepting) {
+        stream->writing = true;
+        pl_worker_watch(worker, stream);
+    }
+}
+
+/* The peer sends no more. */
+static bool take_end(struct pl_worker *worker, struct pl_stream *stream)
+{
+    const struct pl_shared *shared = worker->shared;
+    int state = atomic_load_explicit(&stream->state, memory_order_relaxed);
+    stream->ended = true;
+    if (!shared->transmits) {
+        /* Our count and our end of file tell the sender that everything has been read. The descriptor stays
+         * open for a last TCP_INFO. */
+        uint8_t count[PL_CONFIRMATION_BYTES];
+        pl_put_u64(count, atomic_load_explicit(&stream->received_bytes, memory_order_relaxed));
+        (void)pl_message_send(stream->fd, count, sizeof count, true);
+        (void)shutdown(stream->fd, SHUT_WR);
+        pl_worker_close(worker, stream, 0);
+        return false;
+    }
+    /* One that ends before it has set us to work never will. */
+    bool idle = shared->accepting && !stream->heard;
+    if (state == PL_STREAM_SHUT && shared->receives) {
+        pl_worker_finish(worker, stream);
+        return false;
+    }
+    if (state == PL_STREAM_SHUT || !shared->receives || idle) {
+        pl_worker_close(worker, stream, state == PL_STREAM_SHUT ? 0 : EPIPE);
+        return false;
+    }
+    pl_worker_watch(worker, stream);
+    return true;
+}
+
+/* Data, counted; false when this turn is over. */
+static bool take_data(struct pl_worker *worker, struct pl_stream *stream, size_t bytes)
+{
+    /* One writer: no read-modify-write is needed. */
+    uint64_t before = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
+    atomic_store_explicit(&stream->received_bytes, before + bytes, memory_order_relaxed);
+    return pl_worker_count(worker, bytes) && bytes == worker->shared->read_bytes;
+}
+
+/* What a side that only sends hears: the byte that sets it to work, and in the end the confirmation. */
+static void take_word(struct pl_stream *stream, uint8_t byte, bool was_heard)
+{
+    if (was_heard && stream->confirmed < PL_CONFIRMATION_BYTES)
+        stream->confirmation[stream->confirmed++] = byte;
+}
+
+bool pl_read_turn(struct pl_worker *worker, struct pl_stream *stream)
+{
+    const struct pl_shared *shared = worker->shared;
+    size_t chunk = shared->receives ? shared->read_bytes : 1;
+    int flags = shared->discards && shared->receives ? MSG_TRUNC : 0;
+    /* Past the limit of bytes the other streams of this batch are left unread. */
+    for (int i = 0; i < worker->turn && pl_worker_runs(worker); i++) {
+        ssize_t count = recv(stream->fd, worker->read_buffer, chunk, flags);
+        worker->calls++;
+        if (count > 0) {
+            bool was_heard = stream->heard || !shared->accepting;
+            if (!stream->heard)
+                hear(worker, stream);
+            if (!shared->receives)
+                take_word(stream, worker->read_buffer[0], was_heard);
+            else if (!take_data(worker, stream, (size_t)count))
+                return true;
+        } else if (count == 0) {
+            return take_end(worker, stream);
+        } else if (errno != EINTR) {
+            if (errno == EAGAIN)
+                return true;
+            pl_worker_close(worker, stream, errno);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,220 @@
+/* `receive`: admits the streams of one flow, carries them to their ends, and states what came. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/limits.h"
+#include "base/program.h"
+#include "base/subcommands.h"
+#include "base/token.h"
+#include "flow/conductor.h"
+#include "flow/sockopts.h"
+
+static bool refuse_address(const struct pl_flow *flow, int64_t port, int cause, struct pl_error *error)
+{
+    if (flow->transport != PL_UNIX)
+        return pl_port_range_refuse(&flow->ports, port, flow->bind, cause, error);
+    if (cause == EADDRINUSE)
+        pl_error_set(error, PL_SETUP, "bind", cause,
+                     "%.108s is already there: remove it if no receiver listens on it", flow->bind);
+    else
+        pl_error_set(error, PL_SETUP, "bind", cause, "cannot make the socket %.108s", flow->bind);
+    return false;
+}
+
+/* 0, or the errno. */
+static int listen_on(int fd, const struct pl_address *address)
+{
+    const int one = 1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(fd, (const struct sockaddr *)&address->storage, address->length) != 0)
+        return errno;
+    /* A burst of strangers must not cost a stream its first second. Of two that were bound to one port, the
+     * second is refused here. */
+    return listen(fd, PL_MAX_STREAMS) == 0 ? 0 : errno;
+}
+
+/* A socket that listens on one port; -1 with `cause` its errno when the port is refused, or with `error` set.
+ */
+static int try_port(const struct pl_flow *flow, int64_t port, int *cause, struct pl_error *error)
+{
+    struct pl_address address;
+    *cause = 0;
+    if (!pl_transport_address(flow->transport, flow->bind, (uint16_t)port, "bind", &address, error))
+        return -1;
+    int fd = pl_open_stream_socket(pl_address_family(&address), flow, error);
+    if (fd < 0)
+        return -1;
+    *cause = listen_on(fd, &address);
+    if (*cause == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+/* A listening socket with the window set before listen, so that its connections offer it from the first
+ * segment. */
+static int open_listener(const struct pl_flow *flow, struct pl_error *error)
+{
+    int64_t streams = flow->streams > 0 ? flow->streams : 1; /* what a hello asks for beyond is seen then */
+    if (!pl_raise_descriptor_limit((uint64_t)(streams + 7 * flow->workers) + PL_GREETING_SPARE + 64, error))
+        return -1;
+    int cause = EADDRINUSE;
+    int64_t port = flow->ports.first;
+    for (; cause == EADDRINUSE && port <= flow->ports.last; port++) {
+        int fd = try_port(flow, port, &cause, error);
+        if (fd >= 0)
+            return fd;
+    }
+    if (cause != 0)
+        (void)refuse_address(flow, port - 1, cause, error);
+    return -1;
+}
+
+/* The path of a Unix socket outlives it, and would be in the way of the next. */
+static void close_listener(int fd)
+{
+    struct pl_address address;
+    if (pl_address_of_socket(fd, &address) && pl_address_family(&address) == AF_UNIX) {
+        const struct sockaddr_un *own = (const struct sockaddr_un *)&address.storage;
+        if (own->sun_path[0] != 0)
+            (void)unlink(own->sun_path);
+    }
+    (void)close(fd);
+}
+
+static bool write_listening(const struct pl_flow *flow, int listen_fd)
+{
+    struct pl_json j = {0};
+    struct pl_socket_facts facts;
+    struct pl_address address;
+    char text[PL_ADDRESS_TEXT_BYTES] = "";
+    pl_read_socket_facts(listen_fd, &facts);
+    if (pl_address_of_socket(listen_fd, &address))
+        pl_address_text(&address, text);
+    if (flow->human) {
+        (void)printf("listening on %s", text);
+        if (facts.local_port >= 0)
+            (void)printf(" port %lld", (long long)facts.local_port);
+        (void)printf("%s\n", flow->open ? ", open to anybody (no --token)" : "");
+        return fflush(stdout) == 0;
+    }
+    pl_json_begin_object(&j, NULL);
+    pl_json_string(&j, "type", "listening");
+    pl_json_string(&j, "address", text);
+    pl_write_known(&j, "port", facts.local_port);
+    pl_write_window(&j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
+    pl_json_end_object(&j);
+    bool written = pl_json_flush_line(&j);
+    pl_json_release(&j);
+    return written;
+}
+
+/* False with `error` set when the streams do not come. */
+static bool admit_streams(struct pl_conductor *conductor, struct pl_error *error)
+{
+    struct pl_door *door = conductor->door;
+    const struct pl_flow *flow = &conductor->flow;
+    pl_ns end_ns = flow->greet_timeout_ns > 0 ? pl_now_ns() + flow->greet_timeout_ns : PL_NEVER;
+    bool limited = conductor->limit_ns < end_ns;
+    end_ns = limited ? conductor->limit_ns : end_ns;
+    struct pl_wait wait = {.fds = {pl_door_fd(door), -1}};
+    while (!pl_door_is_complete(door)) {
+        wait.deadline_ns = pl_door_deadline_ns(door) < end_ns ? pl_door_deadline_ns(door) : end_ns;
+        enum pl_command command = pl_events_wait(conductor->events, &wait);
+        if (!pl_door_serve(door, error))
+            return false;
+        if (pl_command_ends(command)) {
+            pl_conductor_early_end(command, "accept", error);
+            return false;
+        }
+        if (pl_now_ns() >= end_ns && !pl_door_is_complete(door)) {
+            const char *which = limited ? "--time-limit-ns" : "--accept-timeout-ns";
+            unsigned long long rejected = pl_door_rejected(door);
+            if (flow->streams == 0) /* the first stream says how many there are */
+                pl_error_set(error, PL_ENDED, "accept", 0,
+                             "no stream came within %s; strangers turned away: %llu", which, rejected);
+            else
+                pl_error_set(error, PL_ENDED, "accept", 0,
+                             "%u of %lld streams came within %s; strangers turned away: %llu",
+                             pl_door_admitted(door), (long long)flow->streams, which, rejected);
+            return false;
+        }
+    }
+    return true;
+}
+
+static int refuse(const struct pl_flow *flow, const struct pl_error *error)
+{
+    return flow->human ? pl_error_say(error, "receive") : pl_error_report(error, "receive");
+}
+
+/* One flow, with the settings asked for. */
+static int serve_flow(const struct pl_flow *asked, struct pl_events *events, int listen_fd)
+{
+    struct pl_error error = {0};
+    struct pl_conductor conductor = {.flow = *asked, .events = events};
+    int status;
+    if (pl_conductor_open(&conductor, &error))
+        conductor.door = pl_door_open(listen_fd, &conductor.flow, conductor.streams, &error);
+    if (conductor.door == NULL || !admit_streams(&conductor, &error) ||
+        !pl_conductor_prepare(&conductor, &error)) {
+        status = refuse(asked, &error);
+    } else {
+        pl_conductor_run(&conductor, &error);
+        status = pl_conductor_finish(&conductor);
+    }
+    pl_door_close(conductor.door);
+    pl_conductor_close(&conductor);
+    return status;
+}
+
+/* The flows asked for; ends with the first that does not end well, except that a server that is to go on
+ * forever does so. */
+static int serve_flows(const struct pl_flow *flow, struct pl_events *events, int listen_fd)
+{
+    int status = PL_OK;
+    for (int64_t served = 0; flow->flows == 0 || served < flow->flows; served++) {
+        if (!write_listening(flow, listen_fd))
+            return PL_RESOURCES;
+        status = serve_flow(flow, events, listen_fd);
+        if (status != PL_OK && (flow->flows != 0 || pl_events_ended(events)))
+            break;
+    }
+    return status;
+}
+
+static int run(struct pl_flow *flow, struct pl_error *error)
+{
+    if (!flow->human && !pl_program_hello("receive"))
+        return PL_RESOURCES;
+    struct pl_events *events = pl_events_open(flow->control, error);
+    int listen_fd = -1;
+    if (events != NULL && pl_token_take(flow->token_text, flow->token, error) &&
+        pl_limit_memory(flow->memory_limit_bytes, error))
+        listen_fd = open_listener(flow, error);
+    int status = listen_fd >= 0 ? serve_flows(flow, events, listen_fd) : refuse(flow, error);
+    if (listen_fd >= 0)
+        close_listener(listen_fd);
+    pl_events_close(events);
+    return status;
+}
+
+int pl_receive_main(int argc, char **argv)
+{
+    struct pl_error error = {0};
+    struct pl_flow flow;
+    switch (pl_flow_parse(&flow, false, argc, argv, &error)) {
+    case PL_OPTIONS_HELP:
+        return PL_OK;
+    case PL_OPTIONS_WRONG:
+        return pl_program_refuse("receive", &error);
+    case PL_OPTIONS_OK:
+        break;
+    }
+    return run(&flow, &error);
+}

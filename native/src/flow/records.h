@@ -1,0 +1,20 @@
+/* The records of a trial as JSON lines (PROTOCOL.md). All return false when the output is gone. */
+#ifndef PL_RECORDS_H
+#define PL_RECORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "flow/account.h"
+#include "flow/trial.h"
+
+/* `rejected` -1: this end turns nobody away. */
+bool pl_records_ready(struct pl_json *j, const struct pl_account *account, int64_t rejected);
+bool pl_records_start(struct pl_json *j, const struct pl_account *account);
+/* The interval closed last. */
+bool pl_records_interval(struct pl_json *j, const struct pl_account *account);
+/* After the workers have been joined. */
+bool pl_records_result(struct pl_json *j, const struct pl_account *account, const struct pl_ending *ending);
+
+#endif

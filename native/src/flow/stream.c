@@ -1,0 +1,55 @@
+#include "flow/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "flow/sockopts.h"
+
+struct pl_stream *pl_streams_create(uint32_t count, struct pl_error *error)
+{
+    struct pl_stream *streams = aligned_alloc(alignof(struct pl_stream), count * sizeof *streams);
+    if (streams == NULL) {
+        pl_error_set(error, PL_RESOURCES, "streams", ENOMEM, "no memory for %u streams", count);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        streams[i] = (struct pl_stream){.quota_bytes = UINT64_MAX, .number = i, .fd = -1};
+        atomic_init(&streams[i].sent_bytes, 0);
+        atomic_init(&streams[i].received_bytes, 0);
+        atomic_init(&streams[i].state, PL_STREAM_OPEN);
+        atomic_init(&streams[i].failure, 0);
+    }
+    return streams;
+}
+
+void pl_streams_free(struct pl_stream *streams, uint32_t count)
+{
+    for (uint32_t i = 0; streams != NULL && i < count; i++)
+        if (streams[i].fd >= 0)
+            (void)close(streams[i].fd);
+    free(streams);
+}
+
+void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams, uint32_t count)
+{
+    struct pl_socket_facts facts;
+    pl_read_socket_facts(streams[0].fd, &facts);
+    pl_json_string(j, "congestion", facts.congestion[0] != 0 ? facts.congestion : NULL);
+    pl_json_begin_array(j, "sockets");
+    for (uint32_t i = 0; i < count; i++) {
+        pl_read_socket_facts(streams[i].fd, &facts);
+        pl_json_begin_object(j, NULL);
+        pl_json_u64(j, "stream", i);
+        pl_write_known(j, "sndbuf_bytes", facts.sndbuf_bytes);
+        pl_write_known(j, "rcvbuf_bytes", facts.rcvbuf_bytes);
+        pl_json_string(j, "congestion", facts.congestion[0] != 0 ? facts.congestion : NULL);
+        pl_write_known(j, "mss_bytes", facts.mss_bytes);
+        pl_write_known(j, "traffic_class", facts.traffic_class);
+        pl_write_known(j, "max_pacing_bytes_per_s", facts.pacing_bytes_per_s);
+        pl_write_known(j, "local_port", facts.local_port);
+        pl_write_known(j, "remote_port", facts.remote_port);
+        pl_json_end_object(j);
+    }
+    pl_json_end_array(j);
+}

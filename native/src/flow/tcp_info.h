@@ -1,0 +1,44 @@
+/* What the kernel knows of a TCP connection: TCP_INFO, under the record's names. */
+#ifndef PL_TCP_INFO_H
+#define PL_TCP_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+
+#define PL_TCP_INFO_FIELDS 24
+
+/* Room for the kernel's struct, which grows from release to release. */
+#define PL_TCP_INFO_RAW_BYTES 512
+
+/* One reading; `present` has a bit per field, in the order of pl_tcp_info_name(). */
+struct pl_tcp_info {
+    uint64_t values[PL_TCP_INFO_FIELDS];
+    uint32_t present;
+    uint64_t
+        data_segments_in; /* segments with data that came, in order or not; 0 where the kernel has none */
+};
+
+/* The kernel's struct as it came. */
+struct pl_tcp_info_raw {
+    size_t length; /* 0: the kernel has none */
+    uint8_t bytes[PL_TCP_INFO_RAW_BYTES];
+};
+
+const char *pl_tcp_info_name(size_t field);
+/* Takes the fields out of the kernel's struct as far as `length` bytes of it were returned; a field beyond
+ * that, or one at the kernel's value for "nothing yet", is absent. */
+void pl_tcp_info_parse(const uint8_t *bytes, size_t length, struct pl_tcp_info *info);
+/* Reads the socket; every field is absent when the kernel refuses. `raw` may be NULL. */
+void pl_tcp_info_read(int fd, struct pl_tcp_info *info, struct pl_tcp_info_raw *raw);
+/* The field of that name; false when it is absent. */
+bool pl_tcp_info_find(const struct pl_tcp_info *info, const char *name, uint64_t *value);
+/* One array per field under `key`, one value per stream, null where absent. */
+void pl_tcp_info_write(struct pl_json *j, const char *key, const struct pl_tcp_info *infos, size_t count);
+/* The structs of all streams one after the other, each of `bytes` bytes, as {"bytes":…,"base64":"…"}. */
+void pl_tcp_info_write_raw(struct pl_json *j, const char *key, const struct pl_tcp_info_raw *raws,
+                           size_t count);
+
+#endif

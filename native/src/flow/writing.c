@@ -1,0 +1,105 @@
+#include "flow/writing.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+/* How far a stream may run ahead of its rate before it waits: also the step of the wait. */
+#define PACING_STEP_NS PL_NS_PER_MS
+
+static ssize_t write_some(struct pl_worker *worker, const struct pl_stream *stream, size_t bytes)
+{
+    struct pl_shared *shared = worker->shared;
+    if (worker->pipeline.source[0] >= 0) {
+        ssize_t count = pl_pipeline_send(&worker->pipeline, stream->fd, bytes, &worker->calls);
+        if (count >= 0 || (errno != EINVAL && errno != EOPNOTSUPP))
+            return count;
+        /* This socket takes no splice: from now on what it takes is copied, and the result says so. */
+        atomic_store(&shared->splice_failure, errno);
+        pl_pipeline_close(&worker->pipeline);
+    }
+    worker->calls++;
+    return send(stream->fd, worker->write_buffer, bytes, MSG_NOSIGNAL);
+}
+
+static void pause_stream(struct pl_worker *worker, struct pl_stream *stream, pl_ns until_ns)
+{
+    pl_worker_pause(worker, stream, until_ns);
+    pl_worker_watch(worker, stream);
+}
+
+/* Books `bytes` against the rate; true when the stream must wait. */
+static bool is_ahead(const struct pl_worker *worker, struct pl_stream *stream, size_t bytes)
+{
+    pl_ns now_ns = pl_now_ns();
+    /* What was not used is not saved up. */
+    if (stream->due_ns < now_ns - PACING_STEP_NS)
+        stream->due_ns = now_ns - PACING_STEP_NS;
+    stream->due_ns += (pl_ns)((double)bytes * 8e9 / (double)worker->shared->user_rate_bits_per_s);
+    return stream->due_ns > now_ns;
+}
+
+static void exhaust(struct pl_worker *worker, struct pl_stream *stream)
+{
+    struct pl_shared *shared = worker->shared;
+    pl_worker_shut(worker, stream);
+    if (atomic_fetch_add(&shared->exhausted, 1) + 1 == shared->streams)
+        pl_wake(shared->main_wake_fd);
+}
+
+void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream)
+{
+    const struct pl_shared *shared = worker->shared;
+    uint64_t sent = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
+    worker->calls += pl_backlog_follow(&stream->backlog, stream->fd, sent, pl_now_ns());
+    for (int i = 0; i < worker->turn && pl_worker_runs(worker); i++) {
+        size_t bytes = shared->write_bytes;
+        if (bytes > stream->quota_bytes)
+            bytes = (size_t)stream->quota_bytes;
+        ssize_t count = write_some(worker, stream, bytes);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0 && errno != EAGAIN) {
+            pl_worker_close(worker, stream, errno);
+            return;
+        }
+        if (count < 0) {
+            /* Room was announced and there is none: the kernel is short of memory for sockets, and would say
+             * so again and again. */
+            if (i == 0)
+                pause_stream(worker, stream, pl_now_ns() + PACING_STEP_NS);
+            return;
+        }
+        sent += (size_t)count;
+        atomic_store_explicit(&stream->sent_bytes, sent, memory_order_relaxed);
+        bool more = pl_worker_count(worker, (size_t)count);
+        if (stream->quota_bytes != UINT64_MAX) {
+            stream->quota_bytes -= (size_t)count;
+            if (stream->quota_bytes == 0) {
+                exhaust(worker, stream);
+                return;
+            }
+        }
+        if (shared->user_rate_bits_per_s > 0 && is_ahead(worker, stream, (size_t)count)) {
+            pause_stream(worker, stream, stream->due_ns);
+            return;
+        }
+        if (!more)
+            return;
+    }
+}
+
+void pl_write_resume(struct pl_worker *worker, pl_ns now_ns)
+{
+    for (uint32_t i = 0; i < worker->count && worker->paused > 0; i++) {
+        struct pl_stream *stream = worker->streams[i];
+        if (!stream->paused || stream->due_ns > now_ns)
+            continue;
+        stream->paused = false;
+        worker->paused--;
+        int state = atomic_load_explicit(&stream->state, memory_order_relaxed);
+        if (state == PL_STREAM_OPEN)
+            pl_worker_watch(worker, stream);
+        else if (state == PL_STREAM_SHUT && (stream->ended || !worker->shared->half_closes))
+            pl_worker_finish(worker, stream);
+    }
+}

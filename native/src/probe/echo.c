@@ -1,0 +1,348 @@
+/* `echo`: sends probes back to whoever knows the token, by UDP and TCP, never more than came. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/events.h"
+#include "base/json.h"
+#include "base/options.h"
+#include "base/output.h"
+#include "base/port_range.h"
+#include "base/program.h"
+#include "base/stamp.h"
+#include "base/subcommands.h"
+#include "base/token.h"
+#include "base/units.h"
+#include "base/wire.h"
+#include "probe/echo_idle.h"
+#include "probe/echo_streams.h"
+#include "probe/echo_wire.h"
+
+#define DATAGRAM_BYTES 65536
+#define ANSWERS_PER_TURN 256
+#define DEFAULT_PORT "5211"
+/* Where any port will do for both transports: one that UDP got may be taken for TCP. */
+#define PORT_ATTEMPTS 16
+#define IDLE_TIMEOUT_MAX_NS (INT64_C(7) * 24 * 3600 * PL_NS_PER_S)
+
+struct echo {
+    const char *bind;
+    const char *token_text;
+    const char *transport_text;
+    const char *control;
+    const char *output_text;
+    const char *port_text;
+    struct pl_port_range ports;
+    uint8_t token[PL_TOKEN_BYTES];
+    bool human;
+    bool datagrams; /* UDP is served */
+    int fd;         /* of UDP; -1 */
+    struct pl_echo_streams *streams;
+    struct pl_echo_counts counts; /* of UDP */
+    int64_t idle_timeout_ns;
+    struct pl_echo_idle idle;
+    char idle_reason[64]; /* once it was idle for too long */
+    uint8_t datagram[DATAGRAM_BYTES];
+};
+
+static enum pl_options_outcome read_flags(struct echo *echo, int argc, char **argv, struct pl_error *error)
+{
+    const struct pl_option table[] = {
+        {.name = "port",
+         .kind = PL_OPTION_STRING,
+         .target = &echo->port_text,
+         .help = "port, the same for both transports, or a range such as 5201-5300; 0: any"},
+        {.name = "token",
+         .kind = PL_OPTION_STRING,
+         .target = &echo->token_text,
+         .help = "token of the probes, 32 hexadecimal digits or stdin: its first line; without one, all "
+                 "probes are answered"},
+        {.name = "transport",
+         .kind = PL_OPTION_STRING,
+         .target = &echo->transport_text,
+         .help = "udp, tcp or both"},
+        {.name = "idle-timeout-ns",
+         .kind = PL_OPTION_INT64,
+         .target = &echo->idle_timeout_ns,
+         .maximum = IDLE_TIMEOUT_MAX_NS,
+         .help =
+             "end after this time without an admitted peer; 0: never (default 1min; with --control never)"},
+        {.name = "bind", .kind = PL_OPTION_STRING, .target = &echo->bind, .help = "own numeric address"},
+        {.name = "output",
+         .kind = PL_OPTION_STRING,
+         .target = &echo->output_text,
+         .help = "human, json, or auto: human at a terminal"},
+        {.name = "control",
+         .kind = PL_OPTION_STRING,
+         .target = &echo->control,
+         .help = "stdin: read the command stop from there"},
+    };
+    const struct pl_options options = {
+        .subcommand = "echo",
+        .about = "Answers the UDP and TCP probes of `pathlab-engine ping`.",
+        .table = table,
+        .count = sizeof table / sizeof table[0],
+    };
+    return pl_options_parse(&options, argc, argv, error);
+}
+
+static enum pl_options_outcome parse(struct echo *echo, int argc, char **argv, struct pl_error *error)
+{
+    enum pl_options_outcome outcome = read_flags(echo, argc, argv, error);
+    if (outcome != PL_OPTIONS_OK)
+        return outcome;
+    bool tcp = strcmp(echo->transport_text, "tcp") == 0;
+    echo->datagrams = !tcp;
+    if (!tcp && strcmp(echo->transport_text, "udp") != 0 && strcmp(echo->transport_text, "both") != 0)
+        pl_error_set(error, PL_USAGE, "options", 0, "--transport: '%.20s' is none of udp, tcp, both",
+                     echo->transport_text);
+    else if (pl_token_check(echo->token_text, error) &&
+             pl_port_range_parse(echo->port_text, &echo->ports, error) &&
+             pl_output_parse(echo->output_text, &echo->human, error))
+        return PL_OPTIONS_OK;
+    return PL_OPTIONS_WRONG;
+}
+
+/* A bound socket; -1 with errno set. */
+static int bind_socket(int kind, const struct pl_address *address)
+{
+    const int one = 1;
+    int fd = socket(pl_address_family(address), kind | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                    kind == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP);
+    if (fd < 0)
+        return -1;
+    if (kind == SOCK_STREAM)
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    else
+        (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one);
+    if (bind(fd, (const struct sockaddr *)&address->storage, address->length) == 0 &&
+        (kind == SOCK_DGRAM || listen(fd, PL_ECHO_STREAMS) == 0))
+        return fd;
+    int cause = errno;
+    (void)close(fd);
+    errno = cause;
+    return -1;
+}
+
+/* One attempt at both sockets on one port; 0, or the errno. */
+static int try_port(struct echo *echo, struct pl_address *own, bool streams, int *listen_fd)
+{
+    if (echo->datagrams) {
+        echo->fd = bind_socket(SOCK_DGRAM, own);
+        if (echo->fd < 0)
+            return errno;
+        (void)pl_address_of_socket(echo->fd, own); /* the port that it got, for the other */
+    }
+    if (!streams)
+        return 0;
+    *listen_fd = bind_socket(SOCK_STREAM, own);
+    if (*listen_fd >= 0) {
+        (void)pl_address_of_socket(*listen_fd, own);
+        return 0;
+    }
+    int cause = errno;
+    if (echo->fd >= 0)
+        (void)close(echo->fd);
+    echo->fd = -1;
+    return cause;
+}
+
+static bool open_sockets(struct echo *echo, struct pl_address *own, struct pl_error *error)
+{
+    bool streams = strcmp(echo->transport_text, "udp") != 0;
+    int listen_fd = -1;
+    int cause = EADDRINUSE;
+    int64_t last = echo->ports.first == 0 ? PORT_ATTEMPTS - 1 : echo->ports.last;
+    int64_t port = echo->ports.first;
+    for (; port <= last && cause == EADDRINUSE; port++) {
+        if (!pl_address_parse(echo->bind, echo->ports.first == 0 ? 0 : (uint16_t)port, "bind", own, error))
+            return false;
+        cause = try_port(echo, own, streams, &listen_fd);
+    }
+    if (cause != 0)
+        return pl_port_range_refuse(&echo->ports, echo->ports.first == 0 ? 0 : port - 1, echo->bind, cause,
+                                    error);
+    if (streams)
+        echo->streams = pl_echo_streams_open(listen_fd, echo->token, error);
+    return !streams || echo->streams != NULL;
+}
+
+/* Answers what is there, a bounded number at a time so that commands are heard between. */
+static void answer_some(struct echo *echo)
+{
+    for (int i = 0; i < ANSWERS_PER_TURN; i++) {
+        struct sockaddr_storage from;
+        _Alignas(struct cmsghdr) uint8_t ancillary[128];
+        struct iovec data = {.iov_base = echo->datagram, .iov_len = sizeof echo->datagram};
+        struct msghdr message = {.msg_name = &from,
+                                 .msg_namelen = sizeof from,
+                                 .msg_iov = &data,
+                                 .msg_iovlen = 1,
+                                 .msg_control = ancillary,
+                                 .msg_controllen = sizeof ancillary};
+        ssize_t count = recvmsg(echo->fd, &message, MSG_DONTWAIT);
+        pl_ns received_ns = pl_now_ns();
+        if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return;
+        if (count < 0)
+            continue; /* the ICMP error of an earlier answer */
+        struct pl_probe_head head;
+        enum pl_probe_verdict verdict =
+            pl_probe_decode(echo->datagram, (size_t)count, PL_PROBE_REQUEST, echo->token, &head);
+        echo->counts.refused += verdict != PL_PROBE_ADMITTED;
+        echo->counts.other_version += verdict == PL_PROBE_OTHER_VERSION;
+        if (verdict != PL_PROBE_ADMITTED)
+            continue;
+        pl_probe_turn(&head, pl_stamp_read(&message), received_ns, (size_t)count, echo->token,
+                      echo->datagram);
+        if (sendto(echo->fd, echo->datagram, (size_t)count, MSG_DONTWAIT | MSG_NOSIGNAL,
+                   (const struct sockaddr *)&from, message.msg_namelen) == count)
+            echo->counts.echoed++;
+    }
+}
+
+static bool write_listening(const struct echo *echo, const struct pl_address *own)
+{
+    struct pl_json j = {0};
+    char text[PL_ADDRESS_TEXT_BYTES];
+    pl_address_text(own, text);
+    if (echo->human) {
+        (void)printf("echoing %s on %s port %lld%s\n", echo->transport_text, text,
+                     (long long)pl_address_port(own),
+                     echo->token_text[0] == 0 ? ", for anybody (no --token)" : "");
+        return fflush(stdout) == 0;
+    }
+    pl_json_begin_object(&j, NULL);
+    pl_json_string(&j, "type", "listening");
+    pl_json_string(&j, "address", text);
+    pl_json_i64(&j, "port", pl_address_port(own));
+    pl_json_string(&j, "transport", echo->transport_text);
+    pl_json_end_object(&j);
+    bool written = pl_json_flush_line(&j);
+    pl_json_release(&j);
+    return written;
+}
+
+static struct pl_echo_counts count_all(const struct echo *echo)
+{
+    struct pl_echo_counts counts = echo->counts;
+    if (echo->streams != NULL) {
+        const struct pl_echo_counts *more = pl_echo_streams_counts(echo->streams);
+        counts.echoed += more->echoed;
+        counts.refused += more->refused;
+        counts.other_version += more->other_version;
+    }
+    return counts;
+}
+
+static bool write_result(const struct echo *echo, const char *reason)
+{
+    struct pl_json j = {0};
+    const struct pl_echo_counts counts = count_all(echo);
+    if (echo->human) {
+        if (echo->idle_reason[0] != 0)
+            (void)printf("ended: %s (--idle-timeout 0: never)\n", echo->idle_reason);
+        (void)printf("%llu probes echoed, %llu refused\n", (unsigned long long)counts.echoed,
+                     (unsigned long long)counts.refused);
+        if (counts.other_version > 0)
+            (void)printf("%llu of the refused are probes of another version, this echo speaks %d: use the "
+                         "same PathLab at both ends\n",
+                         (unsigned long long)counts.other_version, PL_PROBE_VERSION);
+        return fflush(stdout) == 0;
+    }
+    pl_json_begin_object(&j, NULL);
+    pl_json_string(&j, "type", "result");
+    pl_json_bool(&j, "complete", reason == NULL);
+    pl_json_string(&j, "reason", reason);
+    pl_json_u64(&j, "echoed", counts.echoed);
+    pl_json_u64(&j, "refused", counts.refused);
+    pl_json_u64(&j, "other_version", counts.other_version);
+    pl_json_end_object(&j);
+    bool written = pl_json_flush_line(&j);
+    pl_json_release(&j);
+    return written;
+}
+
+/* Answers what is there. False once the echo has been idle for too long. */
+static bool serve(struct echo *echo)
+{
+    if (echo->fd >= 0)
+        answer_some(echo);
+    if (echo->streams != NULL)
+        pl_echo_streams_serve(echo->streams);
+    bool connected = echo->streams != NULL && pl_echo_streams_admitted(echo->streams) > 0;
+    pl_ns now_ns = pl_now_ns();
+    pl_echo_idle_note(&echo->idle, count_all(echo).echoed, connected, now_ns);
+    if (now_ns < pl_echo_idle_deadline_ns(&echo->idle))
+        return true;
+    char time[PL_QUANTITY_BYTES];
+    pl_spell_quantity(echo->idle.timeout_ns, PL_UNIT_NS, time);
+    (void)snprintf(echo->idle_reason, sizeof echo->idle_reason, "no admitted peer for %s", time);
+    return false;
+}
+
+static int answer_all(struct echo *echo, struct pl_events *events, const struct pl_address *own)
+{
+    if (!write_listening(echo, own))
+        return PL_RESOURCES;
+    struct pl_wait wait = {.fds = {echo->fd, echo->streams != NULL ? pl_echo_streams_fd(echo->streams) : -1}};
+    pl_echo_idle_start(&echo->idle, echo->idle_timeout_ns, pl_events_controlled(events), pl_now_ns());
+    for (;;) {
+        wait.deadline_ns = pl_echo_idle_deadline_ns(&echo->idle);
+        pl_ns greeting_ns = echo->streams != NULL ? pl_echo_streams_deadline_ns(echo->streams) : PL_NEVER;
+        if (greeting_ns < wait.deadline_ns)
+            wait.deadline_ns = greeting_ns;
+        enum pl_command command = pl_events_wait(events, &wait);
+        bool idle = !serve(echo);
+        if (!idle && !pl_command_ends(command))
+            continue;
+        const char *reason = pl_command_ends(command) ? pl_command_reason(command) : echo->idle_reason;
+        if (command == PL_COMMAND_STOP)
+            reason = NULL;
+        if (!write_result(echo, reason))
+            return PL_RESOURCES;
+        /* At a terminal an interrupt, or nobody's coming, is how it is meant to end. */
+        return reason == NULL || echo->human ? PL_OK : PL_ENDED;
+    }
+}
+
+int pl_echo_main(int argc, char **argv)
+{
+    struct pl_error error = {0};
+    struct pl_address own;
+    struct echo echo = {.bind = "0.0.0.0",
+                        .token_text = "",
+                        .transport_text = "both",
+                        .control = "",
+                        .output_text = "auto",
+                        .port_text = DEFAULT_PORT,
+                        .idle_timeout_ns = PL_ECHO_IDLE_UNSET,
+                        .fd = -1};
+    switch (parse(&echo, argc, argv, &error)) {
+    case PL_OPTIONS_HELP:
+        return PL_OK;
+    case PL_OPTIONS_WRONG:
+        return pl_program_refuse("echo", &error);
+    case PL_OPTIONS_OK:
+        break;
+    }
+    if (!echo.human && !pl_program_hello("echo"))
+        return PL_RESOURCES;
+    int status;
+    struct pl_events *events = pl_events_open(echo.control, &error);
+    if (events != NULL && pl_token_take(echo.token_text, echo.token, &error) &&
+        open_sockets(&echo, &own, &error))
+        status = answer_all(&echo, events, &own);
+    else
+        status = echo.human ? pl_error_say(&error, "echo") : pl_error_report(&error, "echo");
+    pl_echo_streams_close(echo.streams);
+    pl_events_close(events);
+    if (echo.fd >= 0)
+        (void)close(echo.fd);
+    return status;
+}

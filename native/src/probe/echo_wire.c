@@ -1,0 +1,131 @@
+#include "probe/echo_wire.h"
+
+#include <string.h>
+
+#include "probe/siphash.h"
+
+/* The same in every version, and so is the place of version and kind. */
+static const uint8_t magic[4] = {0x50, 0x4C, 0x50, 0x42};
+
+#define VERSION_AT 4
+#define KIND_AT 5
+#define SIZE_AT 6 /* of the whole message; of all messages in a greeting */
+#define COOKIE_AT 8
+#define SEQUENCE_AT 16
+#define HELD_AT 24
+#define DIGEST_AT 32
+#define GREETING_DIGEST_AT 8
+#define NONCE_AT 8
+
+_Static_assert(PL_TOKEN_BYTES == PL_SIPHASH_KEY_BYTES, "the token is the key of the digest");
+
+static void write_front(enum pl_probe_kind kind, size_t size, uint8_t *bytes)
+{
+    memcpy(bytes, magic, sizeof magic);
+    bytes[VERSION_AT] = PL_PROBE_VERSION;
+    bytes[KIND_AT] = (uint8_t)kind;
+    bytes[SIZE_AT] = (uint8_t)(size >> 8);
+    bytes[SIZE_AT + 1] = (uint8_t)(size & 0xFF);
+}
+
+static size_t read_size(const uint8_t *bytes)
+{
+    return (size_t)bytes[SIZE_AT] << 8 | bytes[SIZE_AT + 1];
+}
+
+/* Whether what comes next may be read; a version of which only the front is known is told apart. */
+static enum pl_probe_verdict judge_front(const uint8_t *bytes, enum pl_probe_kind kind,
+                                         const uint8_t token[PL_TOKEN_BYTES])
+{
+    if (memcmp(bytes, magic, sizeof magic) != 0)
+        return pl_token_equal(bytes, token) ? PL_PROBE_OTHER_VERSION : PL_PROBE_REFUSED;
+    if (bytes[VERSION_AT] != PL_PROBE_VERSION)
+        return PL_PROBE_OTHER_VERSION;
+    return bytes[KIND_AT] == kind ? PL_PROBE_ADMITTED : PL_PROBE_REFUSED;
+}
+
+void pl_probe_encode(const struct pl_probe_head *head, enum pl_probe_kind kind, size_t bytes,
+                     const uint8_t token[PL_TOKEN_BYTES], uint8_t *message)
+{
+    write_front(kind, bytes, message);
+    pl_put_u64(message + COOKIE_AT, head->cookie);
+    pl_put_u64(message + SEQUENCE_AT, head->sequence);
+    pl_put_u64(message + HELD_AT, (uint64_t)head->held_ns);
+    pl_put_u64(message + DIGEST_AT, pl_siphash(token, message, DIGEST_AT));
+}
+
+enum pl_probe_verdict pl_probe_decode(const uint8_t *message, size_t bytes, enum pl_probe_kind kind,
+                                      const uint8_t token[PL_TOKEN_BYTES], struct pl_probe_head *head)
+{
+    if (bytes < PL_TOKEN_BYTES)
+        return PL_PROBE_REFUSED;
+    enum pl_probe_verdict verdict = judge_front(message, kind, token);
+    if (verdict != PL_PROBE_ADMITTED)
+        return verdict;
+    if (bytes < PL_PROBE_HEAD_BYTES || read_size(message) != bytes ||
+        pl_siphash(token, message, DIGEST_AT) != pl_get_u64(message + DIGEST_AT))
+        return PL_PROBE_REFUSED;
+    uint64_t held_ns = pl_get_u64(message + HELD_AT);
+    head->cookie = pl_get_u64(message + COOKIE_AT);
+    head->sequence = pl_get_u64(message + SEQUENCE_AT);
+    head->held_ns = held_ns <= INT64_MAX ? (pl_ns)held_ns : 0;
+    return PL_PROBE_ADMITTED;
+}
+
+void pl_probe_turn(struct pl_probe_head *head, pl_ns stamp_realtime_ns, pl_ns received_ns, size_t bytes,
+                   const uint8_t token[PL_TOKEN_BYTES], uint8_t *message)
+{
+    pl_ns user_ns = pl_now_ns() - received_ns;
+    head->held_ns = stamp_realtime_ns != 0 ? pl_realtime_ns() - stamp_realtime_ns : user_ns;
+    /* A clock that was set meanwhile would make it less than what this process itself saw. */
+    if (head->held_ns < user_ns)
+        head->held_ns = user_ns;
+    pl_probe_encode(head, PL_PROBE_REPLY, bytes, token, message);
+}
+
+void pl_echo_challenge_encode(const uint8_t nonce[PL_ECHO_NONCE_BYTES],
+                              uint8_t bytes[PL_ECHO_CHALLENGE_BYTES])
+{
+    write_front(PL_ECHO_CHALLENGE, PL_ECHO_CHALLENGE_BYTES, bytes);
+    memcpy(bytes + NONCE_AT, nonce, PL_ECHO_NONCE_BYTES);
+}
+
+bool pl_echo_challenge_decode(const uint8_t bytes[PL_ECHO_CHALLENGE_BYTES], uint8_t *version,
+                              uint8_t nonce[PL_ECHO_NONCE_BYTES])
+{
+    *version = bytes[VERSION_AT];
+    memcpy(nonce, bytes + NONCE_AT, PL_ECHO_NONCE_BYTES);
+    return memcmp(bytes, magic, sizeof magic) == 0 && bytes[KIND_AT] == PL_ECHO_CHALLENGE;
+}
+
+/* Over what is in front of the digest, and over the nonce. */
+static uint64_t digest_greeting(const uint8_t token[PL_TOKEN_BYTES], const uint8_t *front,
+                                const uint8_t nonce[PL_ECHO_NONCE_BYTES])
+{
+    uint8_t covered[GREETING_DIGEST_AT + PL_ECHO_NONCE_BYTES];
+    memcpy(covered, front, GREETING_DIGEST_AT);
+    memcpy(covered + GREETING_DIGEST_AT, nonce, PL_ECHO_NONCE_BYTES);
+    return pl_siphash(token, covered, sizeof covered);
+}
+
+void pl_echo_greeting_encode(const uint8_t token[PL_TOKEN_BYTES], const uint8_t nonce[PL_ECHO_NONCE_BYTES],
+                             uint32_t message_bytes, uint8_t bytes[PL_ECHO_GREETING_BYTES])
+{
+    write_front(PL_ECHO_GREETING, message_bytes, bytes);
+    pl_put_u64(bytes + GREETING_DIGEST_AT, digest_greeting(token, bytes, nonce));
+}
+
+enum pl_probe_verdict pl_echo_greeting_decode(const uint8_t bytes[PL_ECHO_GREETING_BYTES],
+                                              const uint8_t token[PL_TOKEN_BYTES],
+                                              const uint8_t nonce[PL_ECHO_NONCE_BYTES],
+                                              uint32_t *message_bytes)
+{
+    enum pl_probe_verdict verdict = judge_front(bytes, PL_ECHO_GREETING, token);
+    if (verdict != PL_PROBE_ADMITTED)
+        return verdict;
+    size_t size = read_size(bytes);
+    *message_bytes = (uint32_t)size;
+    bool well = digest_greeting(token, bytes, nonce) == pl_get_u64(bytes + GREETING_DIGEST_AT) &&
+                size >= PL_PROBE_HEAD_BYTES && size <= PL_PROBE_MESSAGE_MAX;
+    return well ? PL_PROBE_ADMITTED : PL_PROBE_REFUSED;
+}

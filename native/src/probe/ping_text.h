@@ -1,0 +1,33 @@
+/* Probes as text for people at a terminal. */
+#ifndef PL_PING_TEXT_H
+#define PL_PING_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "probe/probe_ledger.h"
+#include "probe/probe_socket.h"
+
+/* The round trips so far. Zero-initialise; free with pl_ping_text_release(). */
+struct pl_ping_text {
+    pl_ns *rtts_ns;
+    size_t count;
+    size_t capacity;
+    uint64_t unkept; /* round trips that no memory was left for */
+};
+
+struct pl_ping_counts {
+    uint64_t sent, duplicates, late, reordered, send_errors;
+};
+
+/* All that print return false when the output is gone. */
+bool pl_ping_text_start(const char *address, const struct pl_probe_socket *socket);
+/* Keeps the round trip, and prints a line unless probes come too fast to be read. */
+bool pl_ping_text_probe(struct pl_ping_text *text, const struct pl_probe *probe, pl_ns interval_ns);
+/* The summary; sorts what was kept. */
+bool pl_ping_text_result(struct pl_ping_text *text, const struct pl_ping_counts *counts);
+void pl_ping_text_release(struct pl_ping_text *text);
+
+#endif

@@ -1,0 +1,120 @@
+#include "probe/probe_stream.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "base/message.h"
+#include "probe/echo_wire.h"
+
+/* More than this waits unacknowledged: the next probe would wait behind it, and not be a probe of the path.
+ */
+#define QUEUE_BYTES (256 << 10)
+
+static bool refuse(const struct pl_probe_settings *settings, int cause, struct pl_error *error)
+{
+    char text[PL_ADDRESS_TEXT_BYTES];
+    pl_address_text(&settings->to, text);
+    pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to an echo at %s port %lld", text,
+                 (long long)pl_address_port(&settings->to));
+    return false;
+}
+
+/* Waits until the socket can be read or written, as asked; 0, or an errno. */
+static int await_socket(int fd, short events, pl_ns deadline_ns)
+{
+    struct pollfd socket_ready = {.fd = fd, .events = events};
+    for (;;) {
+        pl_ns left_ns = deadline_ns - pl_now_ns();
+        int ready = left_ns > 0 ? poll(&socket_ready, 1, (int)(left_ns / PL_NS_PER_MS) + 1) : 0;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0)
+            return ready == 0 ? ETIMEDOUT : errno;
+        return 0;
+    }
+}
+
+/* The errno of a connect that is under way, once it is decided; ETIMEDOUT when it is not in time. */
+static int await_connection(int fd, pl_ns deadline_ns)
+{
+    int cause = await_socket(fd, POLLOUT, deadline_ns);
+    socklen_t length = sizeof cause;
+    if (cause != 0)
+        return cause;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &cause, &length) == 0 ? cause : errno;
+}
+
+/* Reads the echo's challenge; 0, or the errno, which is EPROTO where the peer closes before it is whole. */
+static int read_challenge(int fd, uint8_t bytes[PL_ECHO_CHALLENGE_BYTES], pl_ns deadline_ns)
+{
+    for (size_t got = 0; got < PL_ECHO_CHALLENGE_BYTES;) {
+        int cause = await_socket(fd, POLLIN, deadline_ns);
+        if (cause != 0)
+            return cause;
+        ssize_t count = recv(fd, bytes + got, PL_ECHO_CHALLENGE_BYTES - got, MSG_DONTWAIT);
+        if (count > 0)
+            got += (size_t)count;
+        else if (count == 0 || errno == ECONNRESET)
+            return EPROTO;
+        else if (errno != EAGAIN && errno != EINTR)
+            return errno;
+    }
+    return 0;
+}
+
+/* Takes the challenge and answers it. */
+static bool greet(int fd, const struct pl_probe_settings *settings, pl_ns deadline_ns, struct pl_error *error)
+{
+    uint8_t challenge[PL_ECHO_CHALLENGE_BYTES];
+    uint8_t nonce[PL_ECHO_NONCE_BYTES];
+    uint8_t version = 0;
+    char text[PL_ADDRESS_TEXT_BYTES];
+    pl_address_text(&settings->to, text);
+    long long port = (long long)pl_address_port(&settings->to);
+    int cause = read_challenge(fd, challenge, deadline_ns);
+    if (cause == EPROTO || cause == ETIMEDOUT ||
+        (cause == 0 && !pl_echo_challenge_decode(challenge, &version, nonce))) {
+        pl_error_set(error, PL_PEER, "greeting", 0,
+                     "%s port %lld does not answer as an echo: it is another program, or an older PathLab",
+                     text, port);
+        return false;
+    }
+    if (cause == 0 && version != PL_PROBE_VERSION) {
+        pl_error_set(error, PL_PEER, "greeting", 0,
+                     "the echo at %s port %lld uses version %d of the probes, this ping version %d: use the "
+                     "same PathLab at both ends",
+                     text, port, version, PL_PROBE_VERSION);
+        return false;
+    }
+    uint8_t greeting[PL_ECHO_GREETING_BYTES];
+    pl_echo_greeting_encode(settings->token, nonce, (uint32_t)settings->payload_bytes, greeting);
+    if (cause == 0)
+        cause = pl_message_send(fd, greeting, sizeof greeting, true);
+    return cause == 0 || refuse(settings, cause, error);
+}
+
+bool pl_probe_stream_connect(int fd, const struct pl_probe_settings *settings, struct pl_error *error)
+{
+    const int one = 1;
+    pl_ns deadline_ns = pl_now_ns() + settings->connect_timeout_ns;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (connect(fd, (const struct sockaddr *)&settings->to.storage, settings->to.length) != 0) {
+        int cause = errno == EINPROGRESS ? await_connection(fd, deadline_ns) : errno;
+        if (cause != 0)
+            return refuse(settings, cause, error);
+    }
+    return greet(fd, settings, deadline_ns, error);
+}
+
+int pl_probe_stream_send(int fd, const uint8_t *message, size_t bytes)
+{
+    int queued = 0;
+    if (ioctl(fd, SIOCOUTQ, &queued) == 0 && queued > QUEUE_BYTES)
+        return EAGAIN;
+    return pl_message_send(fd, message, bytes, false);
+}

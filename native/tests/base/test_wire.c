@@ -1,0 +1,184 @@
+/* The hello and its answer, byte by byte as PROTOCOL.md has them, and the token. */
+#include "base/wire.h"
+#include "check.h"
+
+static const uint8_t golden_hello[PL_HELLO_BYTES] = {
+    0x50, 0x4C, 0x44, 0x43,                         /* magic */
+    0x00, 0x02,                                     /* version */
+    0x00, 0x03,                                     /* flags: both sides send */
+    0x01, 0x02, 0x03, 0x04,                         /* stream */
+    0x05, 0x06, 0x07, 0x08,                         /* streams */
+    0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, /* token */
+    0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF, /* */
+    0x00, 0x00, 0x00, 0x00, 0x11, 0xE1, 0xA3, 0x00, /* warm-up: 300 ms */
+    0x00, 0x00, 0x00, 0x02, 0x54, 0x0B, 0xE4, 0x00, /* duration: 10 s */
+    0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, /* bytes */
+};
+static const char token_text[] = "00112233445566778899aAbBcCdDeEfF";
+
+static const uint8_t golden_answer[PL_ANSWER_BYTES] = {
+    0x50, 0x4C, 0x44, 0x43, /* magic */
+    0x00, 0x01,             /* version */
+    0x00, 0x01,             /* status: wrong version */
+    0x0A, 0x0B, 0x0C, 0x0D, /* stream */
+};
+
+static void check_hello(void)
+{
+    struct pl_hello hello = {.version = 2,
+                             .flags = PL_HELLO_FORWARD | PL_HELLO_REVERSE,
+                             .stream = 0x01020304,
+                             .streams = 0x05060708,
+                             .warmup_ns = 300000000,
+                             .duration_ns = 10000000000,
+                             .bytes = 0x0102030405060708};
+    memcpy(hello.token, golden_hello + 16, PL_TOKEN_BYTES);
+    uint8_t bytes[PL_HELLO_BYTES];
+    memset(bytes, 0xA5, sizeof bytes);
+    pl_hello_encode(&hello, bytes);
+    CHECK(memcmp(bytes, golden_hello, sizeof bytes) == 0);
+
+    struct pl_hello back;
+    memset(&back, 0xA5, sizeof back);
+    CHECK(pl_hello_decode(golden_hello, &back));
+    CHECK_EQUAL(back.version, 2);
+    CHECK_EQUAL(back.flags, 3);
+    CHECK_EQUAL(back.warmup_ns, 300000000);
+    CHECK_EQUAL(back.duration_ns, 10000000000);
+    CHECK_EQUAL(back.bytes, 0x0102030405060708);
+    CHECK_EQUAL(back.stream, 0x01020304);
+    CHECK_EQUAL(back.streams, 0x05060708);
+    CHECK(memcmp(back.token, golden_hello + 16, PL_TOKEN_BYTES) == 0);
+}
+
+static void check_extremes(void)
+{
+    uint8_t bytes[PL_HELLO_BYTES];
+    pl_hello_encode(
+        &(struct pl_hello){
+            .version = UINT16_MAX, .flags = 0xFEDC, .stream = UINT32_MAX, .streams = UINT32_MAX - 1},
+        bytes);
+    CHECK_EQUAL(bytes[6], 0xFE);
+    CHECK_EQUAL(bytes[7], 0xDC);
+    struct pl_hello back;
+    CHECK(pl_hello_decode(bytes, &back));
+    CHECK_EQUAL(back.version, UINT16_MAX);
+    CHECK_EQUAL(back.flags, 0xFEDC);
+    CHECK_EQUAL(back.stream, UINT32_MAX);
+    CHECK_EQUAL(back.streams, UINT32_MAX - 1);
+}
+
+static void check_magic(void)
+{
+    for (size_t i = 0; i < 4; i++) {
+        uint8_t hello[PL_HELLO_BYTES];
+        uint8_t answer[PL_ANSWER_BYTES];
+        memcpy(hello, golden_hello, sizeof hello);
+        memcpy(answer, golden_answer, sizeof answer);
+        hello[i] ^= 0x20;
+        answer[i] ^= 0x20;
+        struct pl_hello heard;
+        struct pl_answer answered;
+        uint16_t version;
+        CHECK(!pl_hello_decode(hello, &heard));
+        CHECK(!pl_hello_peek(hello, &version));
+        CHECK(!pl_answer_decode(answer, &answered));
+    }
+}
+
+static void check_peek(void)
+{
+    /* Another version's hello may be of another length: only the common part is looked at. */
+    const uint8_t common[PL_HELLO_COMMON_BYTES] = {0x50, 0x4C, 0x44, 0x43, 0x02, 0x01};
+    uint16_t version = 0;
+    CHECK(pl_hello_peek(common, &version));
+    CHECK_EQUAL(version, 0x0201);
+}
+
+static void check_answer(void)
+{
+    uint8_t bytes[PL_ANSWER_BYTES];
+    memset(bytes, 0xA5, sizeof bytes);
+    pl_answer_encode(
+        &(struct pl_answer){.version = 1, .status = PL_ANSWER_WRONG_VERSION, .stream = 0x0A0B0C0D}, bytes);
+    CHECK(memcmp(bytes, golden_answer, sizeof bytes) == 0);
+
+    struct pl_answer back;
+    CHECK(pl_answer_decode(golden_answer, &back));
+    CHECK_EQUAL(back.version, 1);
+    CHECK_EQUAL(back.status, PL_ANSWER_WRONG_VERSION);
+    CHECK_EQUAL(back.stream, 0x0A0B0C0D);
+    CHECK_EQUAL(PL_ANSWER_ADMITTED, 0);
+}
+
+static void check_token_parsing(void)
+{
+    uint8_t token[PL_TOKEN_BYTES];
+    memset(token, 0xA5, sizeof token);
+    CHECK(pl_token_parse(token_text, token));
+    CHECK(memcmp(token, golden_hello + 16, sizeof token) == 0);
+
+    static const char *const wrong[] = {
+        NULL,
+        "",
+        "00112233445566778899aabbccddeef",   /* a digit short */
+        "00112233445566778899aabbccddeeff0", /* a digit more */
+        "0x112233445566778899aabbccddeeff",  /* not a digit */
+        "00112233445566778899aabbccddeefg",
+        "00112233445566778899aabbccddeef ",
+        " 0112233445566778899aabbccddeeff",
+        "+0112233445566778899aabbccddeeff",
+        "00112233445566778899aabbccddee\xFF\xFF",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        CHECK(!pl_token_parse(wrong[i], token));
+}
+
+/* Every single bit counts, wherever it stands and whatever the others are. */
+static void check_token_equality(void)
+{
+    uint8_t a[PL_TOKEN_BYTES];
+    uint8_t b[PL_TOKEN_BYTES];
+    CHECK(pl_token_parse(token_text, a));
+    memcpy(b, a, sizeof b);
+    CHECK(pl_token_equal(a, b));
+    CHECK(pl_token_equal(a, a));
+    for (unsigned bit = 0; bit < 8 * PL_TOKEN_BYTES; bit++) {
+        b[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        CHECK(!pl_token_equal(a, b));
+        CHECK(!pl_token_equal(b, a));
+        b[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    /* Two differences that cancel under addition or exclusive or. */
+    b[0] ^= 0x80;
+    b[15] ^= 0x80;
+    CHECK(!pl_token_equal(a, b));
+    const uint8_t none[PL_TOKEN_BYTES] = {0};
+    uint8_t all[PL_TOKEN_BYTES];
+    memset(all, 0xFF, sizeof all);
+    CHECK(!pl_token_equal(none, all));
+}
+
+static void check_u64(void)
+{
+    const uint8_t golden[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF};
+    uint8_t bytes[8];
+    pl_put_u64(bytes, UINT64_C(0x0123456789ABCDEF));
+    CHECK(memcmp(bytes, golden, sizeof bytes) == 0);
+    CHECK(pl_get_u64(golden) == UINT64_C(0x0123456789ABCDEF));
+    pl_put_u64(bytes, UINT64_MAX);
+    CHECK(pl_get_u64(bytes) == UINT64_MAX);
+}
+
+int main(void)
+{
+    check_hello();
+    check_extremes();
+    check_magic();
+    check_peek();
+    check_answer();
+    check_token_parsing();
+    check_token_equality();
+    check_u64();
+    CHECK_RETURN();
+}

@@ -1,0 +1,48 @@
+"""The folders of the native engine: each includes only itself and what CONTRIBUTING.md puts below it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+NATIVE = Path(__file__).resolve().parents[2] / "native"
+BELOW = {
+    "base": set(),
+    "flow": {"base"},
+    "probe": {"base"},
+    "emulate": {"base"},
+    "calibrate": {"base", "flow"},
+}
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+
+
+def find_includes(path: Path) -> list[str]:
+    return INCLUDE.findall(path.read_text(encoding="utf-8"))
+
+
+def test_the_folders_are_those_of_the_order_and_hold_all_but_main() -> None:
+    folders = {path.name for path in (NATIVE / "src").iterdir() if path.is_dir()}
+    files = {path.name for path in (NATIVE / "src").iterdir() if path.is_file()}
+    assert (folders, files) == (set(BELOW), {"main.c"})
+
+
+@pytest.mark.parametrize("folder", BELOW)
+def test_includes_point_down_only_and_name_the_folder(folder: str) -> None:
+    files = sorted((NATIVE / "src" / folder).glob("*.[ch]"))
+    assert files
+    for path in files:
+        for include in find_includes(path):
+            assert (NATIVE / "src" / include).is_file(), f"{path.name} includes {include}"
+            assert include.partition("/")[0] in BELOW[folder] | {folder}, f"{path.name} includes {include}"
+
+
+@pytest.mark.parametrize("kind", ["tests/*/test_*.c", "fuzz/*/fuzz_*.c"])
+def test_tests_and_fuzz_targets_mirror_the_folders(kind: str) -> None:
+    files = sorted(NATIVE.glob(kind))
+    assert files
+    for path in files:
+        folders = {include.partition("/")[0] for include in find_includes(path) if "/" in include}
+        assert path.parent.name in folders, path
+        assert folders <= BELOW[path.parent.name] | {path.parent.name}, path
