@@ -1,8 +1,8 @@
 """The only parser and printer of units: bytes, rates, times, ratios.
 
-``parse_*`` turns what a person wrote into an integer (bytes, bit/s, ns) or a ratio; ``spell_*`` writes a
-value exactly, so that ``parse_x(spell_x(v)) == v``; ``format_*`` writes it for reading, with three
-significant digits.
+``parse_*`` turns what a person wrote into an integer (bytes, bit/s, ns) or a ratio; ``format_exact_*``
+writes a value exactly, so that ``parse_x(format_exact_x(v)) == v``; every other ``format_*`` writes it for
+reading, with three significant digits.
 """
 
 from __future__ import annotations
@@ -118,24 +118,24 @@ def parse_ratio(text: str | int | float) -> float:
     return float(value)
 
 
-def spell_bytes(size_bytes: int) -> str:
+def format_exact_bytes(size_bytes: int) -> str:
     """Write a size exactly, in the largest unit that leaves a whole number: ``64KiB``, ``250kB``."""
     units = ("GiB", "GB", "MiB", "MB", "KiB", "kB", "B")
-    return _spell(size_bytes, {unit: BYTE_UNITS[unit] for unit in units})
+    return _format_exact(size_bytes, {unit: BYTE_UNITS[unit] for unit in units})
 
 
-def spell_rate(bits_per_s: int) -> str:
+def format_exact_rate(bits_per_s: int) -> str:
     """Write a rate exactly: ``40Mbit/s``, ``1500kbit/s``."""
     units = ("Gbit/s", "Mbit/s", "kbit/s", "bit/s")
-    return _spell(bits_per_s, {unit: RATE_UNITS[unit] for unit in units})
+    return _format_exact(bits_per_s, {unit: RATE_UNITS[unit] for unit in units})
 
 
-def spell_time(time_ns: int) -> str:
+def format_exact_time(time_ns: int) -> str:
     """Write a time exactly: ``100ms``, ``2s``, ``1500ms``."""
-    return _spell(time_ns, {unit: TIME_UNITS[unit] for unit in ("h", "min", "s", "ms", "us", "ns")})
+    return _format_exact(time_ns, {unit: TIME_UNITS[unit] for unit in ("h", "min", "s", "ms", "us", "ns")})
 
 
-def spell_ratio(ratio: float) -> str:
+def format_exact_ratio(ratio: float) -> str:
     """Write a ratio exactly, in percent: ``0.1%``."""
     percent = Decimal(repr(ratio)) * 100
     return f"{_trim(f'{percent:f}')}%"
@@ -234,7 +234,7 @@ def _whole(text: object, value: Fraction, noun: str, expected: str) -> int:
     return int(value)
 
 
-def _spell(value: int, units: Mapping[str, int]) -> str:
+def _format_exact(value: int, units: Mapping[str, int]) -> str:
     """``units`` from large to small; the first that divides the value without rest is used."""
     if value < 0:
         raise _wrong(value, "is negative", "expected 0 or more")

@@ -15,7 +15,7 @@ from pathlab.campaign.levels import AllowLevels
 from pathlab.campaign.part import Added, Part
 from pathlab.campaign.quantities import Quantity
 from pathlab.errors import UsageError
-from pathlab.units import SECOND_NS, parse_ratio, spell_ratio
+from pathlab.units import SECOND_NS, format_exact_ratio, parse_ratio
 
 CYCLES_MIN_DEFAULT = 6  # the median's interval needs six values at 95 %
 UNTIL_EXPECTED = 'expected a share of the median such as "5% of the median"'
@@ -86,7 +86,7 @@ class Until(Part):
 
     def spell(self) -> str:
         """As the file says it."""
-        return f"{spell_ratio(self.relative)} of the {self.statistic}"
+        return f"{format_exact_ratio(self.relative)} of the {self.statistic}"
 
 
 def read_until(text: str) -> Mapping[str, Any]:

@@ -37,9 +37,9 @@ def _parse_count(text: Any) -> int:
 
 
 _COUNT = Scale(parse=_parse_count, spell=int)
-_BYTES = Scale(parse=units.parse_bytes, spell=units.spell_bytes)
-_TIME = Scale(parse=units.parse_time_ns, spell=units.spell_time)
-_RATE = Scale(parse=units.parse_rate_bits_per_s, spell=units.spell_rate)
+_BYTES = Scale(parse=units.parse_bytes, spell=units.format_exact_bytes)
+_TIME = Scale(parse=units.parse_time_ns, spell=units.format_exact_time)
+_RATE = Scale(parse=units.parse_rate_bits_per_s, spell=units.format_exact_rate)
 #: The factors, by the file's keys, whose levels may be given as a range.
 SCALES: Mapping[str, Scale] = {
     "streams": _COUNT,

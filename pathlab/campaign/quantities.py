@@ -31,10 +31,10 @@ class Quantity:
 
     @classmethod
     def time(cls, least_ns: int, most_ns: int) -> Quantity:
-        bounds = f"from {units.spell_time(least_ns)} to {units.spell_time(most_ns)}"
+        bounds = f"from {units.format_exact_time(least_ns)} to {units.format_exact_time(most_ns)}"
         return cls(
             parse=units.parse_time_ns,
-            spell=units.spell_time,
+            spell=units.format_exact_time,
             expected=units.TIME_EXPECTED,
             least=least_ns,
             most=most_ns,
@@ -45,11 +45,11 @@ class Quantity:
     def bytes(cls, least: int, most: int, *, word: str | None = None) -> Quantity:
         return cls(
             parse=units.parse_bytes,
-            spell=units.spell_bytes,
+            spell=units.format_exact_bytes,
             expected=units.BYTES_EXPECTED + (f', or "{word}"' if word else ""),
             least=least,
             most=most,
-            bounds=f"from {units.spell_bytes(least)} to {units.spell_bytes(most)}",
+            bounds=f"from {units.format_exact_bytes(least)} to {units.format_exact_bytes(most)}",
             word=word,
             kinds=("string", "integer"),
         )
@@ -58,11 +58,12 @@ class Quantity:
     def rate(cls, least_bits_per_s: int, most_bits_per_s: int, *, word: str | None = None) -> Quantity:
         return cls(
             parse=units.parse_rate_bits_per_s,
-            spell=units.spell_rate,
+            spell=units.format_exact_rate,
             expected=units.RATE_EXPECTED + (f', or "{word}"' if word else ""),
             least=least_bits_per_s,
             most=most_bits_per_s,
-            bounds=f"from {units.spell_rate(least_bits_per_s)} to {units.spell_rate(most_bits_per_s)}",
+            bounds=f"from {units.format_exact_rate(least_bits_per_s)} "
+            f"to {units.format_exact_rate(most_bits_per_s)}",
             word=word,
         )
 
@@ -70,7 +71,7 @@ class Quantity:
     def ratio(cls) -> Quantity:
         return cls(
             parse=units.parse_ratio,
-            spell=units.spell_ratio,
+            spell=units.format_exact_ratio,
             expected=units.RATIO_EXPECTED,
             least=0,
             most=1,

@@ -26,7 +26,7 @@ from pathlab.remote.local import agent_command, start_process
 from pathlab.remote.process import ProcessChannel
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
-from pathlab.units import parse_time_ns, spell_time
+from pathlab.units import format_exact_time, parse_time_ns
 
 
 class AgentAlone(Transport):
@@ -129,7 +129,7 @@ def _read_options(settings: dict[str, Any]) -> PathOptions:
     timeout_ns = _read_time(settings, "timeout")
     least_ns, most_ns = TIMEOUTS_NS
     if not least_ns <= timeout_ns <= most_ns:
-        hint = f"give {spell_time(least_ns)} to {spell_time(most_ns)}"
+        hint = f"give {format_exact_time(least_ns)} to {format_exact_time(most_ns)}"
         raise UsageError(f"--timeout: '{settings['timeout']}' is out of range", hint=hint)
     budget_s = _read_time(settings, "budget") / 1e9
     capacity = CapacityOptions(

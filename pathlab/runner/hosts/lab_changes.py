@@ -11,7 +11,7 @@ from pathlab.campaign.written import Finding
 from pathlab.errors import UsageError
 from pathlab.lab.topology import Link, LinkSettings
 from pathlab.runner.hosts.lab_topology import build_topology
-from pathlab.units import spell_bytes, spell_rate, spell_time
+from pathlab.units import format_exact_bytes, format_exact_rate, format_exact_time
 
 NOT_SET = "none"
 HINT = "keys and values are those of [[lab.links]] in campaigns/SCHEMA.md; KEY=none takes one back"
@@ -54,17 +54,17 @@ def spell_settings(settings: LinkSettings) -> dict[str, Any]:
         "loss": settings.burst_loss_ratio,
     }
     table: dict[str, Any] = {
-        "rate": settings.rate_bits_per_s and spell_rate(settings.rate_bits_per_s),
-        "delay": settings.delay_ns and spell_time(settings.delay_ns),
-        "queue": settings.queue_bytes and spell_bytes(settings.queue_bytes),
+        "rate": settings.rate_bits_per_s and format_exact_rate(settings.rate_bits_per_s),
+        "delay": settings.delay_ns and format_exact_time(settings.delay_ns),
+        "queue": settings.queue_bytes and format_exact_bytes(settings.queue_bytes),
         "loss": settings.loss_ratio,
         "burst_loss": burst if settings.burst_enter_ratio else None,
-        "jitter": settings.jitter_ns and spell_time(settings.jitter_ns),
+        "jitter": settings.jitter_ns and format_exact_time(settings.jitter_ns),
         "reorder": settings.reorder_ratio,
-        "reorder_delay": settings.reorder_ns and spell_time(settings.reorder_ns),
+        "reorder_delay": settings.reorder_ns and format_exact_time(settings.reorder_ns),
         "duplicate": settings.duplicate_ratio,
-        "ecn": settings.ecn_bytes and spell_bytes(settings.ecn_bytes),
+        "ecn": settings.ecn_bytes and format_exact_bytes(settings.ecn_bytes),
         "aqm": settings.aqm,
-        "cross": settings.cross_bits_per_s and spell_rate(settings.cross_bits_per_s),
+        "cross": settings.cross_bits_per_s and format_exact_rate(settings.cross_bits_per_s),
     }
     return {key: value for key, value in table.items() if value and value != NOT_SET}
