@@ -13,7 +13,7 @@ from pathlab.errors import HostError, PathlabError
 Record = dict[str, Any]
 
 # Stages of the engine's own error records that are about the network rather than about the engine.
-NETWORK_STAGES = frozenset({"bind", "listen", "accept", "connect", "greeting", "send", "receive"})
+NETWORK_STAGES = frozenset({"bind", "listen", "accept", "connect", "handshake", "send", "receive"})
 
 # What a sender meets where a firewall keeps the data port shut.
 SHUT_OUT = frozenset({"ETIMEDOUT", "ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EACCES", "EPERM"})

@@ -47,7 +47,7 @@ TCP_INFO_NAMES = (
     "max_pacing_bytes_per_s"
 )
 TCP_INFO: Names = dict.fromkeys(TCP_INFO_NAMES.split())
-WINDOW: Names = dict.fromkeys(["asked_bytes", "sndbuf_bytes", "rcvbuf_bytes"])
+WINDOW: Names = dict.fromkeys(["requested_bytes", "sndbuf_bytes", "rcvbuf_bytes"])
 SOCKET: Names = dict.fromkeys(
     [
         *("stream", "sndbuf_bytes", "rcvbuf_bytes", "congestion", "mss_bytes", "traffic_class"),
@@ -55,8 +55,8 @@ SOCKET: Names = dict.fromkeys(
     ]
 )
 CPU: Names = dict.fromkeys(["user_ns", "system_ns", "waiting_ns", "wake_ups", "system_calls"])
-TRANSFER: Names = dict.fromkeys(["asked", "send", "receive", "reason"])
-PACING: Names = dict.fromkeys(["asked_bits_per_s", "stream_bits_per_s", "by"])
+TRANSFER: Names = dict.fromkeys(["requested", "send", "receive", "reason"])
+PACING: Names = dict.fromkeys(["requested_bits_per_s", "stream_bits_per_s", "by"])
 READY: Names = {
     **dict.fromkeys(["type", "streams", "workers", "cores", "transport", "direction", "warmup_ns"]),
     **dict.fromkeys(["duration_ns", "bytes", "write_bytes", "read_bytes", "congestion"]),

@@ -119,7 +119,11 @@ def test_a_cap_on_the_rate_paces_a_sender_that_asks_for_more(capped: Opened) -> 
     session = capped(Path(require_engine()), "--max-rate", "16000000")
     asked: Options = {"rate-bits-per-s": 10**11, "streams": 2, "pacing": "user"}
     ready, sent, received = carry(session, session, **asked)
-    assert ready["pacing"] == {"asked_bits_per_s": 16_000_000, "stream_bits_per_s": 8_000_000, "by": "user"}
+    assert ready["pacing"] == {
+        "requested_bits_per_s": 16_000_000,
+        "stream_bits_per_s": 8_000_000,
+        "by": "user",
+    }
     assert sent["complete"] is received["complete"] is True
     # Half a second of 2 MB/s, and what pacing lets go at once in the beginning.
     assert 0 < sum(received["total_bytes"]) <= 1_500_000

@@ -95,7 +95,7 @@ def test_sender_with_another_token_learns_that_it_was_turned_away() -> None:
         received = receiver.finish()
     assert refused.status == 4
     assert refused.last["type"] == "error"
-    assert refused.last["stage"] == "greeting"
+    assert refused.last["stage"] == "handshake"
     assert "another token" in refused.last["text"]
     assert OTHER_TOKEN not in refused.stderr
     assert refused.stderr == f"pathlab-engine send: {refused.last['text']}\n"
@@ -243,7 +243,7 @@ def test_sender_refuses_what_is_no_answer(answer: bytes, named: str) -> None:
             connection.shutdown(socket.SHUT_WR)
         refused = sender.finish()
     assert refused.status == 4
-    assert refused.last["stage"] == "greeting"
+    assert refused.last["stage"] == "handshake"
     assert named in refused.last["text"]
     assert refused.stderr.count("\n") == 1
 

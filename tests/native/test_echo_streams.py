@@ -168,7 +168,7 @@ def test_a_peer_that_is_no_such_echo_is_named(said: bytes, words: str) -> None:
                 connection.sendall(said)
                 connection.shutdown(socket.SHUT_WR)
                 ended = ping.finish()
-    assert_refused(ended, 4, "greeting")
+    assert_refused(ended, 4, "handshake")
     assert words in ended.last["text"]
     assert f"127.0.0.1 port {port}" in ended.last["text"]
 

@@ -66,7 +66,7 @@ def test_all_streams_together_keep_to_the_rate(streams: int, transfer: str, paci
     }
     _assert_within_rate(sent, received, RATE, slack_bytes=ahead[pacing])
     assert _pacing(sent) == {
-        "asked_bits_per_s": RATE,
+        "requested_bits_per_s": RATE,
         "stream_bits_per_s": RATE // streams,
         "by": pacing,
     }
@@ -76,7 +76,7 @@ def test_all_streams_together_keep_to_the_rate(streams: int, transfer: str, paci
     assert told == [granted] * streams
     bound = [record["tcp_info"]["max_pacing_bytes_per_s"] for record in sent.of("interval")]
     assert bound[:-1] == [[granted] * streams] * (len(bound) - 1)  # the last one may be of a closed socket
-    assert _pacing(received) == {"asked_bits_per_s": None, "stream_bits_per_s": None, "by": None}
+    assert _pacing(received) == {"requested_bits_per_s": None, "stream_bits_per_s": None, "by": None}
 
 
 @pytest.mark.parametrize("pacing", ["kernel", "user"])
@@ -128,7 +128,7 @@ def test_what_each_stream_gets(asked: dict[str, Flag], streams: int, each: int, 
         sender_flags={**asked, "pacing": pacing, "duration_ns": 150 * MS},
     )
     assert _pacing(sent) == {
-        "asked_bits_per_s": asked.get("rate_bits_per_s"),
+        "requested_bits_per_s": asked.get("rate_bits_per_s"),
         "stream_bits_per_s": each,
         "by": pacing,
     }
@@ -186,7 +186,7 @@ def test_auto_paces_by_who_can(transport: str) -> None:
 
 def test_no_rate_no_pacing() -> None:
     _, sent = carry(streams=1, pacing="user")
-    assert _pacing(sent) == {"asked_bits_per_s": None, "stream_bits_per_s": None, "by": None}
+    assert _pacing(sent) == {"requested_bits_per_s": None, "stream_bits_per_s": None, "by": None}
     assert sent.of("ready")[0]["sockets"][0]["max_pacing_bytes_per_s"] is None
 
 

@@ -54,7 +54,7 @@ def test_an_end_given_the_token_by_hand_meets_one_that_reads_it() -> None:
         with sending(port, token="stdin") as stranger:
             stranger.say(OTHER_TOKEN)
             refused = stranger.finish()
-        assert (refused.status, refused.last["stage"]) == (4, "greeting")
+        assert (refused.status, refused.last["stage"]) == (4, "handshake")
         assert OTHER_TOKEN not in refused.stderr
         with sending(port, token="stdin") as sender:
             sender.say(TOKEN.upper())

@@ -114,7 +114,7 @@ def test_window_asked_for_is_granted_and_told() -> None:
     received, sent = carry(streams=2, window_bytes=window_bytes)
     windows = [received.of("listening")[0]["window"], sent.of("ready")[0]["window"]]
     for window in windows:
-        assert window["asked_bytes"] == window_bytes
+        assert window["requested_bytes"] == window_bytes
         assert window["sndbuf_bytes"] == 2 * window_bytes  # Linux doubles what is asked (socket(7))
         assert window["rcvbuf_bytes"] == 2 * window_bytes
     for end in (received, sent):
@@ -135,13 +135,13 @@ def test_window_that_the_kernel_cannot_grant_is_told_as_granted() -> None:
     received, sent = carry(streams=1, window_bytes=asked_bytes)
     _assert_complete(sent)
     window = received.of("listening")[0]["window"]
-    assert window["asked_bytes"] == asked_bytes
+    assert window["requested_bytes"] == asked_bytes
     assert window["rcvbuf_bytes"] == 2 * limit_bytes  # the limit, doubled
 
 
 def test_window_is_null_when_autotuning() -> None:
     received, sent = carry(streams=1)
-    nothing = {"asked_bytes": None, "sndbuf_bytes": None, "rcvbuf_bytes": None}
+    nothing = {"requested_bytes": None, "sndbuf_bytes": None, "rcvbuf_bytes": None}
     assert received.of("listening")[0]["window"] == nothing
     assert sent.of("ready")[0]["window"] == nothing
     assert sent.of("ready")[0]["write_bytes"] == 1048576

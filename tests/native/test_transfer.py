@@ -48,7 +48,7 @@ def _describe(transport: str, *, sends: bool, receives: bool) -> Record:
     """What an end that was asked for zero-copy says it does."""
     receive = DISCARDS[transport] if receives else None
     return {
-        "asked": "zero-copy",
+        "requested": "zero-copy",
         "send": "splice" if sends else None,
         "receive": receive,
         "reason": NO_DISCARD if receive == "copy" else None,
@@ -102,7 +102,7 @@ def test_ends_choose_apart(asked: str, direction: str) -> None:
     for end in (accepted, connected):
         assert end.of("result"), end.stderr
         assert_account_holds(end, 5)
-    assert (accepted.last["transfer"]["asked"], connected.last["transfer"]["asked"]) == (asked, other)
+    assert (accepted.last["transfer"]["requested"], connected.last["transfer"]["requested"]) == (asked, other)
     if forward:
         sent = connected.last["total_sent_bytes" if reverse else "total_bytes"]
         assert sent == accepted.last["total_bytes"]
@@ -152,8 +152,8 @@ def test_what_is_spliced_is_data_of_which_no_part_repeats() -> None:
 
 def test_copy_is_the_default() -> None:
     received, sent = carry(streams=1)
-    assert received.last["transfer"] == {"asked": "copy", "send": None, "receive": "copy", "reason": None}
-    assert sent.last["transfer"] == {"asked": "copy", "send": "copy", "receive": None, "reason": None}
+    assert received.last["transfer"] == {"requested": "copy", "send": None, "receive": "copy", "reason": None}
+    assert sent.last["transfer"] == {"requested": "copy", "send": "copy", "receive": None, "reason": None}
 
 
 # Without pipes
@@ -211,7 +211,7 @@ def test_without_pipes_it_copies_and_says_so(workers: int, free: int) -> None:
             sender.say("go")
             sent = sender.finish()
         received = receiver.finish()
-    expected = {"asked": "zero-copy", "send": "copy", "receive": None, "reason": NO_PIPES}
+    expected = {"requested": "zero-copy", "send": "copy", "receive": None, "reason": NO_PIPES}
     assert ready["transfer"] == sent.last["transfer"] == expected
     assert len(set(pipes)) <= 3, "stdin, stdout and stderr alone"
     assert_complete(sent, received)

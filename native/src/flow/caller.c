@@ -171,12 +171,12 @@ static bool judge_answer(struct pl_caller *caller, uint32_t index, struct pl_err
 {
     struct pl_answer answer;
     if (!pl_answer_decode(caller->calls[index].bytes, &answer))
-        pl_error_set(error, PL_PEER, "greeting", 0, "the peer is no pathlab-engine receiver");
+        pl_error_set(error, PL_PEER, "handshake", 0, "the peer is no pathlab-engine receiver");
     else if (answer.version != PL_PROTOCOL || answer.status == PL_ANSWER_WRONG_VERSION)
-        pl_error_set(error, PL_PEER, "greeting", 0, "the receiver speaks protocol %u, this sender %u",
+        pl_error_set(error, PL_PEER, "handshake", 0, "the receiver speaks protocol %u, this sender %u",
                      answer.version, PL_PROTOCOL);
     else if (answer.status != PL_ANSWER_ADMITTED || answer.stream != index)
-        pl_error_set(error, PL_PEER, "greeting", 0, "the receiver answered status %u for stream %u",
+        pl_error_set(error, PL_PEER, "handshake", 0, "the receiver answered status %u for stream %u",
                      answer.status, answer.stream);
     else {
         (void)epoll_ctl(caller->epoll_fd, EPOLL_CTL_DEL, caller->streams[index].fd, NULL);
@@ -194,7 +194,7 @@ static bool hear_answer(struct pl_caller *caller, uint32_t index, struct pl_erro
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
     if (count <= 0) {
-        pl_error_set(error, PL_PEER, "greeting", count < 0 ? errno : 0,
+        pl_error_set(error, PL_PEER, "handshake", count < 0 ? errno : 0,
                      "the receiver turned stream %u away: another token, number of streams or direction",
                      index);
         return false;

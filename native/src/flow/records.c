@@ -13,7 +13,7 @@ static void write_pacing(struct pl_json *j, const struct pl_flow *flow)
 {
     static const char *const names[] = {NULL, "kernel", "user"};
     pl_json_begin_object(j, "pacing");
-    pl_write_known(j, "asked_bits_per_s", flow->rate_bits_per_s > 0 ? flow->rate_bits_per_s : -1);
+    pl_write_known(j, "requested_bits_per_s", flow->rate_bits_per_s > 0 ? flow->rate_bits_per_s : -1);
     int64_t stream_rate = pl_flow_stream_rate(flow);
     pl_write_known(j, "stream_bits_per_s", stream_rate > 0 ? stream_rate : -1);
     pl_json_string(j, "by", names[flow->pacing]);
@@ -24,7 +24,7 @@ static void write_transfer(struct pl_json *j, const struct pl_account *account)
 {
     struct pl_transfer transfer = pl_pool_transfer(account->pool);
     pl_json_begin_object(j, "transfer");
-    pl_json_string(j, "asked", account->flow->zero_copy ? "zero-copy" : "copy");
+    pl_json_string(j, "requested", account->flow->zero_copy ? "zero-copy" : "copy");
     pl_json_string(j, "send", transfer.send);
     pl_json_string(j, "receive", transfer.receive);
     pl_json_string(j, "reason", transfer.reason);

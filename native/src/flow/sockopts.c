@@ -151,11 +151,11 @@ void pl_write_known(struct pl_json *j, const char *key, int64_t value)
         pl_json_null(j, key);
 }
 
-void pl_write_window(struct pl_json *j, int64_t asked_bytes, int64_t sndbuf_bytes, int64_t rcvbuf_bytes)
+void pl_write_window(struct pl_json *j, int64_t requested_bytes, int64_t sndbuf_bytes, int64_t rcvbuf_bytes)
 {
     pl_json_begin_object(j, "window");
-    pl_write_known(j, "asked_bytes", asked_bytes > 0 ? asked_bytes : -1);
-    pl_write_known(j, "sndbuf_bytes", asked_bytes > 0 ? sndbuf_bytes : -1);
-    pl_write_known(j, "rcvbuf_bytes", asked_bytes > 0 ? rcvbuf_bytes : -1);
+    pl_write_known(j, "requested_bytes", requested_bytes > 0 ? requested_bytes : -1);
+    pl_write_known(j, "sndbuf_bytes", requested_bytes > 0 ? sndbuf_bytes : -1);
+    pl_write_known(j, "rcvbuf_bytes", requested_bytes > 0 ? rcvbuf_bytes : -1);
     pl_json_end_object(j);
 }

@@ -38,7 +38,7 @@ void pl_hold_window(int fd, int64_t window_bytes);
 void pl_read_socket_facts(int fd, struct pl_socket_facts *facts);
 
 /* The "window" object: null buffers when autotuning. */
-void pl_write_window(struct pl_json *j, int64_t asked_bytes, int64_t sndbuf_bytes, int64_t rcvbuf_bytes);
+void pl_write_window(struct pl_json *j, int64_t requested_bytes, int64_t sndbuf_bytes, int64_t rcvbuf_bytes);
 
 /* A number, or null when it is negative. */
 void pl_write_known(struct pl_json *j, const char *key, int64_t value);

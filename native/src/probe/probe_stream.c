@@ -79,13 +79,13 @@ static bool greet(int fd, const struct pl_probe_settings *settings, pl_ns deadli
     int cause = read_challenge(fd, challenge, deadline_ns);
     if (cause == EPROTO || cause == ETIMEDOUT ||
         (cause == 0 && !pl_echo_challenge_decode(challenge, &version, nonce))) {
-        pl_error_set(error, PL_PEER, "greeting", 0,
+        pl_error_set(error, PL_PEER, "handshake", 0,
                      "%s port %lld does not answer as an echo: it is another program, or an older PathLab",
                      text, port);
         return false;
     }
     if (cause == 0 && version != PL_PROBE_VERSION) {
-        pl_error_set(error, PL_PEER, "greeting", 0,
+        pl_error_set(error, PL_PEER, "handshake", 0,
                      "the echo at %s port %lld uses version %d of the probes, this ping version %d: use the "
                      "same PathLab at both ends",
                      text, port, version, PL_PROBE_VERSION);

@@ -139,7 +139,7 @@ def _granted(ready: Mapping[str, Any] | None) -> dict[str, str | None]:
         "congestion": next((line.get("congestion") for line in ready.get("sockets", ())), None),
         "message_bytes": _say(ready.get("write_bytes")),
         "dscp": None if classes is None else str(classes >> 2),
-        "pacing_bits_per_s": _say(pacing.get("asked_bits_per_s")),
+        "pacing_bits_per_s": _say(pacing.get("requested_bits_per_s")),
         "mss_bytes": _say(_least(ready, "mss_bytes")),
         "zero_copy": copied,
         "worker_threads": _say(ready.get("workers")),

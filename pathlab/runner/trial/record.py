@@ -280,7 +280,7 @@ def _cpu_s(result: Record | None, key: str) -> float | None:
 
 def _asked_rate(spec: TrialSpec, sender_ready: Record | None) -> float | None:
     """The rate that the sender says it was told to keep, else the one that the trial asks for."""
-    told = (sender_ready.get("pacing") or {}).get("asked_bits_per_s") if sender_ready else None
+    told = (sender_ready.get("pacing") or {}).get("requested_bits_per_s") if sender_ready else None
     return told or spec.rate_bits_per_s
 
 

@@ -55,7 +55,7 @@ def test_records_that_follow_the_answer_at_once_are_not_lost() -> None:
         ("connect", "network"),
         ("bind", "network"),
         ("listen", "network"),
-        ("greeting", "network"),
+        ("handshake", "network"),
         ("window", "engine"),
         ("output", "engine"),
     ],

@@ -124,4 +124,4 @@ def test_a_rate_that_was_asked_for_is_not_the_hosts() -> None:
     faster = dataclasses.replace(SPEC, rate_cap_bits_per_s=16_000_000)
     assert "host-limited" in find_flags(faster, 60_000_000)
     # the host's own limit, which the engine was told instead
-    assert find_flags(faster, 60_000_000, asked_bits_per_s=8_000_000) == ("busy-core",)
+    assert find_flags(faster, 60_000_000, requested_bits_per_s=8_000_000) == ("busy-core",)
