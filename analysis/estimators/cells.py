@@ -195,6 +195,4 @@ def replicate_interval(
         return undecided_interval(
             Undecided.NOT_IDENTIFIED, n=n, confidence_ratio=confidence_ratio, method=method
         )
-    return Interval(
-        low=low, high=high, n=n, confidence_ratio=confidence_ratio, coverage_ratio=None, method=method
-    )
+    return Interval(low=low, high=high, n=n, confidence_ratio=confidence_ratio, method=method)

@@ -29,7 +29,7 @@ class Dominance:
     """Cliff's delta, -1 (every first below every second) to 1, with its interval; ``None`` without pairs."""
 
     n: int
-    delta_ratio: float | None
+    delta_ratio: float | None = None
     interval_ratio: Interval
     undecided: Undecided | None = None
 
@@ -58,7 +58,7 @@ def cliffs_delta(
         raise UsageError(f"{n} values against {theirs.size}", hint="pass one pair for each cycle")
     if n == 0:
         none = undecided_interval(Undecided.NO_SAMPLES, n=0, confidence_ratio=confidence_ratio, method=METHOD)
-        return Dominance(n=0, delta_ratio=None, interval_ratio=none, undecided=Undecided.NO_SAMPLES)
+        return Dominance(n=0, interval_ratio=none, undecided=Undecided.NO_SAMPLES)
     above = _mean_signs(ours, np.sort(theirs))
     below = -_mean_signs(theirs, np.sort(ours))
     delta = float(above.mean())
@@ -78,7 +78,6 @@ def cliffs_delta(
         high=math.tanh(math.atanh(delta) + half),
         n=n,
         confidence_ratio=confidence_ratio,
-        coverage_ratio=None,
         method=METHOD,
     )
     return Dominance(n=n, delta_ratio=delta, interval_ratio=interval)

@@ -15,7 +15,7 @@ class Fairness:
     """Jain's index, from 1/streams (one stream has all) to 1 (equal shares); ``None`` when undecided."""
 
     streams: int
-    jain_ratio: float | None
+    jain_ratio: float | None = None
     undecided: Undecided | None = None
 
 
@@ -32,12 +32,12 @@ def jain_index(shares: ArrayLike) -> Fairness:
     """
     values = as_samples(shares, "shares")
     if values.size == 0:
-        return Fairness(streams=0, jain_ratio=None, undecided=Undecided.NO_SAMPLES)
+        return Fairness(streams=0, undecided=Undecided.NO_SAMPLES)
     if values.min() < 0:
         raise UsageError("shares: a stream carried less than nothing", hint="pass bytes or rates, 0 or more")
     largest = values.max()
     if largest == 0:
-        return Fairness(streams=values.size, jain_ratio=None, undecided=Undecided.ALL_ZERO)
+        return Fairness(streams=values.size, undecided=Undecided.ALL_ZERO)
     scaled = values / largest  # keeps the squares of byte counts within a double
     index = float(scaled.sum() ** 2 / (values.size * (scaled @ scaled)))
     return Fairness(streams=values.size, jain_ratio=min(1.0, index))

@@ -46,11 +46,11 @@ class Interval:
     ``coverage_ratio`` is the exact coverage where theory gives it and ``None`` where it is only approximate.
     """
 
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
     n: int
     confidence_ratio: float
-    coverage_ratio: float | None
+    coverage_ratio: float | None = None
     method: str
     undecided: Undecided | None = None
 
@@ -72,15 +72,7 @@ class Interval:
 
 def undecided_interval(reason: Undecided, *, n: int, confidence_ratio: float, method: str) -> Interval:
     """Build the interval that says why it has no ends."""
-    return Interval(
-        low=None,
-        high=None,
-        n=n,
-        confidence_ratio=confidence_ratio,
-        coverage_ratio=None,
-        method=method,
-        undecided=reason,
-    )
+    return Interval(n=n, confidence_ratio=confidence_ratio, method=method, undecided=reason)
 
 
 def as_samples(values: ArrayLike, name: str = "samples") -> NDArray[np.float64]:

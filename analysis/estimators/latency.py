@@ -26,9 +26,9 @@ class RttClimb:
     """
 
     n: int
-    rise_ns: float | None
+    rise_ns: float | None = None
     slope_interval: Interval
-    rising: bool | None
+    rising: bool | None = None
     undecided: Undecided | None = None
 
 
@@ -68,7 +68,7 @@ def classify_rtt_climb(times_ns: ArrayLike, rtts_ns: ArrayLike, margin_ns: float
     if n < MINIMUM_READINGS:
         reason = Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
         none = undecided_interval(reason, n=n, confidence_ratio=CONFIDENCE_RATIO, method="theil-sen")
-        return RttClimb(n=n, rise_ns=None, slope_interval=none, rising=None, undecided=reason)
+        return RttClimb(n=n, slope_interval=none, undecided=reason)
     late = slice(n // 2, n)
     slopes = pair_slopes(rtts[late], seconds[late])
     rise = float(np.median(slopes) * np.ptp(seconds[late])) if slopes.size else 0.0

@@ -29,7 +29,7 @@ class Loss:
 
     sent: int
     lost: int
-    loss_ratio: float | None
+    loss_ratio: float | None = None
     interval_ratio: Interval
     undecided: Undecided | None = None
 
@@ -54,16 +54,11 @@ def probe_loss(sent: int, received: int, confidence_ratio: float = CONFIDENCE_RA
         )
     if sent == 0:
         none = undecided_interval(Undecided.NO_SAMPLES, n=0, confidence_ratio=confidence_ratio, method=METHOD)
-        return Loss(sent=0, lost=0, loss_ratio=None, interval_ratio=none, undecided=Undecided.NO_SAMPLES)
+        return Loss(sent=0, lost=0, interval_ratio=none, undecided=Undecided.NO_SAMPLES)
     lost = sent - received
     found = stats.binomtest(lost, sent).proportion_ci(confidence_level=confidence_ratio, method="wilson")
     interval = Interval(
-        low=float(found.low),
-        high=float(found.high),
-        n=sent,
-        confidence_ratio=confidence_ratio,
-        coverage_ratio=None,
-        method=METHOD,
+        low=float(found.low), high=float(found.high), n=sent, confidence_ratio=confidence_ratio, method=METHOD
     )
     return Loss(sent=sent, lost=lost, loss_ratio=lost / sent, interval_ratio=interval)
 

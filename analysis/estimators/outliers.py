@@ -56,8 +56,8 @@ class Outliers:
 
     n: int
     rule: str
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
     places: tuple[int, ...]
     undecided: Undecided | None = None
 
@@ -79,7 +79,7 @@ def name_outliers(values: ArrayLike, rule: OutlierRule = MAD_RULE) -> Outliers:
         reason = Undecided.TOO_FEW_SAMPLES if samples.size else Undecided.NO_SAMPLES
         if samples.size >= MINIMUM_SAMPLES:
             reason = Undecided.NO_VARIATION
-        return Outliers(n=samples.size, rule=rule.name, low=None, high=None, places=(), undecided=reason)
+        return Outliers(n=samples.size, rule=rule.name, places=(), undecided=reason)
     low, high = fences
     beyond = np.flatnonzero((samples < low) | (samples > high))
     return Outliers(

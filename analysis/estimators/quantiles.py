@@ -27,10 +27,10 @@ class Quartiles:
     """Median and quartiles, in the unit of the samples; all ``None`` when undecided."""
 
     n: int
-    q1: float | None
-    median: float | None
-    q3: float | None
-    iqr: float | None
+    q1: float | None = None
+    median: float | None = None
+    q3: float | None = None
+    iqr: float | None = None
     undecided: Undecided | None = None
 
 
@@ -44,7 +44,7 @@ def quartiles(values: ArrayLike) -> Quartiles:
     """
     samples = as_samples(values)
     if samples.size == 0:
-        return Quartiles(n=0, q1=None, median=None, q3=None, iqr=None, undecided=Undecided.NO_SAMPLES)
+        return Quartiles(n=0, undecided=Undecided.NO_SAMPLES)
     q1, median, q3 = (float(value) for value in np.quantile(samples, (0.25, 0.5, 0.75), method="linear"))
     return Quartiles(n=samples.size, q1=q1, median=median, q3=q3, iqr=q3 - q1)
 

@@ -54,8 +54,8 @@ class Autocorrelation:
     """Correlation with the samples one, two ... places on, and the band that noise stays within (95 %)."""
 
     n: int
-    lag_ratios: tuple[float, ...] | None
-    noise_ratio: float | None
+    lag_ratios: tuple[float, ...] | None = None
+    noise_ratio: float | None = None
     undecided: Undecided | None = None
 
 
@@ -64,8 +64,8 @@ class EffectiveSize:
     """How many independent samples a series is worth at least: n / inflation; never more than n."""
 
     n: int
-    effective: float | None
-    inflation_ratio: float | None
+    effective: float | None = None
+    inflation_ratio: float | None = None
     undecided: Undecided | None = None
 
 
@@ -260,7 +260,7 @@ def measure_autocorrelation(values: ArrayLike, lags: int = 10) -> Autocorrelatio
     samples = as_samples(values)
     reason = _refuse(samples, MINIMUM_SAMPLES)
     if reason is not None:
-        return Autocorrelation(n=samples.size, lag_ratios=None, noise_ratio=None, undecided=reason)
+        return Autocorrelation(n=samples.size, undecided=reason)
     found = acf(samples, nlags=min(lags, samples.size - 1), fft=True)[1:]
     return Autocorrelation(
         n=samples.size,
@@ -280,7 +280,7 @@ def measure_effective_size(values: ArrayLike) -> EffectiveSize:
     samples = as_samples(values)
     reason = _refuse(samples, CORRELATION_SAMPLES)
     if reason is not None:
-        return EffectiveSize(n=samples.size, effective=None, inflation_ratio=None, undecided=reason)
+        return EffectiveSize(n=samples.size, undecided=reason)
     order = bound_order(samples)
     return EffectiveSize(n=samples.size, effective=order.effective, inflation_ratio=order.inflation_ratio)
 
@@ -341,7 +341,6 @@ def _widen(plain: Interval, median: float, order: Order, least: float) -> Interv
         high=median + factor * (high - median),
         n=order.n,
         confidence_ratio=asked,
-        coverage_ratio=None,
         method=MEDIAN_METHOD,
     )
 

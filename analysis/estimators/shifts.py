@@ -42,11 +42,11 @@ class Shift:
     n: int
     shift: float | None
     interval: Interval
-    p_value: float | None
-    standard_error: float | None
-    freedom: float | None
-    correlation_bound_ratio: float | None
-    error_ratio: float | None
+    p_value: float | None = None
+    standard_error: float | None = None
+    freedom: float | None = None
+    correlation_bound_ratio: float | None = None
+    error_ratio: float | None = None
     undecided: Undecided | None = None
 
     def at(self, confidence_ratio: float) -> Interval:
@@ -74,12 +74,7 @@ def student_interval(
     """The interval of an estimate whose error follows Student's t."""
     half = float(special.stdtrit(freedom, (1 + confidence_ratio) / 2)) * standard_error
     return Interval(
-        low=estimate - half,
-        high=estimate + half,
-        n=n,
-        confidence_ratio=confidence_ratio,
-        coverage_ratio=None,
-        method=method,
+        low=estimate - half, high=estimate + half, n=n, confidence_ratio=confidence_ratio, method=method
     )
 
 
@@ -201,10 +196,5 @@ def _without_error(shift: float | None, reason: Undecided, n: int, confidence_ra
         n=n,
         shift=shift,
         interval=undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=METHOD),
-        p_value=None,
-        standard_error=None,
-        freedom=None,
-        correlation_bound_ratio=None,
-        error_ratio=None,
         undecided=reason if shift is None else None,
     )

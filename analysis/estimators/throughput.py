@@ -15,7 +15,7 @@ from pathlab.errors import UsageError
 class Throughput:
     """Aggregate and per-stream rate of a flow, bit/s (decimal), with each stream's share of the bytes."""
 
-    bits_per_s: float | None
+    bits_per_s: float | None = None
     stream_bits_per_s: tuple[float, ...]
     stream_share_ratio: tuple[float, ...]
     undecided: Undecided | None = None
@@ -37,7 +37,7 @@ def aggregate_throughput(received_bytes: ArrayLike, steady_ns: int) -> Throughpu
         raise UsageError("received bytes: a count is below 0", hint="pass bytes per stream, not differences")
     if counts.size == 0 or steady_ns <= 0:
         reason = Undecided.ZERO_LENGTH if counts.size else Undecided.NO_SAMPLES
-        return Throughput(bits_per_s=None, stream_bits_per_s=(), stream_share_ratio=(), undecided=reason)
+        return Throughput(stream_bits_per_s=(), stream_share_ratio=(), undecided=reason)
     rates = counts * 8e9 / steady_ns
     total = counts.sum()
     shares = counts / total if total > 0 else np.empty(0)

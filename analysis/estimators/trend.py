@@ -42,13 +42,13 @@ class Trend:
     """
 
     n: int
-    tau_ratio: float | None
-    p_value: float | None
+    tau_ratio: float | None = None
+    p_value: float | None = None
     p_exact: bool
-    inflation_ratio: float | None
-    slope: float | None
+    inflation_ratio: float | None = None
+    slope: float | None = None
     slope_interval: Interval
-    change: float | None
+    change: float | None = None
     undecided: Undecided | None = None
 
 
@@ -368,12 +368,7 @@ def _as_series(
 def _without_trend(reason: Undecided, n: int, confidence_ratio: float) -> Trend:
     return Trend(
         n=n,
-        tau_ratio=None,
-        p_value=None,
         p_exact=False,
-        inflation_ratio=None,
-        slope=None,
         slope_interval=undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=METHOD),
-        change=None,
         undecided=reason,
     )

@@ -37,9 +37,9 @@ class CpuLine:
 
     intercept_percent: float | None
     intercept_interval_percent: Interval | None
-    slope_percent_per_gbit_s: float | None
+    slope_percent_per_gbit_s: float | None = None
     slope_interval_percent_per_gbit_s: Interval
-    r_squared_ratio: float | None
+    r_squared_ratio: float | None = None
     r_squared_definition: str
     undecided: Undecided | None = None
 
@@ -110,9 +110,7 @@ def _fit_line(
         return CpuLine(
             intercept_percent=None if intercept else 0.0,
             intercept_interval_percent=none if intercept else None,
-            slope_percent_per_gbit_s=None,
             slope_interval_percent_per_gbit_s=none,
-            r_squared_ratio=None,
             r_squared_definition=definition,
             undecided=reason,
         )
@@ -125,12 +123,7 @@ def _fit_line(
     ends = np.asarray(fit.params)[:, None] + (student * np.asarray(fit.bse))[:, None] * np.array([-1.0, 1.0])
     intervals = [
         Interval(
-            low=float(low),
-            high=float(high),
-            n=rates.size,
-            confidence_ratio=confidence_ratio,
-            coverage_ratio=None,
-            method=METHOD,
+            low=float(low), high=float(high), n=rates.size, confidence_ratio=confidence_ratio, method=METHOD
         )
         for low, high in (*ends[:-1], ends[-1] / unit)
     ]

@@ -63,7 +63,7 @@ class Estimate:
 
     name: str
     unit: str
-    value: float | None
+    value: float | None = None
     interval: Interval
     undecided: Undecided | None = None
 
@@ -102,7 +102,7 @@ class Statement:
     def missing(self, symbol: tuple[str, str], reason: Undecided) -> Estimate:
         """An estimate without a value, and why."""
         interval = self._without(reason)
-        return Estimate(name=symbol[0], unit=symbol[1], value=None, interval=interval, undecided=reason)
+        return Estimate(name=symbol[0], unit=symbol[1], interval=interval, undecided=reason)
 
     def _without(self, reason: Undecided) -> Interval:
         return undecided_interval(reason, n=self.n, confidence_ratio=self.confidence_ratio, method=METHOD)

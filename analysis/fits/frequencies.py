@@ -44,10 +44,10 @@ class FrequencyDecline:
     outside: int
     counts: tuple[int, ...]
     fitted_counts: tuple[float, ...]
-    density: float | None
-    scale: float | None
+    density: float | None = None
+    scale: float | None = None
     scale_interval: Interval
-    r_squared_ratio: float | None
+    r_squared_ratio: float | None = None
     undecided: Undecided | None = None
 
 
@@ -61,11 +61,11 @@ class CumulativeClimb:
     n: int
     shares: tuple[float, ...]
     fitted_shares: tuple[float, ...]
-    slope: float | None
+    slope: float | None = None
     slope_interval: Interval
-    offset: float | None
+    offset: float | None = None
     offset_interval: Interval
-    r_squared_ratio: float | None
+    r_squared_ratio: float | None = None
     undecided: Undecided | None = None
 
 
@@ -96,12 +96,9 @@ def fit_frequency_decline(
             outside=outside,
             counts=tuple(counts.tolist()),
             fitted_counts=(),
-            density=None,
-            scale=None,
             scale_interval=undecided_interval(
                 reason, n=n, confidence_ratio=confidence_ratio, method=DECLINE_METHOD
             ),
-            r_squared_ratio=None,
             undecided=reason,
         )
     middles = (limits[1:] + limits[:-1]) / 2
@@ -123,7 +120,6 @@ def fit_frequency_decline(
             high=float(-1 / ends[1]),
             n=n,
             confidence_ratio=confidence_ratio,
-            coverage_ratio=None,
             method=DECLINE_METHOD,
         )
         if settled
@@ -168,15 +164,7 @@ def fit_cumulative_climb(
     if reason is not None:
         none = undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=CLIMB_METHOD)
         return CumulativeClimb(
-            n=n,
-            shares=(),
-            fitted_shares=(),
-            slope=None,
-            slope_interval=none,
-            offset=None,
-            offset_interval=none,
-            r_squared_ratio=None,
-            undecided=reason,
+            n=n, shares=(), fitted_shares=(), slope_interval=none, offset_interval=none, undecided=reason
         )
     below = np.searchsorted(np.sort(samples), ends, side="right") / n
     logs = np.log(ends)
@@ -193,7 +181,6 @@ def fit_cumulative_climb(
             high=float(value + half),
             n=n,
             confidence_ratio=confidence_ratio,
-            coverage_ratio=None,
             method=CLIMB_METHOD,
         )
         for value, half in zip((slope, offset), reach / math.sqrt(n), strict=True)

@@ -39,13 +39,13 @@ class MessageCost:
     """
 
     n: int
-    message_ns: float | None
+    message_ns: float | None = None
     message_interval_ns: Interval
-    rate_bits_per_s: float | None
+    rate_bits_per_s: float | None = None
     rate_interval_bits_per_s: Interval
-    half_size_bytes: float | None
+    half_size_bytes: float | None = None
     half_size_interval_bytes: Interval
-    rmse_ratio: float | None
+    rmse_ratio: float | None = None
     residual_ratio: tuple[float, ...]
     undecided: Undecided | None = None
 
@@ -117,7 +117,6 @@ class _IntervalBuilder:
             high=float(ends[1]),
             n=self.n,
             confidence_ratio=self.confidence_ratio,
-            coverage_ratio=None,
             method=method,
         )
 
@@ -126,13 +125,9 @@ def _undecided(reason: Undecided, n: int, confidence_ratio: float) -> MessageCos
     none = undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=METHOD)
     return MessageCost(
         n=n,
-        message_ns=None,
         message_interval_ns=none,
-        rate_bits_per_s=None,
         rate_interval_bits_per_s=none,
-        half_size_bytes=None,
         half_size_interval_bytes=none,
-        rmse_ratio=None,
         residual_ratio=(),
         undecided=reason,
     )

@@ -43,7 +43,7 @@ class OptimalStreams:
     """
 
     n: int
-    streams: float | None
+    streams: float | None = None
     interval: Interval
     candidates: tuple[float, ...]
     cost_ns_per_bit_per_s: tuple[float, ...]
@@ -114,7 +114,6 @@ def _refuse(counts: Floats, rates: Floats) -> Undecided | None:
 def _undecided(reason: Undecided, n: int, left_out: tuple[float, ...]) -> OptimalStreams:
     return OptimalStreams(
         n=n,
-        streams=None,
         interval=undecided_interval(reason, n=n, confidence_ratio=CONFIDENCE_RATIO, method=METHOD),
         candidates=(),
         cost_ns_per_bit_per_s=(),

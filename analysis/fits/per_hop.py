@@ -103,13 +103,13 @@ class HopEstimate:
     from_hop: int
     samples: int
     sizes: int
-    slope_ns_per_byte: float | None
-    slope_growth_ns_per_byte: float | None
-    r_squared: float | None
-    capacity_bits_per_s: float | None
+    slope_ns_per_byte: float | None = None
+    slope_growth_ns_per_byte: float | None = None
+    r_squared: float | None = None
+    capacity_bits_per_s: float | None = None
     capacity_interval: Interval
-    at_least_bits_per_s: float | None
-    latency_ns: float | None
+    at_least_bits_per_s: float | None = None
+    latency_ns: float | None = None
     latency_interval: Interval
     undecided: Undecided | None = None
 
@@ -200,7 +200,7 @@ def estimate_hops(
         fitted[floor] = [(one, fit_line(one)) for one in found]
     chosen = min(floors or tuple(Floor), key=lambda floor: _judge_scatter(fitted[floor]))
     estimates: list[HopEstimate] = []
-    before = _Fit(hop=0, rate=None, delay=None)
+    before = _Fit(hop=0)
     for index, samples in enumerate(hops):
         one, rate = fitted[chosen][index]
         delay = fitted[Floor.MINIMUM][index][1]
@@ -218,8 +218,8 @@ class _Fit:
     """A hop's lines: of the chosen floors for the rate, of the minima (shifted least) for the delay."""
 
     hop: int
-    rate: Line | None
-    delay: Line | None
+    rate: Line | None = None
+    delay: Line | None = None
 
 
 def _judge_scatter(fits: Sequence[tuple[Floors, Line | None]]) -> float:
@@ -236,13 +236,7 @@ def _unfitted(hop: int, from_hop: int, floors: Floors, confidence_ratio: float) 
         from_hop=from_hop,
         samples=floors.samples,
         sizes=floors.sizes_bytes.size,
-        slope_ns_per_byte=None,
-        slope_growth_ns_per_byte=None,
-        r_squared=None,
-        capacity_bits_per_s=None,
         capacity_interval=none,
-        at_least_bits_per_s=None,
-        latency_ns=None,
         latency_interval=none,
         undecided=reason,
     )
@@ -280,7 +274,6 @@ def _compare(
             high=latency_ns + latency_half,
             n=floors.samples,
             confidence_ratio=confidence_ratio,
-            coverage_ratio=None,
             method=METHOD,
         ),
         undecided=capacity.undecided,
@@ -304,10 +297,5 @@ def _capacity_interval(
         reason = Undecided.NOT_POSITIVE if growth <= 0 else Undecided.BEYOND_RANGE
         return undecided_interval(reason, n=samples, confidence_ratio=confidence_ratio, method=METHOD)
     return Interval(
-        low=BITS_NS / high,
-        high=BITS_NS / low,
-        n=samples,
-        confidence_ratio=confidence_ratio,
-        coverage_ratio=None,
-        method=METHOD,
+        low=BITS_NS / high, high=BITS_NS / low, n=samples, confidence_ratio=confidence_ratio, method=METHOD
     )

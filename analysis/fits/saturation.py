@@ -92,14 +92,14 @@ class Saturation:
     n: int
     cycles: int
     fits: tuple[FamilyFit, ...]
-    best: Family | None
-    winner: Family | None
+    best: Family | None = None
+    winner: Family | None = None
     rivals: tuple[Family, ...]
     parameters: tuple[Estimate, ...]
     capacity: Estimate
     n_90: Estimate
-    band: Band | None
-    residuals: Residuals | None
+    band: Band | None = None
+    residuals: Residuals | None = None
     undecided: Undecided | None = None
 
 
@@ -202,14 +202,10 @@ def _undecided(reason: Undecided, n: int, cycles: int, options: FitOptions) -> S
         n=n,
         cycles=cycles,
         fits=(),
-        best=None,
-        winner=None,
         rivals=(),
         parameters=(),
         capacity=statement.missing(CAPACITY, reason),
         n_90=statement.missing(N_90, reason),
-        band=None,
-        residuals=None,
         undecided=reason,
     )
 

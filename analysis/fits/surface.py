@@ -54,10 +54,10 @@ class Surface:
     capacity: Estimate
     effective_rtt: Estimate
     sharpness: Estimate
-    rmse_ratio: float | None
-    lack_of_fit_p: float | None
+    rmse_ratio: float | None = None
+    lack_of_fit_p: float | None = None
     fitted_bits_per_s: tuple[float, ...]
-    residuals: Residuals | None
+    residuals: Residuals | None = None
     undecided: Undecided | None = None
 
 
@@ -159,10 +159,7 @@ def _undecided(reason: Undecided, cells: Cells | None, options: FitOptions) -> S
         capacity=statement.missing(CAPACITY, reason),
         effective_rtt=statement.missing(RTT, reason),
         sharpness=statement.missing(SHARPNESS, reason),
-        rmse_ratio=None,
-        lack_of_fit_p=None,
         fitted_bits_per_s=(),
-        residuals=None,
         undecided=reason,
     )
 

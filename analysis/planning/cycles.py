@@ -62,9 +62,9 @@ class CyclePlan:
     where more than a million would be needed or the spread is unknown.
     """
 
-    cycles: int | None
+    cycles: int | None = None
     interval: Interval
-    spread: float | None
+    spread: float | None = None
     power_ratio: float
     alpha_ratio: float
     undecided: Undecided | None = None
@@ -201,14 +201,7 @@ def plan_cycles(
         reason or Undecided.INCONCLUSIVE, n=n, confidence_ratio=CONFIDENCE_RATIO, method=METHOD
     )
     if reason is not None:
-        return CyclePlan(
-            cycles=None,
-            interval=none,
-            spread=None,
-            power_ratio=power_ratio,
-            alpha_ratio=alpha_ratio,
-            undecided=reason,
-        )
+        return CyclePlan(interval=none, power_ratio=power_ratio, alpha_ratio=alpha_ratio, undecided=reason)
     spread, target = float(values.std(ddof=1)), math.log1p(difference_ratio)
     correlation = _estimate_correlation(values)
     tail = (1 - CONFIDENCE_RATIO) / 2
@@ -227,9 +220,7 @@ def plan_cycles(
     high = cycles_at(high_spread, order.bound_ratio)
     interval = none
     if low is not None and high is not None:
-        interval = Interval(
-            low=low, high=high, n=n, confidence_ratio=CONFIDENCE_RATIO, coverage_ratio=None, method=METHOD
-        )
+        interval = Interval(low=low, high=high, n=n, confidence_ratio=CONFIDENCE_RATIO, method=METHOD)
     return CyclePlan(
         cycles=cycles,
         interval=interval,

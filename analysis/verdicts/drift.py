@@ -48,9 +48,9 @@ class Drift:
 
     n: int
     change: ChangeBound
-    step: Step | None
-    trend_p_value: float | None
-    step_p_value: float | None
+    step: Step | None = None
+    trend_p_value: float | None = None
+    step_p_value: float | None = None
     verdict: DriftVerdict
     undecided: Undecided | None = None
 
@@ -112,15 +112,7 @@ def find_drift(
 
 
 def _without_drift(reason: Undecided, change: ChangeBound) -> Drift:
-    return Drift(
-        n=change.n,
-        change=change,
-        step=None,
-        trend_p_value=None,
-        step_p_value=None,
-        verdict=DriftVerdict.UNDECIDED,
-        undecided=reason,
-    )
+    return Drift(n=change.n, change=change, verdict=DriftVerdict.UNDECIDED, undecided=reason)
 
 
 def find_step(logarithms: NDArray[np.float64]) -> Step:

@@ -34,9 +34,9 @@ class Equivalence:
     alpha_ratio: float
     estimate: float | None
     interval: Interval
-    p_value: float | None
-    equivalent: bool | None
-    bound: float | None
+    p_value: float | None = None
+    equivalent: bool | None = None
+    bound: float | None = None
     undecided: Undecided | None = None
 
 
@@ -212,8 +212,5 @@ def undecided_equivalence(
         alpha_ratio=alpha_ratio,
         estimate=estimate,
         interval=undecided_interval(reason, n=n, confidence_ratio=1 - alpha_ratio, method=METHOD),
-        p_value=None,
-        equivalent=None,
-        bound=None,
         undecided=reason,
     )

@@ -58,9 +58,9 @@ class Evidence:
     """One figure held against its threshold; ``met`` is ``None`` where the figure was not measured."""
 
     name: str
-    value: float | None
+    value: float | None = None
     threshold: float
-    met: bool | None
+    met: bool | None = None
     quality: Quality
 
 
@@ -71,7 +71,7 @@ def weigh(name: str, value: float | None, threshold: float, *, most: bool = Fals
     """
     quality = QUALITIES[name]
     if value is None:
-        return Evidence(name=name, value=None, threshold=threshold, met=None, quality=quality)
+        return Evidence(name=name, threshold=threshold, quality=quality)
     # Figures may come as numpy's, whose comparisons are not Python's True and False.
     figure = float(value)
     met = figure <= threshold if most else figure >= threshold

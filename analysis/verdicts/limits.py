@@ -127,7 +127,7 @@ class FlowReading:
 class LimitVerdict:
     """The limit, the figures that it was read from, and why there is none where it is ``None``."""
 
-    limit: Limit | None
+    limit: Limit | None = None
     evidence: tuple[Evidence, ...]
     undecided: Undecided | None = None
 
@@ -332,7 +332,7 @@ def _judge_stream(stream: StreamReading, reading: FlowReading, shared: tuple[Evi
     reason = Undecided.NOT_MEASURED if missing else Undecided.NO_EVIDENCE
     if not missing and queue is False and met["tcp_rtt_rise_ns"]:
         reason = Undecided.CONFLICTING_EVIDENCE
-    return LimitVerdict(limit=None, evidence=evidence, undecided=reason)
+    return LimitVerdict(evidence=evidence, undecided=reason)
 
 
 def _is_window_full(evidence: tuple[Evidence, ...]) -> bool:
@@ -350,7 +350,7 @@ def _judge_flow(
 ) -> LimitVerdict:
     """The limit under which most of the rate was carried; streams of unknown rate count alike."""
     if not streams:
-        return LimitVerdict(limit=None, evidence=shared, undecided=Undecided.NO_SAMPLES)
+        return LimitVerdict(evidence=shared, undecided=Undecided.NO_SAMPLES)
     rates = [stream.rate_bits_per_s for stream in reading.streams]
     known = [rate for rate in rates if rate is not None]
     weights = [1.0] * len(rates) if len(known) < len(rates) or sum(known) == 0 else known
@@ -369,4 +369,4 @@ def _judge_flow(
         reason = Undecided.CONFLICTING_EVIDENCE
     elif Undecided.NOT_MEASURED in reasons:
         reason = Undecided.NOT_MEASURED
-    return LimitVerdict(limit=None, evidence=(*shared, most), undecided=reason)
+    return LimitVerdict(evidence=(*shared, most), undecided=reason)

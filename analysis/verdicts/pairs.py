@@ -81,12 +81,12 @@ class PairedComparison:
     ratio: float | None
     ratio_interval: Interval
     equivalence: Equivalence
-    equivalence_p_value: float | None
-    p_value: float | None
+    equivalence_p_value: float | None = None
+    p_value: float | None = None
     tests: int
     verdict: Verdict
     pilot: Pilot | None
-    more_cycles: int | None
+    more_cycles: int | None = None
     undecided: Undecided | None = None
 
     @property
@@ -177,12 +177,9 @@ def compare_pairs(
         equivalence=judge_shift(log_ratio, margins, rules.alpha_ratio)
         if reason is None
         else undecided_equivalence(reason, n=ours.size, margins=margins, alpha_ratio=rules.alpha_ratio),
-        equivalence_p_value=None,
-        p_value=None,
         tests=1,
         verdict=Verdict.UNDECIDED,
         pilot=describe_pilot(logs),
-        more_cycles=None,
     )
     return _decide(found, rules.alpha_ratio, rules.alpha_ratio)
 

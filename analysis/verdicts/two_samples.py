@@ -44,8 +44,8 @@ class GroupShift:
     second_n: int
     shift: float | None
     interval: Interval
-    p_value: float | None
-    equivalence_p_value: float | None
+    p_value: float | None = None
+    equivalence_p_value: float | None = None
     standard_error: float | None = None
     freedom: float | None = None
     undecided: Undecided | None = None
@@ -237,12 +237,4 @@ def _undecided(
     reason: Undecided, shift: float | None, sizes: tuple[int, int], alpha_ratio: float
 ) -> GroupShift:
     none = undecided_interval(reason, n=sum(sizes), confidence_ratio=1 - alpha_ratio, method=METHOD)
-    return GroupShift(
-        first_n=sizes[0],
-        second_n=sizes[1],
-        shift=shift,
-        interval=none,
-        p_value=None,
-        equivalence_p_value=None,
-        undecided=reason,
-    )
+    return GroupShift(first_n=sizes[0], second_n=sizes[1], shift=shift, interval=none, undecided=reason)

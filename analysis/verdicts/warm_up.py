@@ -30,11 +30,11 @@ class WarmUp:
     """
 
     records: int
-    detected_ns: float | None
-    resolution_ns: float | None
+    detected_ns: float | None = None
+    resolution_ns: float | None = None
     configured_ns: int
-    bias_ratio: float | None
-    sufficient: bool | None
+    bias_ratio: float | None = None
+    sufficient: bool | None = None
     undecided: Undecided | None = None
 
 
@@ -112,12 +112,4 @@ def find_truncation(batch_means: NDArray[np.float64]) -> int | None:
 
 
 def _without_end(reason: Undecided, records: int, configured_ns: int) -> WarmUp:
-    return WarmUp(
-        records=records,
-        detected_ns=None,
-        resolution_ns=None,
-        configured_ns=configured_ns,
-        bias_ratio=None,
-        sufficient=None,
-        undecided=reason,
-    )
+    return WarmUp(records=records, configured_ns=configured_ns, undecided=reason)
