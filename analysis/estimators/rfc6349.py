@@ -139,7 +139,7 @@ def judge_transfer(path: PathFigures, transfer: TransferFigures) -> TcpTest:
 
 
 def measure_transfers(path: PathFigures, transfers: Mapping[str, ArrayLike]) -> TransferMetrics:
-    """The metrics of many transfers at once, each as ``judge_transfer`` gives it.
+    """The metrics of many transfers at once.
 
     ``transfers`` has an array for each field of ``TransferFigures``, NaN where it was not measured. A
     transfer whose figures contradict each other or lie out of range has no metric that needs them.

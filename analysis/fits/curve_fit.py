@@ -159,7 +159,7 @@ class Residuals:
     cell_ratio: tuple[float, ...]
 
 
-def pose_problem(cells: Cells, scale_source: Floats | None) -> Problem:
+def build_problem(cells: Cells, scale_source: Floats | None) -> Problem:
     """Build the problem with noise proportional to ``scale_source`` (cells), or constant for ``None``."""
     scale = np.ones(len(cells.levels)) if scale_source is None else scale_source
     return Problem(

@@ -50,7 +50,7 @@ class Floors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class SizeLine:
     """Least squares of floors on size: ``intercept_ns`` and ``slope_ns_per_byte`` with what intervals need.
 
     ``scatter_ns`` is the residual standard deviation on ``freedom`` degrees of freedom; ``r_squared`` is None
@@ -133,7 +133,7 @@ def find_floors(sizes_bytes: ArrayLike, rtt_ns: ArrayLike, floor: Floor = Floor.
     return Floors(sizes_bytes=distinct, rtt_ns=means, samples=sizes.size)
 
 
-def fit_line(floors: Floors) -> Line | None:
+def fit_line(floors: Floors) -> SizeLine | None:
     """Ordinary least squares of the floors on size; None below 5 sizes, where scatter is hardly known."""
     sizes, times = floors.sizes_bytes, floors.rtt_ns
     if sizes.size < MINIMUM_SIZES:
@@ -145,7 +145,7 @@ def fit_line(floors: Floors) -> Line | None:
     freedom = sizes.size - 2
     total = float(np.sum((times - times.mean()) ** 2))
     left = float(residuals @ residuals)
-    return Line(
+    return SizeLine(
         intercept_ns=float(times.mean()) - slope * float(sizes.mean()),
         slope_ns_per_byte=slope,
         scatter_ns=math.sqrt(left / freedom),
@@ -198,7 +198,7 @@ def estimate_hops(
     for floor in Floor:
         found = [find_floors(samples.sizes_bytes, samples.rtt_ns, floor) for samples in hops]
         fitted[floor] = [(one, fit_line(one)) for one in found]
-    chosen = min(floors or tuple(Floor), key=lambda floor: _judge_scatter(fitted[floor]))
+    chosen = min(floors or tuple(Floor), key=lambda floor: _test_scatter(fitted[floor]))
     estimates: list[HopEstimate] = []
     before = _Fit(hop=0)
     for index, samples in enumerate(hops):
@@ -218,11 +218,11 @@ class _Fit:
     """A hop's lines: of the chosen floors for the rate, of the minima (shifted least) for the delay."""
 
     hop: int
-    rate: Line | None = None
-    delay: Line | None = None
+    rate: SizeLine | None = None
+    delay: SizeLine | None = None
 
 
-def _judge_scatter(fits: Sequence[tuple[Floors, Line | None]]) -> float:
+def _test_scatter(fits: Sequence[tuple[Floors, SizeLine | None]]) -> float:
     """Smaller is better: the mean logarithm of the scatter, so that every hop counts alike."""
     logarithms = [math.log(max(line.scatter_ns, 1e-3)) for _, line in fits if line is not None]
     return sum(logarithms) / len(logarithms) if logarithms else 0.0

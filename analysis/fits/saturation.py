@@ -20,9 +20,9 @@ from pathlab.analysis.fits.curve_fit import (
     Replicates,
     Residuals,
     Statement,
+    build_problem,
     describe_residuals,
     lack_of_fit,
-    pose_problem,
     replicate_fits,
     total_squares,
 )
@@ -267,12 +267,12 @@ def _fit_families(
     cells: Cells, able: tuple[SaturationModel, ...], noise: Noise
 ) -> tuple[Problem, dict[Family, Fits]]:
     """Every able family, with weights from the best of a first round."""
-    problem = pose_problem(cells, None if noise is Noise.ABSOLUTE else cells.means)
+    problem = build_problem(cells, None if noise is Noise.ABSOLUTE else cells.means)
     fits = {model.family: _fit(problem, model) for model in able}
     if noise is Noise.ABSOLUTE:
         return problem, fits
     best = min(fits, key=lambda family: float(fits[family].squares[0]))
-    problem = pose_problem(cells, _curve(problem, MODELS[best], fits[best].parameters)[0])
+    problem = build_problem(cells, _curve(problem, MODELS[best], fits[best].parameters)[0])
     return problem, {model.family: _fit(problem, model, fits[model.family].parameters) for model in able}
 
 

@@ -18,9 +18,9 @@ from pathlab.analysis.fits.curve_fit import (
     Replicates,
     Residuals,
     Statement,
+    build_problem,
     describe_residuals,
     lack_of_fit,
-    pose_problem,
     replicate_fits,
     total_squares,
 )
@@ -97,10 +97,10 @@ def fit_surface(
     reason = _refuse(cells)
     if cells is None or reason is not None:
         return _undecided(reason or Undecided.NO_SAMPLES, cells, options)
-    problem = pose_problem(cells, None if options.noise is Noise.ABSOLUTE else cells.means)
+    problem = build_problem(cells, None if options.noise is Noise.ABSOLUTE else cells.means)
     parameters = _search(problem)
     if options.noise is Noise.RELATIVE:
-        problem = pose_problem(cells, _surface(_products(problem), parameters)[0])
+        problem = build_problem(cells, _surface(_products(problem), parameters)[0])
         parameters = _search(problem)
     curve = _surface(_products(problem), parameters)
     replicates = replicate_fits(

@@ -80,7 +80,7 @@ class StopDecision:
     cells: tuple[CellPrecision, ...]
 
 
-def judge_stop(cells: Mapping[str, ArrayLike], cycles: int, rule: StopRule) -> StopDecision:
+def evaluate_stop_rule(cells: Mapping[str, ArrayLike], cycles: int, rule: StopRule) -> StopDecision:
     """Whether the cells' medians are known well enough, from each cell's values of all ``cycles`` so far.
 
     Values are in the order of their cycles.

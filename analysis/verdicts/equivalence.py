@@ -49,7 +49,7 @@ def log_margins(margin_ratio: float) -> tuple[float, float]:
     return -math.log1p(margin_ratio), math.log1p(margin_ratio)
 
 
-def list_marks(margin_ratio: float) -> tuple[float, float, float]:
+def list_thresholds(margin_ratio: float) -> tuple[float, float, float]:
     """The ratios that a verdict depends on: the lower margin, 1, the upper margin (as ``log_margins``)."""
     return 1 / (1 + margin_ratio), 1.0, 1 + margin_ratio
 
@@ -68,7 +68,7 @@ def log_ratios(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64]
     return np.log(numerator) - np.log(denominator), None
 
 
-def judge_equivalence(
+def evaluate_equivalence(
     differences: ArrayLike,
     margins: tuple[float, float],
     alpha_ratio: float = ALPHA_RATIO,
@@ -84,10 +84,12 @@ def judge_equivalence(
     Source: Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987.
     """
     check_margins(margins, alpha_ratio)
-    return judge_shift(hodges_lehmann(differences, 1 - alpha_ratio), margins, alpha_ratio)
+    return evaluate_shift(hodges_lehmann(differences, 1 - alpha_ratio), margins, alpha_ratio)
 
 
-def judge_shift(found: Shift, margins: tuple[float, float], alpha_ratio: float = ALPHA_RATIO) -> Equivalence:
+def evaluate_shift(
+    found: Shift, margins: tuple[float, float], alpha_ratio: float = ALPHA_RATIO
+) -> Equivalence:
     """Hold a shift that was measured against ``margins``; undecided where it has no interval."""
     if found.shift is None or found.standard_error is None or found.freedom is None:
         return undecided_equivalence(
@@ -97,7 +99,7 @@ def judge_shift(found: Shift, margins: tuple[float, float], alpha_ratio: float =
             alpha_ratio=alpha_ratio,
             estimate=found.shift,
         )
-    return judge_estimate(
+    return evaluate_estimate(
         found.shift,
         found.standard_error,
         n=found.n,
@@ -107,7 +109,7 @@ def judge_shift(found: Shift, margins: tuple[float, float], alpha_ratio: float =
     )
 
 
-def judge_estimate(
+def evaluate_estimate(
     estimate: float,
     standard_error: float,
     *,
@@ -161,7 +163,7 @@ def equivalence_p_value(
     return min(1.0, 2 * max(above_low, below_high))
 
 
-def judge_ratio(
+def evaluate_ratio(
     first: ArrayLike,
     second: ArrayLike,
     margin_ratio: float = MARGIN_RATIO,
@@ -175,14 +177,14 @@ def judge_ratio(
     Notes
     -----
     Assumption: pairs (one per cycle) whose log ratios are symmetric about their shift, as multiplicative
-    noise gives. Serial correlation, minimum sample (6 pairs) and source: as ``judge_equivalence``.
+    noise gives. Serial correlation, minimum sample (6 pairs) and source: as ``evaluate_equivalence``.
     """
     margins = log_margins(margin_ratio)
     ratios, reason = log_ratios(first, second)
     if reason is not None:
         n = np.size(first) if reason is Undecided.NOT_POSITIVE else 0
         return undecided_equivalence(reason, n=n, margins=margins, alpha_ratio=alpha_ratio)
-    return judge_equivalence(ratios, margins, alpha_ratio)
+    return evaluate_equivalence(ratios, margins, alpha_ratio)
 
 
 def check_margins(margins: tuple[float, float], alpha_ratio: float) -> None:

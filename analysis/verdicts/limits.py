@@ -166,7 +166,7 @@ def measure_rate_spread(interval_bytes: ArrayLike, interval_ns: ArrayLike) -> fl
     return float((high - low) / median) if median > 0 else None
 
 
-def judge_limits(reading: FlowReading) -> FlowVerdict:
+def classify_limits(reading: FlowReading) -> FlowVerdict:
     """Name what limited each stream and the flow, with every figure and threshold that was looked at.
 
     Raises ``UsageError`` for a negative figure. Needs at least one stream; with none the flow is undecided.
@@ -195,8 +195,8 @@ def judge_limits(reading: FlowReading) -> FlowVerdict:
     """
     _check_reading(reading)
     shared = _flow_evidence(reading)
-    streams = tuple(_judge_stream(stream, reading, shared) for stream in reading.streams)
-    return FlowVerdict(flow=_judge_flow(reading, shared, streams), streams=streams)
+    streams = tuple(_classify_stream(stream, reading, shared) for stream in reading.streams)
+    return FlowVerdict(flow=_classify_flow(reading, shared, streams), streams=streams)
 
 
 def estimate_windows_rate(streams: int, window_bytes: float | None, rtt_ns: float | None) -> float | None:
@@ -292,7 +292,9 @@ def _stream_evidence(stream: StreamReading, reading: FlowReading) -> tuple[Evide
     )
 
 
-def _judge_stream(stream: StreamReading, reading: FlowReading, shared: tuple[Evidence, ...]) -> LimitVerdict:
+def _classify_stream(
+    stream: StreamReading, reading: FlowReading, shared: tuple[Evidence, ...]
+) -> LimitVerdict:
     evidence = shared + _stream_evidence(stream, reading)
     met = {one.name: one.met for one in evidence}
     starved = met["idle_ratio"] or (
@@ -345,7 +347,7 @@ def _is_window_full(evidence: tuple[Evidence, ...]) -> bool:
     )
 
 
-def _judge_flow(
+def _classify_flow(
     reading: FlowReading, shared: tuple[Evidence, ...], streams: tuple[LimitVerdict, ...]
 ) -> LimitVerdict:
     """The limit under which most of the rate was carried; streams of unknown rate count alike."""

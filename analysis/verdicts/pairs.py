@@ -18,7 +18,7 @@ from pathlab.analysis.planning.cycles import Pilot, cycles_beyond, describe_pilo
 from pathlab.analysis.verdicts.equivalence import (
     MARGIN_RATIO,
     Equivalence,
-    judge_shift,
+    evaluate_shift,
     log_margins,
     log_ratios,
     undecided_equivalence,
@@ -29,7 +29,7 @@ from pathlab.errors import UsageError
 SMALL_PAIRS = 20
 
 
-class Verdict(StrEnum):
+class PairVerdict(StrEnum):
     """The outcome of a comparison, in the words that reports use."""
 
     STREAMS = "more streams win"
@@ -84,7 +84,7 @@ class PairedComparison:
     equivalence_p_value: float | None = None
     p_value: float | None = None
     tests: int
-    verdict: Verdict
+    verdict: PairVerdict
     pilot: Pilot | None
     more_cycles: int | None = None
     undecided: Undecided | None = None
@@ -92,7 +92,7 @@ class PairedComparison:
     @property
     def words(self) -> str:
         """The verdict as reports print it, with what would decide an undecided one."""
-        if self.verdict is not Verdict.UNDECIDED or self.more_cycles is None:
+        if self.verdict is not PairVerdict.UNDECIDED or self.more_cycles is None:
             return str(self.verdict)
         cycles = "cycle" if self.more_cycles == 1 else "cycles"
         return f"{self.verdict} ({self.more_cycles} more {cycles} would decide)"
@@ -174,11 +174,11 @@ def compare_pairs(
         cliffs_delta=cliffs_delta(ours, theirs, confidence),
         ratio=None if log_ratio.shift is None else math.exp(log_ratio.shift),
         ratio_interval=log_ratio.interval,
-        equivalence=judge_shift(log_ratio, margins, rules.alpha_ratio)
+        equivalence=evaluate_shift(log_ratio, margins, rules.alpha_ratio)
         if reason is None
         else undecided_equivalence(reason, n=ours.size, margins=margins, alpha_ratio=rules.alpha_ratio),
         tests=1,
-        verdict=Verdict.UNDECIDED,
+        verdict=PairVerdict.UNDECIDED,
         pilot=describe_pilot(logs),
     )
     return _decide(found, rules.alpha_ratio, rules.alpha_ratio)
@@ -244,23 +244,23 @@ def _decide(found: PairedComparison, alpha_ratio: float, level: float) -> Paired
         shift, logs = shift.extend_to(0.0), logs.extend_to(0.0)
     margins = found.equivalence.margin_low, found.equivalence.margin_high
     same_p = found.equivalence.p_value
-    verdict, reason = Verdict.UNDECIDED, None
+    verdict, reason = PairVerdict.UNDECIDED, None
     if same_p is not None and same_p < level:
-        verdict = Verdict.EQUIVALENT
+        verdict = PairVerdict.EQUIVALENT
     elif p_value is None:
         reason = shift.undecided or logs.undecided
     elif differs and found.shift.shift:
-        verdict = Verdict.STREAMS if found.shift.shift > 0 else Verdict.WINDOWS
+        verdict = PairVerdict.STREAMS if found.shift.shift > 0 else PairVerdict.WINDOWS
     else:
         reason = Undecided.INCONCLUSIVE
     more = None
-    if verdict is Verdict.UNDECIDED and found.pilot is not None:
+    if verdict is PairVerdict.UNDECIDED and found.pilot is not None:
         more = cycles_beyond(found.pilot, math.expm1(margins[1]), alpha_ratio=level)
     return replace(
         found,
         shift=replace(found.shift, interval=shift),
         log_ratio=replace(found.log_ratio, interval=logs),
-        equivalence=found.equivalence if same_p is None else judge_shift(found.log_ratio, margins, level),
+        equivalence=found.equivalence if same_p is None else evaluate_shift(found.log_ratio, margins, level),
         ratio_interval=replace(
             logs,
             low=None if logs.low is None else math.exp(logs.low),

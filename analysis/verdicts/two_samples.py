@@ -188,10 +188,10 @@ def split_halves(values: ArrayLike) -> float | None:
     samples = as_samples(values, "values")
     if samples.size < 4 or samples.min() <= 0:
         return None
-    return math.exp(lay_halves_apart(np.log(samples)))
+    return math.exp(measure_halves_distance(np.log(samples)))
 
 
-def lay_halves_apart(values: NDArray[np.float64]) -> float:
+def measure_halves_distance(values: NDArray[np.float64]) -> float:
     """How far the medians of the first and the second half of the values lie apart."""
     middle = values.size // 2
     return abs(float(np.median(values[:middle]) - np.median(values[middle:])))

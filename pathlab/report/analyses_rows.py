@@ -9,7 +9,7 @@ from typing import Any
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, list_marks
+from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, list_thresholds
 from pathlab.study.answer import Answer, Spread
 from pathlab.units import (
     NOT_MEASURED,
@@ -47,7 +47,7 @@ def format_figure(value: float | None) -> str:
 
 def format_factor(value: float | None) -> str:
     """A ratio with three significant digits, or as many as keep it on its side of 1 and of the margin."""
-    return NOT_MEASURED if value is None else format_beside(value, list_marks(MARGIN_RATIO))
+    return NOT_MEASURED if value is None else format_beside(value, list_thresholds(MARGIN_RATIO))
 
 
 def _part(answer: Answer[Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pathlab.analysis.verdicts.two_samples import lay_halves_apart, split_halves
+from pathlab.analysis.verdicts.two_samples import measure_halves_distance, split_halves
 from pathlab.report.comparison_groups import Groups
 from pathlab.report.comparison_metrics import Metric
 from pathlab.report.source import StoredTrial
@@ -56,4 +56,4 @@ def _lie_apart(before: Sequence[float], after: Sequence[float]) -> float | None:
 
 def _halve(values: Sequence[float]) -> float | None:
     """How far the medians of the first half and of the second lie apart; None for fewer than 4."""
-    return lay_halves_apart(np.array(values)) if len(values) >= 4 else None
+    return measure_halves_distance(np.array(values)) if len(values) >= 4 else None

@@ -58,7 +58,7 @@ def format_loss_ratio(loss: Loss) -> str:
     return format_ratio(loss.loss_ratio)
 
 
-def list_marks(cell: Cell) -> str:
+def list_thresholds(cell: Cell) -> str:
     """What is particular about a cell: failed trials and flags other than those of the whole run."""
     marks = [
         f"{name}{f' ×{count}' if count > 1 else ''}"
@@ -80,7 +80,7 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
         padding=(0, 1, 0, 0),
     )
     mixed = len({cell.congestion for cell in path.cells}) > 1
-    marked = wide and any(list_marks(cell) for cell in path.cells)
+    marked = wide and any(list_thresholds(cell) for cell in path.cells)
     udp = any(cell.udp_loss.sent for cell in path.cells)
     left_out = (*(() if wide else ("Mbit/s",)), *(OF_TCP if udp else OF_UDP))
     headings = [name for name in HEADINGS if name not in left_out]
@@ -108,7 +108,7 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
         )
         row = [text for name, text in zip(HEADINGS, texts, strict=True) if name in headings]
         row += [cell.congestion or NOT_MEASURED] if mixed else []
-        row += [list_marks(cell)] if marked else []
+        row += [list_thresholds(cell)] if marked else []
         table.add_row(*row, style=None if cell.complete else "dim")
     return table
 

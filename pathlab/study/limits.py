@@ -13,7 +13,7 @@ import pandas as pd
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.verdicts.limits import FlowVerdict, Limit, judge_limits
+from pathlab.analysis.verdicts.limits import FlowVerdict, Limit, classify_limits
 from pathlab.analysis.verdicts.warm_up import WarmUp, detect_warm_up
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.trial_table import list_values
@@ -116,7 +116,7 @@ class RateShelf:
 def judge_cells(
     source: StudySource, table: TrialTable, trials_per_cell: int | None, shelf: RateShelf
 ) -> tuple[Answer[CellLimit], ...]:
-    """The limit of every cell from its trials' series, by ``limits.judge_limits``.
+    """The limit of every cell from its trials' series, by ``limits.classify_limits``.
 
     At most ``trials_per_cell`` trials are read, fewer where there are so many cells that it would be more
     than ``TRIALS_IN_ALL`` (None: all trials); host-limited ones are among them, lab-limited ones are not. The
@@ -186,7 +186,7 @@ def _judge_trial(
         series = TrialSeries(source, trial.trial_id, LIMIT_SERIES)
     except StoreError as error:
         series, damaged = TrialSeries.empty(), str(error)
-    verdict = judge_limits(read_flow(series, trial, line, ceiling_bits_per_s))
+    verdict = classify_limits(read_flow(series, trial, line, ceiling_bits_per_s))
     limit = TrialLimit(trial_id=trial.trial_id, verdict=verdict, damaged=damaged)
     return limit, read_flow_rates(series, trial.streams)
 

@@ -19,7 +19,7 @@ from pathlab.analysis.estimators.serial import (
     measure_effective_size,
     serial_median,
 )
-from pathlab.analysis.planning.stopping import StopDecision, StopRule, judge_stop
+from pathlab.analysis.planning.stopping import StopDecision, StopRule, evaluate_stop_rule
 from pathlab.analysis.verdicts.drift import Drift, find_drift
 from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.selection import CONTROL, NOT_POSITIVE, Rules, Sample, select
@@ -86,14 +86,14 @@ def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
 
 
 def judge_precision(table: TrialTable, rule: StopRule) -> tuple[Answer[StopDecision], ...]:
-    """Whether each condition's cells are known well enough to stop, by ``stopping.judge_stop``."""
+    """Whether each condition's cells are known well enough to stop, by ``stopping.evaluate_stop_rule``."""
     answers = []
     for sample in select(table, Rules(as_asked=True)):
         cells: Mapping[str, Floats] = {
             f"{streams} x {'auto' if window is None else window}": part.rates_bits_per_s
             for streams, window, part in sample.by_cell()
         }
-        found = judge_stop(cells, int(np.unique(sample.cycles).size), rule)
+        found = evaluate_stop_rule(cells, int(np.unique(sample.cycles).size), rule)
         answers.append(Answer(condition=sample.condition, basis=sample.basis, result=found))
     return tuple(answers)
 

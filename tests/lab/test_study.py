@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from pathlab.analysis.verdicts.limits import Limit
-from pathlab.analysis.verdicts.pairs import Verdict
+from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.campaign.load import CampaignText, parse_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.study.analyses import StudiedResults, Study
@@ -127,7 +127,7 @@ def test_random_loss_makes_many_streams_beat_one_window(folder: Path) -> None:
     assert (pair.result.many_streams, pair.result.large_streams) == (8, 1)
     assert pair.result.comparison.ratio is not None
     assert pair.result.comparison.ratio > 1.5
-    assert pair.result.comparison.verdict is Verdict.UNDECIDED  # one cycle
+    assert pair.result.comparison.verdict is PairVerdict.UNDECIDED  # one cycle
     limits = {(one.streams, one.window_bytes): one.result.limit for one in study.limits()}
     assert limits[1, 262144] is Limit.CONGESTION
 
@@ -187,6 +187,6 @@ def test_a_busy_core_of_the_traffic_is_named(folder: Path, others: int) -> None:
 def test_the_verdict_on_random_loss_is_more_streams(folder: Path) -> None:
     study = run(folder, cells=LOSSY, design="explicit", rate=80, loss=2, cycles=8)
     (pair,) = study.streams_vs_windows()
-    assert pair.result.comparison.verdict is Verdict.STREAMS
+    assert pair.result.comparison.verdict is PairVerdict.STREAMS
     assert pair.result.comparison.ratio_interval.low is not None
     assert pair.result.comparison.ratio_interval.low > 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.analysis.verdicts.limits import FlowReading, Limit, StreamReading, judge_limits
+from pathlab.analysis.verdicts.limits import FlowReading, Limit, StreamReading, classify_limits
 
 Ratios = Sequence[float | None]
 
@@ -52,4 +52,4 @@ def read(streams: int = 1, rate_bits_per_s: float = 50e6, **stream: float | None
 
 
 def flow_limit(reading: FlowReading) -> Limit | None:
-    return judge_limits(reading).flow.limit
+    return classify_limits(reading).flow.limit

@@ -15,10 +15,10 @@ from pathlab.analysis.estimators.corrections import correct_holm, holm_levels
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.shifts import hodges_lehmann
 from pathlab.analysis.verdicts.equivalence import (
-    judge_equivalence,
-    judge_estimate,
-    judge_ratio,
-    judge_shift,
+    evaluate_equivalence,
+    evaluate_estimate,
+    evaluate_ratio,
+    evaluate_shift,
     log_margins,
 )
 from pathlab.errors import UsageError
@@ -33,23 +33,23 @@ def test_equivalence_is_rs() -> None:
     # R 4.2.2, s as above: t.test(s, mu = -log(1.05), alternative = "greater")$p.value  ->  3.093287301e-07
     # t.test(s, mu = log(1.05), alternative = "less")$p.value  ->  5.796515583e-07
     error = float(CLOSE.std(ddof=1)) / math.sqrt(10)
-    found = judge_estimate(float(CLOSE.mean()), error, n=10, freedom=9, margins=MARGINS)
+    found = evaluate_estimate(float(CLOSE.mean()), error, n=10, freedom=9, margins=MARGINS)
     assert found.equivalent is True
     assert found.p_value == pytest.approx(2 * 5.796515583e-07, rel=1e-8)
     # t.test(s, conf.level = 0.9)$conf.int  ->  -0.005732386722 0.009332386722
-    wider = judge_estimate(float(CLOSE.mean()), error, n=10, freedom=9, margins=MARGINS, alpha_ratio=0.1)
+    wider = evaluate_estimate(float(CLOSE.mean()), error, n=10, freedom=9, margins=MARGINS, alpha_ratio=0.1)
     assert (wider.interval.low, wider.interval.high) == pytest.approx((-0.005732386722, 0.009332386722))
     assert wider.bound == pytest.approx(0.009332386722)
 
 
 def test_the_ratio_is_judged_by_the_interval_of_its_shift() -> None:
     shift = hodges_lehmann(CLOSE)
-    found = judge_ratio(np.exp(CLOSE), np.ones(10))
+    found = evaluate_ratio(np.exp(CLOSE), np.ones(10))
     assert found.estimate == pytest.approx(shift.shift)
     assert (found.interval.low, found.interval.high) == pytest.approx(
         (shift.interval.low, shift.interval.high)
     )
-    assert found == judge_shift(hodges_lehmann(np.log(np.exp(CLOSE))), MARGINS)
+    assert found == evaluate_shift(hodges_lehmann(np.log(np.exp(CLOSE))), MARGINS)
 
 
 @pytest.mark.parametrize("runs", RUNS)
@@ -58,10 +58,10 @@ def test_level_at_the_margin_and_power_in_the_middle(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs])
     spread = 0.05 * math.sqrt(n) / 5  # the standard error is a fifth of the margin
     at_margin = [
-        judge_equivalence(rng.normal(MARGINS[1], spread, n), MARGINS).equivalent for _ in range(runs)
+        evaluate_equivalence(rng.normal(MARGINS[1], spread, n), MARGINS).equivalent for _ in range(runs)
     ]
     check_share(at_margin.count(True), runs, 0.0, 0.025)
-    equal = [judge_equivalence(rng.normal(0, spread, n), MARGINS) for _ in range(runs)]
+    equal = [evaluate_equivalence(rng.normal(0, spread, n), MARGINS) for _ in range(runs)]
     if n > 10:  # of fewer the interval allows for a correlation that they cannot rule out
         check_share(sum(one.equivalent is True for one in equal), runs, 0.75, 1 - 1e-9)
     check_coverage([one.interval for one in equal], 0.0, least=0.95, most=1 - 1e-9)
@@ -72,7 +72,7 @@ def test_level_holds_for_skewed_log_ratios(runs: int) -> None:
     """Exponential differences are far from normal; the level at the margin stays near what is promised."""
     rng = np.random.default_rng(runs)
     draws = MARGINS[1] + 0.05 * (1 - rng.exponential(1, (runs, 21)))
-    found = sum(judge_equivalence(row, MARGINS).equivalent is True for row in draws)
+    found = sum(evaluate_equivalence(row, MARGINS).equivalent is True for row in draws)
     check_share(found, runs, 0.0, 0.10)
 
 
@@ -81,10 +81,10 @@ def test_level_holds_for_skewed_log_ratios(runs: int) -> None:
 def test_ratio_ignores_scale_and_mirrors(values: list[int], scale: int) -> None:
     other = [value + place % 3 for place, value in enumerate(values)]
     found, scaled = (
-        judge_ratio(values, other),
-        judge_ratio([v * scale for v in values], [v * scale for v in other]),
+        evaluate_ratio(values, other),
+        evaluate_ratio([v * scale for v in values], [v * scale for v in other]),
     )
-    swapped = judge_ratio(other, values)
+    swapped = evaluate_ratio(other, values)
     if found.p_value is None:
         return
     assert scaled.p_value == pytest.approx(found.p_value, rel=1e-6, abs=1e-12)
@@ -153,18 +153,18 @@ def test_a_question_of_two_families_has_the_smaller_level() -> None:
 
 
 def test_estimate_with_its_own_standard_error() -> None:
-    found = judge_estimate(0.01, 0.02, n=31, freedom=30, margins=(-0.05, 0.05))
+    found = evaluate_estimate(0.01, 0.02, n=31, freedom=30, margins=(-0.05, 0.05))
     assert found.p_value == pytest.approx(2 * float(stats.t.cdf(-2.0, 30)))
     assert found.equivalent is False
 
 
 def test_reasons() -> None:
-    assert judge_equivalence([], MARGINS).undecided is Undecided.NO_SAMPLES
-    assert judge_equivalence([0.1, 0.2, 0.0, 0.3, 0.1], MARGINS).undecided is Undecided.TOO_FEW_SAMPLES
-    assert judge_equivalence(np.full(9, 0.01), MARGINS).undecided is Undecided.NO_VARIATION
-    zero = judge_ratio([0.0, 1.0, 2.0], [1.0, 1.0, 1.0])
+    assert evaluate_equivalence([], MARGINS).undecided is Undecided.NO_SAMPLES
+    assert evaluate_equivalence([0.1, 0.2, 0.0, 0.3, 0.1], MARGINS).undecided is Undecided.TOO_FEW_SAMPLES
+    assert evaluate_equivalence(np.full(9, 0.01), MARGINS).undecided is Undecided.NO_VARIATION
+    zero = evaluate_ratio([0.0, 1.0, 2.0], [1.0, 1.0, 1.0])
     assert (zero.undecided, zero.n, zero.equivalent) == (Undecided.NOT_POSITIVE, 3, None)
-    assert judge_ratio([], []).undecided is Undecided.NO_SAMPLES
+    assert evaluate_ratio([], []).undecided is Undecided.NO_SAMPLES
 
 
 @pytest.mark.parametrize(
@@ -172,10 +172,10 @@ def test_reasons() -> None:
     [
         lambda: log_margins(0.0),
         lambda: log_margins(1.0),
-        lambda: judge_ratio([1.0], [1.0, 2.0]),
-        lambda: judge_equivalence([0.1, 0.2, 0.3], (0.1, 0.2)),
-        lambda: judge_equivalence([0.1, 0.2, 0.3], MARGINS, 0.7),
-        lambda: judge_estimate(0.1, 0.0, n=9, freedom=8, margins=MARGINS),
+        lambda: evaluate_ratio([1.0], [1.0, 2.0]),
+        lambda: evaluate_equivalence([0.1, 0.2, 0.3], (0.1, 0.2)),
+        lambda: evaluate_equivalence([0.1, 0.2, 0.3], MARGINS, 0.7),
+        lambda: evaluate_estimate(0.1, 0.0, n=9, freedom=8, margins=MARGINS),
         lambda: correct_holm([1.5]),
         lambda: correct_holm([float("nan")]),
     ],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pathlab.analysis.fits.optimum import OptimalStreams, find_optimal_streams
 from pathlab.analysis.fits.per_hop import HopSamples, estimate_hops
-from pathlab.analysis.planning.stopping import StopRule, judge_stop
+from pathlab.analysis.planning.stopping import StopRule, evaluate_stop_rule
 from pathlab.analysis.verdicts.two_samples import compare_groups
 
 RATES = st.lists(st.integers(1, 10**6), min_size=4, max_size=20)
@@ -102,10 +102,10 @@ def test_a_hops_capacity_ignores_a_longer_path_and_follows_the_unit(
 @settings(max_examples=40, deadline=None)
 @given(RATES, st.integers(1, 1000), st.randoms(use_true_random=False))
 def test_stopping_ignores_unit_and_order(values: list[int], scale: int, shuffler: random.Random) -> None:
-    plain = judge_stop({"cell": values}, len(values), StopRule())
+    plain = evaluate_stop_rule({"cell": values}, len(values), StopRule())
     mixed = [value * scale for value in values]
     if len(mixed) < 10:
         shuffler.shuffle(mixed)
-    other = judge_stop({"cell": mixed}, len(values), StopRule())
+    other = evaluate_stop_rule({"cell": mixed}, len(values), StopRule())
     assert (other.stop, other.reason) == (plain.stop, plain.reason)
     assert other.cells[0].half_width_ratio == pytest.approx(plain.cells[0].half_width_ratio)

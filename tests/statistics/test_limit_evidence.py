@@ -10,7 +10,7 @@ import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.evidence import QUALITIES
-from pathlab.analysis.verdicts.limits import FlowReading, Limit, judge_limits
+from pathlab.analysis.verdicts.limits import FlowReading, Limit, classify_limits
 from tests.statistics.limit_samples import PLAIN, flow_limit, give_loads, read
 
 
@@ -19,7 +19,7 @@ def test_losses_of_a_full_queue_are_the_paths() -> None:
     assert flow_limit(full) is Limit.PATH_CAPACITY
     uneven = replace(full, rate_spread_ratio=0.4)
     assert flow_limit(uneven) is Limit.CONGESTION
-    unknown = judge_limits(replace(full, rate_spread_ratio=None)).flow
+    unknown = classify_limits(replace(full, rate_spread_ratio=None)).flow
     assert (unknown.limit, unknown.undecided) == (None, Undecided.NOT_MEASURED)
 
 
@@ -28,7 +28,7 @@ def test_the_streams_rtt_tells_of_a_queue_only_without_probes() -> None:
     assert flow_limit(alone) is Limit.PATH_CAPACITY
     assert flow_limit(replace(read(1, 96e6), rtt_loaded_ns=230e6)) is Limit.PATH_CAPACITY
     # Clean probes beside late streams: the hosts' delay, or a queue for each stream. Nothing was lost.
-    clean = judge_limits(read(1, 96e6, rtt_ns=240e6))
+    clean = classify_limits(read(1, 96e6, rtt_ns=240e6))
     assert (clean.flow.limit, clean.streams[0].undecided) == (None, Undecided.CONFLICTING_EVIDENCE)
     assert clean.flow.undecided is Undecided.CONFLICTING_EVIDENCE
 
@@ -71,7 +71,7 @@ def test_random_loss_on_many_streams_is_congestion(streams: int, share: float) -
             noisy = tuple(
                 replace(one, rtt_ns=(one.rtt_ns or 0.0) + noise_ns * rng.random()) for one in reading.streams
             )
-            found = judge_limits(replace(reading, streams=noisy))
+            found = classify_limits(replace(reading, streams=noisy))
             assert found.flow.limit is Limit.CONGESTION
             if noise_ns == 0:
                 shares = [one.find("mathis_share_ratio").value for one in found.streams]
@@ -98,7 +98,7 @@ def test_one_noisy_reading_does_not_outvote_two_clean_ones() -> None:
 
 
 def test_evidence_has_its_quality() -> None:
-    found = judge_limits(lose_at_random(8, 1.0, np.random.default_rng(1)))
+    found = classify_limits(lose_at_random(8, 1.0, np.random.default_rng(1)))
     evidence = {one.name: one.quality for one in (*found.flow.evidence, *found.streams[0].evidence)}
     assert evidence == dict(QUALITIES)
     assert evidence["retransmit_ratio"] < evidence["standing_rise_ns"] < evidence["probe_rtt_rise_ns"]

@@ -18,7 +18,7 @@ from pathlab.analysis.verdicts.limits import (
     FlowReading,
     Limit,
     StreamReading,
-    judge_limits,
+    classify_limits,
     measure_rate_spread,
 )
 from pathlab.errors import UsageError
@@ -28,7 +28,7 @@ from tests.statistics.limit_samples import PLAIN, QUIET, flow_limit, give_loads,
 def test_a_small_receive_window_is_the_receivers() -> None:
     # 64 KiB over 160 ms, both ends asked: 3.1 Mbit/s, held by the receiver for 0.78 to 1.0 of the busy time
     reading = replace(read(4, 12.4e6, receiver_limited_s=15.6), window_asked_bytes=65536)
-    found = judge_limits(reading)
+    found = classify_limits(reading)
     assert found.flow.limit is Limit.RECEIVER_WINDOW
     assert {one.limit for one in found.streams} == {Limit.RECEIVER_WINDOW}
     assert found.streams[0].find("receiver_limited_ratio").value == pytest.approx(0.78)
@@ -42,7 +42,7 @@ def test_a_send_buffer_is_seen_by_the_kernels_clock_or_by_a_filled_window() -> N
     filled = replace(read(1, 3.1e6, app_limited_ratio=0.9), window_asked_bytes=65536)
     assert flow_limit(filled) is Limit.SEND_BUFFER
     # Whether the receiver held it was not measured: it may be either end's window.
-    unknown = judge_limits(replace(filled, streams=(replace(filled.streams[0], receiver_limited_s=None),)))
+    unknown = classify_limits(replace(filled, streams=(replace(filled.streams[0], receiver_limited_s=None),)))
     assert (unknown.flow.limit, unknown.flow.undecided) == (Limit.WINDOW, None)
 
 
@@ -93,7 +93,7 @@ def test_figures_of_a_data_frame_count_like_pythons() -> None:
     stream = replace(PLAIN, **{name: np.float64(getattr(PLAIN, name)) for name in StreamReading.__slots__})
     filled = replace(stream, rate_bits_per_s=np.float64(3.1e6), app_limited_ratio=np.float64(0.9))
     reading = replace(QUIET, throughput_bits_per_s=np.float64(3.1e6), window_asked_bytes=65536)
-    found = judge_limits(replace(reading, streams=(filled,)))
+    found = classify_limits(replace(reading, streams=(filled,)))
     assert found.flow.limit is Limit.SEND_BUFFER
     assert {type(one.met) for one in found.streams[0].evidence} == {bool, type(None)}
     lost = replace(stream, retransmitted_bytes=np.float64(1e6))
@@ -143,7 +143,7 @@ def test_random_loss_under_reno_is_congestion(rate: float, rtt: float, lost: flo
         1, rate, retransmitted_bytes=lost * 1e8, sent_bytes=1e8, rtt_ns=rtt * 1.002, rtt_min_ns=rtt
     )
     reading = replace(reading, rtt_loaded_ns=rtt * 1.001, rtt_unloaded_ns=rtt, rate_spread_ratio=0.3)
-    found = judge_limits(reading).streams[0]
+    found = classify_limits(reading).streams[0]
     assert found.limit is Limit.CONGESTION
     assert found.find("mathis_share_ratio").value == pytest.approx(1.1, abs=0.4)
 
@@ -152,7 +152,7 @@ def test_little_loss_counts_where_the_window_is_large() -> None:
     """At 2 Gbit/s and 100 ms a few losses in a billion hold reno; their ratio alone would say nothing."""
     reading = read(1, 2e9, retransmitted_bytes=1e9 * 5e-9, sent_bytes=1e9, rtt_ns=100e6, rtt_min_ns=100e6)
     reading = replace(reading, rtt_loaded_ns=100e6, rtt_unloaded_ns=100e6)
-    found = judge_limits(reading).streams[0]
+    found = classify_limits(reading).streams[0]
     assert (found.limit, found.find("retransmit_ratio").met) == (Limit.CONGESTION, False)
 
 
@@ -166,7 +166,7 @@ def test_an_application_that_paces_itself_is_named() -> None:
 
 def test_a_busy_core_is_named_unless_something_else_explains_the_rate() -> None:
     busy = replace(read(receiver_limited_s=19.0), hosts=give_loads(0.4, BUSY_CORE_RATIO))
-    found = judge_limits(busy)
+    found = classify_limits(busy)
     assert found.flow.limit is Limit.HOST_CPU
     assert found.flow.find("busiest_core_ratio").met is True
     assert flow_limit(replace(busy, window_asked_bytes=1_000_000)) is Limit.RECEIVER_WINDOW
@@ -190,7 +190,7 @@ def test_a_core_that_others_keep_busy_is_not_the_traffics_limit() -> None:
 def test_waits_for_a_shared_core_are_the_hosts_limit() -> None:
     # Four others on the pinned core: the traffic's threads get a tenth of it and wait for half of the time.
     shared = replace(read(), hosts=give_loads(1.0, 1.0, own=(0.09, 0.10), waiting=(0.47, 0.56)))
-    found = judge_limits(shared)
+    found = classify_limits(shared)
     assert found.flow.limit is Limit.HOST_CPU
     assert (found.flow.find("waiting_ratio").value, found.flow.find("waiting_ratio").met) == (0.56, True)
     # what a line, the windows or the rate asked for explain stays theirs
@@ -217,22 +217,22 @@ def test_a_rate_that_the_sender_was_told_to_keep_is_the_applications() -> None:
 def test_streams_that_differ_leave_the_flow_undecided_unless_most_of_the_rate_agrees() -> None:
     held = replace(PLAIN, receiver_limited_s=20.0, rate_bits_per_s=10e6)
     paced = replace(PLAIN, app_limited_ratio=1.0, rate_bits_per_s=10e6)
-    even = judge_limits(replace(QUIET, streams=(held, paced)))
+    even = classify_limits(replace(QUIET, streams=(held, paced)))
     assert [one.limit for one in even.streams] == [Limit.RECEIVER_WINDOW, Limit.APPLICATION]
     assert (even.flow.limit, even.flow.undecided) == (None, Undecided.CONFLICTING_EVIDENCE)
     larger = replace(held, rate_bits_per_s=30e6)
-    most = judge_limits(replace(QUIET, streams=(larger, paced))).flow
+    most = classify_limits(replace(QUIET, streams=(larger, paced))).flow
     assert most.limit is Limit.RECEIVER_WINDOW
     assert most.find("rate_under_limit_ratio").value == pytest.approx(0.75)
 
 
 def test_nothing_against_it_and_nothing_measured_are_two_things() -> None:
-    nothing = judge_limits(QUIET)
+    nothing = classify_limits(QUIET)
     assert (nothing.flow.limit, nothing.flow.undecided) == (None, Undecided.NO_EVIDENCE)
-    unmeasured = judge_limits(FlowReading(streams=(StreamReading(),)))
+    unmeasured = classify_limits(FlowReading(streams=(StreamReading(),)))
     assert (unmeasured.flow.limit, unmeasured.flow.undecided) == (None, Undecided.NOT_MEASURED)
     assert all(one.met is None for one in unmeasured.streams[0].evidence)
-    empty = judge_limits(FlowReading(streams=()))
+    empty = classify_limits(FlowReading(streams=()))
     assert (empty.flow.limit, empty.flow.undecided) == (None, Undecided.NO_SAMPLES)
 
 
@@ -271,21 +271,21 @@ def test_any_figures_have_a_verdict_with_evidence(
         hosts=give_loads(*cores[:2], own=cores[2:4], waiting=cores[4:]),
         **dict(zip(names, flow, strict=True)),  # type: ignore[arg-type]
     )
-    found = judge_limits(reading)
+    found = classify_limits(reading)
     assert len(found.streams) == len(streams)
     for verdict in (found.flow, *found.streams):
         assert (verdict.limit is None) is (verdict.undecided is not None)
         assert all((one.value is None) is (one.met is None) for one in verdict.evidence)
-    mirrored = judge_limits(replace(reading, streams=reading.streams[::-1]))
+    mirrored = classify_limits(replace(reading, streams=reading.streams[::-1]))
     assert mirrored.streams == found.streams[::-1]
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: judge_limits(read(receiver_limited_s=-1.0)),
-        lambda: judge_limits(replace(QUIET, rtt_loaded_ns=float("nan"))),
-        lambda: judge_limits(replace(QUIET, hosts=give_loads(float("inf")))),
+        lambda: classify_limits(read(receiver_limited_s=-1.0)),
+        lambda: classify_limits(replace(QUIET, rtt_loaded_ns=float("nan"))),
+        lambda: classify_limits(replace(QUIET, hosts=give_loads(float("inf")))),
         lambda: measure_rate_spread([1], [1, 2]),
         lambda: measure_rate_spread([1], [0]),
         lambda: measure_rate_spread([-1], [1]),

@@ -15,7 +15,7 @@ from pathlab.analysis.planning.cycles import cycles_beyond
 from pathlab.analysis.verdicts.pairs import (
     PairedComparison,
     PairRules,
-    Verdict,
+    PairVerdict,
     compare_cost,
     compare_pairs,
     correct_comparisons,
@@ -48,7 +48,7 @@ def test_each_verdict() -> None:
     rng = np.random.default_rng(1)
     more = compare(*draw_cycles(rng, 25, 1.4))
     assert (more.verdict, more.words, more.undecided, more.more_cycles) == (
-        Verdict.STREAMS,
+        PairVerdict.STREAMS,
         "more streams win",
         None,
         None,
@@ -58,11 +58,11 @@ def test_each_verdict() -> None:
     assert more.shift.shift is not None
     assert more.shift.shift > 0
     less = compare(*draw_cycles(rng, 25, 0.7))
-    assert (less.verdict, less.words) == (Verdict.WINDOWS, "larger windows win")
+    assert (less.verdict, less.words) == (PairVerdict.WINDOWS, "larger windows win")
     same = compare(*draw_cycles(rng, 25, 1.01, spread=0.01))
-    assert (same.verdict, same.words) == (Verdict.EQUIVALENT, "equivalent")
+    assert (same.verdict, same.words) == (PairVerdict.EQUIVALENT, "equivalent")
     open_ = compare(*draw_cycles(rng, 10, 1.05, spread=0.3))
-    assert (open_.verdict, open_.undecided) == (Verdict.UNDECIDED, Undecided.INCONCLUSIVE)
+    assert (open_.verdict, open_.undecided) == (PairVerdict.UNDECIDED, Undecided.INCONCLUSIVE)
     assert open_.more_cycles is not None
     assert open_.words == f"undecided ({open_.more_cycles} more cycles would decide)"
     assert (open_.small, more.small) == (True, False)
@@ -72,11 +72,13 @@ def test_each_verdict() -> None:
 @pytest.mark.parametrize("n", [6, 10, 21])
 def test_a_wrong_winner_is_rare_and_a_true_one_is_found(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs])
-    winners = (Verdict.STREAMS, Verdict.WINDOWS)
+    winners = (PairVerdict.STREAMS, PairVerdict.WINDOWS)
     equal = [compare(*draw_cycles(rng, n, spread=0.3)).verdict in winners for _ in range(runs)]
     check_share(sum(equal), runs, 0.0, 0.05)
     ratio = 1.5 if n >= 10 else 3.0  # what fewer show of their correlation is nothing
-    better = [compare(*draw_cycles(rng, n, ratio, 0.05)).verdict is Verdict.STREAMS for _ in range(runs // 4)]
+    better = [
+        compare(*draw_cycles(rng, n, ratio, 0.05)).verdict is PairVerdict.STREAMS for _ in range(runs // 4)
+    ]
     check_share(sum(better), len(better), 0.9, 1 - 1e-9)
 
 
@@ -84,8 +86,8 @@ def test_thirteen_cycles_decide_a_difference_of_thirty_percent() -> None:
     """Noise of 3 %: what is allowed for the order of the cycles does not make everything undecided."""
     rng = np.random.default_rng(13)
     found = [compare(*draw_cycles(rng, 13, 1.3, 0.03)).verdict for _ in range(100)]
-    assert set(found) == {Verdict.STREAMS}
-    seven = [compare(*draw_cycles(rng, 7, 1.3, 0.03)).verdict is Verdict.STREAMS for _ in range(100)]
+    assert set(found) == {PairVerdict.STREAMS}
+    seven = [compare(*draw_cycles(rng, 7, 1.3, 0.03)).verdict is PairVerdict.STREAMS for _ in range(100)]
     assert sum(seven) >= 80
 
 
@@ -94,8 +96,8 @@ def test_ordered_cycles_count_for_less_than_the_same_in_disorder() -> None:
     rng = np.random.default_rng(5)
     logs = np.sort(rng.normal(0.1, 0.08, 40))
     shuffled = rng.permutation(logs)
-    assert compare(np.exp(shuffled), np.ones(40)).verdict is Verdict.STREAMS
-    assert compare(np.exp(logs), np.ones(40)).verdict is Verdict.UNDECIDED
+    assert compare(np.exp(shuffled), np.ones(40)).verdict is PairVerdict.STREAMS
+    assert compare(np.exp(logs), np.ones(40)).verdict is PairVerdict.UNDECIDED
 
 
 @settings(max_examples=60, deadline=None)
@@ -114,17 +116,17 @@ def test_verdicts_and_intervals_never_contradict_each_other(
     for one in (*alone, *correct_comparisons(alone)):
         low, high = one.ratio_interval.low, one.ratio_interval.high
         if low is None or high is None or one.shift.interval.low is None or one.shift.interval.high is None:
-            assert one.verdict not in (Verdict.STREAMS, Verdict.WINDOWS)
+            assert one.verdict not in (PairVerdict.STREAMS, PairVerdict.WINDOWS)
             continue
         assert one.ratio is not None
         assert low <= one.ratio <= high
         within = low > 1 / 1.05 and high < 1.05
-        assert (one.verdict is Verdict.EQUIVALENT) is within
+        assert (one.verdict is PairVerdict.EQUIVALENT) is within
         if not within:
-            assert (one.verdict is Verdict.STREAMS) is (low > 1) is (one.shift.interval.low > 0)
-            assert (one.verdict is Verdict.WINDOWS) is (high < 1) is (one.shift.interval.high < 0)
+            assert (one.verdict is PairVerdict.STREAMS) is (low > 1) is (one.shift.interval.low > 0)
+            assert (one.verdict is PairVerdict.WINDOWS) is (high < 1) is (one.shift.interval.high < 0)
             assert one.p_value is not None
-            assert (one.p_value < 0.05) is (one.verdict is not Verdict.UNDECIDED)
+            assert (one.p_value < 0.05) is (one.verdict is not PairVerdict.UNDECIDED)
         assert one.equivalence.equivalent is within
 
 
@@ -132,7 +134,8 @@ def test_verdicts_and_intervals_never_contradict_each_other(
 def test_a_difference_at_the_margin_is_called_equivalent_no_more_often_than_alpha(runs: int) -> None:
     rng = np.random.default_rng(runs)
     found = [
-        compare(*draw_cycles(rng, 21, 1.05, spread=0.02)).verdict is Verdict.EQUIVALENT for _ in range(runs)
+        compare(*draw_cycles(rng, 21, 1.05, spread=0.02)).verdict is PairVerdict.EQUIVALENT
+        for _ in range(runs)
     ]
     check_share(sum(found), runs, 0.0, 0.025)
 
@@ -154,10 +157,10 @@ def test_holm_takes_back_a_lone_finding_among_many() -> None:
         for one in (compare(*draw_cycles(rng, 12, 1.25, spread=0.2)) for _ in range(200))
         if one.p_value is not None and 0.01 < one.p_value < 0.05
     )
-    assert alone.verdict is Verdict.STREAMS
+    assert alone.verdict is PairVerdict.STREAMS
     corrected = correct_comparisons([*noise, alone])
     assert corrected[-1].tests == 20
-    assert corrected[-1].verdict is Verdict.UNDECIDED
+    assert corrected[-1].verdict is PairVerdict.UNDECIDED
     assert corrected[-1].shift.shift == alone.shift.shift
     # Its interval is judged at the corrected level, too.
     assert (corrected[-1].ratio_interval.low or 2.0) < 1.0 < (alone.ratio_interval.low or 0.0)
@@ -172,7 +175,7 @@ def test_holm_takes_back_a_lone_finding_among_many() -> None:
     assert corrected[-1].more_cycles == cycles_beyond(alone.pilot, alpha_ratio=0.05 / 20)
     assert (corrected[-1].more_cycles or 0) > 1
     strong = compare(*draw_cycles(rng, 30, 2.0))
-    assert correct_comparisons([*noise, strong])[-1].verdict is Verdict.STREAMS
+    assert correct_comparisons([*noise, strong])[-1].verdict is PairVerdict.STREAMS
     assert correct_comparisons([]) == ()
 
 
@@ -192,8 +195,8 @@ def test_pairing_sees_what_cycles_hide() -> None:
     rng = np.random.default_rng(6)
     cycle = 1e8 * rng.lognormal(0, 1.0, 30)
     ours, theirs = cycle * 1.1 * rng.lognormal(0, 0.02, 30), cycle * rng.lognormal(0, 0.02, 30)
-    assert compare(ours, theirs).verdict is Verdict.STREAMS
-    assert compare(ours, rng.permutation(theirs)).verdict is Verdict.UNDECIDED
+    assert compare(ours, theirs).verdict is PairVerdict.STREAMS
+    assert compare(ours, rng.permutation(theirs)).verdict is PairVerdict.UNDECIDED
 
 
 def test_costs_stand_side_by_side() -> None:
@@ -218,7 +221,7 @@ def test_verdict_ignores_scale_and_order_and_mirrors(
     ours, theirs = np.array(pairs, dtype=float).T
     found = compare(ours, theirs)
     swapped = compare(theirs, ours)
-    opposite = {Verdict.STREAMS: Verdict.WINDOWS, Verdict.WINDOWS: Verdict.STREAMS}
+    opposite = {PairVerdict.STREAMS: PairVerdict.WINDOWS, PairVerdict.WINDOWS: PairVerdict.STREAMS}
     assert swapped.verdict is opposite.get(found.verdict, found.verdict)
     shuffled = list(pairs)
     if len(pairs) < 10:  # from there on the order of the cycles tells their correlation
@@ -233,20 +236,20 @@ def test_verdict_ignores_scale_and_order_and_mirrors(
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_too_few_pairs_have_no_winner(n: int) -> None:
     found = compare(np.full(n, 9e8) + np.arange(n), np.full(n, 1e8))
-    assert found.verdict is Verdict.UNDECIDED
+    assert found.verdict is PairVerdict.UNDECIDED
     assert found.undecided is (Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES)
     assert (found.more_cycles, found.words) == (None, "undecided")
 
 
 def test_series_that_never_vary_or_stand_still_have_no_winner() -> None:
     still = compare(np.full(30, 2e8), np.full(30, 1e8))
-    assert (still.verdict, still.undecided) == (Verdict.UNDECIDED, Undecided.NO_VARIATION)
+    assert (still.verdict, still.undecided) == (PairVerdict.UNDECIDED, Undecided.NO_VARIATION)
     dead = compare(np.zeros(30), np.zeros(30))
-    assert (dead.verdict, dead.ratio, dead.p_value) == (Verdict.UNDECIDED, None, None)
+    assert (dead.verdict, dead.ratio, dead.p_value) == (PairVerdict.UNDECIDED, None, None)
     assert dead.equivalence.undecided is Undecided.NOT_POSITIVE
     rng = np.random.default_rng(1)
     halted = compare([0.0, *rng.normal(2e8, 1e7, 29)], rng.normal(1e8, 1e7, 30))
-    assert (halted.verdict, halted.ratio) == (Verdict.STREAMS, None)
+    assert (halted.verdict, halted.ratio) == (PairVerdict.STREAMS, None)
     assert halted.ratio_interval.undecided is Undecided.NOT_POSITIVE
 
 

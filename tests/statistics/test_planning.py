@@ -19,7 +19,7 @@ from pathlab.analysis.planning.cycles import (
     find_cycles,
     plan_cycles,
 )
-from pathlab.analysis.verdicts.equivalence import judge_equivalence, log_margins
+from pathlab.analysis.verdicts.equivalence import evaluate_equivalence, log_margins
 from pathlab.analysis.verdicts.pairs import compare_pairs
 from pathlab.errors import UsageError
 
@@ -66,7 +66,8 @@ def test_equivalence_power_is_what_simulation_finds(runs: int) -> None:
     expected = equivalence_power(0.01, 0.1, 80, 0.05, 0.05)
     assert 0.5 < expected < 0.8
     found = [
-        judge_equivalence(row, log_margins(0.05)).equivalent for row in rng.normal(0.01, 0.1, (runs // 2, 80))
+        evaluate_equivalence(row, log_margins(0.05)).equivalent
+        for row in rng.normal(0.01, 0.1, (runs // 2, 80))
     ]
     # Most estimates of the correlation are lower than the unlucky one that plans are made for.
     check_share(found.count(True), len(found), expected, min(expected + 0.25, 1 - 1e-9))

@@ -31,11 +31,11 @@ from pathlab.analysis.fits.optimum import find_optimal_streams
 from pathlab.analysis.fits.saturation import SaturationOptions, fit_saturation
 from pathlab.analysis.fits.surface import fit_surface
 from pathlab.analysis.planning.cycles import plan_cycles
-from pathlab.analysis.planning.stopping import StopRule, judge_stop
+from pathlab.analysis.planning.stopping import StopRule, evaluate_stop_rule
 from pathlab.analysis.verdicts.drift import DriftVerdict, find_drift
-from pathlab.analysis.verdicts.equivalence import judge_ratio
+from pathlab.analysis.verdicts.equivalence import evaluate_ratio
 from pathlab.analysis.verdicts.limits import Limit
-from pathlab.analysis.verdicts.pairs import Verdict, compare_cost, compare_pairs
+from pathlab.analysis.verdicts.pairs import PairVerdict, compare_cost, compare_pairs
 from pathlab.analysis.verdicts.two_samples import compare_groups
 from pathlab.analysis.verdicts.warm_up import detect_warm_up
 from pathlab.errors import UsageError
@@ -83,8 +83,8 @@ ESTIMATORS: dict[str, Callable[[Values], Any]] = {
     "frequency_decline": lambda v: fit_frequency_decline(v, np.arange(12)),
     "hodges_lehmann": hodges_lehmann,
     "jain_index": jain_index,
-    "judge_ratio": lambda v: judge_ratio(v, v),
-    "judge_stop": lambda v: judge_stop({"cell": v}, len(v), StopRule()),
+    "evaluate_ratio": lambda v: evaluate_ratio(v, v),
+    "evaluate_stop_rule": lambda v: evaluate_stop_rule({"cell": v}, len(v), StopRule()),
     "median_interval": median_interval,
     "message_cost": lambda v: fit_message_cost(64.0 * steps(v), v),
     "optimal_streams": lambda v: find_optimal_streams(steps(v), v, v, cycles=cycles(v), rng=draw()),
@@ -158,7 +158,7 @@ def assert_honest(name: str, parts: list[Any]) -> None:
 
 
 def list_verdicts(parts: list[Any]) -> set[str]:
-    kinds: tuple[type[StrEnum], ...] = (Verdict, DriftVerdict, Limit)
+    kinds: tuple[type[StrEnum], ...] = (PairVerdict, DriftVerdict, Limit)
     return {part.value for part in parts if isinstance(part, kinds)}
 
 

@@ -10,14 +10,14 @@ import pytest
 from scipy.signal import lfilter
 
 from pathlab.analysis.estimators.serial import ordered_median_interval
-from pathlab.analysis.verdicts.pairs import Verdict, compare_pairs
+from pathlab.analysis.verdicts.pairs import PairVerdict, compare_pairs
 from pathlab.analysis.verdicts.two_samples import compare_groups
 
 from .noise import Rows, check_share, draw_autoregressive
 
 FALSE_WINNERS_RATIO = 0.07
 COVERAGE_RATIO = 0.92
-WINNERS = (Verdict.STREAMS, Verdict.WINDOWS)
+WINNERS = (PairVerdict.STREAMS, PairVerdict.WINDOWS)
 SIZES = (7, 13, 19, 60, 200)
 CORRELATIONS = (0.0, 0.3, 0.5, 0.7)
 #: Many short series and few long ones: so many runs of each size, always and at full length.
@@ -109,7 +109,7 @@ def test_independent_cycles_still_decide(n: int) -> None:
     for ratio, least in ((1.3, 100), (1.1, 80)):
         ours, theirs = np.exp(noise[0] + math.log(ratio)), np.exp(noise[1])
         told = sum(
-            compare_pairs(one, other).verdict is Verdict.STREAMS
+            compare_pairs(one, other).verdict is PairVerdict.STREAMS
             for one, other in zip(ours, theirs, strict=True)
         )
         assert told >= least

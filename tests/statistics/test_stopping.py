@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.serial import ordered_median_interval
-from pathlab.analysis.planning.stopping import StopReason, StopRule, judge_stop
+from pathlab.analysis.planning.stopping import StopReason, StopRule, evaluate_stop_rule
 from pathlab.errors import UsageError
 
 from .noise import check_share
@@ -17,23 +17,23 @@ RULE = StopRule(half_width_ratio=0.05, minimum_cycles=10, maximum_cycles=60)
 def test_reasons_in_turn() -> None:
     rng = np.random.default_rng(1)
     tight, wide = rng.normal(100, 1, 60), rng.normal(100, 40, 60)
-    assert judge_stop({}, 20, RULE).reason is StopReason.NO_CELLS
-    early = judge_stop({"a": tight[:9]}, 9, RULE)
+    assert evaluate_stop_rule({}, 20, RULE).reason is StopReason.NO_CELLS
+    early = evaluate_stop_rule({"a": tight[:9]}, 9, RULE)
     assert (early.stop, early.reason) == (False, StopReason.BELOW_MINIMUM)
-    precise = judge_stop({"a": tight[:10]}, 10, RULE)
+    precise = evaluate_stop_rule({"a": tight[:10]}, 10, RULE)
     assert (precise.stop, precise.reason) == (True, StopReason.PRECISE)
-    one_wide = judge_stop({"a": tight[:30], "b": wide[:30]}, 30, RULE)
+    one_wide = evaluate_stop_rule({"a": tight[:30], "b": wide[:30]}, 30, RULE)
     assert (one_wide.stop, one_wide.reason) == (False, StopReason.IMPRECISE)
     assert [cell.name for cell in one_wide.cells] == ["b", "a"]
     assert [cell.reached for cell in one_wide.cells] == [False, True]
-    over = judge_stop({"a": tight, "b": wide}, 60, RULE)
+    over = evaluate_stop_rule({"a": tight, "b": wide}, 60, RULE)
     assert (over.stop, over.reason) == (True, StopReason.MAXIMUM)
-    assert judge_stop({"a": tight}, 60, RULE).reason is StopReason.PRECISE
+    assert evaluate_stop_rule({"a": tight}, 60, RULE).reason is StopReason.PRECISE
 
 
 def test_half_width_is_the_farther_end_over_the_median() -> None:
     values = [90.0, 95.0, 98.0, 100.0, 101.0, 103.0, 120.0]
-    cell = judge_stop({"a": values}, 7, StopRule(minimum_cycles=6)).cells[0]
+    cell = evaluate_stop_rule({"a": values}, 7, StopRule(minimum_cycles=6)).cells[0]
     interval = ordered_median_interval(values)
     assert interval.high is not None
     assert interval.high > 120.0  # that of independent trials ends there
@@ -41,7 +41,9 @@ def test_half_width_is_the_farther_end_over_the_median() -> None:
 
 
 def test_cells_that_failed_or_carry_nothing_are_never_precise() -> None:
-    found = judge_stop({"failed": [], "few": [1.0] * 5, "zero": [0.0] * 30, "good": [5.0] * 30}, 30, RULE)
+    found = evaluate_stop_rule(
+        {"failed": [], "few": [1.0] * 5, "zero": [0.0] * 30, "good": [5.0] * 30}, 30, RULE
+    )
     assert {cell.name: cell.half_width_ratio for cell in found.cells} == {
         "failed": None,
         "few": None,
@@ -58,8 +60,8 @@ def test_coverage_at_the_stop(runs: int) -> None:
     rng = np.random.default_rng(runs)
     held = stopped = 0
     for draws in rng.lognormal(0, 0.1, (runs, 60)):
-        cycles = next(n for n in range(10, 61) if judge_stop({"cell": draws[:n]}, n, RULE).stop)
-        cell = judge_stop({"cell": draws[:cycles]}, cycles, RULE).cells[0]
+        cycles = next(n for n in range(10, 61) if evaluate_stop_rule({"cell": draws[:n]}, n, RULE).stop)
+        cell = evaluate_stop_rule({"cell": draws[:cycles]}, cycles, RULE).cells[0]
         held += cell.interval.contains(1.0)
         stopped += cell.reached
     check_share(held, runs, 0.92, 1 - 1e-9)
@@ -73,8 +75,8 @@ def test_coverage_at_the_stop(runs: int) -> None:
         lambda: StopRule(minimum_cycles=5),
         lambda: StopRule(minimum_cycles=20, maximum_cycles=19),
         lambda: StopRule(confidence_ratio=1.0),
-        lambda: judge_stop({"a": [1.0]}, -1, RULE),
-        lambda: judge_stop({"a": [float("nan")]}, 1, RULE),
+        lambda: evaluate_stop_rule({"a": [1.0]}, -1, RULE),
+        lambda: evaluate_stop_rule({"a": [float("nan")]}, 1, RULE),
     ],
 )
 def test_wrong_values_are_refused_with_a_hint(call: object) -> None:

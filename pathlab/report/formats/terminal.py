@@ -13,7 +13,7 @@ from pathlab.report.page.answer import PathAnswer
 from pathlab.report.sections.answer_text import AnswerText, describe_answer
 from pathlab.report.sections.notices import Notice
 from pathlab.report.summary import Summary
-from pathlab.report.text import list_marks, tabulate_path
+from pathlab.report.text import list_thresholds, tabulate_path
 
 WIDE_COLUMNS = 100  # from here on there is room for the rates' extremes
 #: With more conditions each has one line; the report has the rest.
@@ -29,7 +29,7 @@ def render_summary(
         wide = console.width >= WIDE_COLUMNS
         console.print(tabulate_path(path, wide=wide))
         for cell in () if wide else path.cells:
-            if marks := list_marks(cell):
+            if marks := list_thresholds(cell):
                 console.print(Text(f"{short_name(cell)}: {marks}", style="yellow"))
     if summary.paths:
         console.print(

@@ -21,7 +21,7 @@ from pathlab.analysis.planning.cycles import (
     difference_power,
     find_cycles,
 )
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, judge_ratio
+from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, evaluate_ratio
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import Option
 from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
@@ -169,7 +169,7 @@ def judge_standings(
     pairs = {one.levels: _pair(cells, one.levels, first) for one in usable}
     over = {one.levels for one in usable if one.over_line}
     tests = {
-        levels: judge_ratio(ours, theirs)
+        levels: evaluate_ratio(ours, theirs)
         for levels, (ours, theirs) in pairs.items()
         if first is not None and levels != first and levels not in over
     }

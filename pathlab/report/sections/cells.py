@@ -11,7 +11,7 @@ import numpy as np
 
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO
-from pathlab.analysis.verdicts.pairs import CostComparison, Verdict
+from pathlab.analysis.verdicts.pairs import CostComparison, PairVerdict
 from pathlab.report.analyses_rows import Row, format_factor, format_figure, format_interval, tell_pairs
 from pathlab.report.analyses_text import LAYOUTS
 from pathlab.report.blocks import Block, TableBlock
@@ -188,7 +188,7 @@ def plot_pairs(book: Book, place: Place) -> Plot:
         Rule(name=f"no difference, ±{MARGIN}", value=1.0, low=1 / (1 + MARGIN_RATIO), high=1 + MARGIN_RATIO)
     ]
     numbers = np.arange(1.0, len(found) + 1)
-    for slot, verdict in enumerate(Verdict):
+    for slot, verdict in enumerate(PairVerdict):
         chosen = [at for at, one in enumerate(found) if one.comparison.verdict is verdict]
         if chosen:
             values = [_list_ratio(found[at]) for at in chosen]
@@ -236,7 +236,7 @@ def _list_ratio(found: StreamsVsWindows) -> tuple[float, float, float]:
 
 def _say_pairs(found: list[StreamsVsWindows]) -> str:
     counts = Counter(str(one.comparison.verdict) for one in found)
-    told = "; ".join(f"{name}: {counts[name]}" for name in map(str, Verdict) if counts[name])
+    told = "; ".join(f"{name}: {counts[name]}" for name in map(str, PairVerdict) if counts[name])
     count = say_count(len(found), "pair")
     text = f"{count} of equal streams × window, corrected for all of them (Holm): {told}."
     known = [one for one in found if one.comparison.ratio]

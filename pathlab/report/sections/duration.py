@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.estimators.trend import ChangeBound
-from pathlab.analysis.verdicts.equivalence import list_marks
+from pathlab.analysis.verdicts.equivalence import list_thresholds
 from pathlab.report.analyses_rows import tell_duration
 from pathlab.report.analyses_text import LAYOUTS
 from pathlab.report.blocks import Block, TableBlock
@@ -117,7 +117,7 @@ def _say_change(name: str, found: ChangeBound) -> str:
     word = "equivalent within" if found.equivalent else "not shown to be equivalent within"
     trend = found.trend.p_value
     test = f"; trend p = {trend:.3g} (Mann–Kendall)" if trend is not None else ""
-    low, high = format_ratio(list_marks(found.margin_ratio)[0] - 1), format_ratio(found.margin_ratio)
+    low, high = format_ratio(list_thresholds(found.margin_ratio)[0] - 1), format_ratio(found.margin_ratio)
     return f"{text}: {word} {low} to {high}{test}."
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
-from pathlab.analysis.planning.stopping import StopDecision, StopRule, judge_stop
+from pathlab.analysis.planning.stopping import StopDecision, StopRule, evaluate_stop_rule
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.store.records import TrialRecord
@@ -50,7 +50,7 @@ class Precision:
             name: [value for before, value in values if before < cycle]
             for name, values in self._values.items()
         }
-        return judge_stop(known, cycle, self._rule)
+        return evaluate_stop_rule(known, cycle, self._rule)
 
     def list_done(self, cycle: int) -> frozenset[str]:
         """The cells that need no trial in ``cycle``."""

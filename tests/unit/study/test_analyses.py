@@ -14,9 +14,9 @@ from pathlab.analysis.estimators.quantiles import median_interval
 from pathlab.analysis.estimators.serial import serial_median
 from pathlab.analysis.fits.breakpoints import find_breakpoint
 from pathlab.analysis.fits.models import Family
-from pathlab.analysis.planning.stopping import StopRule, judge_stop
+from pathlab.analysis.planning.stopping import StopRule, evaluate_stop_rule
 from pathlab.analysis.verdicts.drift import DriftVerdict
-from pathlab.analysis.verdicts.pairs import Verdict
+from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.errors import UsageError
 from pathlab.report.analyses_rows import tell_effect
 from pathlab.store.records import TrialRecord
@@ -64,10 +64,10 @@ def test_equal_products_are_compared_in_pairs_and_corrected_together() -> None:
     }
     assert set(products) == {(4, 2), (4, 1), (2, 1)}
     found = products[4, 1].comparison
-    assert found.verdict is Verdict.STREAMS
+    assert found.verdict is PairVerdict.STREAMS
     assert found.ratio == pytest.approx(1.3, rel=0.05)
     assert found.tests == len(answers)
-    assert products[2, 1].comparison.verdict is Verdict.EQUIVALENT
+    assert products[2, 1].comparison.verdict is PairVerdict.EQUIVALENT
     names = {cost.name for cost in products[4, 1].costs}
     assert names == {
         "drtt_ns",
@@ -283,7 +283,7 @@ def test_intervals_of_many_cycles_allow_for_their_correlation() -> None:
     few, plain = measure_spread(values[:7]).interval, median_interval(values[:7])
     assert (few.low or 0.0) < (plain.low or 0.0) < (plain.high or 0.0) < (few.high or 0.0)
     assert measure_spread(np.full(60, 5.0)).interval.decided
-    (cell,) = judge_stop({"cell": values}, 60, StopRule()).cells
+    (cell,) = evaluate_stop_rule({"cell": values}, 60, StopRule()).cells
     assert cell.interval == serial.interval
 
 

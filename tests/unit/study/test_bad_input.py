@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.verdicts.pairs import Verdict
+from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.store.records import TrialRecord
 from pathlab.study.document import ANALYSES, build_document
 from tests.unit.study.trials import BareResults, make_sweep, study
@@ -83,7 +83,9 @@ def test_every_analysis_answers_without_a_number_that_is_none(name: str) -> None
 )
 def test_nothing_is_decided_on_nothing(name: str) -> None:
     one = study(BAD[name])
-    assert {answer.result.comparison.verdict for answer in one.streams_vs_windows()} <= {Verdict.UNDECIDED}
+    assert {answer.result.comparison.verdict for answer in one.streams_vs_windows()} <= {
+        PairVerdict.UNDECIDED
+    }
     for answer in one.saturation():
         assert not answer.result.capacity.interval.decided
     for surface in one.surface():
