@@ -2,6 +2,7 @@
 #   make quickstart   from a fresh clone to a measured path and its report
 #   make test         sets up what the tests need, and runs them
 #   make check        formats, lints, types, imports, C warnings (no tests)
+#   make docs         the documentation site, in build/docs
 #   make format       puts every file into its format
 #   make bench        compares the engine with its peers (see benchmarks/README.md)
 
@@ -10,9 +11,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
+INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine test-packages native-test test check format bench clean
+.PHONY: quickstart install dev engine test-packages native-test test check docs format bench clean
 
 quickstart: install
 	@$(BIN)/pathlab run quickstart --new
@@ -48,6 +50,11 @@ $(INSTALLED_DEV): $(INSTALLED)
 	@$(PIP) -e '.[dev]'
 	@touch $@
 
+$(INSTALLED_DOCS): $(INSTALLED)
+	@echo "Installing what the documentation is made with"
+	@$(PIP) -e '.[docs]'
+	@touch $@
+
 test-packages:
 	@sh tests/packages.sh
 
@@ -70,6 +77,12 @@ check: dev test-packages
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 	@$(MAKE) -s -j2 -C native clang-check format-check lint tidy
+	@$(MAKE) -s docs
+
+# Every warning is an error: a link without a target, a name that is not there, a page that no other one leads to.
+docs: $(INSTALLED_DOCS)
+	@$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees -b html . build/docs
+	@echo "build/docs/index.html"
 
 format: dev
 	$(BIN)/ruff format .

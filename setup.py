@@ -18,9 +18,14 @@ from pathlib import Path
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
+# setuptools brings distutils, on Python 3.12 and later too, and has to be imported before it.
+from distutils.command.install_data import install_data  # isort: skip
+
 ROOT = Path(__file__).resolve().parent
 LINKED = {"pathlab.agents": "agents", "pathlab.analysis": "analysis", "pathlab.campaigns": "campaigns"}
 NATIVE = Path("pathlab", "_native")
+MANUAL = Path("build", "man")
+DOCS = ["furo>=2025.12", "myst-parser>=5", "sphinx>=9"]
 MACHINES_VARIABLE = "PATHLAB_WHEEL_MACHINES"  # engines of other machines to pack, such as "aarch64 riscv64"
 
 
@@ -112,6 +117,32 @@ class BuildWithEngine(build_py):
         return [*super().get_outputs(include_bytecode), *([] if self.editable_mode else self._packed())]
 
 
+def build_manual() -> list[tuple[str, list[str]]]:
+    """Make the manual pages of docs/cli and campaigns/SCHEMA.md; where each section's pages are installed."""
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-t", "man", "-b", "man", "-c", "docs"]
+    if subprocess.run(
+        [*command, "-d", "build/doctrees-man", ".", str(MANUAL)], check=False, cwd=ROOT
+    ).returncode:
+        raise SystemExit(
+            "Sphinx did not make the manual pages; the reason is above. "
+            f"Next: pip install {' '.join(DOCS)} click, and build again."
+        )
+    sections = {1: "*.1", 5: "*.5"}
+    return [
+        (f"share/man/man{number}", sorted(str(MANUAL / path.name) for path in (ROOT / MANUAL).glob(pattern)))
+        for number, pattern in sections.items()
+    ]
+
+
+class InstallWithManual(install_data):
+    """install_data that makes the manual pages first; an editable install has none."""
+
+    def run(self) -> None:
+        editable = self.get_finalized_command("build_py").editable_mode
+        self.data_files = [] if editable else build_manual()
+        super().run()
+
+
 setup(
     name="pathlab",
     version=version(),
@@ -129,6 +160,7 @@ setup(
         "pathlab.reference": ["*.csv", "README.md"],
         "pathlab.report": ["templates/*"],
     },
+    data_files=[("share/man", [])],  # InstallWithManual puts the real ones in their place
     install_requires=[
         "click>=8.2",
         "hdrhistogram>=0.10.3",
@@ -165,10 +197,12 @@ setup(
             "vermin>=1.6",
             "wheel",
             "ziglang==0.17.1",
+            *DOCS,
         ],
+        "docs": DOCS,
     },
     entry_points={"console_scripts": ["pathlab=pathlab.cli.main:main"]},
-    cmdclass={"build_py": BuildWithEngine},
+    cmdclass={"build_py": BuildWithEngine, "install_data": InstallWithManual},
     classifiers=[
         "Development Status :: 3 - Alpha",
         "Environment :: Console",

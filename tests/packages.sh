@@ -26,6 +26,7 @@ flent:flent
 qemu-system-x86:qemu-system-x86_64
 qemu-user-static:qemu-aarch64-static
 busybox-static:busybox
+man-db:man
 cpio:cpio
 kmod:depmod
 chromium:chromium

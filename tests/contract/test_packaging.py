@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from pathlab.cli.main import SUBCOMMANDS
 from pathlab.errors import HostError
 from pathlab.remote.engine import find_engine, find_engine_of_machine
 from pathlab.remote.machines import find_own_machine
@@ -69,6 +71,7 @@ def bring_engine(machine: str, source: Path) -> None:
 
 @pytest.mark.slow
 def test_the_wheel_holds_every_file_once_and_the_engine(tmp_path: Path) -> None:
+    require(importlib.util.find_spec("myst_parser"), "Sphinx and MyST (pip install -e '.[docs]')")
     source = tmp_path / "source"
     for name in tracked_files():
         target = source / name
@@ -116,6 +119,9 @@ def test_the_wheel_holds_every_file_once_and_the_engine(tmp_path: Path) -> None:
         assert name in names
     assert any(name.startswith("pathlab/report/templates/") for name in names)
     assert not any(name.startswith(("tests/", "agents/", "analysis/", "campaigns/")) for name in names)
+    pages = {name.partition(".data/data/share/man/")[2] for name in names} - {""}
+    commands = {f"man1/pathlab-{name}.1" for name in SUBCOMMANDS}
+    assert pages == {"man1/pathlab.1", "man5/pathlab-campaign.5", *commands}
 
 
 def test_an_engine_in_a_wheel_runs_on_machines_of_its_name_only(

@@ -1,0 +1,140 @@
+"""The documentation agrees with the program: pages of the commands, examples, site, manual pages."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from pathlab.cli.main import SUBCOMMANDS, pathlab
+from tests.require import require
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "docs" / "cli"
+#: Attributes and style rules with which a page has its browser fetch something.
+REQUEST = re.compile(
+    r"""<(?:script|img|iframe|source|embed)\b[^>]*\bsrc=["']?(?:https?:)?//"""
+    r"""|<link\b[^>]*\bhref=["']?(?:https?:)?//|url\(["']?(?:https?:)?//|@import\s+["'](?:https?:)?//""",
+    re.IGNORECASE,
+)
+
+
+def run_sphinx(builder: str, folder: Path, *words: str) -> Path:
+    """Build with every warning as an error, as `make docs` and the wheel do."""
+    for name in ("sphinx", "myst_parser", "furo"):
+        require(importlib.util.find_spec(name), f"{name} (pip install -e '.[docs]')")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", *words]
+    target = folder / builder
+    command += ["-d", str(folder / "doctrees"), "-b", builder, ".", str(target)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_sphinx("html", tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_sphinx("man", tmp_path_factory.mktemp("manual"), "-t", "man")
+
+
+def test_the_pages_of_the_commands_are_those_that_the_commands_make() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "cli_pages.py"))["make_pages"]()
+    stored = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
+    assert sorted(stored) == sorted(made)
+    for name, text in made.items():
+        assert stored[name] == text, f"docs/cli/{name} is old: run python docs/cli_pages.py"
+
+
+def list_command_lines() -> Iterator[str]:
+    """Every example of the pages, and every line that README, docs/ and the site print as code."""
+    tables = tomllib.loads((PAGES / "examples.toml").read_text(encoding="utf-8"))
+    for table in tables.values():
+        yield from (line for line, _ in table["examples"])
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith("    pathlab "):
+                yield line
+
+
+@pytest.mark.parametrize("line", list(dict.fromkeys(list_command_lines())))
+def test_every_command_line_of_the_documentation_parses(line: str) -> None:
+    words = shlex.split(line, comments=True)
+    assert words[0] == "pathlab"
+    context = click.Context(pathlab, info_name="pathlab", **pathlab.context_settings)
+    command: click.Command | None = pathlab
+    rest = words[1:]
+    while isinstance(command, click.Group) and rest:
+        name, *rest = rest
+        command = command.get_command(context, name)
+        assert command is not None, f"no command '{name}'"
+        context = click.Context(command, info_name=name, parent=context)
+    assert command is not None
+    command.make_context(command.name, rest, parent=context.parent)
+
+
+def test_every_example_belongs_to_a_command_and_every_command_has_one() -> None:
+    tables = tomllib.loads((PAGES / "examples.toml").read_text(encoding="utf-8"))
+    assert set(tables) == {"pathlab", *SUBCOMMANDS} - {"completion"}  # completion's help holds its examples
+    for name, table in tables.items():
+        for line, _ in table["examples"]:
+            assert name == "pathlab" or line.startswith(f"pathlab {name} ") or line == f"pathlab {name}"
+
+
+def test_the_site_builds_without_a_warning_and_requests_nothing_from_elsewhere(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    for name in ("index.html", "docs/index.html", "README.html", "campaigns/SCHEMA.html", "docs/api.html"):
+        assert site / name in pages
+    for name in SUBCOMMANDS:
+        assert site / "docs" / "cli" / f"{name}.html" in pages
+    for path in (*pages, *site.rglob("*.css")):
+        found = REQUEST.search(path.read_text(encoding="utf-8"))
+        assert found is None, f"{path.relative_to(site)}: {found}"
+
+
+def test_a_request_to_elsewhere_would_be_found() -> None:
+    for text in (
+        '<script src="https://cdn.example/x.js">',
+        '<link rel="stylesheet" href="//fonts.example/css">',
+        "src: url('https://fonts.example/a.woff2')",
+    ):
+        assert REQUEST.search(text)
+    assert not REQUEST.search('<a href="https://example.org">')
+
+
+def test_every_command_has_a_manual_page_with_its_options(manual: Path) -> None:
+    man = shutil.which("man")
+    require(man, "man (apt-get install man-db)")
+    expected = {"pathlab.1", "pathlab-campaign.5", *(f"pathlab-{name}.1" for name in SUBCOMMANDS)}
+    assert {path.name for path in manual.iterdir() if path.is_file()} == expected
+    for path in sorted(manual.glob("*.1")):
+        environment = {**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""}
+        done = subprocess.run(
+            [str(man), "--warnings", "-l", str(path)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, ""), path.name
+        for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS"):
+            assert f"\n{heading}\n" in done.stdout, path.name
+    text = subprocess.run(
+        [str(man), "-l", str(manual / "pathlab-run.1")], capture_output=True, text=True, check=True
+    ).stdout
+    for option in ("--set KEY=VALUE", "--json-events", "-h, --help"):
+        assert option in text
