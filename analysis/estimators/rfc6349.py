@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.payload import ETHERNET_BYTES, IP_BYTES, TCP_BYTES, Segment, payload_rate
 from pathlab.errors import UsageError
 
@@ -29,18 +28,8 @@ class PathFigures:
     link_bytes: int = ETHERNET_BYTES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferFigures:
-    """What one transfer did; ``None`` where it was not measured.
-
-    ``sent_bytes`` counts every byte that TCP sent, those sent again included.
-    """
-
-    transfer_bytes: float
-    transfer_s: float
-    sent_bytes: float | None = None
-    retransmitted_bytes: float | None = None
-    rtt_mean_ns: float | None = None
+#: What is known of each transfer; ``sent_bytes`` counts every byte that TCP sent, retransmissions included.
+TRANSFER_FIGURES = ("transfer_bytes", "transfer_s", "sent_bytes", "retransmitted_bytes", "rtt_mean_ns")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,26 +41,14 @@ class Capacity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TcpTest:
-    """The RFC's metrics; per cent are 0 to 100. ``None`` where what they need was not measured.
-
-    ``transfer_time_ratio`` is actual / ideal: 1 is the best there is; below 1 the bottleneck was taken for
-    too slow. ``efficiency_percent`` is what was not sent again. ``buffer_delay_percent`` is the rise of the
-    mean RTT during the transfer; below 0 the RTT without load was taken for too long.
-    """
-
-    capacity: Capacity
-    ideal_s: float | None
-    actual_s: float
-    transfer_time_ratio: float | None
-    efficiency_percent: float | None
-    buffer_delay_percent: float | None
-    undecided: Undecided | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TransferMetrics:
-    """The metrics of many transfers over one path, one value each; NaN where they were not measured."""
+    """The RFC's metrics, one value for each transfer; NaN where what they need was not measured.
+
+    ``transfer_time_ratio`` is actual / ideal: 1 is ideal; below 1 the bottleneck rate was assumed too low.
+    ``efficiency_percent`` (0 to 100) is the share of sent bytes that are no retransmissions.
+    ``buffer_delay_percent`` is the rise of the mean RTT during the transfer; below 0 the RTT without load was
+    assumed too long.
+    """
 
     ideal_s: NDArray[np.float64]
     transfer_time_ratio: NDArray[np.float64]
@@ -109,45 +86,20 @@ def measure_capacity(path: PathFigures) -> Capacity:
     )
 
 
-def judge_transfer(path: PathFigures, transfer: TransferFigures) -> TcpTest:
-    """Hold one transfer against its path by the metrics of RFC 6349.
+def measure_transfers(path: PathFigures, transfers: Mapping[str, ArrayLike]) -> TransferMetrics:
+    """Compute the metrics of RFC 6349 for transfers over one path.
 
-    Raises ``UsageError`` for figures that contradict each other or lie below 0. Undecided without bytes.
+    ``transfers`` has an array for each of ``TRANSFER_FIGURES``, NaN where it was not measured. A transfer
+    whose figures contradict each other or are out of range has no metric that needs them.
 
     Notes
     -----
-    Assumption: equilibrium, that is a window of at least the bandwidth-delay product and a bottleneck
-    measured before by other means. Minimum: one transfer; the RFC asks for at least 30 s of it.
+    Assumption: equilibrium, that is a window of at least the bandwidth-delay product and a bottleneck rate
+    measured before by other means. The RFC asks for transfers of at least 30 s.
     Source: RFC 6349, sections 4.1 to 4.3.
     """
     capacity = measure_capacity(path)
-    if not (0 <= transfer.transfer_bytes < math.inf and 0 < transfer.transfer_s < math.inf):
-        raise UsageError(
-            f"a transfer of {transfer.transfer_bytes} bytes in {transfer.transfer_s} s cannot be judged",
-            hint="bytes are 0 or more, the time is above 0",
-        )
-    ideal = transfer.transfer_bytes * 8 / capacity.achievable_bits_per_s
-    return TcpTest(
-        capacity=capacity,
-        ideal_s=ideal if ideal > 0 else None,
-        actual_s=transfer.transfer_s,
-        transfer_time_ratio=transfer.transfer_s / ideal if ideal > 0 else None,
-        efficiency_percent=_measure_efficiency(transfer.sent_bytes, transfer.retransmitted_bytes),
-        buffer_delay_percent=_measure_buffer_delay(transfer.rtt_mean_ns, path.rtt_ns),
-        undecided=None if ideal > 0 else Undecided.ALL_ZERO,
-    )
-
-
-def measure_transfers(path: PathFigures, transfers: Mapping[str, ArrayLike]) -> TransferMetrics:
-    """The metrics of many transfers at once.
-
-    ``transfers`` has an array for each field of ``TransferFigures``, NaN where it was not measured. A
-    transfer whose figures contradict each other or lie out of range has no metric that needs them.
-    """
-    capacity = measure_capacity(path)
-    figures = {
-        field.name: np.asarray(transfers[field.name], dtype=np.float64) for field in fields(TransferFigures)
-    }
+    figures = {name: np.asarray(transfers[name], dtype=np.float64) for name in TRANSFER_FIGURES}
     carried, span_s = figures["transfer_bytes"], figures["transfer_s"]
     sent, again, rtt_ns = figures["sent_bytes"], figures["retransmitted_bytes"], figures["rtt_mean_ns"]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -161,22 +113,3 @@ def measure_transfers(path: PathFigures, transfers: Mapping[str, ArrayLike]) -> 
         efficiency_percent=np.where((again >= 0) & (again <= sent) & (sent > 0), efficiency, np.nan),
         buffer_delay_percent=np.where(rtt_ns > 0, delay, np.nan),
     )
-
-
-def _measure_efficiency(sent_bytes: float | None, retransmitted_bytes: float | None) -> float | None:
-    if sent_bytes is None or retransmitted_bytes is None:
-        return None
-    if not 0 <= retransmitted_bytes <= sent_bytes < math.inf:
-        raise UsageError(
-            f"{retransmitted_bytes} bytes sent again of {sent_bytes} sent",
-            hint="count every byte that was sent, those sent again included",
-        )
-    return 100 * (sent_bytes - retransmitted_bytes) / sent_bytes if sent_bytes else None
-
-
-def _measure_buffer_delay(rtt_mean_ns: float | None, rtt_ns: float) -> float | None:
-    if rtt_mean_ns is None:
-        return None
-    if not 0 < rtt_mean_ns < math.inf:
-        raise UsageError(f"mean RTT {rtt_mean_ns} ns is not above 0", hint="pass None if it was not measured")
-    return 100 * (rtt_mean_ns - rtt_ns) / rtt_ns
