@@ -7,19 +7,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "promise.h"
+#include "property.h"
 
-enum { MOST_BYTES = 1 << 20, MOST_SECONDS = 60 };
+enum { MAX_BYTES = 1 << 20, MAX_SECONDS = 60 };
 
 /* The file's bytes, in a block of just that size so that reading past it is seen; NULL when it cannot be
  * read. The caller frees. */
 static uint8_t *load_input(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
-    uint8_t *room = malloc(MOST_BYTES);
+    uint8_t *room = malloc(MAX_BYTES);
     uint8_t *input = NULL;
     if (file != NULL && room != NULL) {
-        *size = fread(room, 1, MOST_BYTES, file);
+        *size = fread(room, 1, MAX_BYTES, file);
         if (ferror(file) == 0 && feof(file) != 0)
             input = realloc(room, *size > 0 ? *size : 1);
     }
@@ -39,7 +39,7 @@ static void run_input(const char *path)
         (void)fprintf(stderr, "%s: cannot be read, or is larger than 1 MiB\n", path);
         exit(EXIT_FAILURE);
     }
-    (void)alarm(MOST_SECONDS);
+    (void)alarm(MAX_SECONDS);
     (void)LLVMFuzzerTestOneInput(input, size);
     free(input);
     exit(EXIT_SUCCESS);

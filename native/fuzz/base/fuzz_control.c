@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include "base/control.h"
-#include "promise.h"
+#include "property.h"
 
-enum { MOST_BYTES = 8192 }; /* below what a pipe holds, so that no write waits */
+enum { MAX_BYTES = 8192 }; /* below what a pipe holds, so that no write waits */
 
 /* The next line of what was written; its length in `length`, NULL without a whole one. */
-static const uint8_t *take_line(const uint8_t **at, const uint8_t *end, size_t *length)
+static const uint8_t *extract_line(const uint8_t **at, const uint8_t *end, size_t *length)
 {
     const uint8_t *line = *at;
     const uint8_t *newline = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
@@ -26,19 +26,19 @@ static bool read_lines(struct pl_control *control, const uint8_t **at, const uin
     char line[PL_CONTROL_LINE_BYTES + 1];
     /* Each event but the last takes at least one byte. */
     for (int events = 0;; events++) {
-        PROMISE(events <= MOST_BYTES);
+        REQUIRE(events <= MAX_BYTES);
         size_t length = 0;
         enum pl_control_event event = pl_control_next(control, line);
         if (event == PL_CONTROL_NONE || event == PL_CONTROL_END)
             return event == PL_CONTROL_NONE;
-        const uint8_t *written = take_line(at, end, &length);
-        PROMISE(written != NULL);
-        PROMISE((event == PL_CONTROL_TOO_LONG) == (length > PL_CONTROL_LINE_BYTES));
+        const uint8_t *written = extract_line(at, end, &length);
+        REQUIRE(written != NULL);
+        REQUIRE((event == PL_CONTROL_TOO_LONG) == (length > PL_CONTROL_LINE_BYTES));
         if (event == PL_CONTROL_TOO_LONG)
             continue;
         if (length > 0 && written[length - 1] == '\r')
             length--;
-        PROMISE(memcmp(line, written, length) == 0 && line[length] == 0);
+        REQUIRE(memcmp(line, written, length) == 0 && line[length] == 0);
     }
 }
 
@@ -46,24 +46,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int ends[2];
     struct pl_error error = {0};
-    if (size == 0 || size > MOST_BYTES || pipe(ends) != 0)
+    if (size == 0 || size > MAX_BYTES || pipe(ends) != 0)
         return 0;
     /* Few wake-ups for long inputs: fragments of 1, 9, 17 ... bytes. */
     size_t fragment = 1 + (size_t)data[0] * 8;
     const uint8_t *at = data + 1;
     const uint8_t *end = data + size;
     struct pl_control *control = pl_control_open(ends[0], &error);
-    PROMISE(control != NULL && pl_control_fd(control) == ends[0]);
+    REQUIRE(control != NULL && pl_control_fd(control) == ends[0]);
     for (const uint8_t *next = at; next < end;) {
         size_t bytes = (size_t)(end - next) < fragment ? (size_t)(end - next) : fragment;
-        PROMISE(write(ends[1], next, bytes) == (ssize_t)bytes);
+        REQUIRE(write(ends[1], next, bytes) == (ssize_t)bytes);
         next += bytes;
-        PROMISE(read_lines(control, &at, next));
+        REQUIRE(read_lines(control, &at, next));
     }
     (void)close(ends[1]);
-    PROMISE(!read_lines(control, &at, end) && !read_lines(control, &at, end));
+    REQUIRE(!read_lines(control, &at, end) && !read_lines(control, &at, end));
     /* Every whole line was told. */
-    PROMISE(at == end || memchr(at, '\n', (size_t)(end - at)) == NULL);
+    REQUIRE(at == end || memchr(at, '\n', (size_t)(end - at)) == NULL);
     pl_control_close(control);
     (void)close(ends[0]);
     return 0;

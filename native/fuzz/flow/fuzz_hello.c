@@ -4,7 +4,7 @@
 
 #include "base/wire.h"
 #include "flow/flow.h"
-#include "promise.h"
+#include "property.h"
 
 enum { HELLOS = 8, MOST_ARGUMENTS = 7, RECEIVERS = 4 };
 
@@ -13,12 +13,12 @@ static void check_hello_bytes(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hel
     uint8_t again[PL_HELLO_BYTES];
     uint16_t version;
     bool known = pl_hello_decode(bytes, hello);
-    PROMISE(pl_hello_peek(bytes, &version) == known && version == hello->version);
+    REQUIRE(pl_hello_peek(bytes, &version) == known && version == hello->version);
     pl_hello_encode(hello, again);
     /* The magic is the same in every hello that is written, whatever was read. */
-    PROMISE(memcmp(bytes + 4, again + 4, PL_HELLO_BYTES - 4) == 0);
-    PROMISE((memcmp(bytes, again, 4) == 0) == known);
-    PROMISE(pl_token_equal(hello->token, again + 16));
+    REQUIRE(memcmp(bytes + 4, again + 4, PL_HELLO_BYTES - 4) == 0);
+    REQUIRE((memcmp(bytes, again, 4) == 0) == known);
+    REQUIRE(pl_token_equal(hello->token, again + 16));
 }
 
 static void check_answer(const uint8_t bytes[PL_ANSWER_BYTES])
@@ -27,8 +27,8 @@ static void check_answer(const uint8_t bytes[PL_ANSWER_BYTES])
     uint8_t again[PL_ANSWER_BYTES];
     bool known = pl_answer_decode(bytes, &answer);
     pl_answer_encode(&answer, again);
-    PROMISE(memcmp(bytes + 4, again + 4, PL_ANSWER_BYTES - 4) == 0);
-    PROMISE((memcmp(bytes, again, 4) == 0) == known);
+    REQUIRE(memcmp(bytes + 4, again + 4, PL_ANSWER_BYTES - 4) == 0);
+    REQUIRE((memcmp(bytes, again, 4) == 0) == known);
 }
 
 static void check_token(const uint8_t token[PL_TOKEN_BYTES])
@@ -37,7 +37,7 @@ static void check_token(const uint8_t token[PL_TOKEN_BYTES])
     uint8_t again[PL_TOKEN_BYTES];
     for (size_t i = 0; i < PL_TOKEN_BYTES; i++)
         (void)snprintf(text + 2 * i, 3, "%02x", token[i]);
-    PROMISE(pl_token_parse(text, again) && pl_token_equal(token, again));
+    REQUIRE(pl_token_parse(text, again) && pl_token_equal(token, again));
 }
 
 static struct pl_flow build_receiver(unsigned choice)
@@ -53,7 +53,7 @@ static struct pl_flow build_receiver(unsigned choice)
         count++;
     struct pl_flow flow;
     struct pl_error error = {0};
-    PROMISE(pl_flow_parse(&flow, false, count, told[choice], &error) == PL_OPTIONS_OK);
+    REQUIRE(pl_flow_parse(&flow, false, count, told[choice], &error) == PL_OPTIONS_OK);
     return flow;
 }
 
@@ -61,18 +61,18 @@ static void check_adopted(const struct pl_flow *before, const struct pl_flow *fl
                           const struct pl_hello *hello)
 {
     uint64_t sum = 0;
-    PROMISE(pl_flow_is_whole(flow));
-    PROMISE(flow->streams == (int64_t)hello->streams && pl_flow_direction(flow) == hello->flags);
-    PROMISE(flow->streams <= PL_MAX_STREAMS && hello->stream < hello->streams);
-    PROMISE(before->streams == 0 || before->streams == flow->streams);
-    PROMISE(before->warmup_ns < 0 || before->warmup_ns == flow->warmup_ns);
-    PROMISE(before->duration_ns < 0 || before->duration_ns == flow->duration_ns);
-    PROMISE(before->bytes < 0 || before->bytes == flow->bytes);
-    PROMISE(flow->workers >= 1 && flow->workers <= flow->streams);
-    PROMISE(flow->write_bytes >= 1 && flow->read_bytes >= 1);
+    REQUIRE(pl_flow_is_complete(flow));
+    REQUIRE(flow->streams == (int64_t)hello->streams && pl_flow_direction(flow) == hello->flags);
+    REQUIRE(flow->streams <= PL_MAX_STREAMS && hello->stream < hello->streams);
+    REQUIRE(before->streams == 0 || before->streams == flow->streams);
+    REQUIRE(before->warmup_ns < 0 || before->warmup_ns == flow->warmup_ns);
+    REQUIRE(before->duration_ns < 0 || before->duration_ns == flow->duration_ns);
+    REQUIRE(before->bytes < 0 || before->bytes == flow->bytes);
+    REQUIRE(flow->workers >= 1 && flow->workers <= flow->streams);
+    REQUIRE(flow->write_bytes >= 1 && flow->read_bytes >= 1);
     for (uint32_t i = 0; i < hello->streams; i++)
         sum += pl_flow_stream_bytes(flow, i);
-    PROMISE(sum == (uint64_t)flow->bytes);
+    REQUIRE(sum == (uint64_t)flow->bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -93,9 +93,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(&before, &flow, sizeof before);
         if (pl_flow_adopt(&flow, &hello)) {
             check_adopted(&before, &flow, &hello);
-            PROMISE(pl_flow_adopt(&flow, &hello));
+            REQUIRE(pl_flow_adopt(&flow, &hello));
         } else {
-            PROMISE(memcmp(&before, &flow, sizeof before) == 0);
+            REQUIRE(memcmp(&before, &flow, sizeof before) == 0);
         }
         at += PL_HELLO_BYTES;
         left -= PL_HELLO_BYTES;

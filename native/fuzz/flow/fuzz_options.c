@@ -4,16 +4,16 @@
 #include "base/options.h"
 #include "base/units.h"
 #include "flow/flow.h"
-#include "promise.h"
+#include "property.h"
 
-enum { MOST_ARGUMENTS = 64, MOST_BYTES = 4096 };
+enum { MOST_ARGUMENTS = 64, MAX_BYTES = 4096 };
 
 static void check_spelling(int64_t value, enum pl_unit unit)
 {
     char text[PL_QUANTITY_BYTES];
     int64_t again = -1;
-    pl_spell_quantity(value, unit, text);
-    PROMISE(pl_parse_quantity(text, unit, 0, INT64_MAX, &again) && again == value);
+    pl_format_exact_quantity(value, unit, text);
+    REQUIRE(pl_parse_quantity(text, unit, 0, INT64_MAX, &again) && again == value);
 }
 
 /* Numbers as they lie in the input, since a text that is a number is rare. */
@@ -28,9 +28,9 @@ static void check_numbers(const uint8_t *data, size_t size)
     memcpy(&real, data, sizeof real);
     for (enum pl_unit unit = PL_UNIT_NONE; unit <= PL_UNIT_BITS_PER_S; unit++) {
         pl_format_quantity(real, unit, text);
-        PROMISE(memchr(text, 0, sizeof text) != NULL);
-        pl_spell_quantity((int64_t)bits, unit, text);
-        PROMISE(memchr(text, 0, sizeof text) != NULL);
+        REQUIRE(memchr(text, 0, sizeof text) != NULL);
+        pl_format_exact_quantity((int64_t)bits, unit, text);
+        REQUIRE(memchr(text, 0, sizeof text) != NULL);
         if (unit != PL_UNIT_NONE)
             check_spelling((int64_t)(bits & INT64_MAX), unit);
     }
@@ -42,14 +42,14 @@ static void check_quantity(const char *text)
     for (enum pl_unit unit = PL_UNIT_NONE; unit <= PL_UNIT_BITS_PER_S; unit++) {
         int64_t value = -7;
         if (pl_parse_quantity(text, unit, 5, INT64_MAX - 1, &value)) {
-            PROMISE(value >= 5 && value < INT64_MAX);
+            REQUIRE(value >= 5 && value < INT64_MAX);
             check_spelling(value, unit);
         } else {
-            PROMISE(value == -7);
+            REQUIRE(value == -7);
         }
     }
     (void)pl_unit_of_name(text, &stem);
-    PROMISE(stem <= strlen(text));
+    REQUIRE(stem <= strlen(text));
 }
 
 static void check_flow(bool sending, int argc, char **argv)
@@ -58,19 +58,19 @@ static void check_flow(bool sending, int argc, char **argv)
     struct pl_error error = {0};
     enum pl_options_outcome outcome = pl_flow_parse(&flow, sending, argc, argv, &error);
     if (outcome == PL_OPTIONS_WRONG) {
-        PROMISE(error.status == PL_USAGE && error.text[0] != 0 && strchr(error.text, '\n') == NULL);
+        REQUIRE(error.status == PL_USAGE && error.text[0] != 0 && strchr(error.text, '\n') == NULL);
         return;
     }
-    PROMISE(outcome == PL_OPTIONS_OK && error.status == PL_OK);
-    PROMISE(flow.accepting == !sending && flow.streams <= PL_MAX_STREAMS && flow.workers >= 1);
-    PROMISE(flow.core_count <= PL_MAX_WORKERS);
+    REQUIRE(outcome == PL_OPTIONS_OK && error.status == PL_OK);
+    REQUIRE(flow.accepting == !sending && flow.streams <= PL_MAX_STREAMS && flow.workers >= 1);
+    REQUIRE(flow.core_count <= PL_MAX_WORKERS);
     if (!sending)
         return;
-    PROMISE(pl_flow_is_whole(&flow));
-    PROMISE(flow.workers <= flow.streams && flow.write_bytes >= 1 && flow.read_bytes >= 1);
-    PROMISE((pl_flow_stream_rate(&flow) > 0) == (flow.pacing != PL_PACING_OFF));
+    REQUIRE(pl_flow_is_complete(&flow));
+    REQUIRE(flow.workers <= flow.streams && flow.write_bytes >= 1 && flow.read_bytes >= 1);
+    REQUIRE((pl_flow_stream_rate(&flow) > 0) == (flow.pacing != PL_PACING_OFF));
     pl_flow_fit_segments(&flow, flow.mss_bytes);
-    PROMISE(flow.write_bytes >= 1 && flow.held_window_bytes >= 0);
+    REQUIRE(flow.write_bytes >= 1 && flow.held_window_bytes >= 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *argv[MOST_ARGUMENTS] = {program};
     int argc = 1;
     /* The help is written to stdout. */
-    if (size > MOST_BYTES || memmem(data, size, "--help", 6) != NULL)
+    if (size > MAX_BYTES || memmem(data, size, "--help", 6) != NULL)
         return 0;
     check_numbers(data, size);
     char *text = malloc(size + 1);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "flow/tcp_info.h"
-#include "promise.h"
+#include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -11,17 +11,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > PL_TCP_INFO_RAW_BYTES)
         return 0;
     pl_tcp_info_parse(data, size, &info);
-    PROMISE(info.present >> PL_TCP_INFO_FIELDS == 0);
+    REQUIRE(info.present >> PL_TCP_INFO_FIELDS == 0);
     /* What an older kernel returns of the same struct says the same, or nothing. */
     pl_tcp_info_parse(data, size / 2, &shorter);
-    PROMISE((shorter.present & ~info.present) == 0);
+    REQUIRE((shorter.present & ~info.present) == 0);
     for (size_t i = 0; i < PL_TCP_INFO_FIELDS; i++) {
         uint64_t value = 0;
         bool present = (info.present & UINT32_C(1) << i) != 0;
-        PROMISE(pl_tcp_info_find(&info, pl_tcp_info_name(i), &value) == present);
-        PROMISE(!present || value == info.values[i]);
+        REQUIRE(pl_tcp_info_find(&info, pl_tcp_info_name(i), &value) == present);
+        REQUIRE(!present || value == info.values[i]);
         if ((shorter.present & UINT32_C(1) << i) != 0)
-            PROMISE(shorter.values[i] == info.values[i]);
+            REQUIRE(shorter.values[i] == info.values[i]);
     }
     return 0;
 }

@@ -4,9 +4,9 @@
 
 #include "probe/echo_wire.h"
 #include "probe/siphash.h"
-#include "promise.h"
+#include "property.h"
 
-enum { DIGEST_AT = 32, GREETING_DIGEST_AT = 8, MOST_BYTES = 4096 };
+enum { DIGEST_AT = 32, GREETING_DIGEST_AT = 8, MAX_BYTES = 4096 };
 
 static const uint8_t token[PL_TOKEN_BYTES] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                               0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF};
@@ -15,20 +15,20 @@ static const uint8_t token[PL_TOKEN_BYTES] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55
 static void check_message(uint8_t *message, size_t bytes, enum pl_probe_kind kind, bool signed_well)
 {
     struct pl_probe_head head;
-    uint8_t again[MOST_BYTES];
+    uint8_t again[MAX_BYTES];
     if (signed_well && bytes >= PL_PROBE_HEAD_BYTES)
         pl_put_u64(message + DIGEST_AT, pl_siphash(token, message, DIGEST_AT));
     if (pl_probe_decode(message, bytes, kind, token, &head) != PL_PROBE_ADMITTED)
         return;
-    PROMISE(head.held_ns >= 0 && bytes >= PL_PROBE_HEAD_BYTES && bytes <= MOST_BYTES);
+    REQUIRE(head.held_ns >= 0 && bytes >= PL_PROBE_HEAD_BYTES && bytes <= MAX_BYTES);
     memcpy(again, message, bytes);
     pl_probe_encode(&head, kind, bytes, token, again);
     /* A time beyond every clock is read as none. */
-    PROMISE(memcmp(message, again, bytes) == 0 || head.held_ns == 0);
-    pl_probe_turn(&head, 0, pl_now_ns(), bytes, token, again);
-    PROMISE(pl_probe_decode(again, bytes, PL_PROBE_REQUEST, token, &head) == PL_PROBE_REFUSED);
-    PROMISE(pl_probe_decode(again, bytes, PL_PROBE_REPLY, token, &head) == PL_PROBE_ADMITTED);
-    PROMISE(memcmp(again + PL_PROBE_HEAD_BYTES, message + PL_PROBE_HEAD_BYTES, bytes - PL_PROBE_HEAD_BYTES) ==
+    REQUIRE(memcmp(message, again, bytes) == 0 || head.held_ns == 0);
+    pl_probe_make_reply(&head, 0, pl_now_ns(), bytes, token, again);
+    REQUIRE(pl_probe_decode(again, bytes, PL_PROBE_REQUEST, token, &head) == PL_PROBE_REFUSED);
+    REQUIRE(pl_probe_decode(again, bytes, PL_PROBE_REPLY, token, &head) == PL_PROBE_ADMITTED);
+    REQUIRE(memcmp(again + PL_PROBE_HEAD_BYTES, message + PL_PROBE_HEAD_BYTES, bytes - PL_PROBE_HEAD_BYTES) ==
             0);
 }
 
@@ -36,7 +36,7 @@ static void check_greeting(uint8_t *bytes, bool signed_well)
 {
     uint8_t nonce[PL_ECHO_NONCE_BYTES];
     uint8_t covered[GREETING_DIGEST_AT + PL_ECHO_NONCE_BYTES];
-    uint8_t again[PL_ECHO_GREETING_BYTES];
+    uint8_t again[PL_ECHO_RESPONSE_BYTES];
     uint8_t version;
     uint32_t size = 0;
     if (!pl_echo_challenge_decode(bytes, &version, nonce))
@@ -45,16 +45,16 @@ static void check_greeting(uint8_t *bytes, bool signed_well)
     memcpy(covered + GREETING_DIGEST_AT, nonce, sizeof nonce);
     if (signed_well)
         pl_put_u64(bytes + GREETING_DIGEST_AT, pl_siphash(token, covered, sizeof covered));
-    if (pl_echo_greeting_decode(bytes, token, nonce, &size) != PL_PROBE_ADMITTED)
+    if (pl_echo_response_decode(bytes, token, nonce, &size) != PL_PROBE_ADMITTED)
         return;
-    PROMISE(size >= PL_PROBE_HEAD_BYTES && size <= PL_PROBE_MESSAGE_MAX);
-    pl_echo_greeting_encode(token, nonce, size, again);
-    PROMISE(memcmp(bytes, again, sizeof again) == 0);
+    REQUIRE(size >= PL_PROBE_HEAD_BYTES && size <= PL_PROBE_MESSAGE_MAX);
+    pl_echo_response_encode(token, nonce, size, again);
+    REQUIRE(memcmp(bytes, again, sizeof again) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    uint8_t message[MOST_BYTES];
+    uint8_t message[MAX_BYTES];
     if (size == 0 || size - 1 > sizeof message)
         return 0;
     bool signed_well = (data[0] & 4) != 0;

@@ -81,7 +81,7 @@ void pl_address_clear_port(struct pl_address *address)
         ((struct sockaddr_in6 *)&address->storage)->sin6_port = 0;
 }
 
-static void spell_unix(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES])
+static void format_unix(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES])
 {
     const struct sockaddr_un *unix_address = (const struct sockaddr_un *)&address->storage;
     size_t length = address->length - offsetof(struct sockaddr_un, sun_path);
@@ -108,7 +108,7 @@ void pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT
     const void *bytes = &((const struct sockaddr_in *)&address->storage)->sin_addr;
     switch (address->storage.ss_family) {
     case AF_UNIX:
-        spell_unix(address, text);
+        format_unix(address, text);
         return;
     case AF_VSOCK:
         if (((const struct sockaddr_vm *)&address->storage)->svm_cid == VMADDR_CID_ANY)

@@ -36,7 +36,7 @@ int pl_control_fd(const struct pl_control *control)
 }
 
 /* Takes one line out of the buffer when a whole one is there. */
-static enum pl_control_event take_line(struct pl_control *control, char *line)
+static enum pl_control_event extract_line(struct pl_control *control, char *line)
 {
     char *newline = memchr(control->buffer, '\n', control->length);
     if (newline == NULL) {
@@ -59,7 +59,7 @@ static enum pl_control_event take_line(struct pl_control *control, char *line)
 enum pl_control_event pl_control_next(struct pl_control *control, char *line)
 {
     for (;;) {
-        enum pl_control_event event = take_line(control, line);
+        enum pl_control_event event = extract_line(control, line);
         if (event != PL_CONTROL_NONE)
             return event;
         if (control->ended)

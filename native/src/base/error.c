@@ -78,7 +78,7 @@ void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, 
     pl_error_escape(text, e->text, sizeof e->text); /* what it quotes may be anybody's */
 }
 
-int pl_error_say(const struct pl_error *e, const char *subcommand)
+int pl_error_print(const struct pl_error *e, const char *subcommand)
 {
     (void)fprintf(stderr, "pathlab-engine %s: %s\n", subcommand, e->text);
     return (int)e->status;
@@ -99,5 +99,5 @@ int pl_error_report(const struct pl_error *e, const char *subcommand)
     pl_json_end_object(&j);
     (void)pl_json_flush_line(&j);
     pl_json_release(&j);
-    return pl_error_say(e, subcommand);
+    return pl_error_print(e, subcommand);
 }

@@ -25,7 +25,7 @@ void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, 
 void pl_error_escape(const char *text, char *out, size_t bytes);
 
 /* Prints one line on stderr alone, for people; returns the exit status. */
-int pl_error_say(const struct pl_error *e, const char *subcommand);
+int pl_error_print(const struct pl_error *e, const char *subcommand);
 
 /* Prints the error record on stdout and one line on stderr; returns the exit status. */
 int pl_error_report(const struct pl_error *e, const char *subcommand);

@@ -95,7 +95,7 @@ static enum pl_command read_command(const char *line)
     return PL_COMMAND_NONE;
 }
 
-static enum pl_command take_command(struct pl_events *events)
+static enum pl_command next_command(struct pl_events *events)
 {
     char line[PL_CONTROL_LINE_BYTES + 1];
     events->more_lines = false;
@@ -166,7 +166,7 @@ static enum pl_command wait_once(struct pl_events *events, struct pl_wait *wait)
         return PL_COMMAND_SIGNAL;
     }
     if (events->more_lines || (ready > 0 && slots[CONTROL].revents != 0))
-        return take_command(events);
+        return next_command(events);
     return PL_COMMAND_NONE;
 }
 

@@ -221,7 +221,7 @@ static bool write_all(const char *bytes, size_t count)
 }
 
 /* One line, however many records follow that cannot be written either. */
-static void say_unwritten(int cause)
+static void print_write_failure(int cause)
 {
     static bool said;
     if (!said)
@@ -234,7 +234,7 @@ bool pl_json_flush_line(struct pl_json *j)
     append(j, "\n", 1);
     bool written = !j->failed && write_all(j->data, j->length);
     if (!written)
-        say_unwritten(j->failed ? ENOMEM : errno);
+        print_write_failure(j->failed ? ENOMEM : errno);
     j->length = 0;
     return written;
 }

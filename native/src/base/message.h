@@ -9,6 +9,6 @@
 /* Sends the whole message, or returns the errno why not. Half a message is never left where the rest could
  * still go: it waits up to 200 ms for room. `patient`: also for the room of the first byte, where there is
  * none; without, EAGAIN then means that nothing was sent. */
-int pl_message_send(int fd, const uint8_t *message, size_t bytes, bool patient);
+int pl_message_send(int fd, const uint8_t *message, size_t bytes, bool wait_for_room);
 
 #endif

@@ -44,14 +44,15 @@ struct written {
 
 static void print_default(const struct pl_option *option)
 {
-    char spelled[PL_QUANTITY_BYTES];
+    char formatted[PL_QUANTITY_BYTES];
     size_t stem;
     if (option->required) {
         (void)printf(" (required)");
     } else if (option->kind == PL_OPTION_INT64 && *(const int64_t *)option->target > 0) {
         /* What 0 and -1 stand for is told by the text. */
-        pl_spell_quantity(*(const int64_t *)option->target, pl_unit_of_name(option->name, &stem), spelled);
-        (void)printf(" (default %s)", spelled);
+        pl_format_exact_quantity(*(const int64_t *)option->target, pl_unit_of_name(option->name, &stem),
+                                 formatted);
+        (void)printf(" (default %s)", formatted);
     } else if (option->kind == PL_OPTION_DOUBLE) {
         (void)printf(" (default %g)", *(const double *)option->target);
     } else if (option->kind == PL_OPTION_STRING) {
@@ -131,7 +132,7 @@ static struct written find_option(const struct pl_options *options, const char *
     return written;
 }
 
-static bool take_integer(const struct written *written, const char *text, struct pl_error *error)
+static bool parse_integer(const struct written *written, const char *text, struct pl_error *error)
 {
     const struct pl_option *option = written->option;
     size_t stem;
@@ -149,8 +150,8 @@ static bool take_integer(const struct written *written, const char *text, struct
     }
     char least[PL_QUANTITY_BYTES];
     char most[PL_QUANTITY_BYTES];
-    pl_spell_quantity(option->minimum, unit, least);
-    pl_spell_quantity(option->maximum, unit, most);
+    pl_format_exact_quantity(option->minimum, unit, least);
+    pl_format_exact_quantity(option->maximum, unit, most);
     pl_error_set(error, PL_USAGE, "options", 0, "--%.*s: '%.40s' is not %s, from %s to %s",
                  written->with_unit ? (int)stem : (int)strlen(option->name), option->name, text,
                  pl_unit_expectation(unit), least, most);
@@ -162,7 +163,7 @@ static bool is_switch_value(const char *text)
     return text != NULL && (strcmp(text, "yes") == 0 || strcmp(text, "no") == 0);
 }
 
-static bool take_value(const struct written *written, const char *text, struct pl_error *error)
+static bool parse_value(const struct written *written, const char *text, struct pl_error *error)
 {
     const struct pl_option *option = written->option;
     switch (option->kind) {
@@ -170,7 +171,7 @@ static bool take_value(const struct written *written, const char *text, struct p
         *(const char **)option->target = text;
         return true;
     case PL_OPTION_INT64:
-        return take_integer(written, text, error);
+        return parse_integer(written, text, error);
     case PL_OPTION_DOUBLE:
         if (pl_parse_double(text, option->low, option->high, option->target))
             return true;
@@ -199,8 +200,8 @@ static const struct pl_option *next_positional(const struct pl_options *options,
 }
 
 /* Takes the flag at argv[at] and its value; the number of arguments used, 0 when it is wrong. */
-static int take_argument(const struct pl_options *options, char **argv, int left, uint64_t *given,
-                         struct pl_error *error)
+static int parse_argument(const struct pl_options *options, char **argv, int left, uint64_t *given,
+                          struct pl_error *error)
 {
     struct written written = find_option(options, argv[0]);
     int used = 1;
@@ -225,7 +226,7 @@ static int take_argument(const struct pl_options *options, char **argv, int left
         pl_error_set(error, PL_USAGE, "options", 0, "--%s needs a value", argv[0] + 2);
         return 0;
     }
-    return take_value(&written, written.value, error) ? used : 0;
+    return parse_value(&written, written.value, error) ? used : 0;
 }
 
 enum pl_options_outcome pl_options_parse(const struct pl_options *options, int argc, char **argv,
@@ -239,7 +240,7 @@ enum pl_options_outcome pl_options_parse(const struct pl_options *options, int a
         }
     }
     for (int a = 1, used = 0; a < argc; a += used) {
-        used = take_argument(options, argv + a, argc - a, &given, error);
+        used = parse_argument(options, argv + a, argc - a, &given, error);
         if (used == 0)
             return PL_OPTIONS_WRONG;
     }

@@ -15,7 +15,7 @@ bool pl_program_prepare(void)
     return getppid() == parent;
 }
 
-bool pl_program_hello(const char *subcommand)
+bool pl_program_write_hello(const char *subcommand)
 {
     struct pl_json j = {0};
     pl_json_begin_object(&j, NULL);
@@ -36,6 +36,6 @@ bool pl_program_hello(const char *subcommand)
 int pl_program_refuse(const char *subcommand, const struct pl_error *error)
 {
     if (isatty(STDOUT_FILENO) == 1)
-        return pl_error_say(error, subcommand);
-    return pl_program_hello(subcommand) ? pl_error_report(error, subcommand) : PL_RESOURCES;
+        return pl_error_print(error, subcommand);
+    return pl_program_write_hello(subcommand) ? pl_error_report(error, subcommand) : PL_RESOURCES;
 }

@@ -21,6 +21,6 @@ bool pl_program_prepare(void);
 int pl_program_refuse(const char *subcommand, const struct pl_error *error);
 
 /* Writes the hello record, the first line of every run; false when the output is gone. */
-bool pl_program_hello(const char *subcommand);
+bool pl_program_write_hello(const char *subcommand);
 
 #endif

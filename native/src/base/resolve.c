@@ -10,7 +10,7 @@
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_"
 
 /* The first address that `getent ahosts NAME` prints; empty when there is none. */
-static void ask_getent(const char *name, char *line, size_t size)
+static void run_getent(const char *name, char *line, size_t size)
 {
     int ends[2];
     pid_t child;
@@ -52,7 +52,7 @@ bool pl_resolve(const char *text, uint16_t port, const char *flag, struct pl_add
         return true;
     /* What no name can be is not looked up. */
     if (text[0] != 0 && text[0] != '-' && text[strspn(text, NAME_CHARACTERS)] == 0)
-        ask_getent(text, found, sizeof found);
+        run_getent(text, found, sizeof found);
     else
         found[0] = 0;
     if (found[0] != 0 && pl_address_parse(found, port, flag, address, NULL))

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-#define PATIENCE_NS (10 * PL_NS_PER_S)
+#define READ_TIMEOUT_NS (10 * PL_NS_PER_S)
 
 static bool is_stdin(const char *text)
 {
@@ -42,7 +42,7 @@ static bool await_input(pl_ns deadline_ns)
  * `size` - 1 bytes, which are then all that was read, or (with `error` set) does not come. */
 static bool read_line(char *line, size_t size, struct pl_error *error)
 {
-    pl_ns deadline_ns = pl_now_ns() + PATIENCE_NS;
+    pl_ns deadline_ns = pl_now_ns() + READ_TIMEOUT_NS;
     size_t length = 0;
     while (length + 1 < size) {
         if (!await_input(deadline_ns)) {
@@ -67,16 +67,16 @@ static bool read_line(char *line, size_t size, struct pl_error *error)
     return false;
 }
 
-bool pl_token_take(const char *text, uint8_t token[PL_TOKEN_BYTES], struct pl_error *error)
+bool pl_token_read(const char *text, uint8_t token[PL_TOKEN_BYTES], struct pl_error *error)
 {
     memset(token, 0, PL_TOKEN_BYTES);
     if (!is_stdin(text))
         return text[0] == 0 || pl_token_parse(text, token);
     char line[2 * PL_TOKEN_BYTES + 3]; /* and room for "\r\n" */
-    bool well = read_line(line, sizeof line, error) && pl_token_parse(line, token);
-    if (!well)
+    bool valid = read_line(line, sizeof line, error) && pl_token_parse(line, token);
+    if (!valid)
         pl_error_set(error, PL_USAGE, "token", 0,
                      "the first line of stdin must be the --token, 32 hexadecimal digits");
     explicit_bzero(line, sizeof line);
-    return well;
+    return valid;
 }

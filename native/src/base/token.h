@@ -15,6 +15,6 @@ bool pl_token_check(const char *text, struct pl_error *error);
 /* The token itself: zeros of none, the digits, or of "stdin" the first line there, of which nothing more is
  * read: what follows is the controller's. False with `error` set: the line is no token (usage), or did not
  * come within ten seconds or before the end of file (ended). */
-bool pl_token_take(const char *text, uint8_t token[PL_TOKEN_BYTES], struct pl_error *error);
+bool pl_token_read(const char *text, uint8_t token[PL_TOKEN_BYTES], struct pl_error *error);
 
 #endif

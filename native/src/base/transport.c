@@ -142,7 +142,7 @@ static bool read_mptcp_flags(int fd, uint32_t *flags)
 }
 
 /* Whether this kernel tells of any socket whether it is MPTCP's. */
-static bool tells_mptcp(void)
+static bool kernel_reports_mptcp(void)
 {
     uint32_t flags = 0;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_MPTCP);
@@ -153,14 +153,14 @@ static bool tells_mptcp(void)
     return tells;
 }
 
-enum pl_transport pl_transport_at_work(enum pl_transport asked, int fd)
+enum pl_transport pl_transport_in_use(enum pl_transport asked, int fd)
 {
     uint32_t flags = 0;
     if (asked != PL_MPTCP)
         return asked;
     if (read_mptcp_flags(fd, &flags))
         return (flags & MPTCP_INFO_FALLBACK) != 0 ? PL_TCP : PL_MPTCP;
-    return tells_mptcp() ? PL_TCP : PL_MPTCP;
+    return kernel_reports_mptcp() ? PL_TCP : PL_MPTCP;
 }
 
 bool pl_transport_is_tcp(enum pl_transport transport)

@@ -25,7 +25,7 @@ int pl_transport_socket(enum pl_transport transport, int family, struct pl_error
 
 /* What a connected socket really speaks: an MPTCP one falls back to TCP where the path or the other end has
  * no MPTCP. `asked` where the kernel (before 5.16) does not tell. */
-enum pl_transport pl_transport_at_work(enum pl_transport asked, int fd);
+enum pl_transport pl_transport_in_use(enum pl_transport asked, int fd);
 
 /* Whether the kernel keeps TCP_INFO, a congestion control and a segment size for its sockets. */
 bool pl_transport_is_tcp(enum pl_transport transport);

@@ -10,7 +10,7 @@ struct scale {
     int64_t size;
 };
 
-/* Of each kind the smallest first; what is spelled and formatted uses the first `shown` of them. */
+/* Of each kind the smallest first; what is formatted and formatted uses the first `shown` of them. */
 static const struct scale times[] = {{"ns", 1},         {"us", 1000},         {"ms", 1000000},
                                      {"s", 1000000000}, {"min", 60000000000}, {"h", 3600000000000}};
 static const struct scale sizes[] = {
@@ -111,7 +111,7 @@ bool pl_parse_quantity(const char *text, enum pl_unit unit, int64_t minimum, int
     return false;
 }
 
-void pl_spell_quantity(int64_t value, enum pl_unit unit, char text[PL_QUANTITY_BYTES])
+void pl_format_exact_quantity(int64_t value, enum pl_unit unit, char text[PL_QUANTITY_BYTES])
 {
     const struct kind *kind = &kinds[unit];
     size_t best = 0;

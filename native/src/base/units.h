@@ -23,7 +23,7 @@ const char *pl_unit_expectation(enum pl_unit unit);
 bool pl_parse_quantity(const char *text, enum pl_unit unit, int64_t minimum, int64_t maximum, int64_t *value);
 
 /* Exactly, in the largest unit that divides it, so that pl_parse_quantity() reads it back. */
-void pl_spell_quantity(int64_t value, enum pl_unit unit, char text[PL_QUANTITY_BYTES]);
+void pl_format_exact_quantity(int64_t value, enum pl_unit unit, char text[PL_QUANTITY_BYTES]);
 
 /* For reading, with three significant digits: "1.23 Gbit/s", "64.0 KiB", "20.1 ms". */
 void pl_format_quantity(double value, enum pl_unit unit, char text[PL_QUANTITY_BYTES]);

@@ -242,7 +242,7 @@ static bool measure_loopback(struct calibration *calibration, struct pl_error *e
 
 static int refuse(const struct calibration *calibration, const struct pl_error *error)
 {
-    return calibration->human ? pl_error_say(error, "calibrate") : pl_error_report(error, "calibrate");
+    return calibration->human ? pl_error_print(error, "calibrate") : pl_error_report(error, "calibrate");
 }
 
 static int run(struct calibration *calibration, struct pl_error *error)
@@ -287,7 +287,7 @@ int pl_calibrate_main(int argc, char **argv)
     if (!pl_output_parse(calibration.output_text, &calibration.human, &error) ||
         !parse_counts(&calibration, &error))
         return pl_program_refuse("calibrate", &error);
-    if (!calibration.human && !pl_program_hello("calibrate"))
+    if (!calibration.human && !pl_program_write_hello("calibrate"))
         return PL_RESOURCES;
     int status = run(&calibration, &error);
     pl_events_close(calibration.events);

@@ -37,7 +37,7 @@ static void describe_end(struct pl_flow *flow, const struct pl_loopback_settings
         .receives = accepting,
         .zero_copy = settings->zero_copy,
     };
-    pl_flow_settle(flow);
+    pl_flow_derive(flow);
 }
 
 static int open_listener(const struct pl_flow *flow, struct sockaddr_in *address, struct pl_error *error)
@@ -56,8 +56,8 @@ static int open_listener(const struct pl_flow *flow, struct sockaddr_in *address
 }
 
 /* A connection over loopback is complete when connect() returns: the handshake runs within the call. */
-static bool join(int listen_fd, const struct sockaddr_in *address, struct pl_stream *from,
-                 struct pl_stream *to, const struct pl_flow *flow, struct pl_error *error)
+static bool connect_stream(int listen_fd, const struct sockaddr_in *address, struct pl_stream *from,
+                           struct pl_stream *to, const struct pl_flow *flow, struct pl_error *error)
 {
     from->fd = pl_open_stream_socket(AF_INET, flow, error);
     if (from->fd < 0)
@@ -83,12 +83,13 @@ static bool connect_ends(struct end *sender, struct end *receiver, struct pl_err
         !pl_raise_descriptor_limit(2 * (uint64_t)count + 64, error))
         return false;
     int listen_fd = open_listener(&receiver->flow, &address, error);
-    bool joined = listen_fd >= 0;
-    for (uint32_t i = 0; joined && i < count; i++)
-        joined = join(listen_fd, &address, &sender->streams[i], &receiver->streams[i], &sender->flow, error);
+    bool connected = listen_fd >= 0;
+    for (uint32_t i = 0; connected && i < count; i++)
+        connected = connect_stream(listen_fd, &address, &sender->streams[i], &receiver->streams[i],
+                                   &sender->flow, error);
     if (listen_fd >= 0)
         (void)close(listen_fd);
-    return joined;
+    return connected;
 }
 
 /* False when a command ends the run before `deadline_ns`, or when the streams have all ended. */
@@ -130,14 +131,14 @@ static int64_t sum_cpu(const struct pl_pool *pool)
 {
     int64_t sum_ns = 0;
     for (uint32_t w = 0; w < pl_pool_workers(pool); w++) {
-        struct pl_worker_use use = pl_pool_use(pool, w);
-        sum_ns += use.user_ns + use.system_ns;
+        struct pl_worker_usage usage = pl_pool_usage(pool, w);
+        sum_ns += usage.user_ns + usage.system_ns;
     }
     return sum_ns;
 }
 
-static bool carry(struct end *sender, struct end *receiver, const struct pl_loopback_settings *settings,
-                  struct pl_events *events, struct pl_loopback_result *result, struct pl_error *error)
+static bool transfer(struct end *sender, struct end *receiver, const struct pl_loopback_settings *settings,
+                     struct pl_events *events, struct pl_loopback_result *result, struct pl_error *error)
 {
     pl_pool_run(receiver->pool);
     pl_pool_run(sender->pool);
@@ -155,7 +156,7 @@ static bool carry(struct end *sender, struct end *receiver, const struct pl_loop
     while (pl_pool_closed(receiver->pool) < (uint32_t)receiver->flow.streams) {
         if (!wait_until(deadline_ns, events, receiver->pool, error))
             return false;
-        pl_pool_settle_wake(receiver->pool);
+        pl_pool_clear_wake(receiver->pool);
         if (pl_pool_failed_stream(receiver->pool) >= 0 || pl_now_ns() >= deadline_ns) {
             pl_error_set(error, PL_ENDED, "calibrate", 0, "the streams over 127.0.0.1 did not end well");
             return false;
@@ -173,13 +174,13 @@ bool pl_loopback_measure(const struct pl_loopback_settings *settings, struct pl_
     *result = (struct pl_loopback_result){0};
     describe_end(&sender.flow, settings, false);
     describe_end(&receiver.flow, settings, true);
-    bool well = connect_ends(&sender, &receiver, error);
-    if (well)
+    bool ok = connect_ends(&sender, &receiver, error);
+    if (ok)
         receiver.pool = pl_pool_start(&receiver.flow, receiver.streams, error);
     if (receiver.pool != NULL)
         sender.pool = pl_pool_start(&sender.flow, sender.streams, error);
-    well = sender.pool != NULL && carry(&sender, &receiver, settings, events, result, error);
-    if (well) {
+    ok = sender.pool != NULL && transfer(&sender, &receiver, settings, events, result, error);
+    if (ok) {
         pl_pool_join(sender.pool);
         pl_pool_join(receiver.pool);
         result->cpu_ns = sum_cpu(sender.pool) + sum_cpu(receiver.pool);
@@ -193,5 +194,5 @@ bool pl_loopback_measure(const struct pl_loopback_settings *settings, struct pl_
     pl_pool_free(receiver.pool);
     pl_streams_free(sender.streams, (uint32_t)settings->streams);
     pl_streams_free(receiver.streams, (uint32_t)settings->streams);
-    return well;
+    return ok;
 }

@@ -10,12 +10,12 @@ static struct pl_delivery *slot(const struct pl_delay_line *line, size_t index)
     return &line->ring[index & (line->capacity - 1)];
 }
 
-void pl_delay_line_init(struct pl_delay_line *line, size_t greatest)
+void pl_delay_line_init(struct pl_delay_line *line, size_t maximum)
 {
     memset(line, 0, sizeof *line);
-    line->greatest = CAPACITY_FIRST;
-    while (line->greatest <= greatest / 2) {
-        line->greatest *= 2;
+    line->maximum = CAPACITY_FIRST;
+    while (line->maximum <= maximum / 2) {
+        line->maximum *= 2;
     }
 }
 
@@ -29,7 +29,7 @@ void pl_delay_line_free(struct pl_delay_line *line)
 static bool grow(struct pl_delay_line *line)
 {
     size_t capacity = line->capacity == 0 ? CAPACITY_FIRST : line->capacity * 2;
-    if (capacity > line->greatest) {
+    if (capacity > line->maximum) {
         return false;
     }
     struct pl_delivery *ring = calloc(capacity, sizeof *ring);

@@ -25,13 +25,13 @@ struct pl_delivery {
 struct pl_delay_line {
     struct pl_delivery *ring;
     size_t capacity; /* 0 or a power of two */
-    size_t greatest; /* capacity never exceeds this */
+    size_t maximum;  /* capacity never exceeds this */
     size_t head, tail;
 };
 
 /* Begin an empty line that holds at most `greatest` deliveries, rounded down to a power of two, at least 64.
  */
-void pl_delay_line_init(struct pl_delay_line *line, size_t greatest);
+void pl_delay_line_init(struct pl_delay_line *line, size_t maximum);
 
 /* Free the ring; the packets are the caller's. */
 void pl_delay_line_free(struct pl_delay_line *line);

@@ -140,7 +140,7 @@ static bool set_offloads(int fd)
     return ioctl(fd, TUNSETOFFLOAD, offloads | UDP_OFFLOADS) == 0 || ioctl(fd, TUNSETOFFLOAD, offloads) == 0;
 }
 
-static enum pl_status open_tun(struct pl_device *device, const struct pl_device_place *place,
+static enum pl_status open_tun(struct pl_device *device, const struct pl_device_settings *settings,
                                struct pl_error *error)
 {
     static const char node[] = "/dev/net/tun";
@@ -162,8 +162,8 @@ static enum pl_status open_tun(struct pl_device *device, const struct pl_device_
         return fail(error, "tun", "the kernel refuses segmentation offload on", device->name, "");
     }
     enum pl_status status = find_interface(device, error);
-    if (status == PL_OK && place->mtu_bytes > 0) {
-        status = set_mtu(device, place->mtu_bytes, error);
+    if (status == PL_OK && settings->mtu_bytes > 0) {
+        status = set_mtu(device, settings->mtu_bytes, error);
     }
     /* A socket stays in the namespace in which it was made; without it the drops are reported as unknown. */
     device->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -306,26 +306,27 @@ static bool read_dropped(struct pl_device *device, uint64_t *packets)
     return device->backend == PL_BACKEND_TUN ? tun_dropped(device, packets) : packet_dropped(device, packets);
 }
 
-enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_place *place,
+enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_settings *settings,
                               struct pl_error *error)
 {
     memset(device, 0, sizeof *device);
     device->fd = -1;
     device->netlink_fd = -1;
-    device->backend = place->backend;
-    size_t length = strlen(place->interface);
-    if (length == 0 || length >= sizeof device->name || strpbrk(place->interface, "/ \t\n%:") != NULL) {
+    device->backend = settings->backend;
+    size_t length = strlen(settings->interface);
+    if (length == 0 || length >= sizeof device->name || strpbrk(settings->interface, "/ \t\n%:") != NULL) {
         pl_error_set(error, PL_USAGE, "options", 0, "'%s' is no name of an interface (1 to %d characters)",
-                     place->interface, IFNAMSIZ - 1);
+                     settings->interface, IFNAMSIZ - 1);
         return PL_USAGE;
     }
-    memcpy(device->name, place->interface, length);
+    memcpy(device->name, settings->interface, length);
     int own_fd = -1;
-    enum pl_status status = enter_namespace(place->namespace_path, &own_fd, error);
+    enum pl_status status = enter_namespace(settings->namespace_path, &own_fd, error);
     if (status != PL_OK) {
         return status;
     }
-    status = place->backend == PL_BACKEND_TUN ? open_tun(device, place, error) : open_packet(device, error);
+    status =
+        settings->backend == PL_BACKEND_TUN ? open_tun(device, settings, error) : open_packet(device, error);
     enum pl_status left = leave_namespace(own_fd, error);
     if (status != PL_OK || left != PL_OK) {
         return status != PL_OK ? status : left;

@@ -28,7 +28,7 @@ struct pl_device {
     uint64_t dropped_before; /* at opening */
 };
 
-struct pl_device_place {
+struct pl_device_settings {
     enum pl_backend backend;
     const char *namespace_path; /* NULL or "": the caller's own network namespace */
     const char *interface;      /* TUN: created; packet: must exist and be up */
@@ -38,7 +38,7 @@ struct pl_device_place {
 /* Open one end; the caller is back in its own network namespace afterwards, whatever happened.
  * PL_USAGE: the name is no interface name. PL_SETUP: the text names the namespace, device or interface and
  * what is missing. `device` is owned by the caller, who closes it also after a failure. */
-enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_place *place,
+enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_settings *settings,
                               struct pl_error *error);
 
 void pl_device_close(struct pl_device *device);

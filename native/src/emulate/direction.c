@@ -79,7 +79,7 @@ static void enqueue_twice(struct pl_direction *direction, const struct pl_delive
     enqueue(direction, delivery);
 }
 
-static void admit_whole(const struct arrival *arrival)
+static void admit_packet(const struct arrival *arrival)
 {
     struct pl_direction *direction = arrival->direction;
     struct pl_packet *packet = arrival->packet;
@@ -150,7 +150,7 @@ void pl_direction_admit(struct pl_direction *direction, struct pl_packet *packet
         admit_segments(&arrival, &layout);
     } else {
         direction->counters.unsplit_packets += kind == PL_PACKET_UNSPLIT ? 1 : 0;
-        admit_whole(&arrival);
+        admit_packet(&arrival);
     }
 }
 

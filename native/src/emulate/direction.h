@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/lateness.h"
 #include "emulate/delay_line.h"
+#include "emulate/delivery_latency.h"
 #include "emulate/device.h"
-#include "emulate/handover.h"
 #include "emulate/link.h"
 #include "emulate/packet.h"
 #include "emulate/trace.h"
@@ -37,8 +37,8 @@ struct pl_direction {
     struct pl_link link;
     struct pl_delay_line line;
     struct pl_direction_counters counters;
-    struct pl_lateness lateness; /* of deliveries */
-    struct pl_handover handover; /* of writes */
+    struct pl_lateness lateness;                 /* of deliveries */
+    struct pl_delivery_latency delivery_latency; /* of writes */
 };
 
 /* Decide about each wire packet of `packet`, which came at `now_ns`, and let the survivors wait. Each

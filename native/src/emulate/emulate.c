@@ -20,7 +20,7 @@
 #include "emulate/forwarder.h"
 
 static const char NAME[] = "emulate";
-static const pl_ns LOOK_NS = PL_NS_PER_MS; /* a busy forwarder looks this often at signals and commands */
+static const pl_ns CHECK_NS = PL_NS_PER_MS; /* a busy forwarder looks this often at signals and commands */
 
 enum ending { ENDING_NONE, ENDING_STOP, ENDING_SIGNAL, ENDING_CONTROLLER, ENDING_DEVICE, ENDING_OUTPUT };
 
@@ -50,13 +50,13 @@ static void flush(struct emulator *emulator)
 }
 
 /* How late deliveries were in both directions together. */
-static void write_whole_lateness(struct emulator *emulator)
+static void write_total_lateness(struct emulator *emulator)
 {
-    struct pl_lateness whole = {.count = 0};
+    struct pl_lateness total = {.count = 0};
     for (unsigned i = 0; i < 2; i++) {
-        pl_lateness_merge(&whole, &emulator->forwarder.directions[i].lateness);
+        pl_lateness_merge(&total, &emulator->forwarder.directions[i].lateness);
     }
-    pl_write_lateness(&emulator->json, "late_ns", &whole);
+    pl_write_lateness(&emulator->json, "late_ns", &total);
 }
 
 /* `counters` while it runs, `result` at the end. */
@@ -76,7 +76,7 @@ static void print_counters(struct emulator *emulator, const char *type)
     } else {
         pl_json_i64(j, "cpu_ns", cpu_ns - emulator->cpu_before_ns);
     }
-    write_whole_lateness(emulator);
+    write_total_lateness(emulator);
     if (emulator->tracing) {
         pl_trace_flush(&emulator->trace);
         pl_write_trace(j, "trace", &emulator->trace);
@@ -141,7 +141,7 @@ static void change_settings(struct emulator *emulator, unsigned index, const cha
     print_settings(emulator);
 }
 
-static void obey(struct emulator *emulator, const char *line)
+static void execute_command(struct emulator *emulator, const char *line)
 {
     for (unsigned i = 0; i < 2; i++) {
         size_t length = strlen(DIRECTIONS[i]);
@@ -162,7 +162,7 @@ static void obey(struct emulator *emulator, const char *line)
     }
 }
 
-static void listen_to_controller(struct emulator *emulator)
+static void read_commands(struct emulator *emulator)
 {
     char line[PL_CONTROL_LINE_BYTES + 1];
     while (emulator->ending == ENDING_NONE) {
@@ -170,7 +170,7 @@ static void listen_to_controller(struct emulator *emulator)
         case PL_CONTROL_NONE:
             return;
         case PL_CONTROL_LINE:
-            obey(emulator, line);
+            execute_command(emulator, line);
             break;
         case PL_CONTROL_TOO_LONG:
             print_refusal(emulator, "the command is too long");
@@ -183,10 +183,10 @@ static void listen_to_controller(struct emulator *emulator)
     }
 }
 
-static void take_signal(struct emulator *emulator)
+static void read_signal(struct emulator *emulator)
 {
-    struct signalfd_siginfo taken;
-    if (read(emulator->signal_fd, &taken, sizeof taken) == (ssize_t)sizeof taken) {
+    struct signalfd_siginfo info;
+    if (read(emulator->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
         emulator->ending = ENDING_SIGNAL;
         emulator->reason = pl_command_reason(PL_COMMAND_SIGNAL);
     }
@@ -225,13 +225,13 @@ static enum pl_status open_all(struct emulator *emulator, const struct pl_emulat
         status = pl_forwarder_init(&emulator->forwarder, &forwarding, error);
     }
     for (unsigned i = 0; i < 2 && status == PL_OK; i++) {
-        struct pl_device_place place = {
+        struct pl_device_settings settings = {
             .backend = strcmp(plan->backend, "tun") == 0 ? PL_BACKEND_TUN : PL_BACKEND_PACKET,
             .namespace_path = plan->namespaces[i],
             .interface = plan->interfaces[i],
             .mtu_bytes = (uint32_t)plan->mtu_bytes,
         };
-        status = pl_device_open(&emulator->devices[i], &place, error);
+        status = pl_device_open(&emulator->devices[i], &settings, error);
     }
     /* Last of what may be refused, so that a run that cannot begin overwrites no trace. */
     if (status == PL_OK && emulator->tracing) {
@@ -262,7 +262,7 @@ static void close_all(struct emulator *emulator)
 /* Carry packets until something ends it; says in `emulator` what did. */
 static enum pl_status carry(struct emulator *emulator, struct pl_error *error)
 {
-    pl_ns looked_ns = 0;
+    pl_ns checked_ns = 0;
     while (emulator->ending == ENDING_NONE) {
         struct pollfd others[2] = {
             {.fd = emulator->signal_fd, .events = POLLIN},
@@ -275,19 +275,19 @@ static enum pl_status carry(struct emulator *emulator, struct pl_error *error)
             return PL_ENDED;
         }
         if (busy) {
-            if (pl_now_ns() - looked_ns < LOOK_NS) {
+            if (pl_now_ns() - checked_ns < CHECK_NS) {
                 continue;
             }
             (void)poll(others, 2, 0);
         } else {
             pl_forwarder_wait(&emulator->forwarder, others, 2);
         }
-        looked_ns = pl_now_ns();
+        checked_ns = pl_now_ns();
         if (others[0].revents != 0) {
-            take_signal(emulator);
+            read_signal(emulator);
         }
         if (others[1].revents != 0 && emulator->ending == ENDING_NONE) {
-            listen_to_controller(emulator);
+            read_commands(emulator);
         }
     }
     return emulator->ending == ENDING_STOP ? PL_OK : PL_ENDED;
@@ -323,7 +323,7 @@ int pl_emulate_main(int argc, char **argv)
     if (outcome == PL_OPTIONS_WRONG) {
         return pl_error_report(&error, NAME);
     }
-    if (!pl_program_hello(NAME)) {
+    if (!pl_program_write_hello(NAME)) {
         return PL_RESOURCES;
     }
     struct emulator *emulator = calloc(1, sizeof *emulator);

@@ -10,8 +10,8 @@ enum { BATCH_PACKETS = 64, CLOCK_EVERY_PACKETS = 8, OTHERS_MAX = 2, BYTES_PER_DE
 enum { PREFAULT_SMALL = 2048, PREFAULT_BIG = 64, PREFAULT_SHARE = 4 };
 static const pl_ns SLEEP_NS_MAX = 100 * PL_NS_PER_MS;
 static const pl_ns SPIN_BUDGET_NS_MAX = 5 * PL_NS_PER_MS;
-static const pl_ns SPIN_SHARE = 10;    /* a tenth of the time */
-static const pl_ns GATHER_NS = 100000; /* packets that come in this time are read together */
+static const pl_ns SPIN_SHARE = 10;   /* a tenth of the time */
+static const pl_ns BATCH_NS = 100000; /* packets that come in this time are read together */
 
 enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl_forwarder_plan *plan,
                                  struct pl_error *error)
@@ -33,12 +33,12 @@ enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl
     size_t big = affordable / PL_PACKET_BIG_BYTES;
     pl_packet_pool_prefault(pool, PL_PACKET_SMALL_BYTES, small < PREFAULT_SMALL ? small : PREFAULT_SMALL);
     pl_packet_pool_prefault(pool, PL_PACKET_BIG_BYTES, big < PREFAULT_BIG ? big : PREFAULT_BIG);
-    forwarder->landing_small = pl_packet_take(pool, PL_PACKET_SMALL_BYTES);
-    forwarder->landing_big = pl_packet_take(pool, PL_PACKET_BIG_BYTES);
+    forwarder->read_small = pl_packet_acquire(pool, PL_PACKET_SMALL_BYTES);
+    forwarder->read_big = pl_packet_acquire(pool, PL_PACKET_BIG_BYTES);
     forwarder->spin_ns = plan->spin_ns;
     forwarder->budget_at_ns = pl_now_ns();
     forwarder->written_ns = forwarder->budget_at_ns;
-    if (forwarder->landing_small == NULL || forwarder->landing_big == NULL) {
+    if (forwarder->read_small == NULL || forwarder->read_big == NULL) {
         pl_error_set(error, PL_RESOURCES, "buffers", ENOMEM, "no memory for packet buffers");
         return PL_RESOURCES;
     }
@@ -51,7 +51,7 @@ static void release(struct pl_forwarder *forwarder, struct pl_packet *packet)
         packet->references--;
     }
     if (packet->references == 0) {
-        pl_packet_give(&forwarder->pool, packet);
+        pl_packet_release(&forwarder->pool, packet);
     }
 }
 
@@ -65,13 +65,13 @@ void pl_forwarder_free(struct pl_forwarder *forwarder)
         }
         pl_delay_line_free(line);
     }
-    if (forwarder->landing_small != NULL) {
-        pl_packet_give(&forwarder->pool, forwarder->landing_small);
+    if (forwarder->read_small != NULL) {
+        pl_packet_release(&forwarder->pool, forwarder->read_small);
     }
-    if (forwarder->landing_big != NULL) {
-        pl_packet_give(&forwarder->pool, forwarder->landing_big);
+    if (forwarder->read_big != NULL) {
+        pl_packet_release(&forwarder->pool, forwarder->read_big);
     }
-    forwarder->landing_small = forwarder->landing_big = NULL;
+    forwarder->read_small = forwarder->read_big = NULL;
     pl_packet_pool_free(&forwarder->pool);
 }
 
@@ -80,19 +80,19 @@ void pl_forwarder_free(struct pl_forwarder *forwarder)
 /* The packet that was read into the landing buffers, in a buffer of its own; NULL at the bound on memory. */
 static struct pl_packet *claim(struct pl_forwarder *forwarder, size_t length_bytes)
 {
-    struct pl_packet *small = forwarder->landing_small;
-    struct pl_packet *big = forwarder->landing_big;
-    struct pl_packet *taken = pl_packet_take(&forwarder->pool, length_bytes);
+    struct pl_packet *small = forwarder->read_small;
+    struct pl_packet *big = forwarder->read_big;
+    struct pl_packet *taken = pl_packet_acquire(&forwarder->pool, length_bytes);
     if (taken == NULL) {
         return NULL;
     }
     struct pl_packet *packet = taken;
     if (length_bytes <= PL_PACKET_SMALL_BYTES) {
-        forwarder->landing_small = taken;
+        forwarder->read_small = taken;
         packet = small;
     } else if (pl_packet_capacity(taken) == PL_PACKET_BIG_BYTES) {
         memcpy(big->data, small->data, PL_PACKET_SMALL_BYTES);
-        forwarder->landing_big = taken;
+        forwarder->read_big = taken;
         packet = big;
     } else { /* copied, so that packets of a few kilobytes do not hold big buffers */
         memcpy(taken->data, small->data, PL_PACKET_SMALL_BYTES);
@@ -108,12 +108,12 @@ static void arrive(struct pl_forwarder *forwarder, struct pl_direction *directio
 {
     struct pl_packet *packet = claim(forwarder, length_bytes);
     if (packet == NULL) {
-        pl_direction_drop(direction, forwarder->landing_small->data, length_bytes);
+        pl_direction_drop(direction, forwarder->read_small->data, length_bytes);
         return;
     }
     pl_direction_admit(direction, packet, arrived_ns);
     if (packet->references == 0) {
-        pl_packet_give(&forwarder->pool, packet);
+        pl_packet_release(&forwarder->pool, packet);
     }
 }
 
@@ -130,8 +130,8 @@ static enum pl_status receive(struct pl_forwarder *forwarder, struct pl_directio
 {
     for (unsigned i = 0; i < BATCH_PACKETS; i++) {
         struct iovec parts[2] = {
-            {.iov_base = forwarder->landing_small->data, .iov_len = PL_PACKET_SMALL_BYTES},
-            {.iov_base = forwarder->landing_big->data + PL_PACKET_SMALL_BYTES,
+            {.iov_base = forwarder->read_small->data, .iov_len = PL_PACKET_SMALL_BYTES},
+            {.iov_base = forwarder->read_big->data + PL_PACKET_SMALL_BYTES,
              .iov_len = PL_PACKET_BIG_BYTES - PL_PACKET_SMALL_BYTES},
         };
         pl_ns arrived_ns;
@@ -158,11 +158,11 @@ static bool write_delivery(struct pl_forwarder *forwarder, struct pl_direction *
 {
     pl_ns began_ns = *now_ns;
     bool written = pl_direction_write(direction, delivery);
-    if (began_ns - forwarder->written_ns >= PL_HANDOVER_PAUSE_NS) {
+    if (began_ns - forwarder->written_ns >= PL_DELIVERY_LATENCY_PAUSE_NS) {
         int errno_value = errno;
         *now_ns = pl_now_ns();
-        pl_handover_learn(&direction->handover, forwarder->written_ns, began_ns, *now_ns,
-                          delivery->packet->length_bytes);
+        pl_delivery_latency_learn(&direction->delivery_latency, forwarder->written_ns, began_ns, *now_ns,
+                                  delivery->packet->length_bytes);
         errno = errno_value;
     }
     forwarder->written_ns = *now_ns;
@@ -175,7 +175,8 @@ static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_directio
     pl_ns now_ns = pl_now_ns();
     for (unsigned i = 1; i <= 2 * BATCH_PACKETS; i++) {
         const struct pl_delivery *delivery = pl_delay_line_peek(&direction->line);
-        pl_ns lead_ns = pl_handover_lead_ns(&direction->handover, forwarder->written_ns, now_ns);
+        pl_ns lead_ns =
+            pl_delivery_latency_lead_ns(&direction->delivery_latency, forwarder->written_ns, now_ns);
         if (delivery == NULL || delivery->due_ns - lead_ns > now_ns) {
             return PL_OK;
         }
@@ -221,15 +222,15 @@ static pl_ns next_due_ns(const struct pl_forwarder *forwarder)
         if (next == NULL) {
             continue;
         }
-        pl_ns begin_ns =
-            next->due_ns - pl_handover_lead_ns(&direction->handover, forwarder->written_ns, next->due_ns);
+        pl_ns begin_ns = next->due_ns - pl_delivery_latency_lead_ns(&direction->delivery_latency,
+                                                                    forwarder->written_ns, next->due_ns);
         due_ns = begin_ns < due_ns ? begin_ns : due_ns;
     }
     return due_ns;
 }
 
 /* What may be spent on spinning now: a tenth of the time that has passed, and at most a few milliseconds. */
-static void earn_budget(struct pl_forwarder *forwarder, pl_ns now_ns)
+static void accrue_spin_budget(struct pl_forwarder *forwarder, pl_ns now_ns)
 {
     forwarder->spin_budget_ns += (now_ns - forwarder->budget_at_ns) / SPIN_SHARE;
     if (forwarder->spin_budget_ns > SPIN_BUDGET_NS_MAX) {
@@ -249,15 +250,15 @@ static void spin(struct pl_forwarder *forwarder, struct pollfd *descriptors, uns
 }
 
 /* Packets that come now may be read a little later: the kernel stamps them, and none is due before. */
-static bool may_gather(const struct pl_forwarder *forwarder, pl_ns now_ns)
+static bool may_batch(const struct pl_forwarder *forwarder, pl_ns now_ns)
 {
-    if (now_ns - forwarder->written_ns >= PL_HANDOVER_PAUSE_NS) {
+    if (now_ns - forwarder->written_ns >= PL_DELIVERY_LATENCY_PAUSE_NS) {
         return false;
     }
     for (unsigned i = 0; i < 2; i++) {
         const struct pl_direction *direction = &forwarder->directions[i];
         const struct pl_link_settings *settings = &direction->link.settings;
-        if (!direction->from->stamped || settings->delay_ns < settings->jitter_ns + 2 * (uint64_t)GATHER_NS) {
+        if (!direction->from->stamped || settings->delay_ns < settings->jitter_ns + 2 * (uint64_t)BATCH_NS) {
             return false;
         }
     }
@@ -280,11 +281,11 @@ void pl_forwarder_wait(struct pl_forwarder *forwarder, struct pollfd *others, un
     memcpy(descriptors + 2, others, count * sizeof *others);
     pl_ns now_ns = pl_now_ns();
     pl_ns due_ns = next_due_ns(forwarder);
-    earn_budget(forwarder, now_ns);
+    accrue_spin_budget(forwarder, now_ns);
     pl_ns left_ns = due_ns == INT64_MAX ? SLEEP_NS_MAX : due_ns - now_ns;
     bool may_spin = forwarder->spin_ns > 0 && forwarder->spin_budget_ns > 0;
-    if (left_ns > 0 && may_gather(forwarder, now_ns)) {
-        sleep_for(descriptors + 2, count, left_ns < GATHER_NS ? left_ns : GATHER_NS);
+    if (left_ns > 0 && may_batch(forwarder, now_ns)) {
+        sleep_for(descriptors + 2, count, left_ns < BATCH_NS ? left_ns : BATCH_NS);
     } else if (may_spin && left_ns <= forwarder->spin_ns) {
         spin(forwarder, descriptors, 2 + count, now_ns, due_ns);
     } else {

@@ -15,7 +15,7 @@
 struct pl_forwarder {
     struct pl_direction directions[2]; /* a to b, b to a */
     struct pl_packet_pool pool;
-    struct pl_packet *landing_small, *landing_big; /* every packet is read into these two */
+    struct pl_packet *read_small, *read_big; /* every packet is read into these two */
     pl_ns spin_ns;
     pl_ns spin_budget_ns, budget_at_ns;
     pl_ns written_ns; /* when a packet was last written */

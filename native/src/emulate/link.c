@@ -173,8 +173,8 @@ void pl_link_change(struct pl_link *link, const struct pl_link_settings *setting
 }
 
 /* Whether CoDel is against this packet. */
-static bool ask_codel(struct pl_link *link, pl_ns now_ns, uint64_t backlog_bytes, uint32_t size_bytes,
-                      bool markable)
+static bool apply_codel(struct pl_link *link, pl_ns now_ns, uint64_t backlog_bytes, uint32_t size_bytes,
+                        bool markable)
 {
     const struct pl_codel_times times = {
         .target_ns = (pl_ns)link->settings.target_ns,
@@ -222,7 +222,7 @@ struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_
         return (struct pl_link_verdict){.fate = PL_FATE_QUEUE_DROPPED};
     }
     bool markable = ecn != PL_ECN_NOT_CAPABLE;
-    bool unwanted = ask_codel(link, now_ns, backlog_bytes, size_bytes, markable);
+    bool unwanted = apply_codel(link, now_ns, backlog_bytes, size_bytes, markable);
     if (unwanted && !markable) {
         link->counters.aqm_dropped_packets++;
         return (struct pl_link_verdict){.fate = PL_FATE_AQM_DROPPED};

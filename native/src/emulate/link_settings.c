@@ -18,12 +18,12 @@ struct key {
     const char *name;
     size_t offset;
     enum kind kind;
-    int64_t greatest;
+    int64_t maximum;
 };
 
-#define PL_KEY(field, kind, greatest)                                                                        \
+#define PL_KEY(field, kind, maximum)                                                                         \
     {                                                                                                        \
-#field, offsetof(struct pl_link_settings, field), kind, greatest                                     \
+#field, offsetof(struct pl_link_settings, field), kind, maximum                                      \
     }
 
 static const struct key *find_key(const char *name)
@@ -73,7 +73,7 @@ static bool parse_aqm(const char *value, enum pl_aqm *aqm)
 
 /* Copy up to a delimiter; false when it does not fit. `*text` moves behind what was read, not past the
  * delimiter. */
-static bool take_word(const char **text, const char *delimiters, char *word, size_t capacity)
+static bool read_word(const char **text, const char *delimiters, char *word, size_t capacity)
 {
     size_t length = strcspn(*text, delimiters);
     if (length >= capacity) {
@@ -95,7 +95,7 @@ static enum pl_status apply_setting(struct pl_link_settings *settings, const str
         memcpy(field, &ratio, sizeof ratio);
         return PL_OK;
     }
-    if (key->kind == KIND_INTEGER && pl_parse_int64(value, 0, key->greatest, &integer)) {
+    if (key->kind == KIND_INTEGER && pl_parse_int64(value, 0, key->maximum, &integer)) {
         memcpy(field, &integer, sizeof integer);
         return PL_OK;
     }
@@ -108,12 +108,13 @@ static enum pl_status apply_setting(struct pl_link_settings *settings, const str
         return PL_USAGE;
     }
     pl_error_set(error, PL_USAGE, "options", 0, "%s: %s must be %s from 0 to %lld, not '%s'", name, key->name,
-                 key->kind == KIND_RATIO ? "a number" : "an integer", (long long)key->greatest, value);
+                 key->kind == KIND_RATIO ? "a number" : "an integer", (long long)key->maximum, value);
     return PL_USAGE;
 }
 
 /* What holds for the settings together. */
-static enum pl_status complete(struct pl_link_settings *settings, const char *name, struct pl_error *error)
+static enum pl_status apply_defaults(struct pl_link_settings *settings, const char *name,
+                                     struct pl_error *error)
 {
     if (settings->aqm != PL_AQM_CODEL) {
         return PL_OK;
@@ -142,7 +143,7 @@ enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const c
     while (*at != '\0') {
         char word[KEY_BYTES_MAX];
         char value[VALUE_BYTES_MAX];
-        if (!take_word(&at, "=,", word, sizeof word) || *at != '=') {
+        if (!read_word(&at, "=,", word, sizeof word) || *at != '=') {
             pl_error_set(error, PL_USAGE, "options", 0, "%s: expected key=value,... and found '%.60s'", name,
                          spec);
             return PL_USAGE;
@@ -155,7 +156,7 @@ enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const c
             return PL_USAGE;
         }
         seen[key->offset] = true;
-        if (!take_word(&at, ",", value, sizeof value)) {
+        if (!read_word(&at, ",", value, sizeof value)) {
             pl_error_set(error, PL_USAGE, "options", 0, "%s: the value of %s is too long", name, key->name);
             return PL_USAGE;
         }
@@ -168,7 +169,7 @@ enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const c
             return PL_USAGE;
         }
     }
-    enum pl_status status = complete(&changed, name, error);
+    enum pl_status status = apply_defaults(&changed, name, error);
     if (status == PL_OK) {
         *settings = changed;
     }

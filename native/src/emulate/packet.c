@@ -11,10 +11,10 @@ static size_t footprint(unsigned size)
     return sizeof(struct pl_packet) + SIZES[size];
 }
 
-void pl_packet_pool_init(struct pl_packet_pool *pool, uint64_t greatest_bytes)
+void pl_packet_pool_init(struct pl_packet_pool *pool, uint64_t maximum_bytes)
 {
     memset(pool, 0, sizeof *pool);
-    pool->greatest_bytes = greatest_bytes;
+    pool->maximum_bytes = maximum_bytes;
 }
 
 static void free_one(struct pl_packet_pool *pool, unsigned size)
@@ -38,11 +38,11 @@ void pl_packet_pool_free(struct pl_packet_pool *pool)
 static bool make_room(struct pl_packet_pool *pool, unsigned size)
 {
     for (unsigned other = 0; other < PL_PACKET_SIZES; other++) {
-        while (pool->allocated_bytes + footprint(size) > pool->greatest_bytes && pool->free[other] != NULL) {
+        while (pool->allocated_bytes + footprint(size) > pool->maximum_bytes && pool->free[other] != NULL) {
             free_one(pool, other);
         }
     }
-    return pool->allocated_bytes + footprint(size) <= pool->greatest_bytes;
+    return pool->allocated_bytes + footprint(size) <= pool->maximum_bytes;
 }
 
 static struct pl_packet *allocate(struct pl_packet_pool *pool, unsigned size)
@@ -68,7 +68,7 @@ void pl_packet_pool_prefault(struct pl_packet_pool *pool, size_t bytes, size_t c
 {
     unsigned size = size_for(bytes);
     for (size_t i = 0; i < count && size < PL_PACKET_SIZES; i++) {
-        if (pool->allocated_bytes + footprint(size) > pool->greatest_bytes) {
+        if (pool->allocated_bytes + footprint(size) > pool->maximum_bytes) {
             return;
         }
         struct pl_packet *packet = allocate(pool, size);
@@ -76,11 +76,11 @@ void pl_packet_pool_prefault(struct pl_packet_pool *pool, size_t bytes, size_t c
             return;
         }
         memset(packet->data, 0, SIZES[size]);
-        pl_packet_give(pool, packet);
+        pl_packet_release(pool, packet);
     }
 }
 
-struct pl_packet *pl_packet_take(struct pl_packet_pool *pool, size_t bytes)
+struct pl_packet *pl_packet_acquire(struct pl_packet_pool *pool, size_t bytes)
 {
     unsigned size = size_for(bytes);
     if (size == PL_PACKET_SIZES) {
@@ -101,7 +101,7 @@ struct pl_packet *pl_packet_take(struct pl_packet_pool *pool, size_t bytes)
     return packet;
 }
 
-void pl_packet_give(struct pl_packet_pool *pool, struct pl_packet *packet)
+void pl_packet_release(struct pl_packet_pool *pool, struct pl_packet *packet)
 {
     packet->next = pool->free[packet->size];
     pool->free[packet->size] = packet;

@@ -19,10 +19,10 @@ struct pl_packet {
 
 struct pl_packet_pool {
     struct pl_packet *free[PL_PACKET_SIZES];
-    uint64_t allocated_bytes, greatest_bytes;
+    uint64_t allocated_bytes, maximum_bytes;
 };
 
-void pl_packet_pool_init(struct pl_packet_pool *pool, uint64_t greatest_bytes);
+void pl_packet_pool_init(struct pl_packet_pool *pool, uint64_t maximum_bytes);
 
 /* Free every buffer that lies in the pool; those taken out are the taker's. */
 void pl_packet_pool_free(struct pl_packet_pool *pool);
@@ -33,10 +33,10 @@ void pl_packet_pool_prefault(struct pl_packet_pool *pool, size_t bytes, size_t c
 
 /* Take a buffer for at least `bytes`, with no references and length 0. NULL: at the bound, out of memory, or
  * `bytes` above PL_PACKET_BIG_BYTES. */
-struct pl_packet *pl_packet_take(struct pl_packet_pool *pool, size_t bytes);
+struct pl_packet *pl_packet_acquire(struct pl_packet_pool *pool, size_t bytes);
 
 /* Give a buffer back to the pool it came from. */
-void pl_packet_give(struct pl_packet_pool *pool, struct pl_packet *packet);
+void pl_packet_release(struct pl_packet_pool *pool, struct pl_packet *packet);
 
 size_t pl_packet_capacity(const struct pl_packet *packet);
 

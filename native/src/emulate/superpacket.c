@@ -115,8 +115,8 @@ static bool parse_headers(const unsigned char *data, size_t length_bytes, struct
 }
 
 /* Which protocols a type of segmentation stands for; false for one that is not cut here. */
-static bool know_kinds(unsigned type, const unsigned char *data, size_t length_bytes,
-                       struct pl_superpacket *layout)
+static bool identify_kind(unsigned type, const unsigned char *data, size_t length_bytes,
+                          struct pl_superpacket *layout)
 {
     switch (type & ~(unsigned)VIRTIO_NET_HDR_GSO_ECN) {
     case VIRTIO_NET_HDR_GSO_TCPV4:
@@ -146,7 +146,7 @@ enum pl_packet_kind pl_superpacket_parse(const unsigned char *data, size_t lengt
     }
     memset(layout, 0, sizeof *layout);
     layout->ip_at = (uint32_t)sizeof virtio + link_header_bytes;
-    if (virtio.gso_size == 0 || !know_kinds(virtio.gso_type, data, length_bytes, layout) ||
+    if (virtio.gso_size == 0 || !identify_kind(virtio.gso_type, data, length_bytes, layout) ||
         !parse_headers(data, length_bytes, layout)) {
         return PL_PACKET_UNSPLIT;
     }

@@ -37,7 +37,7 @@ static enum pl_status fail(struct pl_error *error, const char *path, const char 
     return PL_SETUP;
 }
 
-enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t greatest_bytes,
+enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t maximum_bytes,
                              struct pl_error *error)
 {
     memset(trace, 0, sizeof *trace);
@@ -59,7 +59,7 @@ enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t 
     if (!write_all(trace->fd, header, sizeof header)) {
         return fail(error, path, "cannot be written", errno);
     }
-    uint64_t room_bytes = greatest_bytes > sizeof header ? greatest_bytes - sizeof header : 0;
+    uint64_t room_bytes = maximum_bytes > sizeof header ? maximum_bytes - sizeof header : 0;
     trace->records_left = room_bytes / PL_TRACE_RECORD_BYTES;
     return PL_OK;
 }

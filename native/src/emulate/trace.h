@@ -36,7 +36,7 @@ struct pl_trace {
 /* Make or overwrite the file `path`, which will not exceed `greatest_bytes`, and write the header.
  * PL_SETUP, stage "trace": the text names the file. pl_trace_close is needed also after a failure; a struct
  * that was zeroed and whose `fd` is -1 is closed. */
-enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t greatest_bytes,
+enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t maximum_bytes,
                              struct pl_error *error);
 
 /* Record what was decided about one packet. Allocates nothing; writes when the buffer is full. */

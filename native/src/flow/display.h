@@ -4,14 +4,14 @@
 
 #include <stdbool.h>
 
-#include "flow/account.h"
+#include "flow/counters.h"
 #include "flow/trial.h"
 
 /* What is about to run. */
-bool pl_display_ready(const struct pl_account *account);
+bool pl_display_ready(const struct pl_counters *counters);
 /* A line on the interval closed last. */
-bool pl_display_interval(const struct pl_account *account);
+bool pl_display_interval(const struct pl_counters *counters);
 /* The summary, after the workers have been joined. */
-bool pl_display_result(const struct pl_account *account, const struct pl_ending *ending);
+bool pl_display_result(const struct pl_counters *counters, const struct pl_ending *ending);
 
 #endif

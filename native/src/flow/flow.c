@@ -167,11 +167,11 @@ bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello)
         flow->duration_ns = hello->duration_ns;
     if (flow->bytes < 0)
         flow->bytes = hello->bytes;
-    pl_flow_settle(flow);
+    pl_flow_derive(flow);
     return true;
 }
 
-bool pl_flow_is_whole(const struct pl_flow *flow)
+bool pl_flow_is_complete(const struct pl_flow *flow)
 {
     return flow->streams > 0 && flow->warmup_ns >= 0 && flow->duration_ns >= 0 && flow->bytes >= 0 &&
            pl_flow_direction(flow) != 0;
@@ -213,7 +213,7 @@ static int64_t choose_write_bytes(const struct pl_flow *flow)
     return bytes > 0 ? bytes : 1;
 }
 
-void pl_flow_settle(struct pl_flow *flow)
+void pl_flow_derive(struct pl_flow *flow)
 {
     if (flow->workers == 0)
         flow->workers = count_cores();
@@ -266,7 +266,7 @@ enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int ar
         .bytes = sending ? 0 : -1,
         .interval_ns = PL_NS_PER_S,
         .flows = 1,
-        .greet_timeout_ns = sending ? 10 * PL_NS_PER_S : 0,
+        .admission_timeout_ns = sending ? 10 * PL_NS_PER_S : 0,
         .drain_timeout_ns = 10 * PL_NS_PER_S,
         .memory_limit_bytes = INT64_C(1) << 30,
         .accepting = !sending,
@@ -276,6 +276,6 @@ enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int ar
         return outcome;
     if (!parse_words(flow, error))
         return PL_OPTIONS_WRONG;
-    pl_flow_settle(flow);
+    pl_flow_derive(flow);
     return PL_OPTIONS_OK;
 }

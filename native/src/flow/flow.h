@@ -52,15 +52,15 @@ struct pl_flow {
     int64_t read_bytes;
     int64_t rate_bits_per_s;        /* of all streams; 0: no limit */
     int64_t stream_rate_bits_per_s; /* of each stream; 0: no limit */
-    int64_t flows;            /* receive: how many to serve, one after the other; 0: until it is ended */
-    int64_t greet_timeout_ns; /* until every stream is connected and admitted */
+    int64_t flows;                /* receive: how many to serve, one after the other; 0: until it is ended */
+    int64_t admission_timeout_ns; /* until every stream is connected and admitted */
     int64_t drain_timeout_ns;
     int64_t volume_limit_bytes;
     int64_t time_limit_ns;
     int64_t memory_limit_bytes;
 
     /* Settled from the above. */
-    uint8_t token[PL_TOKEN_BYTES]; /* by pl_token_take() */
+    uint8_t token[PL_TOKEN_BYTES]; /* by pl_token_read() */
     struct pl_port_range ports;    /* receive: of which the first free one is used */
     bool accepting;                /* the listening side */
     bool transmits;
@@ -86,9 +86,9 @@ uint16_t pl_flow_direction(const struct pl_flow *flow);
 /* Takes what the receiver was not told from a hello; false when the hello contradicts what it was told. */
 bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);
 /* Whether everything is known that a trial needs. */
-bool pl_flow_is_whole(const struct pl_flow *flow);
+bool pl_flow_is_complete(const struct pl_flow *flow);
 /* Settles workers, write size and pacing once the number of streams is known. */
-void pl_flow_settle(struct pl_flow *flow);
+void pl_flow_derive(struct pl_flow *flow);
 /* Fits writes and the held window to the segments of the connected streams: Linux fills a small window by
  * whole segments alone, and offers it in whole segments of the size that it sees come in. */
 void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes);

@@ -46,13 +46,13 @@ static void add_peer(struct table *table, struct pl_flow *flow)
         POSITIONAL("address", address,
                    "the receiver: a name, an IPv4 or IPv6 address, a Unix path, a vsock CID"),
         INTEGER("port", port, 1, 65535, "its port"),
-        INTEGER("connect-timeout-ns", greet_timeout_ns, PL_NS_PER_MS, HOUR_NS,
+        INTEGER("connect-timeout-ns", admission_timeout_ns, PL_NS_PER_MS, HOUR_NS,
                 "time until every stream must be admitted"),
     };
     const struct pl_option accepting[] = {
         TEXT("port", port_text,
              "port to listen on, or a range such as 5201-5300: the first free one; 0: any"),
-        INTEGER("accept-timeout-ns", greet_timeout_ns, 0, HOUR_NS,
+        INTEGER("accept-timeout-ns", admission_timeout_ns, 0, HOUR_NS,
                 "time until every stream must be admitted; 0: no limit"),
         INTEGER("flows", flows, 0, 1000000, "flows to serve, one after the other; 0: until it is ended"),
     };

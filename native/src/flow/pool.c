@@ -288,7 +288,7 @@ int pl_pool_fd(const struct pl_pool *pool)
     return pool->shared.main_wake_fd;
 }
 
-void pl_pool_settle_wake(struct pl_pool *pool)
+void pl_pool_clear_wake(struct pl_pool *pool)
 {
     uint64_t wakes;
     (void)!read(pool->shared.main_wake_fd, &wakes, sizeof wakes);
@@ -324,10 +324,10 @@ bool pl_pool_exhausted(const struct pl_pool *pool)
     return atomic_load(&pool->shared.exhausted) == pool->shared.streams;
 }
 
-struct pl_worker_use pl_pool_use(const struct pl_pool *pool, uint32_t worker)
+struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker)
 {
     const struct pl_worker *of = &pool->workers[worker];
-    return (struct pl_worker_use){
+    return (struct pl_worker_usage){
         .user_ns = atomic_load_explicit(&of->user_ns, memory_order_relaxed),
         .system_ns = atomic_load_explicit(&of->system_ns, memory_order_relaxed),
         .waiting_ns = atomic_load_explicit(&of->waiting_ns, memory_order_relaxed),

@@ -14,7 +14,7 @@ struct pl_pool;
 
 /* What one worker thread has used since it started, as it published it last (at most 10 ms of activity ago).
  */
-struct pl_worker_use {
+struct pl_worker_usage {
     int64_t user_ns;
     int64_t system_ns;
     int64_t waiting_ns; /* ready to run, without a core; -1: the kernel does not tell */
@@ -42,9 +42,9 @@ void pl_pool_shut(struct pl_pool *pool);
 /* Ends and joins the threads; counters and CPU times are exact from then on. */
 void pl_pool_join(struct pl_pool *pool);
 
-/* Readable when there is something new below; pl_pool_settle_wake() makes it unreadable again. */
+/* Readable when there is something new below; pl_pool_clear_wake() makes it unreadable again. */
 int pl_pool_fd(const struct pl_pool *pool);
-void pl_pool_settle_wake(struct pl_pool *pool);
+void pl_pool_clear_wake(struct pl_pool *pool);
 
 /* Streams that have ended or failed. */
 uint32_t pl_pool_closed(const struct pl_pool *pool);
@@ -58,7 +58,7 @@ pl_ns pl_pool_first_byte_ns(const struct pl_pool *pool);
 bool pl_pool_capped(const struct pl_pool *pool);
 
 uint32_t pl_pool_workers(const struct pl_pool *pool);
-struct pl_worker_use pl_pool_use(const struct pl_pool *pool, uint32_t worker);
+struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker);
 /* The core that a worker is pinned to, -1 for none. */
 int pl_pool_core(const struct pl_pool *pool, uint32_t worker);
 /* The transfer at work until now. */

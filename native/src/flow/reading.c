@@ -6,7 +6,7 @@
 #include "base/message.h"
 #include "base/wire.h"
 
-static void note_first_byte(struct pl_worker *worker)
+static void record_first_byte(struct pl_worker *worker)
 {
     int64_t none = 0;
     worker->first_byte_seen = true;
@@ -15,11 +15,11 @@ static void note_first_byte(struct pl_worker *worker)
 }
 
 /* The first byte of the connecting side is what sets the accepting side's stream to work. */
-static void hear(struct pl_worker *worker, struct pl_stream *stream)
+static void on_first_read(struct pl_worker *worker, struct pl_stream *stream)
 {
-    stream->heard = true;
+    stream->received_any = true;
     if (!worker->first_byte_seen)
-        note_first_byte(worker);
+        record_first_byte(worker);
     if (worker->shared->transmits && worker->shared->accepting) {
         stream->writing = true;
         pl_worker_watch(worker, stream);
@@ -27,7 +27,7 @@ static void hear(struct pl_worker *worker, struct pl_stream *stream)
 }
 
 /* The peer sends no more. */
-static bool take_end(struct pl_worker *worker, struct pl_stream *stream)
+static bool on_end_of_file(struct pl_worker *worker, struct pl_stream *stream)
 {
     const struct pl_shared *shared = worker->shared;
     int state = atomic_load_explicit(&stream->state, memory_order_relaxed);
@@ -43,7 +43,7 @@ static bool take_end(struct pl_worker *worker, struct pl_stream *stream)
         return false;
     }
     /* One that ends before it has set us to work never will. */
-    bool idle = shared->accepting && !stream->heard;
+    bool idle = shared->accepting && !stream->received_any;
     if (state == PL_STREAM_SHUT && shared->receives) {
         pl_worker_finish(worker, stream);
         return false;
@@ -57,7 +57,7 @@ static bool take_end(struct pl_worker *worker, struct pl_stream *stream)
 }
 
 /* Data, counted; false when this turn is over. */
-static bool take_data(struct pl_worker *worker, struct pl_stream *stream, size_t bytes)
+static bool count_data(struct pl_worker *worker, struct pl_stream *stream, size_t bytes)
 {
     /* One writer: no read-modify-write is needed. */
     uint64_t before = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
@@ -66,9 +66,9 @@ static bool take_data(struct pl_worker *worker, struct pl_stream *stream, size_t
 }
 
 /* What a side that only sends hears: the byte that sets it to work, and in the end the confirmation. */
-static void take_word(struct pl_stream *stream, uint8_t byte, bool was_heard)
+static void read_confirmation(struct pl_stream *stream, uint8_t byte, bool confirms)
 {
-    if (was_heard && stream->confirmed < PL_CONFIRMATION_BYTES)
+    if (confirms && stream->confirmed < PL_CONFIRMATION_BYTES)
         stream->confirmation[stream->confirmed++] = byte;
 }
 
@@ -82,15 +82,15 @@ bool pl_read_turn(struct pl_worker *worker, struct pl_stream *stream)
         ssize_t count = recv(stream->fd, worker->read_buffer, chunk, flags);
         worker->calls++;
         if (count > 0) {
-            bool was_heard = stream->heard || !shared->accepting;
-            if (!stream->heard)
-                hear(worker, stream);
+            bool confirms = stream->received_any || !shared->accepting;
+            if (!stream->received_any)
+                on_first_read(worker, stream);
             if (!shared->receives)
-                take_word(stream, worker->read_buffer[0], was_heard);
-            else if (!take_data(worker, stream, (size_t)count))
+                read_confirmation(stream, worker->read_buffer[0], confirms);
+            else if (!count_data(worker, stream, (size_t)count))
                 return true;
         } else if (count == 0) {
-            return take_end(worker, stream);
+            return on_end_of_file(worker, stream);
         } else if (errno != EINTR) {
             if (errno == EAGAIN)
                 return true;

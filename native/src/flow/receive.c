@@ -11,7 +11,7 @@
 #include "base/program.h"
 #include "base/subcommands.h"
 #include "base/token.h"
-#include "flow/conductor.h"
+#include "flow/session.h"
 #include "flow/sockopts.h"
 
 static bool refuse_address(const struct pl_flow *flow, int64_t port, int cause, struct pl_error *error)
@@ -61,7 +61,7 @@ static int try_port(const struct pl_flow *flow, int64_t port, int *cause, struct
 static int open_listener(const struct pl_flow *flow, struct pl_error *error)
 {
     int64_t streams = flow->streams > 0 ? flow->streams : 1; /* what a hello asks for beyond is seen then */
-    if (!pl_raise_descriptor_limit((uint64_t)(streams + 7 * flow->workers) + PL_GREETING_SPARE + 64, error))
+    if (!pl_raise_descriptor_limit((uint64_t)(streams + 7 * flow->workers) + PL_HANDSHAKE_SPARE + 64, error))
         return -1;
     int cause = EADDRINUSE;
     int64_t port = flow->ports.first;
@@ -106,7 +106,7 @@ static bool write_listening(const struct pl_flow *flow, int listen_fd)
     pl_json_begin_object(&j, NULL);
     pl_json_string(&j, "type", "listening");
     pl_json_string(&j, "address", text);
-    pl_write_known(&j, "port", facts.local_port);
+    pl_json_known_i64(&j, "port", facts.local_port);
     pl_write_window(&j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
     pl_json_end_object(&j);
     bool written = pl_json_flush_line(&j);
@@ -115,33 +115,34 @@ static bool write_listening(const struct pl_flow *flow, int listen_fd)
 }
 
 /* False with `error` set when the streams do not come. */
-static bool admit_streams(struct pl_conductor *conductor, struct pl_error *error)
+static bool admit_streams(struct pl_session *session, struct pl_error *error)
 {
-    struct pl_door *door = conductor->door;
-    const struct pl_flow *flow = &conductor->flow;
-    pl_ns end_ns = flow->greet_timeout_ns > 0 ? pl_now_ns() + flow->greet_timeout_ns : PL_NEVER;
-    bool limited = conductor->limit_ns < end_ns;
-    end_ns = limited ? conductor->limit_ns : end_ns;
-    struct pl_wait wait = {.fds = {pl_door_fd(door), -1}};
-    while (!pl_door_is_complete(door)) {
-        wait.deadline_ns = pl_door_deadline_ns(door) < end_ns ? pl_door_deadline_ns(door) : end_ns;
-        enum pl_command command = pl_events_wait(conductor->events, &wait);
-        if (!pl_door_serve(door, error))
+    struct pl_acceptor *acceptor = session->acceptor;
+    const struct pl_flow *flow = &session->flow;
+    pl_ns end_ns = flow->admission_timeout_ns > 0 ? pl_now_ns() + flow->admission_timeout_ns : PL_NEVER;
+    bool limited = session->limit_ns < end_ns;
+    end_ns = limited ? session->limit_ns : end_ns;
+    struct pl_wait wait = {.fds = {pl_acceptor_fd(acceptor), -1}};
+    while (!pl_acceptor_is_complete(acceptor)) {
+        wait.deadline_ns =
+            pl_acceptor_deadline_ns(acceptor) < end_ns ? pl_acceptor_deadline_ns(acceptor) : end_ns;
+        enum pl_command command = pl_events_wait(session->events, &wait);
+        if (!pl_acceptor_serve(acceptor, error))
             return false;
         if (pl_command_ends(command)) {
-            pl_conductor_early_end(command, "accept", error);
+            pl_session_early_end(command, "accept", error);
             return false;
         }
-        if (pl_now_ns() >= end_ns && !pl_door_is_complete(door)) {
+        if (pl_now_ns() >= end_ns && !pl_acceptor_is_complete(acceptor)) {
             const char *which = limited ? "--time-limit-ns" : "--accept-timeout-ns";
-            unsigned long long rejected = pl_door_rejected(door);
+            unsigned long long rejected = pl_acceptor_rejected(acceptor);
             if (flow->streams == 0) /* the first stream says how many there are */
                 pl_error_set(error, PL_ENDED, "accept", 0,
                              "no stream came within %s; strangers turned away: %llu", which, rejected);
             else
                 pl_error_set(error, PL_ENDED, "accept", 0,
                              "%u of %lld streams came within %s; strangers turned away: %llu",
-                             pl_door_admitted(door), (long long)flow->streams, which, rejected);
+                             pl_acceptor_admitted(acceptor), (long long)flow->streams, which, rejected);
             return false;
         }
     }
@@ -150,26 +151,26 @@ static bool admit_streams(struct pl_conductor *conductor, struct pl_error *error
 
 static int refuse(const struct pl_flow *flow, const struct pl_error *error)
 {
-    return flow->human ? pl_error_say(error, "receive") : pl_error_report(error, "receive");
+    return flow->human ? pl_error_print(error, "receive") : pl_error_report(error, "receive");
 }
 
 /* One flow, with the settings asked for. */
-static int serve_flow(const struct pl_flow *asked, struct pl_events *events, int listen_fd)
+static int serve_flow(const struct pl_flow *requested, struct pl_events *events, int listen_fd)
 {
     struct pl_error error = {0};
-    struct pl_conductor conductor = {.flow = *asked, .events = events};
+    struct pl_session session = {.flow = *requested, .events = events};
     int status;
-    if (pl_conductor_open(&conductor, &error))
-        conductor.door = pl_door_open(listen_fd, &conductor.flow, conductor.streams, &error);
-    if (conductor.door == NULL || !admit_streams(&conductor, &error) ||
-        !pl_conductor_prepare(&conductor, &error)) {
-        status = refuse(asked, &error);
+    if (pl_session_open(&session, &error))
+        session.acceptor = pl_acceptor_open(listen_fd, &session.flow, session.streams, &error);
+    if (session.acceptor == NULL || !admit_streams(&session, &error) ||
+        !pl_session_prepare(&session, &error)) {
+        status = refuse(requested, &error);
     } else {
-        pl_conductor_run(&conductor, &error);
-        status = pl_conductor_finish(&conductor);
+        pl_session_run(&session, &error);
+        status = pl_session_finish(&session);
     }
-    pl_door_close(conductor.door);
-    pl_conductor_close(&conductor);
+    pl_acceptor_close(session.acceptor);
+    pl_session_close(&session);
     return status;
 }
 
@@ -190,11 +191,11 @@ static int serve_flows(const struct pl_flow *flow, struct pl_events *events, int
 
 static int run(struct pl_flow *flow, struct pl_error *error)
 {
-    if (!flow->human && !pl_program_hello("receive"))
+    if (!flow->human && !pl_program_write_hello("receive"))
         return PL_RESOURCES;
     struct pl_events *events = pl_events_open(flow->control, error);
     int listen_fd = -1;
-    if (events != NULL && pl_token_take(flow->token_text, flow->token, error) &&
+    if (events != NULL && pl_token_read(flow->token_text, flow->token, error) &&
         pl_limit_memory(flow->memory_limit_bytes, error))
         listen_fd = open_listener(flow, error);
     int status = listen_fd >= 0 ? serve_flows(flow, events, listen_fd) : refuse(flow, error);

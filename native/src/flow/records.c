@@ -13,68 +13,68 @@ static void write_pacing(struct pl_json *j, const struct pl_flow *flow)
 {
     static const char *const names[] = {NULL, "kernel", "user"};
     pl_json_begin_object(j, "pacing");
-    pl_write_known(j, "requested_bits_per_s", flow->rate_bits_per_s > 0 ? flow->rate_bits_per_s : -1);
+    pl_json_known_i64(j, "requested_bits_per_s", flow->rate_bits_per_s > 0 ? flow->rate_bits_per_s : -1);
     int64_t stream_rate = pl_flow_stream_rate(flow);
-    pl_write_known(j, "stream_bits_per_s", stream_rate > 0 ? stream_rate : -1);
+    pl_json_known_i64(j, "stream_bits_per_s", stream_rate > 0 ? stream_rate : -1);
     pl_json_string(j, "by", names[flow->pacing]);
     pl_json_end_object(j);
 }
 
-static void write_transfer(struct pl_json *j, const struct pl_account *account)
+static void write_transfer(struct pl_json *j, const struct pl_counters *counters)
 {
-    struct pl_transfer transfer = pl_pool_transfer(account->pool);
+    struct pl_transfer transfer = pl_pool_transfer(counters->pool);
     pl_json_begin_object(j, "transfer");
-    pl_json_string(j, "requested", account->flow->zero_copy ? "zero-copy" : "copy");
+    pl_json_string(j, "requested", counters->flow->zero_copy ? "zero-copy" : "copy");
     pl_json_string(j, "send", transfer.send);
     pl_json_string(j, "receive", transfer.receive);
     pl_json_string(j, "reason", transfer.reason);
     pl_json_end_object(j);
 }
 
-static void write_cores(struct pl_json *j, const struct pl_account *account)
+static void write_cores(struct pl_json *j, const struct pl_counters *counters)
 {
     pl_json_begin_array(j, "cores");
-    for (uint32_t w = 0; w < account->workers; w++)
-        pl_write_known(j, NULL, pl_pool_core(account->pool, w));
+    for (uint32_t w = 0; w < counters->workers; w++)
+        pl_json_known_i64(j, NULL, pl_pool_core(counters->pool, w));
     pl_json_end_array(j);
 }
 
-bool pl_records_ready(struct pl_json *j, const struct pl_account *account, int64_t rejected)
+bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int64_t rejected)
 {
-    const struct pl_flow *flow = account->flow;
+    const struct pl_flow *flow = counters->flow;
     struct pl_socket_facts facts;
-    pl_read_socket_facts(account->streams[0].fd, &facts);
+    pl_read_socket_facts(counters->streams[0].fd, &facts);
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "ready");
     pl_json_i64(j, "streams", flow->streams);
     if (rejected >= 0)
         pl_json_i64(j, "rejected", rejected);
-    pl_json_u64(j, "workers", account->workers);
-    write_cores(j, account);
-    pl_json_string(j, "transport", pl_transport_name(pl_account_transport(account)));
+    pl_json_u64(j, "workers", counters->workers);
+    write_cores(j, counters);
+    pl_json_string(j, "transport", pl_transport_name(pl_counters_transport(counters)));
     pl_json_string(j, "direction", name_direction(flow));
     pl_json_i64(j, "warmup_ns", flow->warmup_ns);
     pl_json_i64(j, "duration_ns", flow->duration_ns);
-    pl_write_known(j, "bytes", flow->bytes > 0 ? flow->bytes : -1);
-    pl_write_known(j, "write_bytes", flow->transmits ? flow->write_bytes : -1);
-    pl_write_known(j, "read_bytes", flow->receives ? flow->read_bytes : -1);
+    pl_json_known_i64(j, "bytes", flow->bytes > 0 ? flow->bytes : -1);
+    pl_json_known_i64(j, "write_bytes", flow->transmits ? flow->write_bytes : -1);
+    pl_json_known_i64(j, "read_bytes", flow->receives ? flow->read_bytes : -1);
     if (flow->transmits)
-        pl_json_bool(j, "unsent_limited", account->streams[0].backlog.limit_bytes > 0);
-    write_transfer(j, account);
+        pl_json_bool(j, "unsent_limited", counters->streams[0].backlog.limit_bytes > 0);
+    write_transfer(j, counters);
     write_pacing(j, flow);
     pl_write_window(j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
-    pl_streams_write_sockets(j, account->streams, account->count);
+    pl_streams_write_sockets(j, counters->streams, counters->count);
     pl_json_end_object(j);
     return pl_json_flush_line(j);
 }
 
-bool pl_records_start(struct pl_json *j, const struct pl_account *account)
+bool pl_records_start(struct pl_json *j, const struct pl_counters *counters)
 {
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "start");
-    pl_json_i64(j, "monotonic_ns", account->start_ns);
+    pl_json_i64(j, "monotonic_ns", counters->start_ns);
     /* The start may lie a moment back: the first byte was stamped by a worker. */
-    pl_json_i64(j, "realtime_ns", pl_realtime_ns() - (pl_now_ns() - account->start_ns));
+    pl_json_i64(j, "realtime_ns", pl_realtime_ns() - (pl_now_ns() - counters->start_ns));
     pl_json_end_object(j);
     return pl_json_flush_line(j);
 }
@@ -93,11 +93,12 @@ static void write_span(struct pl_json *j, const struct pl_span *span)
     pl_json_i64(j, "end_ns", span->end_ns);
 }
 
-static void write_steps(struct pl_json *j, const char *key, const struct pl_tally *tally, uint32_t count)
+static void write_steps(struct pl_json *j, const char *key, const struct pl_byte_counters *bytes,
+                        uint32_t count)
 {
     pl_json_begin_array(j, key);
     for (uint32_t i = 0; i < count; i++)
-        pl_json_u64(j, NULL, tally->now[i] - tally->before[i]);
+        pl_json_u64(j, NULL, bytes->current[i] - bytes->previous[i]);
     pl_json_end_array(j);
 }
 
@@ -107,17 +108,17 @@ static int64_t find_wait(int64_t now_ns, int64_t before_ns)
     return now_ns < 0 || before_ns < 0 ? now_ns : now_ns - before_ns;
 }
 
-static void write_use(struct pl_json *j, const struct pl_worker_use *now, const struct pl_worker_use *before,
-                      uint32_t count)
+static void write_usage(struct pl_json *j, const struct pl_worker_usage *now,
+                        const struct pl_worker_usage *before, uint32_t count)
 {
-    static const struct pl_worker_use none;
+    static const struct pl_worker_usage none;
     pl_json_begin_array(j, "workers");
     for (uint32_t w = 0; w < count; w++) {
-        const struct pl_worker_use *base = before != NULL ? &before[w] : &none;
+        const struct pl_worker_usage *base = before != NULL ? &before[w] : &none;
         pl_json_begin_object(j, NULL);
         pl_json_i64(j, "user_ns", now[w].user_ns - base->user_ns);
         pl_json_i64(j, "system_ns", now[w].system_ns - base->system_ns);
-        pl_write_known(j, "waiting_ns", find_wait(now[w].waiting_ns, base->waiting_ns));
+        pl_json_known_i64(j, "waiting_ns", find_wait(now[w].waiting_ns, base->waiting_ns));
         pl_json_u64(j, "wake_ups", now[w].wake_ups - base->wake_ups);
         pl_json_u64(j, "system_calls", now[w].system_calls - base->system_calls);
         pl_json_end_object(j);
@@ -125,92 +126,92 @@ static void write_use(struct pl_json *j, const struct pl_worker_use *now, const 
     pl_json_end_array(j);
 }
 
-static void write_tcp_info(struct pl_json *j, const struct pl_account *account)
+static void write_tcp_info(struct pl_json *j, const struct pl_counters *counters)
 {
-    if (account->flow->tcp_info == PL_TCP_INFO_NONE)
+    if (counters->flow->tcp_info == PL_TCP_INFO_NONE)
         return;
-    pl_tcp_info_write(j, "tcp_info", account->tcp_info, account->count);
-    if (account->tcp_info_raw != NULL)
-        pl_tcp_info_write_raw(j, "tcp_info_raw", account->tcp_info_raw, account->count);
+    pl_tcp_info_write(j, "tcp_info", counters->tcp_info, counters->count);
+    if (counters->tcp_info_raw != NULL)
+        pl_tcp_info_write_raw(j, "tcp_info_raw", counters->tcp_info_raw, counters->count);
 }
 
-bool pl_records_interval(struct pl_json *j, const struct pl_account *account)
+bool pl_records_interval(struct pl_json *j, const struct pl_counters *counters)
 {
-    const struct pl_interval *interval = &account->interval;
-    bool both = account->flow->transmits && account->flow->receives;
+    const struct pl_interval *interval = &counters->interval;
+    bool both = counters->flow->transmits && counters->flow->receives;
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "interval");
     pl_json_i64(j, "index", interval->index);
     pl_json_string(j, "phase", pl_phase_name(interval->phase));
     write_span(j, &interval->span);
-    write_steps(j, "bytes", pl_account_main(account), account->count);
+    write_steps(j, "bytes", pl_counters_reported(counters), counters->count);
     if (both)
-        write_steps(j, "sent_bytes", &account->sent, account->count);
-    write_tcp_info(j, account);
-    write_use(j, account->use, account->use_before, account->workers);
+        write_steps(j, "sent_bytes", &counters->sent, counters->count);
+    write_tcp_info(j, counters);
+    write_usage(j, counters->usage, counters->previous_usage, counters->workers);
     pl_json_end_object(j);
     return pl_json_flush_line(j);
 }
 
-static void write_phases(struct pl_json *j, const struct pl_account *account)
+static void write_phases(struct pl_json *j, const struct pl_counters *counters)
 {
-    bool both = account->flow->transmits && account->flow->receives;
+    bool both = counters->flow->transmits && counters->flow->receives;
     pl_json_begin_object(j, "phases");
     for (size_t p = 0; p < PL_PHASE_COUNT; p++) {
         pl_json_begin_object(j, pl_phase_name((enum pl_phase)p));
-        write_span(j, &account->phases.spans[p]);
-        write_u64s(j, "bytes", pl_account_main(account)->phases[p], account->count);
+        write_span(j, &counters->phases.spans[p]);
+        write_u64s(j, "bytes", pl_counters_reported(counters)->phases[p], counters->count);
         if (both)
-            write_u64s(j, "sent_bytes", account->sent.phases[p], account->count);
+            write_u64s(j, "sent_bytes", counters->sent.phases[p], counters->count);
         pl_json_end_object(j);
     }
     pl_json_end_object(j);
 }
 
 /* What the peer said it received; null where it did not say. */
-static void write_confirmed(struct pl_json *j, const struct pl_account *account)
+static void write_confirmed(struct pl_json *j, const struct pl_counters *counters)
 {
     pl_json_begin_array(j, "confirmed_bytes");
-    for (uint32_t s = 0; s < account->count; s++) {
-        if (account->streams[s].confirmed == PL_CONFIRMATION_BYTES)
-            pl_json_u64(j, NULL, pl_get_u64(account->streams[s].confirmation));
+    for (uint32_t s = 0; s < counters->count; s++) {
+        if (counters->streams[s].confirmed == PL_CONFIRMATION_BYTES)
+            pl_json_u64(j, NULL, pl_get_u64(counters->streams[s].confirmation));
         else
             pl_json_null(j, NULL);
     }
     pl_json_end_array(j);
 }
 
-bool pl_records_result(struct pl_json *j, const struct pl_account *account, const struct pl_ending *ending)
+bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, const struct pl_ending *ending)
 {
-    const struct pl_flow *flow = account->flow;
+    const struct pl_flow *flow = counters->flow;
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "result");
     pl_json_bool(j, "complete", ending->reason == NULL);
     pl_json_string(j, "reason", ending->reason);
-    write_phases(j, account);
-    write_u64s(j, "total_bytes", pl_account_main(account)->now, account->count);
+    write_phases(j, counters);
+    write_u64s(j, "total_bytes", pl_counters_reported(counters)->current, counters->count);
     if (flow->transmits && flow->receives)
-        write_u64s(j, "total_sent_bytes", account->sent.now, account->count);
+        write_u64s(j, "total_sent_bytes", counters->sent.current, counters->count);
     if (flow->transmits && !flow->receives)
-        write_confirmed(j, account);
+        write_confirmed(j, counters);
     if (flow->transmits) {
         pl_json_begin_array(j, "undelivered_bytes");
-        for (uint32_t s = 0; s < account->count; s++)
-            pl_write_known(j, NULL, account->missing_bytes[s]);
+        for (uint32_t s = 0; s < counters->count; s++)
+            pl_json_known_i64(j, NULL, counters->missing_bytes[s]);
         pl_json_end_array(j);
     }
-    pl_json_u64(j, "reset_streams", account->reset_streams);
+    pl_json_u64(j, "reset_streams", counters->reset_streams);
     if (flow->transmits && pl_transport_is_tcp(flow->transport)) {
         pl_json_begin_array(j, "effective_window_bytes");
-        for (uint32_t s = 0; s < account->count; s++)
-            pl_write_known(j, NULL, pl_account_effective_window(account, s));
+        for (uint32_t s = 0; s < counters->count; s++)
+            pl_json_known_i64(j, NULL, pl_counters_effective_window(counters, s));
         pl_json_end_array(j);
     }
     if (ending->rejected >= 0)
         pl_json_i64(j, "rejected", ending->rejected);
-    write_transfer(j, account);
-    write_use(j, account->use, NULL, account->workers);
-    write_tcp_info(j, account);
+    write_transfer(j, counters);
+    write_usage(j, counters->usage, NULL, counters->workers);
+    write_tcp_info(j, counters);
     pl_json_end_object(j);
     return pl_json_flush_line(j);
 }

@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "flow/account.h"
+#include "flow/counters.h"
 #include "flow/trial.h"
 
 /* `rejected` -1: this end turns nobody away. */
-bool pl_records_ready(struct pl_json *j, const struct pl_account *account, int64_t rejected);
-bool pl_records_start(struct pl_json *j, const struct pl_account *account);
+bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int64_t rejected);
+bool pl_records_start(struct pl_json *j, const struct pl_counters *counters);
 /* The interval closed last. */
-bool pl_records_interval(struct pl_json *j, const struct pl_account *account);
+bool pl_records_interval(struct pl_json *j, const struct pl_counters *counters);
 /* After the workers have been joined. */
-bool pl_records_result(struct pl_json *j, const struct pl_account *account, const struct pl_ending *ending);
+bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, const struct pl_ending *ending);
 
 #endif

@@ -26,7 +26,7 @@ int64_t pl_run_queue_waiting_ns(int fd)
     return pl_run_queue_parse(text);
 }
 
-static bool take_number(const char **text, int64_t *number)
+static bool parse_number(const char **text, int64_t *number)
 {
     char *end;
     errno = 0;
@@ -41,7 +41,8 @@ int64_t pl_run_queue_parse(const char *text)
     int64_t running_ns;
     int64_t waiting_ns;
     int64_t turns;
-    if (!take_number(&text, &running_ns) || !take_number(&text, &waiting_ns) || !take_number(&text, &turns))
+    if (!parse_number(&text, &running_ns) || !parse_number(&text, &waiting_ns) ||
+        !parse_number(&text, &turns))
         return -1;
     return turns > 0 ? waiting_ns : -1;
 }

@@ -143,7 +143,7 @@ void pl_read_socket_facts(int fd, struct pl_socket_facts *facts)
         facts->remote_port = pl_address_port(&address);
 }
 
-void pl_write_known(struct pl_json *j, const char *key, int64_t value)
+void pl_json_known_i64(struct pl_json *j, const char *key, int64_t value)
 {
     if (value >= 0)
         pl_json_i64(j, key, value);
@@ -154,8 +154,8 @@ void pl_write_known(struct pl_json *j, const char *key, int64_t value)
 void pl_write_window(struct pl_json *j, int64_t requested_bytes, int64_t sndbuf_bytes, int64_t rcvbuf_bytes)
 {
     pl_json_begin_object(j, "window");
-    pl_write_known(j, "requested_bytes", requested_bytes > 0 ? requested_bytes : -1);
-    pl_write_known(j, "sndbuf_bytes", requested_bytes > 0 ? sndbuf_bytes : -1);
-    pl_write_known(j, "rcvbuf_bytes", requested_bytes > 0 ? rcvbuf_bytes : -1);
+    pl_json_known_i64(j, "requested_bytes", requested_bytes > 0 ? requested_bytes : -1);
+    pl_json_known_i64(j, "sndbuf_bytes", requested_bytes > 0 ? sndbuf_bytes : -1);
+    pl_json_known_i64(j, "rcvbuf_bytes", requested_bytes > 0 ? rcvbuf_bytes : -1);
     pl_json_end_object(j);
 }

@@ -41,14 +41,14 @@ void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams
         pl_read_socket_facts(streams[i].fd, &facts);
         pl_json_begin_object(j, NULL);
         pl_json_u64(j, "stream", i);
-        pl_write_known(j, "sndbuf_bytes", facts.sndbuf_bytes);
-        pl_write_known(j, "rcvbuf_bytes", facts.rcvbuf_bytes);
+        pl_json_known_i64(j, "sndbuf_bytes", facts.sndbuf_bytes);
+        pl_json_known_i64(j, "rcvbuf_bytes", facts.rcvbuf_bytes);
         pl_json_string(j, "congestion", facts.congestion[0] != 0 ? facts.congestion : NULL);
-        pl_write_known(j, "mss_bytes", facts.mss_bytes);
-        pl_write_known(j, "traffic_class", facts.traffic_class);
-        pl_write_known(j, "max_pacing_bytes_per_s", facts.pacing_bytes_per_s);
-        pl_write_known(j, "local_port", facts.local_port);
-        pl_write_known(j, "remote_port", facts.remote_port);
+        pl_json_known_i64(j, "mss_bytes", facts.mss_bytes);
+        pl_json_known_i64(j, "traffic_class", facts.traffic_class);
+        pl_json_known_i64(j, "max_pacing_bytes_per_s", facts.pacing_bytes_per_s);
+        pl_json_known_i64(j, "local_port", facts.local_port);
+        pl_json_known_i64(j, "remote_port", facts.remote_port);
         pl_json_end_object(j);
     }
     pl_json_end_array(j);

@@ -36,11 +36,11 @@ struct pl_stream {
     uint32_t confirmed;                          /* bytes of it that have come */
     bool writing;                                /* wants to be told when there is room */
     bool paused;                                 /* waits for due_ns */
-    bool heard;      /* has read something: the accepting side sends from then on */
-    bool shut;       /* this end's side is shut: an end of file is under way, too */
-    bool ended;      /* the peer's end of file was read */
-    uint32_t number; /* 0-based, as in the hello */
-    int fd;          /* owned; -1 when closed. Open until the result is written, for TCP_INFO */
+    bool received_any; /* has read something: the accepting side sends from then on */
+    bool shut;         /* this end's side is shut: an end of file is under way, too */
+    bool ended;        /* the peer's end of file was read */
+    uint32_t number;   /* 0-based, as in the hello */
+    int fd;            /* owned; -1 when closed. Open until the result is written, for TCP_INFO */
 };
 
 /* `count` streams without a descriptor; NULL with `error` set. Free with pl_streams_free(). */

@@ -69,7 +69,7 @@ static uint64_t first_bit(uint8_t byte)
 #endif
 }
 
-static uint64_t take_value(const uint8_t *bytes, const struct field *field)
+static uint64_t read_value(const uint8_t *bytes, const struct field *field)
 {
     if (field->size == 1)
         return first_bit(bytes[field->offset]);
@@ -106,12 +106,12 @@ void pl_tcp_info_parse(const uint8_t *bytes, size_t length, struct pl_tcp_info *
     for (size_t i = 0; i < PL_TCP_INFO_FIELDS; i++) {
         if (fields[i].offset + fields[i].size > length)
             continue;
-        info->values[i] = take_value(bytes, &fields[i]);
+        info->values[i] = read_value(bytes, &fields[i]);
         if (!is_absent(info->values[i], fields[i].absence))
             info->present |= UINT32_C(1) << i;
     }
     if (data_segments_in.offset + data_segments_in.size <= length)
-        info->data_segments_in = take_value(bytes, &data_segments_in);
+        info->data_segments_in = read_value(bytes, &data_segments_in);
 }
 
 void pl_tcp_info_read(int fd, struct pl_tcp_info *info, struct pl_tcp_info_raw *raw)

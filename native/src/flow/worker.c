@@ -165,7 +165,7 @@ void pl_worker_finish(struct pl_worker *worker, struct pl_stream *stream)
 }
 
 /* The connecting side sets its peer to work by its first byte; where it sends no data, by this one. */
-static void set_to_work(struct pl_worker *worker, struct pl_stream *stream)
+static void send_start(struct pl_worker *worker, struct pl_stream *stream)
 {
     if (worker->shared->accepting || worker->shared->transmits)
         return;
@@ -185,7 +185,7 @@ static void begin_stream(struct pl_worker *worker, struct pl_stream *stream)
     if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, stream->fd, &event) != 0)
         pl_worker_close(worker, stream, errno);
     else
-        set_to_work(worker, stream);
+        send_start(worker, stream);
 }
 
 /* Follows the pool's mode; false when the thread shall end. */

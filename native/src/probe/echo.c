@@ -173,7 +173,7 @@ static bool open_sockets(struct echo *echo, struct pl_address *own, struct pl_er
 }
 
 /* Answers what is there, a bounded number at a time so that commands are heard between. */
-static void answer_some(struct echo *echo)
+static void answer_datagrams(struct echo *echo)
 {
     for (int i = 0; i < ANSWERS_PER_TURN; i++) {
         struct sockaddr_storage from;
@@ -198,8 +198,8 @@ static void answer_some(struct echo *echo)
         echo->counts.other_version += verdict == PL_PROBE_OTHER_VERSION;
         if (verdict != PL_PROBE_ADMITTED)
             continue;
-        pl_probe_turn(&head, pl_stamp_read(&message), received_ns, (size_t)count, echo->token,
-                      echo->datagram);
+        pl_probe_make_reply(&head, pl_stamp_read(&message), received_ns, (size_t)count, echo->token,
+                            echo->datagram);
         if (sendto(echo->fd, echo->datagram, (size_t)count, MSG_DONTWAIT | MSG_NOSIGNAL,
                    (const struct sockaddr *)&from, message.msg_namelen) == count)
             echo->counts.echoed++;
@@ -228,7 +228,7 @@ static bool write_listening(const struct echo *echo, const struct pl_address *ow
     return written;
 }
 
-static struct pl_echo_counts count_all(const struct echo *echo)
+static struct pl_echo_counts sum_counts(const struct echo *echo)
 {
     struct pl_echo_counts counts = echo->counts;
     if (echo->streams != NULL) {
@@ -243,7 +243,7 @@ static struct pl_echo_counts count_all(const struct echo *echo)
 static bool write_result(const struct echo *echo, const char *reason)
 {
     struct pl_json j = {0};
-    const struct pl_echo_counts counts = count_all(echo);
+    const struct pl_echo_counts counts = sum_counts(echo);
     if (echo->human) {
         if (echo->idle_reason[0] != 0)
             (void)printf("ended: %s (--idle-timeout 0: never)\n", echo->idle_reason);
@@ -272,21 +272,21 @@ static bool write_result(const struct echo *echo, const char *reason)
 static bool serve(struct echo *echo)
 {
     if (echo->fd >= 0)
-        answer_some(echo);
+        answer_datagrams(echo);
     if (echo->streams != NULL)
         pl_echo_streams_serve(echo->streams);
     bool connected = echo->streams != NULL && pl_echo_streams_admitted(echo->streams) > 0;
     pl_ns now_ns = pl_now_ns();
-    pl_echo_idle_note(&echo->idle, count_all(echo).echoed, connected, now_ns);
+    pl_echo_idle_note(&echo->idle, sum_counts(echo).echoed, connected, now_ns);
     if (now_ns < pl_echo_idle_deadline_ns(&echo->idle))
         return true;
     char time[PL_QUANTITY_BYTES];
-    pl_spell_quantity(echo->idle.timeout_ns, PL_UNIT_NS, time);
+    pl_format_exact_quantity(echo->idle.timeout_ns, PL_UNIT_NS, time);
     (void)snprintf(echo->idle_reason, sizeof echo->idle_reason, "no admitted peer for %s", time);
     return false;
 }
 
-static int answer_all(struct echo *echo, struct pl_events *events, const struct pl_address *own)
+static int run_echo(struct echo *echo, struct pl_events *events, const struct pl_address *own)
 {
     if (!write_listening(echo, own))
         return PL_RESOURCES;
@@ -294,9 +294,9 @@ static int answer_all(struct echo *echo, struct pl_events *events, const struct 
     pl_echo_idle_start(&echo->idle, echo->idle_timeout_ns, pl_events_controlled(events), pl_now_ns());
     for (;;) {
         wait.deadline_ns = pl_echo_idle_deadline_ns(&echo->idle);
-        pl_ns greeting_ns = echo->streams != NULL ? pl_echo_streams_deadline_ns(echo->streams) : PL_NEVER;
-        if (greeting_ns < wait.deadline_ns)
-            wait.deadline_ns = greeting_ns;
+        pl_ns handshake_ns = echo->streams != NULL ? pl_echo_streams_deadline_ns(echo->streams) : PL_NEVER;
+        if (handshake_ns < wait.deadline_ns)
+            wait.deadline_ns = handshake_ns;
         enum pl_command command = pl_events_wait(events, &wait);
         bool idle = !serve(echo);
         if (!idle && !pl_command_ends(command))
@@ -331,15 +331,15 @@ int pl_echo_main(int argc, char **argv)
     case PL_OPTIONS_OK:
         break;
     }
-    if (!echo.human && !pl_program_hello("echo"))
+    if (!echo.human && !pl_program_write_hello("echo"))
         return PL_RESOURCES;
     int status;
     struct pl_events *events = pl_events_open(echo.control, &error);
-    if (events != NULL && pl_token_take(echo.token_text, echo.token, &error) &&
+    if (events != NULL && pl_token_read(echo.token_text, echo.token, &error) &&
         open_sockets(&echo, &own, &error))
-        status = answer_all(&echo, events, &own);
+        status = run_echo(&echo, events, &own);
     else
-        status = echo.human ? pl_error_say(&error, "echo") : pl_error_report(&error, "echo");
+        status = echo.human ? pl_error_print(&error, "echo") : pl_error_report(&error, "echo");
     pl_echo_streams_close(echo.streams);
     pl_events_close(events);
     if (echo.fd >= 0)

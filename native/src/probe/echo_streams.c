@@ -13,7 +13,7 @@
 #include "base/stamp.h"
 #include "probe/echo_wire.h"
 
-#define GREETING_NS (2 * PL_NS_PER_S)
+#define HANDSHAKE_TIMEOUT_NS (2 * PL_NS_PER_S)
 #define LISTENER UINT32_MAX
 #define READS_PER_TURN 64
 /* A peer that is silent for so long is asked whether it is there, and let go a minute later. */
@@ -21,13 +21,13 @@
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_COUNT 6
 
-struct guest {
+struct connection {
     int fd; /* -1: free */
     bool admitted;
-    uint32_t wanted; /* bytes of the greeting, then of a message */
-    uint32_t got;
-    pl_ns deadline_ns; /* of the greeting */
-    pl_ns begun_ns;    /* when the message under way was first seen */
+    uint32_t expected; /* bytes of the greeting, then of a message */
+    uint32_t received;
+    pl_ns deadline_ns;   /* of the greeting */
+    pl_ns first_byte_ns; /* when the message under way was first seen */
     uint8_t nonce[PL_ECHO_NONCE_BYTES];
     uint8_t *bytes; /* PL_PROBE_MESSAGE_MAX, made at the first connection */
 };
@@ -37,7 +37,7 @@ struct pl_echo_streams {
     int epoll_fd;
     uint8_t token[PL_TOKEN_BYTES];
     struct pl_echo_counts counts;
-    struct guest guests[PL_ECHO_STREAMS];
+    struct connection connections[PL_ECHO_STREAMS];
 };
 
 struct pl_echo_streams *pl_echo_streams_open(int listen_fd, const uint8_t token[PL_TOKEN_BYTES],
@@ -50,7 +50,7 @@ struct pl_echo_streams *pl_echo_streams_open(int listen_fd, const uint8_t token[
         return NULL;
     }
     for (uint32_t i = 0; i < PL_ECHO_STREAMS; i++)
-        streams->guests[i].fd = -1;
+        streams->connections[i].fd = -1;
     streams->listen_fd = listen_fd;
     memcpy(streams->token, token, sizeof streams->token);
     streams->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -62,15 +62,15 @@ struct pl_echo_streams *pl_echo_streams_open(int listen_fd, const uint8_t token[
     return NULL;
 }
 
-static void drop(struct guest *guest)
+static void drop(struct connection *connection)
 {
-    (void)close(guest->fd); /* leaves the epoll set by itself */
-    guest->fd = -1;
+    (void)close(connection->fd); /* leaves the epoll set by itself */
+    connection->fd = -1;
 }
 
-static void refuse(struct pl_echo_streams *streams, struct guest *guest)
+static void refuse(struct pl_echo_streams *streams, struct connection *connection)
 {
-    drop(guest);
+    drop(connection);
     streams->counts.refused++;
 }
 
@@ -79,9 +79,9 @@ void pl_echo_streams_close(struct pl_echo_streams *streams)
     if (streams == NULL)
         return;
     for (uint32_t i = 0; i < PL_ECHO_STREAMS; i++) {
-        if (streams->guests[i].fd >= 0)
-            drop(&streams->guests[i]);
-        free(streams->guests[i].bytes);
+        if (streams->connections[i].fd >= 0)
+            drop(&streams->connections[i]);
+        free(streams->connections[i].bytes);
     }
     if (streams->epoll_fd >= 0)
         (void)close(streams->epoll_fd);
@@ -103,35 +103,35 @@ uint32_t pl_echo_streams_admitted(const struct pl_echo_streams *streams)
 {
     uint32_t admitted = 0;
     for (uint32_t i = 0; i < PL_ECHO_STREAMS; i++)
-        admitted += streams->guests[i].fd >= 0 && streams->guests[i].admitted;
+        admitted += streams->connections[i].fd >= 0 && streams->connections[i].admitted;
     return admitted;
 }
 
-static bool is_greeting(const struct guest *guest)
+static bool is_pending(const struct connection *connection)
 {
-    return guest->fd >= 0 && !guest->admitted;
+    return connection->fd >= 0 && !connection->admitted;
 }
 
 pl_ns pl_echo_streams_deadline_ns(const struct pl_echo_streams *streams)
 {
     pl_ns earliest_ns = INT64_MAX;
     for (uint32_t i = 0; i < PL_ECHO_STREAMS; i++)
-        if (is_greeting(&streams->guests[i]) && streams->guests[i].deadline_ns < earliest_ns)
-            earliest_ns = streams->guests[i].deadline_ns;
+        if (is_pending(&streams->connections[i]) && streams->connections[i].deadline_ns < earliest_ns)
+            earliest_ns = streams->connections[i].deadline_ns;
     return earliest_ns;
 }
 
 /* A free place, or that of the one who has been greeting for longest; NULL when all are taken by admitted
  * ones. */
-static struct guest *find_place(struct pl_echo_streams *streams)
+static struct connection *find_slot(struct pl_echo_streams *streams)
 {
-    struct guest *oldest = NULL;
+    struct connection *oldest = NULL;
     for (uint32_t i = 0; i < PL_ECHO_STREAMS; i++) {
-        struct guest *guest = &streams->guests[i];
-        if (guest->fd < 0)
-            return guest;
-        if (is_greeting(guest) && (oldest == NULL || guest->deadline_ns < oldest->deadline_ns))
-            oldest = guest;
+        struct connection *connection = &streams->connections[i];
+        if (connection->fd < 0)
+            return connection;
+        if (is_pending(connection) && (oldest == NULL || connection->deadline_ns < oldest->deadline_ns))
+            oldest = connection;
     }
     if (oldest != NULL)
         refuse(streams, oldest);
@@ -156,85 +156,90 @@ static void prepare_socket(int fd)
 }
 
 /* A nonce of its own for every connection, so that no greeting is good a second time. */
-static bool challenge(struct guest *guest)
+static bool send_challenge(struct connection *connection)
 {
     uint8_t bytes[PL_ECHO_CHALLENGE_BYTES];
-    if (getrandom(guest->nonce, sizeof guest->nonce, 0) != (ssize_t)sizeof guest->nonce)
+    if (getrandom(connection->nonce, sizeof connection->nonce, 0) != (ssize_t)sizeof connection->nonce)
         return false;
-    pl_echo_challenge_encode(guest->nonce, bytes);
-    return send(guest->fd, bytes, sizeof bytes, MSG_NOSIGNAL) == (ssize_t)sizeof bytes;
+    pl_echo_challenge_encode(connection->nonce, bytes);
+    return send(connection->fd, bytes, sizeof bytes, MSG_NOSIGNAL) == (ssize_t)sizeof bytes;
 }
 
-static void seat(struct pl_echo_streams *streams, int fd)
+static void add_connection(struct pl_echo_streams *streams, int fd)
 {
-    struct guest *guest = find_place(streams);
-    if (guest != NULL && guest->bytes == NULL)
-        guest->bytes = malloc(PL_PROBE_MESSAGE_MAX);
-    if (guest == NULL || guest->bytes == NULL) {
+    struct connection *connection = find_slot(streams);
+    if (connection != NULL && connection->bytes == NULL)
+        connection->bytes = malloc(PL_PROBE_MESSAGE_MAX);
+    if (connection == NULL || connection->bytes == NULL) {
         (void)close(fd);
         streams->counts.refused++;
         return;
     }
-    struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)(guest - streams->guests)};
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)(connection - streams->connections)};
     prepare_socket(fd);
-    guest->fd = fd;
-    guest->admitted = false;
-    guest->wanted = PL_ECHO_GREETING_BYTES;
-    guest->got = 0;
-    guest->deadline_ns = pl_now_ns() + GREETING_NS;
-    if (!challenge(guest) || epoll_ctl(streams->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
-        refuse(streams, guest);
+    connection->fd = fd;
+    connection->admitted = false;
+    connection->expected = PL_ECHO_RESPONSE_BYTES;
+    connection->received = 0;
+    connection->deadline_ns = pl_now_ns() + HANDSHAKE_TIMEOUT_NS;
+    if (!send_challenge(connection) || epoll_ctl(streams->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+        refuse(streams, connection);
 }
 
 /* The greeting or a probe is whole. False when the guest was sent away. */
-static bool take_whole(struct pl_echo_streams *streams, struct guest *guest, pl_ns stamp_ns)
+static bool handle_message(struct pl_echo_streams *streams, struct connection *connection, pl_ns stamp_ns)
 {
     struct pl_probe_head head;
-    enum pl_probe_verdict verdict =
-        guest->admitted
-            ? pl_probe_decode(guest->bytes, guest->wanted, PL_PROBE_REQUEST, streams->token, &head)
-            : pl_echo_greeting_decode(guest->bytes, streams->token, guest->nonce, &guest->wanted);
-    guest->got = 0;
+    enum pl_probe_verdict verdict = connection->admitted
+                                        ? pl_probe_decode(connection->bytes, connection->expected,
+                                                          PL_PROBE_REQUEST, streams->token, &head)
+                                        : pl_echo_response_decode(connection->bytes, streams->token,
+                                                                  connection->nonce, &connection->expected);
+    connection->received = 0;
     if (verdict != PL_PROBE_ADMITTED) {
         streams->counts.other_version += verdict == PL_PROBE_OTHER_VERSION;
-        refuse(streams, guest);
+        refuse(streams, connection);
         return false;
     }
-    if (!guest->admitted) {
-        guest->admitted = true;
+    if (!connection->admitted) {
+        connection->admitted = true;
         return true;
     }
-    pl_probe_turn(&head, stamp_ns, guest->begun_ns, guest->wanted, streams->token, guest->bytes);
+    pl_probe_make_reply(&head, stamp_ns, connection->first_byte_ns, connection->expected, streams->token,
+                        connection->bytes);
     /* One who does not read what he asked for is let go: his next probes could not be told apart. */
-    if (send(guest->fd, guest->bytes, guest->wanted, MSG_NOSIGNAL) != (ssize_t)guest->wanted) {
-        drop(guest);
+    if (send(connection->fd, connection->bytes, connection->expected, MSG_NOSIGNAL) !=
+        (ssize_t)connection->expected) {
+        drop(connection);
         return false;
     }
     streams->counts.echoed++;
     return true;
 }
 
-static void hear(struct pl_echo_streams *streams, struct guest *guest)
+static void read_connection(struct pl_echo_streams *streams, struct connection *connection)
 {
     _Alignas(struct cmsghdr) uint8_t ancillary[128];
     for (int i = 0; i < READS_PER_TURN; i++) {
-        struct iovec data = {.iov_base = guest->bytes + guest->got, .iov_len = guest->wanted - guest->got};
+        struct iovec data = {.iov_base = connection->bytes + connection->received,
+                             .iov_len = connection->expected - connection->received};
         struct msghdr message = {
             .msg_iov = &data, .msg_iovlen = 1, .msg_control = ancillary, .msg_controllen = sizeof ancillary};
-        ssize_t count = recvmsg(guest->fd, &message, 0);
+        ssize_t count = recvmsg(connection->fd, &message, 0);
         if (count < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (count <= 0) {
-            if (guest->admitted)
-                drop(guest);
+            if (connection->admitted)
+                drop(connection);
             else
-                refuse(streams, guest);
+                refuse(streams, connection);
             return;
         }
-        if (guest->got == 0)
-            guest->begun_ns = pl_now_ns();
-        guest->got += (uint32_t)count;
-        if (guest->got == guest->wanted && !take_whole(streams, guest, pl_stamp_read(&message)))
+        if (connection->received == 0)
+            connection->first_byte_ns = pl_now_ns();
+        connection->received += (uint32_t)count;
+        if (connection->received == connection->expected &&
+            !handle_message(streams, connection, pl_stamp_read(&message)))
             return;
     }
 }
@@ -243,22 +248,22 @@ void pl_echo_streams_serve(struct pl_echo_streams *streams)
 {
     struct epoll_event events[PL_ECHO_STREAMS + 1];
     int count = epoll_wait(streams->epoll_fd, events, PL_ECHO_STREAMS + 1, 0);
-    bool knock = false;
+    bool incoming = false;
     for (int i = 0; i < count; i++) {
         if (events[i].data.u32 == LISTENER)
-            knock = true;
-        else if (streams->guests[events[i].data.u32].fd >= 0)
-            hear(streams, &streams->guests[events[i].data.u32]);
+            incoming = true;
+        else if (streams->connections[events[i].data.u32].fd >= 0)
+            read_connection(streams, &streams->connections[events[i].data.u32]);
     }
     /* After the hearing, because a new guest may take the place of one that is in `events`. */
-    for (int i = 0; knock && i < PL_ECHO_STREAMS; i++) {
+    for (int i = 0; incoming && i < PL_ECHO_STREAMS; i++) {
         int fd = accept4(streams->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             break;
-        seat(streams, fd);
+        add_connection(streams, fd);
     }
     pl_ns now_ns = pl_now_ns();
     for (uint32_t i = 0; i < PL_ECHO_STREAMS; i++)
-        if (is_greeting(&streams->guests[i]) && streams->guests[i].deadline_ns <= now_ns)
-            refuse(streams, &streams->guests[i]);
+        if (is_pending(&streams->connections[i]) && streams->connections[i].deadline_ns <= now_ns)
+            refuse(streams, &streams->connections[i]);
 }

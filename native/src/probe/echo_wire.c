@@ -14,12 +14,12 @@ static const uint8_t magic[4] = {0x50, 0x4C, 0x50, 0x42};
 #define SEQUENCE_AT 16
 #define HELD_AT 24
 #define DIGEST_AT 32
-#define GREETING_DIGEST_AT 8
+#define RESPONSE_DIGEST_AT 8
 #define NONCE_AT 8
 
 _Static_assert(PL_TOKEN_BYTES == PL_SIPHASH_KEY_BYTES, "the token is the key of the digest");
 
-static void write_front(enum pl_probe_kind kind, size_t size, uint8_t *bytes)
+static void write_header(enum pl_probe_kind kind, size_t size, uint8_t *bytes)
 {
     memcpy(bytes, magic, sizeof magic);
     bytes[VERSION_AT] = PL_PROBE_VERSION;
@@ -34,8 +34,8 @@ static size_t read_size(const uint8_t *bytes)
 }
 
 /* Whether what comes next may be read; a version of which only the front is known is told apart. */
-static enum pl_probe_verdict judge_front(const uint8_t *bytes, enum pl_probe_kind kind,
-                                         const uint8_t token[PL_TOKEN_BYTES])
+static enum pl_probe_verdict check_header(const uint8_t *bytes, enum pl_probe_kind kind,
+                                          const uint8_t token[PL_TOKEN_BYTES])
 {
     if (memcmp(bytes, magic, sizeof magic) != 0)
         return pl_token_equal(bytes, token) ? PL_PROBE_OTHER_VERSION : PL_PROBE_REFUSED;
@@ -47,7 +47,7 @@ static enum pl_probe_verdict judge_front(const uint8_t *bytes, enum pl_probe_kin
 void pl_probe_encode(const struct pl_probe_head *head, enum pl_probe_kind kind, size_t bytes,
                      const uint8_t token[PL_TOKEN_BYTES], uint8_t *message)
 {
-    write_front(kind, bytes, message);
+    write_header(kind, bytes, message);
     pl_put_u64(message + COOKIE_AT, head->cookie);
     pl_put_u64(message + SEQUENCE_AT, head->sequence);
     pl_put_u64(message + HELD_AT, (uint64_t)head->held_ns);
@@ -59,7 +59,7 @@ enum pl_probe_verdict pl_probe_decode(const uint8_t *message, size_t bytes, enum
 {
     if (bytes < PL_TOKEN_BYTES)
         return PL_PROBE_REFUSED;
-    enum pl_probe_verdict verdict = judge_front(message, kind, token);
+    enum pl_probe_verdict verdict = check_header(message, kind, token);
     if (verdict != PL_PROBE_ADMITTED)
         return verdict;
     if (bytes < PL_PROBE_HEAD_BYTES || read_size(message) != bytes ||
@@ -72,8 +72,8 @@ enum pl_probe_verdict pl_probe_decode(const uint8_t *message, size_t bytes, enum
     return PL_PROBE_ADMITTED;
 }
 
-void pl_probe_turn(struct pl_probe_head *head, pl_ns stamp_realtime_ns, pl_ns received_ns, size_t bytes,
-                   const uint8_t token[PL_TOKEN_BYTES], uint8_t *message)
+void pl_probe_make_reply(struct pl_probe_head *head, pl_ns stamp_realtime_ns, pl_ns received_ns, size_t bytes,
+                         const uint8_t token[PL_TOKEN_BYTES], uint8_t *message)
 {
     pl_ns user_ns = pl_now_ns() - received_ns;
     head->held_ns = stamp_realtime_ns != 0 ? pl_realtime_ns() - stamp_realtime_ns : user_ns;
@@ -86,7 +86,7 @@ void pl_probe_turn(struct pl_probe_head *head, pl_ns stamp_realtime_ns, pl_ns re
 void pl_echo_challenge_encode(const uint8_t nonce[PL_ECHO_NONCE_BYTES],
                               uint8_t bytes[PL_ECHO_CHALLENGE_BYTES])
 {
-    write_front(PL_ECHO_CHALLENGE, PL_ECHO_CHALLENGE_BYTES, bytes);
+    write_header(PL_ECHO_CHALLENGE, PL_ECHO_CHALLENGE_BYTES, bytes);
     memcpy(bytes + NONCE_AT, nonce, PL_ECHO_NONCE_BYTES);
 }
 
@@ -99,33 +99,33 @@ bool pl_echo_challenge_decode(const uint8_t bytes[PL_ECHO_CHALLENGE_BYTES], uint
 }
 
 /* Over what is in front of the digest, and over the nonce. */
-static uint64_t digest_greeting(const uint8_t token[PL_TOKEN_BYTES], const uint8_t *front,
+static uint64_t digest_response(const uint8_t token[PL_TOKEN_BYTES], const uint8_t *header,
                                 const uint8_t nonce[PL_ECHO_NONCE_BYTES])
 {
-    uint8_t covered[GREETING_DIGEST_AT + PL_ECHO_NONCE_BYTES];
-    memcpy(covered, front, GREETING_DIGEST_AT);
-    memcpy(covered + GREETING_DIGEST_AT, nonce, PL_ECHO_NONCE_BYTES);
+    uint8_t covered[RESPONSE_DIGEST_AT + PL_ECHO_NONCE_BYTES];
+    memcpy(covered, header, RESPONSE_DIGEST_AT);
+    memcpy(covered + RESPONSE_DIGEST_AT, nonce, PL_ECHO_NONCE_BYTES);
     return pl_siphash(token, covered, sizeof covered);
 }
 
-void pl_echo_greeting_encode(const uint8_t token[PL_TOKEN_BYTES], const uint8_t nonce[PL_ECHO_NONCE_BYTES],
-                             uint32_t message_bytes, uint8_t bytes[PL_ECHO_GREETING_BYTES])
+void pl_echo_response_encode(const uint8_t token[PL_TOKEN_BYTES], const uint8_t nonce[PL_ECHO_NONCE_BYTES],
+                             uint32_t message_bytes, uint8_t bytes[PL_ECHO_RESPONSE_BYTES])
 {
-    write_front(PL_ECHO_GREETING, message_bytes, bytes);
-    pl_put_u64(bytes + GREETING_DIGEST_AT, digest_greeting(token, bytes, nonce));
+    write_header(PL_ECHO_RESPONSE, message_bytes, bytes);
+    pl_put_u64(bytes + RESPONSE_DIGEST_AT, digest_response(token, bytes, nonce));
 }
 
-enum pl_probe_verdict pl_echo_greeting_decode(const uint8_t bytes[PL_ECHO_GREETING_BYTES],
+enum pl_probe_verdict pl_echo_response_decode(const uint8_t bytes[PL_ECHO_RESPONSE_BYTES],
                                               const uint8_t token[PL_TOKEN_BYTES],
                                               const uint8_t nonce[PL_ECHO_NONCE_BYTES],
                                               uint32_t *message_bytes)
 {
-    enum pl_probe_verdict verdict = judge_front(bytes, PL_ECHO_GREETING, token);
+    enum pl_probe_verdict verdict = check_header(bytes, PL_ECHO_RESPONSE, token);
     if (verdict != PL_PROBE_ADMITTED)
         return verdict;
     size_t size = read_size(bytes);
     *message_bytes = (uint32_t)size;
-    bool well = digest_greeting(token, bytes, nonce) == pl_get_u64(bytes + GREETING_DIGEST_AT) &&
-                size >= PL_PROBE_HEAD_BYTES && size <= PL_PROBE_MESSAGE_MAX;
-    return well ? PL_PROBE_ADMITTED : PL_PROBE_REFUSED;
+    bool valid = digest_response(token, bytes, nonce) == pl_get_u64(bytes + RESPONSE_DIGEST_AT) &&
+                 size >= PL_PROBE_HEAD_BYTES && size <= PL_PROBE_MESSAGE_MAX;
+    return valid ? PL_PROBE_ADMITTED : PL_PROBE_REFUSED;
 }

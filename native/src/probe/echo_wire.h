@@ -18,9 +18,9 @@
 /* The start of a TCP connection: the echo's challenge, then the prober's greeting. */
 #define PL_ECHO_NONCE_BYTES 16
 #define PL_ECHO_CHALLENGE_BYTES 24
-#define PL_ECHO_GREETING_BYTES 16
+#define PL_ECHO_RESPONSE_BYTES 16
 
-enum pl_probe_kind { PL_PROBE_REQUEST = 1, PL_PROBE_REPLY = 2, PL_ECHO_CHALLENGE = 3, PL_ECHO_GREETING = 4 };
+enum pl_probe_kind { PL_PROBE_REQUEST = 1, PL_PROBE_REPLY = 2, PL_ECHO_CHALLENGE = 3, PL_ECHO_RESPONSE = 4 };
 /* PL_PROBE_REFUSED: another token, size or direction, or no probe at all. */
 enum pl_probe_verdict { PL_PROBE_ADMITTED, PL_PROBE_REFUSED, PL_PROBE_OTHER_VERSION };
 
@@ -40,18 +40,18 @@ enum pl_probe_verdict pl_probe_decode(const uint8_t *message, size_t bytes, enum
                                       const uint8_t token[PL_TOKEN_BYTES], struct pl_probe_head *head);
 /* Makes the reply to a request out of it, in place, with the time held from the kernel's receive stamp
  * (CLOCK_REALTIME; 0: none, `received_ns` by CLOCK_MONOTONIC stands in) until now. */
-void pl_probe_turn(struct pl_probe_head *head, pl_ns stamp_realtime_ns, pl_ns received_ns, size_t bytes,
-                   const uint8_t token[PL_TOKEN_BYTES], uint8_t *message);
+void pl_probe_make_reply(struct pl_probe_head *head, pl_ns stamp_realtime_ns, pl_ns received_ns, size_t bytes,
+                         const uint8_t token[PL_TOKEN_BYTES], uint8_t *message);
 
 void pl_echo_challenge_encode(const uint8_t nonce[PL_ECHO_NONCE_BYTES],
                               uint8_t bytes[PL_ECHO_CHALLENGE_BYTES]);
 /* False when it is no challenge of an echo; else its version, and of ours the nonce. */
 bool pl_echo_challenge_decode(const uint8_t bytes[PL_ECHO_CHALLENGE_BYTES], uint8_t *version,
                               uint8_t nonce[PL_ECHO_NONCE_BYTES]);
-void pl_echo_greeting_encode(const uint8_t token[PL_TOKEN_BYTES], const uint8_t nonce[PL_ECHO_NONCE_BYTES],
-                             uint32_t message_bytes, uint8_t bytes[PL_ECHO_GREETING_BYTES]);
+void pl_echo_response_encode(const uint8_t token[PL_TOKEN_BYTES], const uint8_t nonce[PL_ECHO_NONCE_BYTES],
+                             uint32_t message_bytes, uint8_t bytes[PL_ECHO_RESPONSE_BYTES]);
 /* Whether the greeting answers this nonce, knows the token and asks for a size that an echo takes. */
-enum pl_probe_verdict pl_echo_greeting_decode(const uint8_t bytes[PL_ECHO_GREETING_BYTES],
+enum pl_probe_verdict pl_echo_response_decode(const uint8_t bytes[PL_ECHO_RESPONSE_BYTES],
                                               const uint8_t token[PL_TOKEN_BYTES],
                                               const uint8_t nonce[PL_ECHO_NONCE_BYTES],
                                               uint32_t *message_bytes);

@@ -13,8 +13,8 @@
 #include "base/subcommands.h"
 #include "base/token.h"
 #include "probe/ping_text.h"
-#include "probe/probe_ledger.h"
 #include "probe/probe_socket.h"
+#include "probe/probe_table.h"
 
 /* The defaults of ping(8), and room for what an echo is told. */
 #define ICMP_PAYLOAD_BYTES 56
@@ -37,7 +37,7 @@ struct ping {
     int64_t timeout_ns;
 
     struct pl_events *events;
-    struct pl_probe_ledger *ledger;
+    struct pl_probe_table *table;
     struct pl_probe_socket socket;
     struct pl_json json;
     pl_ns start_ns;
@@ -169,7 +169,7 @@ static bool read_settings(const struct ping *ping, struct pl_probe_settings *set
     if (!pl_resolve(ping->address, (uint16_t)ping->port, "address", &settings->to, error) ||
         (ping->bind[0] != 0 && !pl_address_parse(ping->bind, 0, "bind", &settings->from, error)))
         return false;
-    return pl_token_take(ping->token_text, settings->token, error);
+    return pl_token_read(ping->token_text, settings->token, error);
 }
 
 static bool try_method(struct ping *ping, enum pl_method method, const struct pl_probe_settings *settings,
@@ -356,25 +356,25 @@ static void send_probe(struct ping *ping, struct pl_error *error)
         ping->send_errors++;
     }
     pl_lateness_add(&ping->send_lateness, probe.sent_ns - probe.intended_ns);
-    pl_probe_ledger_enter(ping->ledger, &probe);
+    pl_probe_table_enter(ping->table, &probe);
     ping->next++;
     ping->sending = ping->count == 0 || ping->next < (uint64_t)ping->count;
 }
 
-static void hear_answers(struct ping *ping)
+static void read_answers(struct ping *ping)
 {
     uint64_t key;
     pl_ns kernel_ns;
     struct pl_probe_answer answer;
     /* Stamps first: one is there before the answer to its probe can be. */
     while (pl_probe_socket_next_stamp(&ping->socket, &key, &kernel_ns))
-        pl_probe_ledger_stamp(ping->ledger, key, kernel_ns);
+        pl_probe_table_stamp(ping->table, key, kernel_ns);
     while (pl_probe_socket_next_answer(&ping->socket, &answer)) {
         const struct pl_arrival arrival = {.received_ns = pl_now_ns() - ping->start_ns,
                                            .kernel_received_ns = answer.kernel_received_ns,
                                            .held_ns = answer.held_ns};
         struct pl_probe probe;
-        switch (pl_probe_ledger_answer(ping->ledger, answer.sequence, &arrival, &probe)) {
+        switch (pl_probe_table_answer(ping->table, answer.sequence, &arrival, &probe)) {
         case PL_ANSWERED:
             ping->received++;
             ping->reordered += probe.reordered;
@@ -396,7 +396,7 @@ static void hear_answers(struct ping *ping)
                            : "the echo ended the connection without a reply: it may have another --token";
 }
 
-static void take_command(struct ping *ping, enum pl_command command)
+static void apply_command(struct ping *ping, enum pl_command command)
 {
     /* At a terminal an interrupt is how it is meant to end. */
     if (command == PL_COMMAND_STOP || (command == PL_COMMAND_SIGNAL && ping->human && ping->sending))
@@ -405,23 +405,23 @@ static void take_command(struct ping *ping, enum pl_command command)
         ping->reason = pl_command_reason(command);
 }
 
-static void probe_all(struct ping *ping, struct pl_error *error)
+static void run_probes(struct ping *ping, struct pl_error *error)
 {
     struct pl_probe lost;
     struct pl_wait wait = {.fds = {ping->socket.fd, -1}};
     while (ping->written && ping->reason == NULL && error->status == PL_OK) {
-        pl_ns expiry_ns = pl_probe_ledger_deadline_ns(ping->ledger);
-        pl_ns due_ns = pl_probe_ledger_has_room(ping->ledger) ? intended_ns(ping) : INT64_MAX;
+        pl_ns expiry_ns = pl_probe_table_deadline_ns(ping->table);
+        pl_ns due_ns = pl_probe_table_has_room(ping->table) ? intended_ns(ping) : INT64_MAX;
         pl_ns next_ns = due_ns < expiry_ns ? due_ns : expiry_ns;
         if (next_ns == INT64_MAX)
             return;                                  /* all sent, none under way */
         wait.deadline_ns = ping->start_ns + next_ns; /* one that has passed returns at once */
-        take_command(ping, pl_events_wait(ping->events, &wait));
-        hear_answers(ping);
+        apply_command(ping, pl_events_wait(ping->events, &wait));
+        read_answers(ping);
         pl_ns now_ns = pl_now_ns() - ping->start_ns;
-        while (pl_probe_ledger_give_up(ping->ledger, now_ns, &lost))
+        while (pl_probe_table_give_up(ping->table, now_ns, &lost))
             write_probe(ping, &lost);
-        if (intended_ns(ping) <= now_ns && pl_probe_ledger_has_room(ping->ledger))
+        if (intended_ns(ping) <= now_ns && pl_probe_table_has_room(ping->table))
             send_probe(ping, error);
     }
     /* Ended early: what is under way is neither answered nor lost, and said so by the result alone. */
@@ -429,7 +429,7 @@ static void probe_all(struct ping *ping, struct pl_error *error)
 
 static int refuse(const struct ping *ping, const struct pl_error *error)
 {
-    return ping->human ? pl_error_say(error, "ping") : pl_error_report(error, "ping");
+    return ping->human ? pl_error_print(error, "ping") : pl_error_report(error, "ping");
 }
 
 static int run(struct ping *ping, struct pl_error *error)
@@ -437,13 +437,13 @@ static int run(struct ping *ping, struct pl_error *error)
     ping->events = pl_events_open(ping->control, error);
     if (ping->events == NULL || !open_socket(ping, error))
         return refuse(ping, error);
-    ping->ledger = pl_probe_ledger_create(ping->interval_ns, ping->timeout_ns, error);
-    if (ping->ledger == NULL)
+    ping->table = pl_probe_table_create(ping->interval_ns, ping->timeout_ns, error);
+    if (ping->table == NULL)
         return refuse(ping, error);
     ping->sending = ping->written = true;
     ping->start_ns = pl_now_ns();
     write_start(ping);
-    probe_all(ping, error);
+    run_probes(ping, error);
     if (error->status != PL_OK)
         return refuse(ping, error);
     write_result(ping);
@@ -476,11 +476,11 @@ int pl_ping_main(int argc, char **argv)
     case PL_OPTIONS_OK:
         break;
     }
-    if (!ping.human && !pl_program_hello("ping"))
+    if (!ping.human && !pl_program_write_hello("ping"))
         return PL_RESOURCES;
     int status = run(&ping, &error);
     pl_probe_socket_close(&ping.socket);
-    pl_probe_ledger_free(ping.ledger);
+    pl_probe_table_free(ping.table);
     pl_events_close(ping.events);
     pl_json_release(&ping.json);
     pl_ping_text_release(&ping.text);

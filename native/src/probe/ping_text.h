@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "probe/probe_ledger.h"
 #include "probe/probe_socket.h"
+#include "probe/probe_table.h"
 
 /* The round trips so far. Zero-initialise; free with pl_ping_text_release(). */
 struct pl_ping_text {

@@ -67,7 +67,7 @@ static void filter_replies(const struct pl_probe_socket *probing)
     }
 }
 
-static bool ask_for_stamps(const struct pl_probe_socket *probing)
+static bool request_timestamps(const struct pl_probe_socket *probing)
 {
     /* A stream's transmit stamps are keyed by bytes, and retransmission would give a probe several. */
     const int transmit = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
@@ -107,7 +107,7 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
     }
     if (method == PL_ICMP_RAW)
         filter_replies(probing);
-    probing->stamped = ask_for_stamps(probing);
+    probing->stamped = request_timestamps(probing);
     probing->keyed = probing->stamped && method != PL_PROBE_TCP;
     if (!pl_marking_apply(probing->fd, pl_address_family(&settings->to), &settings->marking, error))
         return false;
@@ -226,8 +226,7 @@ bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, 
 }
 
 /* Whether a message is the echo's reply to a probe of ours, and what it says. */
-static bool recognise_reply(const struct pl_probe_socket *probing, size_t bytes,
-                            struct pl_probe_answer *answer)
+static bool match_reply(const struct pl_probe_socket *probing, size_t bytes, struct pl_probe_answer *answer)
 {
     struct pl_probe_head head;
     if (bytes != probing->payload_bytes ||
@@ -241,10 +240,10 @@ static bool recognise_reply(const struct pl_probe_socket *probing, size_t bytes,
 }
 
 /* Whether a message is an answer to one of ours, and what it says. */
-static bool recognise(const struct pl_probe_socket *probing, size_t bytes, struct pl_probe_answer *answer)
+static bool match_answer(const struct pl_probe_socket *probing, size_t bytes, struct pl_probe_answer *answer)
 {
     if (pl_method_is_echoed(probing->method))
-        return recognise_reply(probing, bytes, answer);
+        return match_reply(probing, bytes, answer);
     bool with_ip_header = probing->method == PL_ICMP_RAW && !probing->v6;
     size_t payload_bytes = bytes;
     const uint8_t *payload =
@@ -297,7 +296,7 @@ bool pl_probe_socket_next_answer(struct pl_probe_socket *probing, struct pl_prob
         size_t bytes = probing->payload_bytes;
         bool whole = probing->method == PL_PROBE_TCP ? read_stream(probing, &message, &more)
                                                      : read_message(probing, &message, &bytes, &more);
-        if (!whole || !recognise(probing, bytes, answer))
+        if (!whole || !match_answer(probing, bytes, answer))
             continue;
         answer->kernel_received_ns = read_stamp(&message, NULL);
         return true;

@@ -15,7 +15,7 @@
  */
 #define QUEUE_BYTES (256 << 10)
 
-static bool refuse(const struct pl_probe_settings *settings, int cause, struct pl_error *error)
+static bool fail_connect(const struct pl_probe_settings *settings, int cause, struct pl_error *error)
 {
     char text[PL_ADDRESS_TEXT_BYTES];
     pl_address_text(&settings->to, text);
@@ -52,13 +52,13 @@ static int await_connection(int fd, pl_ns deadline_ns)
 /* Reads the echo's challenge; 0, or the errno, which is EPROTO where the peer closes before it is whole. */
 static int read_challenge(int fd, uint8_t bytes[PL_ECHO_CHALLENGE_BYTES], pl_ns deadline_ns)
 {
-    for (size_t got = 0; got < PL_ECHO_CHALLENGE_BYTES;) {
+    for (size_t received = 0; received < PL_ECHO_CHALLENGE_BYTES;) {
         int cause = await_socket(fd, POLLIN, deadline_ns);
         if (cause != 0)
             return cause;
-        ssize_t count = recv(fd, bytes + got, PL_ECHO_CHALLENGE_BYTES - got, MSG_DONTWAIT);
+        ssize_t count = recv(fd, bytes + received, PL_ECHO_CHALLENGE_BYTES - received, MSG_DONTWAIT);
         if (count > 0)
-            got += (size_t)count;
+            received += (size_t)count;
         else if (count == 0 || errno == ECONNRESET)
             return EPROTO;
         else if (errno != EAGAIN && errno != EINTR)
@@ -68,7 +68,8 @@ static int read_challenge(int fd, uint8_t bytes[PL_ECHO_CHALLENGE_BYTES], pl_ns 
 }
 
 /* Takes the challenge and answers it. */
-static bool greet(int fd, const struct pl_probe_settings *settings, pl_ns deadline_ns, struct pl_error *error)
+static bool handshake(int fd, const struct pl_probe_settings *settings, pl_ns deadline_ns,
+                      struct pl_error *error)
 {
     uint8_t challenge[PL_ECHO_CHALLENGE_BYTES];
     uint8_t nonce[PL_ECHO_NONCE_BYTES];
@@ -91,11 +92,11 @@ static bool greet(int fd, const struct pl_probe_settings *settings, pl_ns deadli
                      text, port, version, PL_PROBE_VERSION);
         return false;
     }
-    uint8_t greeting[PL_ECHO_GREETING_BYTES];
-    pl_echo_greeting_encode(settings->token, nonce, (uint32_t)settings->payload_bytes, greeting);
+    uint8_t response[PL_ECHO_RESPONSE_BYTES];
+    pl_echo_response_encode(settings->token, nonce, (uint32_t)settings->payload_bytes, response);
     if (cause == 0)
-        cause = pl_message_send(fd, greeting, sizeof greeting, true);
-    return cause == 0 || refuse(settings, cause, error);
+        cause = pl_message_send(fd, response, sizeof response, true);
+    return cause == 0 || fail_connect(settings, cause, error);
 }
 
 bool pl_probe_stream_connect(int fd, const struct pl_probe_settings *settings, struct pl_error *error)
@@ -106,9 +107,9 @@ bool pl_probe_stream_connect(int fd, const struct pl_probe_settings *settings, s
     if (connect(fd, (const struct sockaddr *)&settings->to.storage, settings->to.length) != 0) {
         int cause = errno == EINPROGRESS ? await_connection(fd, deadline_ns) : errno;
         if (cause != 0)
-            return refuse(settings, cause, error);
+            return fail_connect(settings, cause, error);
     }
-    return greet(fd, settings, deadline_ns, error);
+    return handshake(fd, settings, deadline_ns, error);
 }
 
 int pl_probe_stream_send(int fd, const uint8_t *message, size_t bytes)

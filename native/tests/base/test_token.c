@@ -26,7 +26,7 @@ static void check_taken(const char *input, const char *rest)
     char left[64] = "";
     struct pl_error error = {0};
     feed(input);
-    CHECK(pl_token_take("stdin", token, &error));
+    CHECK(pl_token_read("stdin", token, &error));
     CHECK_EQUAL(error.status, PL_OK);
     CHECK(memcmp(token, golden, sizeof token) == 0);
     ssize_t count = read(STDIN_FILENO, left, sizeof left - 1);
@@ -39,7 +39,7 @@ static void check_refused(const char *input, enum pl_status status, const char *
     uint8_t token[PL_TOKEN_BYTES];
     struct pl_error error = {0};
     feed(input);
-    CHECK(!pl_token_take("stdin", token, &error));
+    CHECK(!pl_token_read("stdin", token, &error));
     CHECK_EQUAL(error.status, status);
     CHECK(strstr(error.text, words) != NULL);
     CHECK(strstr(error.text, "0011") == NULL);
@@ -53,8 +53,8 @@ static void check_flag(void)
     CHECK(pl_token_check("", &error));
     CHECK(pl_token_check("stdin", &error));
     CHECK(pl_token_check(DIGITS, &error));
-    CHECK(pl_token_take(DIGITS, token, &error) && memcmp(token, golden, sizeof token) == 0);
-    CHECK(pl_token_take("", token, &error) && memcmp(token, none, sizeof token) == 0);
+    CHECK(pl_token_read(DIGITS, token, &error) && memcmp(token, golden, sizeof token) == 0);
+    CHECK(pl_token_read("", token, &error) && memcmp(token, none, sizeof token) == 0);
     CHECK_EQUAL(error.status, PL_OK);
     CHECK(!pl_token_check("0011", &error));
     CHECK_EQUAL(error.status, PL_USAGE);

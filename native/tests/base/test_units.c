@@ -72,7 +72,7 @@ static void check_refused(void)
     CHECK(!pl_parse_quantity("0", PL_UNIT_NS, 1, 10, &value));
 }
 
-/* Whatever is spelled is read back, the extremes as well. */
+/* Whatever is formatted is read back, the extremes as well. */
 static void check_round_trip(void)
 {
     static const int64_t values[] = {
@@ -81,7 +81,7 @@ static void check_round_trip(void)
         for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
             char text[PL_QUANTITY_BYTES];
             int64_t back = -1;
-            pl_spell_quantity(values[i], unit, text);
+            pl_format_exact_quantity(values[i], unit, text);
             CHECK(pl_parse_quantity(text, unit, 0, INT64_MAX, &back));
             CHECK_EQUAL(back, values[i]);
         }
@@ -91,7 +91,7 @@ static void check_round_trip(void)
 static void check_spelled(const char *want, int64_t value, enum pl_unit unit)
 {
     char text[PL_QUANTITY_BYTES];
-    pl_spell_quantity(value, unit, text);
+    pl_format_exact_quantity(value, unit, text);
     CHECK_TEXT(text, want);
 }
 

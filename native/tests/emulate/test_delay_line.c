@@ -83,25 +83,25 @@ static void check_pool(void)
 {
     struct pl_packet_pool pool;
     pl_packet_pool_init(&pool, 10 * PL_PACKET_BIG_BYTES);
-    CHECK(pl_packet_take(&pool, PL_PACKET_BIG_BYTES + 1) == NULL);
+    CHECK(pl_packet_acquire(&pool, PL_PACKET_BIG_BYTES + 1) == NULL);
     pl_packet_pool_prefault(&pool, PL_PACKET_SMALL_BYTES, 1000000); /* stops at the bound */
-    CHECK(pool.allocated_bytes <= pool.greatest_bytes);
-    CHECK(pool.allocated_bytes > pool.greatest_bytes - 2 * PL_PACKET_SMALL_BYTES);
+    CHECK(pool.allocated_bytes <= pool.maximum_bytes);
+    CHECK(pool.allocated_bytes > pool.maximum_bytes - 2 * PL_PACKET_SMALL_BYTES);
 
     /* Idle small buffers make room for big ones. */
     struct pl_packet *taken[16];
     unsigned count = 0;
-    while (count < 16 && (taken[count] = pl_packet_take(&pool, PL_PACKET_BIG_BYTES)) != NULL) {
+    while (count < 16 && (taken[count] = pl_packet_acquire(&pool, PL_PACKET_BIG_BYTES)) != NULL) {
         memset(taken[count]->data, 0x5a, PL_PACKET_BIG_BYTES);
         count++;
     }
     CHECK_EQUAL(count, 9); /* the tenth lacks the room for the bookkeeping */
-    CHECK(pool.allocated_bytes <= pool.greatest_bytes);
-    struct pl_packet *medium = pl_packet_take(&pool, PL_PACKET_SMALL_BYTES + 1);
+    CHECK(pool.allocated_bytes <= pool.maximum_bytes);
+    struct pl_packet *medium = pl_packet_acquire(&pool, PL_PACKET_SMALL_BYTES + 1);
     CHECK(medium != NULL && pl_packet_capacity(medium) == PL_PACKET_MEDIUM_BYTES);
-    pl_packet_give(&pool, medium);
+    pl_packet_release(&pool, medium);
     while (count > 0) {
-        pl_packet_give(&pool, taken[--count]);
+        pl_packet_release(&pool, taken[--count]);
     }
     pl_packet_pool_free(&pool);
     CHECK_EQUAL(pool.allocated_bytes, 0);

@@ -27,9 +27,9 @@ static void check_adopted(void)
 {
     struct pl_flow flow = receiver();
     struct pl_hello heard = hello();
-    CHECK(!pl_flow_is_whole(&flow));
+    CHECK(!pl_flow_is_complete(&flow));
     CHECK(pl_flow_adopt(&flow, &heard));
-    CHECK(pl_flow_is_whole(&flow));
+    CHECK(pl_flow_is_complete(&flow));
     CHECK_EQUAL(flow.streams, 3);
     CHECK_EQUAL(flow.warmup_ns, 5);
     CHECK_EQUAL(flow.duration_ns, PL_NS_PER_S);
@@ -131,13 +131,13 @@ static void check_segments(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pl_flow flow = {.streams = 1, .window_bytes = cases[i].window, .pacing_text = "auto"};
-        pl_flow_settle(&flow);
+        pl_flow_derive(&flow);
         pl_flow_fit_segments(&flow, cases[i].mss);
         CHECK_EQUAL(flow.held_window_bytes, cases[i].held);
         CHECK_EQUAL(flow.write_bytes, cases[i].write);
     }
     struct pl_flow asked = {.streams = 1, .window_bytes = 8192, .write_bytes = 3000, .pacing_text = "auto"};
-    pl_flow_settle(&asked);
+    pl_flow_derive(&asked);
     pl_flow_fit_segments(&asked, 1448);
     CHECK_EQUAL(asked.write_bytes, 3000);
 }
@@ -159,7 +159,7 @@ static void check_pacing(void)
                                .transport = cases[i].transport,
                                .pacing_text = cases[i].text,
                                .stream_rate_bits_per_s = cases[i].rate};
-        pl_flow_settle(&flow);
+        pl_flow_derive(&flow);
         CHECK_EQUAL(flow.pacing, cases[i].pacing);
     }
 }

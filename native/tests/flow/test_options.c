@@ -220,11 +220,11 @@ static void check_flow_defaults(void)
     CHECK_EQUAL(flow.warmup_ns, -1);
     CHECK_EQUAL(flow.duration_ns, -1);
     CHECK_EQUAL(flow.bytes, -1);
-    CHECK(!pl_flow_is_whole(&flow)); /* the rest is the sender's to say */
+    CHECK(!pl_flow_is_complete(&flow)); /* the rest is the sender's to say */
     CHECK_EQUAL(pl_flow_direction(&flow), 0);
     CHECK_EQUAL(flow.window_bytes, 0);
     CHECK_EQUAL(flow.interval_ns, PL_NS_PER_S);
-    CHECK_EQUAL(flow.greet_timeout_ns, 0);
+    CHECK_EQUAL(flow.admission_timeout_ns, 0);
     CHECK_EQUAL(flow.drain_timeout_ns, 10 * PL_NS_PER_S);
     CHECK_EQUAL(flow.volume_limit_bytes, 0);
     CHECK(!flow.open);

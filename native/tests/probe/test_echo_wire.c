@@ -30,7 +30,7 @@ static const uint8_t golden_challenge[PL_ECHO_CHALLENGE_BYTES] = {
     0xA0, 0xA1, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, /* nonce */
     0xA8, 0xA9, 0xAA, 0xAB, 0xAC, 0xAD, 0xAE, 0xAF, /* */
 };
-static const uint8_t golden_greeting[PL_ECHO_GREETING_BYTES] = {
+static const uint8_t golden_greeting[PL_ECHO_RESPONSE_BYTES] = {
     0x50, 0x4C, 0x50, 0x42,                         /* magic */
     0x02, 0x04,                                     /* version; kind: greeting */
     0x00, 0x64,                                     /* size of every message: 100 */
@@ -102,19 +102,19 @@ static void check_reply(void)
     struct pl_probe_head back;
     pl_ns received_ns = pl_now_ns() - 1000;
     memcpy(message, golden_request, sizeof message);
-    pl_probe_turn(&turned, 0, received_ns, sizeof message, token, message);
+    pl_probe_make_reply(&turned, 0, received_ns, sizeof message, token, message);
     CHECK_EQUAL(pl_probe_decode(message, sizeof message, PL_PROBE_REPLY, token, &back), PL_PROBE_ADMITTED);
     CHECK(back.cookie == head.cookie && back.sequence == head.sequence);
     CHECK(back.held_ns >= 1000 && back.held_ns <= pl_now_ns() - received_ns);
     /* A wall clock that was set back meanwhile is not believed. */
-    pl_probe_turn(&turned, pl_realtime_ns() + PL_NS_PER_S, received_ns, sizeof message, token, message);
+    pl_probe_make_reply(&turned, pl_realtime_ns() + PL_NS_PER_S, received_ns, sizeof message, token, message);
     CHECK(turned.held_ns >= 1000);
 }
 
 static void check_greeting(void)
 {
     uint8_t challenge[PL_ECHO_CHALLENGE_BYTES];
-    uint8_t greeting[PL_ECHO_GREETING_BYTES];
+    uint8_t greeting[PL_ECHO_RESPONSE_BYTES];
     uint8_t read_nonce[PL_ECHO_NONCE_BYTES];
     uint8_t version = 0;
     uint32_t size = 0;
@@ -129,24 +129,24 @@ static void check_greeting(void)
     challenge[0] ^= 1;
     CHECK(!pl_echo_challenge_decode(challenge, &version, read_nonce));
 
-    pl_echo_greeting_encode(token, nonce, 100, greeting);
+    pl_echo_response_encode(token, nonce, 100, greeting);
     CHECK(memcmp(greeting, golden_greeting, sizeof greeting) == 0);
-    CHECK_EQUAL(pl_echo_greeting_decode(greeting, token, nonce, &size), PL_PROBE_ADMITTED);
+    CHECK_EQUAL(pl_echo_response_decode(greeting, token, nonce, &size), PL_PROBE_ADMITTED);
     CHECK_EQUAL(size, 100);
     /* One that was overheard is no good for another connection. */
     read_nonce[0] ^= 1;
-    CHECK_EQUAL(pl_echo_greeting_decode(greeting, token, read_nonce, &size), PL_PROBE_REFUSED);
+    CHECK_EQUAL(pl_echo_response_decode(greeting, token, read_nonce, &size), PL_PROBE_REFUSED);
     for (unsigned bit = 0; bit < 8 * sizeof greeting; bit++) {
         memcpy(greeting, golden_greeting, sizeof greeting);
         greeting[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        CHECK(pl_echo_greeting_decode(greeting, token, nonce, &size) != PL_PROBE_ADMITTED);
+        CHECK(pl_echo_response_decode(greeting, token, nonce, &size) != PL_PROBE_ADMITTED);
     }
-    pl_echo_greeting_encode(token, nonce, PL_PROBE_HEAD_BYTES - 1, greeting);
-    CHECK_EQUAL(pl_echo_greeting_decode(greeting, token, nonce, &size), PL_PROBE_REFUSED);
-    pl_echo_greeting_encode(token, nonce, PL_PROBE_MESSAGE_MAX + 1, greeting);
-    CHECK_EQUAL(pl_echo_greeting_decode(greeting, token, nonce, &size), PL_PROBE_REFUSED);
-    pl_echo_greeting_encode(token, nonce, PL_PROBE_MESSAGE_MAX, greeting);
-    CHECK_EQUAL(pl_echo_greeting_decode(greeting, token, nonce, &size), PL_PROBE_ADMITTED);
+    pl_echo_response_encode(token, nonce, PL_PROBE_HEAD_BYTES - 1, greeting);
+    CHECK_EQUAL(pl_echo_response_decode(greeting, token, nonce, &size), PL_PROBE_REFUSED);
+    pl_echo_response_encode(token, nonce, PL_PROBE_MESSAGE_MAX + 1, greeting);
+    CHECK_EQUAL(pl_echo_response_decode(greeting, token, nonce, &size), PL_PROBE_REFUSED);
+    pl_echo_response_encode(token, nonce, PL_PROBE_MESSAGE_MAX, greeting);
+    CHECK_EQUAL(pl_echo_response_decode(greeting, token, nonce, &size), PL_PROBE_ADMITTED);
 }
 
 int main(void)

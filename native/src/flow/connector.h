@@ -1,6 +1,6 @@
 /* The sender's side of the greeting: connects every stream, says hello and hears the answers. */
-#ifndef PL_CALLER_H
-#define PL_CALLER_H
+#ifndef PL_CONNECTOR_H
+#define PL_CONNECTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,20 +9,20 @@
 #include "flow/flow.h"
 #include "flow/stream.h"
 
-struct pl_caller;
+struct pl_connector;
 
 /* Borrows the flow and the streams, whose descriptors it fills. NULL with `error` set: a bad address, no
  * memory, or no descriptors. */
-struct pl_caller *pl_caller_open(const struct pl_flow *flow, struct pl_stream *streams,
-                                 struct pl_error *error);
-void pl_caller_close(struct pl_caller *caller);
+struct pl_connector *pl_connector_open(const struct pl_flow *flow, struct pl_stream *streams,
+                                       struct pl_error *error);
+void pl_connector_close(struct pl_connector *connector);
 
 /* Readable when there is something to serve. */
-int pl_caller_fd(const struct pl_caller *caller);
+int pl_connector_fd(const struct pl_connector *connector);
 /* Does what can be done without waiting; call it once after opening. False with `error` set when a connection
  * is refused, ends, or is answered by something else than this protocol. */
-bool pl_caller_serve(struct pl_caller *caller, struct pl_error *error);
+bool pl_connector_serve(struct pl_connector *connector, struct pl_error *error);
 /* Streams admitted so far. */
-uint32_t pl_caller_admitted(const struct pl_caller *caller);
+uint32_t pl_connector_admitted(const struct pl_connector *connector);
 
 #endif

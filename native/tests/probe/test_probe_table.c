@@ -1,21 +1,21 @@
 /* The ledger of probes: answered, lost, late, twice; stamps and clock steps. */
 #include "check.h"
 
-#include "probe/probe_ledger.h"
+#include "probe/probe_table.h"
 
 #define MS PL_NS_PER_MS
 #define REAL (INT64_C(1000) * PL_NS_PER_S) /* some CLOCK_REALTIME */
 
-static struct pl_probe_ledger *make(void)
+static struct pl_probe_table *make(void)
 {
     struct pl_error error = {0};
-    struct pl_probe_ledger *ledger = pl_probe_ledger_create(MS, 50 * MS, &error);
+    struct pl_probe_table *ledger = pl_probe_table_create(MS, 50 * MS, &error);
     if (ledger == NULL)
         exit(EXIT_FAILURE);
     return ledger;
 }
 
-static void enter(struct pl_probe_ledger *ledger, uint64_t sequence)
+static void enter(struct pl_probe_table *ledger, uint64_t sequence)
 {
     pl_ns at_ns = (pl_ns)sequence * MS;
     const struct pl_probe probe = {.sequence = sequence,
@@ -23,24 +23,24 @@ static void enter(struct pl_probe_ledger *ledger, uint64_t sequence)
                                    .sent_ns = at_ns,
                                    .sent_realtime_ns = REAL + at_ns,
                                    .stamp_key = sequence};
-    pl_probe_ledger_enter(ledger, &probe);
+    pl_probe_table_enter(ledger, &probe);
 }
 
-static enum pl_verdict answer(struct pl_probe_ledger *ledger, uint64_t sequence, pl_ns received_ns,
-                              pl_ns kernel_ns, struct pl_probe *probe)
+static enum pl_answer_kind answer(struct pl_probe_table *ledger, uint64_t sequence, pl_ns received_ns,
+                                  pl_ns kernel_ns, struct pl_probe *probe)
 {
     const struct pl_arrival arrival = {.received_ns = received_ns, .kernel_received_ns = kernel_ns};
-    return pl_probe_ledger_answer(ledger, sequence, &arrival, probe);
+    return pl_probe_table_answer(ledger, sequence, &arrival, probe);
 }
 
 static void test_round_trips(void)
 {
-    struct pl_probe_ledger *ledger = make();
+    struct pl_probe_table *ledger = make();
     struct pl_probe probe;
     for (uint64_t s = 0; s < 6; s++)
         enter(ledger, s);
     /* Both kernel stamps. */
-    pl_probe_ledger_stamp(ledger, 0, REAL + 1000);
+    pl_probe_table_stamp(ledger, 0, REAL + 1000);
     CHECK_EQUAL(answer(ledger, 0, 10 * MS + 5000, REAL + 10 * MS, &probe), PL_ANSWERED);
     CHECK_EQUAL(probe.rtt_ns, 10 * MS - 1000);
     CHECK_EQUAL(probe.stamps, PL_STAMPS_KERNEL);
@@ -59,16 +59,16 @@ static void test_round_trips(void)
     CHECK_EQUAL(answer(ledger, 4, 14 * MS, REAL - 3600 * PL_NS_PER_S, &probe), PL_ANSWERED);
     CHECK_EQUAL(probe.stamps, PL_STAMPS_USER);
     /* A stamp from before the send is another's. */
-    pl_probe_ledger_stamp(ledger, 5, REAL + 5 * MS - 1);
+    pl_probe_table_stamp(ledger, 5, REAL + 5 * MS - 1);
     CHECK_EQUAL(answer(ledger, 5, 15 * MS, REAL + 15 * MS, &probe), PL_ANSWERED);
     CHECK_EQUAL(probe.stamps, PL_STAMPS_KERNEL_RECEIVE);
-    pl_probe_ledger_free(ledger);
+    pl_probe_table_free(ledger);
 }
 
 /* What the echo held is no part of the round trip; what cannot be true is not believed. */
 static void test_held(void)
 {
-    struct pl_probe_ledger *ledger = make();
+    struct pl_probe_table *ledger = make();
     static const struct {
         pl_ns held_ns, rtt_ns, told_ns;
     } cases[] = {
@@ -78,17 +78,17 @@ static void test_held(void)
         pl_ns at_ns = (pl_ns)s * MS + 10 * MS;
         const struct pl_arrival arrival = {.received_ns = at_ns, .held_ns = cases[s].held_ns};
         enter(ledger, s);
-        CHECK_EQUAL(pl_probe_ledger_answer(ledger, s, &arrival, &probe), PL_ANSWERED);
+        CHECK_EQUAL(pl_probe_table_answer(ledger, s, &arrival, &probe), PL_ANSWERED);
         CHECK_EQUAL(probe.rtt_ns, cases[s].rtt_ns);
         CHECK_EQUAL(probe.held_ns, cases[s].told_ns);
     }
-    pl_probe_ledger_free(ledger);
+    pl_probe_table_free(ledger);
 }
 
 /* RFC 4737: an answer is reordered when one of a later probe came before it. */
 static void test_reordering(void)
 {
-    struct pl_probe_ledger *ledger = make();
+    struct pl_probe_table *ledger = make();
     static const uint64_t order[] = {0, 2, 1, 4, 3, 5};
     static const bool reordered[] = {false, false, true, false, true, false};
     for (uint64_t s = 0; s < 6; s++)
@@ -98,73 +98,73 @@ static void test_reordering(void)
         CHECK_EQUAL(answer(ledger, order[i], 10 * MS, 0, &probe), PL_ANSWERED);
         CHECK_EQUAL(probe.reordered, reordered[i]);
     }
-    pl_probe_ledger_free(ledger);
+    pl_probe_table_free(ledger);
 }
 
 static void test_verdicts(void)
 {
-    struct pl_probe_ledger *ledger = make();
+    struct pl_probe_table *ledger = make();
     struct pl_probe probe;
     CHECK_EQUAL(answer(ledger, 0, 0, 0, &probe), PL_FOREIGN);
-    CHECK_EQUAL(pl_probe_ledger_deadline_ns(ledger), INT64_MAX);
+    CHECK_EQUAL(pl_probe_table_deadline_ns(ledger), INT64_MAX);
     for (uint64_t s = 0; s < 4; s++)
         enter(ledger, s);
     CHECK_EQUAL(answer(ledger, 4, 5 * MS, 0, &probe), PL_FOREIGN);
     CHECK_EQUAL(answer(ledger, 1, 5 * MS, 0, &probe), PL_ANSWERED);
     CHECK_EQUAL(answer(ledger, 1, 6 * MS, 0, &probe), PL_DUPLICATE);
-    CHECK_EQUAL(pl_probe_ledger_deadline_ns(ledger), 50 * MS);
-    CHECK(!pl_probe_ledger_give_up(ledger, 50 * MS - 1, &probe));
-    CHECK(pl_probe_ledger_give_up(ledger, 50 * MS, &probe));
+    CHECK_EQUAL(pl_probe_table_deadline_ns(ledger), 50 * MS);
+    CHECK(!pl_probe_table_give_up(ledger, 50 * MS - 1, &probe));
+    CHECK(pl_probe_table_give_up(ledger, 50 * MS, &probe));
     CHECK_EQUAL(probe.sequence, 0);
     CHECK(!probe.answered);
     CHECK_EQUAL(answer(ledger, 0, 51 * MS, 0, &probe), PL_LATE);
     /* Older than its time-out, although not given up yet: late, and then lost in its turn. */
     CHECK_EQUAL(answer(ledger, 2, 53 * MS, 0, &probe), PL_LATE);
-    CHECK(pl_probe_ledger_give_up(ledger, 60 * MS, &probe));
+    CHECK(pl_probe_table_give_up(ledger, 60 * MS, &probe));
     CHECK_EQUAL(probe.sequence, 2);
-    CHECK(pl_probe_ledger_give_up(ledger, 60 * MS, &probe));
+    CHECK(pl_probe_table_give_up(ledger, 60 * MS, &probe));
     CHECK_EQUAL(probe.sequence, 3);
-    CHECK(!pl_probe_ledger_give_up(ledger, 60 * MS, &probe));
-    pl_probe_ledger_free(ledger);
+    CHECK(!pl_probe_table_give_up(ledger, 60 * MS, &probe));
+    pl_probe_table_free(ledger);
 }
 
 static void test_room(void)
 {
-    struct pl_probe_ledger *ledger = make();
+    struct pl_probe_table *ledger = make();
     struct pl_probe probe;
     uint64_t entered = 0;
-    while (pl_probe_ledger_has_room(ledger) && entered < 10000)
+    while (pl_probe_table_has_room(ledger) && entered < 10000)
         enter(ledger, entered++);
     CHECK(entered >= 50 && entered < 10000);
     CHECK_EQUAL(answer(ledger, 0, MS, 0, &probe), PL_ANSWERED);
-    CHECK(pl_probe_ledger_has_room(ledger));
+    CHECK(pl_probe_table_has_room(ledger));
     enter(ledger, entered);
-    CHECK(!pl_probe_ledger_has_room(ledger));
+    CHECK(!pl_probe_table_has_room(ledger));
     /* The place of probe 0 is another's now. */
     CHECK_EQUAL(answer(ledger, 0, 2 * MS, 0, &probe), PL_LATE);
     CHECK_EQUAL(answer(ledger, entered, (pl_ns)entered * MS + MS, 0, &probe), PL_ANSWERED);
-    pl_probe_ledger_free(ledger);
+    pl_probe_table_free(ledger);
 }
 
 static void test_bound(void)
 {
     struct pl_error error = {0};
-    CHECK(pl_probe_ledger_create(100000, 3600 * PL_NS_PER_S, &error) == NULL);
+    CHECK(pl_probe_table_create(100000, 3600 * PL_NS_PER_S, &error) == NULL);
     CHECK_EQUAL(error.status, PL_USAGE);
     CHECK(strstr(error.text, "--timeout-ns is too long for --interval-ns") != NULL);
     /* The most there may be: 2^20, 16 of which are to spare. */
-    CHECK(pl_probe_ledger_create(MS, ((1 << 20) - 15) * MS, &error) == NULL);
+    CHECK(pl_probe_table_create(MS, ((1 << 20) - 15) * MS, &error) == NULL);
     error = (struct pl_error){0};
-    struct pl_probe_ledger *largest = pl_probe_ledger_create(MS, ((1 << 20) - 16) * MS, &error);
+    struct pl_probe_table *largest = pl_probe_table_create(MS, ((1 << 20) - 16) * MS, &error);
     CHECK(largest != NULL);
     CHECK_EQUAL(error.status, PL_OK);
-    pl_probe_ledger_free(largest);
+    pl_probe_table_free(largest);
 }
 
 /* The time-out is the last moment at which an answer counts, by the kernel's stamps when there are some. */
 static void test_time_out(void)
 {
-    struct pl_probe_ledger *ledger = make();
+    struct pl_probe_table *ledger = make();
     struct pl_probe probe;
     for (uint64_t s = 0; s < 4; s++)
         enter(ledger, s);
@@ -174,26 +174,26 @@ static void test_time_out(void)
     /* In time at the kernel, read by us a little later. */
     CHECK_EQUAL(answer(ledger, 2, 53 * MS, REAL + 51 * MS, &probe), PL_ANSWERED);
     CHECK_EQUAL(probe.rtt_ns, 49 * MS);
-    CHECK_EQUAL(pl_probe_ledger_deadline_ns(ledger), 51 * MS);
-    pl_probe_ledger_free(ledger);
+    CHECK_EQUAL(pl_probe_table_deadline_ns(ledger), 51 * MS);
+    pl_probe_table_free(ledger);
 }
 
 /* Stamps are named by the number of the successful send, which is not the sequence after one that failed. */
 static void test_stamps_after_a_failed_send(void)
 {
-    struct pl_probe_ledger *ledger = make();
+    struct pl_probe_table *ledger = make();
     struct pl_probe probe = {.sent_realtime_ns = REAL, .stamp_key = 0};
-    pl_probe_ledger_enter(ledger, &probe);
+    pl_probe_table_enter(ledger, &probe);
     probe = (struct pl_probe){.sequence = 1, .failed = true, .stamp_key = UINT64_MAX};
-    pl_probe_ledger_enter(ledger, &probe);
+    pl_probe_table_enter(ledger, &probe);
     for (uint64_t s = 2; s < 6; s++) {
         probe = (struct pl_probe){.sequence = s, .sent_realtime_ns = REAL, .stamp_key = s - 1};
-        pl_probe_ledger_enter(ledger, &probe);
+        pl_probe_table_enter(ledger, &probe);
     }
-    pl_probe_ledger_stamp(ledger, 7, REAL + 9); /* of no probe: ignored, and later ones are still found */
+    pl_probe_table_stamp(ledger, 7, REAL + 9); /* of no probe: ignored, and later ones are still found */
     for (uint64_t key = 0; key < 5; key++)
         if (key != 3) /* one stamp is lost */
-            pl_probe_ledger_stamp(ledger, key, REAL + (pl_ns)key + 1);
+            pl_probe_table_stamp(ledger, key, REAL + (pl_ns)key + 1);
     static const uint64_t sequences[] = {0, 2, 3, 4, 5};
     for (uint64_t key = 0; key < 5; key++) {
         bool whole = key != 3;
@@ -202,10 +202,10 @@ static void test_stamps_after_a_failed_send(void)
         CHECK_EQUAL(probe.rtt_ns, whole ? MS - (pl_ns)key - 1 : MS);
     }
     /* The failed one is reported in its turn, still as failed. */
-    CHECK(pl_probe_ledger_give_up(ledger, 50 * MS, &probe));
+    CHECK(pl_probe_table_give_up(ledger, 50 * MS, &probe));
     CHECK_EQUAL(probe.sequence, 1);
     CHECK(probe.failed && !probe.answered);
-    pl_probe_ledger_free(ledger);
+    pl_probe_table_free(ledger);
 }
 
 enum { WALK_PROBES = 20000 };
@@ -225,19 +225,19 @@ static uint64_t draw(uint64_t *state)
 static void test_walk(void)
 {
     static enum fate fates[WALK_PROBES];
-    struct pl_probe_ledger *ledger = make();
+    struct pl_probe_table *ledger = make();
     struct pl_probe probe;
     uint64_t state = 88172645463325252u;
     uint64_t answered = 0, lost = 0, oldest = 0;
     for (uint64_t next = 0; next < WALK_PROBES; next++) {
         pl_ns now_ns = (pl_ns)next * MS;
-        CHECK(pl_probe_ledger_has_room(ledger));
+        CHECK(pl_probe_table_has_room(ledger));
         enter(ledger, next);
         for (uint64_t answers = draw(&state) % 3; answers > 0; answers--) {
             uint64_t back = draw(&state) % 60; /* the oldest of these are over their 50 ms */
             uint64_t sequence = back <= next ? next - back : 0;
-            enum pl_verdict verdict = answer(ledger, sequence, now_ns, 0, &probe);
-            enum pl_verdict expected = PL_ANSWERED;
+            enum pl_answer_kind verdict = answer(ledger, sequence, now_ns, 0, &probe);
+            enum pl_answer_kind expected = PL_ANSWERED;
             if (fates[sequence] == ANSWERED)
                 expected = PL_DUPLICATE;
             else if (fates[sequence] == GIVEN_UP || next - sequence > 50)
@@ -250,7 +250,7 @@ static void test_walk(void)
                 answered++;
             }
         }
-        while (pl_probe_ledger_give_up(ledger, now_ns, &probe)) {
+        while (pl_probe_table_give_up(ledger, now_ns, &probe)) {
             CHECK_EQUAL(fates[probe.sequence], UNDER_WAY);
             CHECK(probe.sequence >= oldest && probe.sequence + 50 <= next);
             oldest = probe.sequence;
@@ -262,10 +262,10 @@ static void test_walk(void)
     }
     CHECK(answered > WALK_PROBES / 4 && lost > WALK_PROBES / 4);
     uint64_t open = 0;
-    while (pl_probe_ledger_give_up(ledger, INT64_MAX - 1, &probe))
+    while (pl_probe_table_give_up(ledger, INT64_MAX - 1, &probe))
         open++;
     CHECK_EQUAL(answered + lost + open, WALK_PROBES);
-    pl_probe_ledger_free(ledger);
+    pl_probe_table_free(ledger);
 }
 
 int main(void)

@@ -1,8 +1,8 @@
 /* The probes under way: which are answered, which are lost, and what came too late or twice. Pure.
  *
  * Times are nanoseconds since the start of the run on one clock, kernel stamps are CLOCK_REALTIME. */
-#ifndef PL_PROBE_LEDGER_H
-#define PL_PROBE_LEDGER_H
+#ifndef PL_PROBE_TABLE_H
+#define PL_PROBE_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 enum pl_stamps { PL_STAMPS_USER, PL_STAMPS_KERNEL_RECEIVE, PL_STAMPS_KERNEL };
-enum pl_verdict { PL_ANSWERED, PL_LATE, PL_DUPLICATE, PL_FOREIGN };
+enum pl_answer_kind { PL_ANSWERED, PL_LATE, PL_DUPLICATE, PL_FOREIGN };
 
 struct pl_probe {
     uint64_t sequence;
@@ -36,28 +36,28 @@ struct pl_arrival {
     pl_ns held_ns; /* as in struct pl_probe */
 };
 
-struct pl_probe_ledger;
+struct pl_probe_table;
 
 /* Room for every probe that can be under way within the time-out. NULL with `error` set: no memory, or
  * (usage) more of them than 2^20. */
-struct pl_probe_ledger *pl_probe_ledger_create(pl_ns interval_ns, pl_ns timeout_ns, struct pl_error *error);
-void pl_probe_ledger_free(struct pl_probe_ledger *ledger);
+struct pl_probe_table *pl_probe_table_create(pl_ns interval_ns, pl_ns timeout_ns, struct pl_error *error);
+void pl_probe_table_free(struct pl_probe_table *table);
 
 /* Whether the next probe can be entered: its place is not taken by one still under way. It can be after the
  * oldest one is answered or given up. */
-bool pl_probe_ledger_has_room(const struct pl_probe_ledger *ledger);
+bool pl_probe_table_has_room(const struct pl_probe_table *table);
 /* Enters the next probe, which must have the next sequence number (0 first) and room. */
-void pl_probe_ledger_enter(struct pl_probe_ledger *ledger, const struct pl_probe *probe);
+void pl_probe_table_enter(struct pl_probe_table *table, const struct pl_probe *probe);
 /* The kernel's transmit stamp of the send with that key; an unknown key is ignored, and so is a stamp from
  * before the send. */
-void pl_probe_ledger_stamp(struct pl_probe_ledger *ledger, uint64_t stamp_key, pl_ns kernel_sent_ns);
+void pl_probe_table_stamp(struct pl_probe_table *table, uint64_t stamp_key, pl_ns kernel_sent_ns);
 /* An answer to `sequence`. PL_ANSWERED fills `probe`. One whose round trip took longer than the time-out is
  * PL_LATE even if the probe was not given up yet. */
-enum pl_verdict pl_probe_ledger_answer(struct pl_probe_ledger *ledger, uint64_t sequence,
-                                       const struct pl_arrival *arrival, struct pl_probe *probe);
+enum pl_answer_kind pl_probe_table_answer(struct pl_probe_table *table, uint64_t sequence,
+                                          const struct pl_arrival *arrival, struct pl_probe *probe);
 /* The oldest probe whose time is over at `now_ns`, given up by this call; false when there is none. */
-bool pl_probe_ledger_give_up(struct pl_probe_ledger *ledger, pl_ns now_ns, struct pl_probe *probe);
+bool pl_probe_table_give_up(struct pl_probe_table *table, pl_ns now_ns, struct pl_probe *probe);
 /* When the oldest one's time is over; INT64_MAX when none is under way. */
-pl_ns pl_probe_ledger_deadline_ns(struct pl_probe_ledger *ledger);
+pl_ns pl_probe_table_deadline_ns(struct pl_probe_table *table);
 
 #endif

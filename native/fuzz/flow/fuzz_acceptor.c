@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/program.h"
-#include "flow/greeting.h"
-#include "promise.h"
+#include "flow/acceptor.h"
+#include "property.h"
 
-enum { CALLERS = 4, BACKLOG = 8, MOST_BYTES = 1024 };
+enum { CALLERS = 4, BACKLOG = 8, MAX_BYTES = 1024 };
 
 /* One who knocks, and what he said so far of a hello. */
 struct caller {
@@ -24,7 +24,7 @@ static struct pl_flow build_flow(bool two)
     char *argv[] = {"receive", "--transport", "unix", "--streams", "2"};
     struct pl_flow flow;
     struct pl_error error = {0};
-    PROMISE(pl_flow_parse(&flow, false, two ? 5 : 3, argv, &error) == PL_OPTIONS_OK);
+    REQUIRE(pl_flow_parse(&flow, false, two ? 5 : 3, argv, &error) == PL_OPTIONS_OK);
     return flow;
 }
 
@@ -34,8 +34,8 @@ static int listen_somewhere(struct sockaddr_un *address, socklen_t *length)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     *length = sizeof *address;
-    PROMISE(fd >= 0 && bind(fd, (const struct sockaddr *)address, sizeof address->sun_family) == 0);
-    PROMISE(listen(fd, BACKLOG) == 0 && getsockname(fd, (struct sockaddr *)address, length) == 0);
+    REQUIRE(fd >= 0 && bind(fd, (const struct sockaddr *)address, sizeof address->sun_family) == 0);
+    REQUIRE(listen(fd, BACKLOG) == 0 && getsockname(fd, (struct sockaddr *)address, length) == 0);
     return fd;
 }
 
@@ -43,7 +43,7 @@ static void call(const struct sockaddr_un *address, socklen_t length, struct cal
 {
     for (unsigned i = 0; i < count; i++) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        PROMISE(fd >= 0 && connect(fd, (const struct sockaddr *)address, length) == 0);
+        REQUIRE(fd >= 0 && connect(fd, (const struct sockaddr *)address, length) == 0);
         callers[i] = (struct caller){.fd = fd};
     }
 }
@@ -56,13 +56,13 @@ static unsigned count_admitted(const struct pl_stream *streams)
     return count;
 }
 
-static void check_door(const struct pl_door *door, const struct pl_flow *flow, unsigned callers)
+static void check_door(const struct pl_acceptor *door, const struct pl_flow *flow, unsigned callers)
 {
-    uint32_t admitted = pl_door_admitted(door);
-    PROMISE((int64_t)admitted <= flow->streams);
-    PROMISE(admitted + pl_door_waiting(door) + pl_door_rejected(door) == callers);
-    PROMISE(pl_door_is_complete(door) == (flow->streams > 0 && (int64_t)admitted == flow->streams));
-    PROMISE((pl_door_deadline_ns(door) == INT64_MAX) == (pl_door_waiting(door) == 0));
+    uint32_t admitted = pl_acceptor_admitted(door);
+    REQUIRE((int64_t)admitted <= flow->streams);
+    REQUIRE(admitted + pl_acceptor_pending(door) + pl_acceptor_rejected(door) == callers);
+    REQUIRE(pl_acceptor_is_complete(door) == (flow->streams > 0 && (int64_t)admitted == flow->streams));
+    REQUIRE((pl_acceptor_deadline_ns(door) == INT64_MAX) == (pl_acceptor_pending(door) == 0));
 }
 
 /* Who is told to be admitted has said a hello of this protocol with the token, and is told his stream. */
@@ -76,20 +76,20 @@ static unsigned count_answers(const struct caller *callers, unsigned count, cons
         ssize_t got = recv(callers[i].fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (got <= 0)
             continue;
-        PROMISE(got == PL_ANSWER_BYTES && pl_answer_decode(bytes, &answer));
+        REQUIRE(got == PL_ANSWER_BYTES && pl_answer_decode(bytes, &answer));
         if (answer.status == PL_ANSWER_ADMITTED) {
             admitted++;
-            PROMISE(callers[i].sent_bytes >= PL_HELLO_BYTES && pl_hello_decode(callers[i].hello, &hello));
-            PROMISE(hello.version == PL_PROTOCOL && memcmp(hello.token, flow->token, PL_TOKEN_BYTES) == 0);
-            PROMISE(hello.stream == answer.stream && (int64_t)hello.streams == flow->streams);
+            REQUIRE(callers[i].sent_bytes >= PL_HELLO_BYTES && pl_hello_decode(callers[i].hello, &hello));
+            REQUIRE(hello.version == PL_PROTOCOL && memcmp(hello.token, flow->token, PL_TOKEN_BYTES) == 0);
+            REQUIRE(hello.stream == answer.stream && (int64_t)hello.streams == flow->streams);
         } else {
-            PROMISE(answer.status == PL_ANSWER_WRONG_VERSION && answer.version == PL_PROTOCOL);
+            REQUIRE(answer.status == PL_ANSWER_WRONG_VERSION && answer.version == PL_PROTOCOL);
         }
     }
     return admitted;
 }
 
-static void deal(struct pl_door *door, struct caller *callers, unsigned count, const uint8_t *data,
+static void deal(struct pl_acceptor *door, struct caller *callers, unsigned count, const uint8_t *data,
                  size_t size)
 {
     struct pl_error error = {0};
@@ -104,17 +104,17 @@ static void deal(struct pl_door *door, struct caller *callers, unsigned count, c
             memcpy(caller->hello + PL_HELLO_BYTES - room, data + at, bytes < room ? bytes : room);
             caller->sent_bytes += bytes;
         }
-        PROMISE(pl_door_serve(door, &error));
+        REQUIRE(pl_acceptor_serve(door, &error));
     }
 }
 
 /* Nobody is kept waiting who has said a whole hello. */
-static void check_waiting(const struct pl_door *door, const struct caller *callers, unsigned count)
+static void check_waiting(const struct pl_acceptor *door, const struct caller *callers, unsigned count)
 {
     uint32_t halves = 0;
     for (unsigned i = 0; i < count; i++)
         halves += callers[i].sent_bytes < PL_HELLO_BYTES ? 1 : 0;
-    PROMISE(pl_door_waiting(door) <= halves);
+    REQUIRE(pl_acceptor_pending(door) <= halves);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -124,29 +124,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     socklen_t length;
     struct caller callers[CALLERS];
     struct pl_error error = {0};
-    if (size < 2 || size > MOST_BYTES)
+    if (size < 2 || size > MAX_BYTES)
         return 0;
     unsigned count = 1 + (data[1] & 3U);
     for (uint32_t i = 0; i < PL_MAX_STREAMS; i++)
         streams[i].fd = -1;
     struct pl_flow flow = build_flow((data[1] & 4) != 0);
     int listen_fd = listen_somewhere(&address, &length);
-    struct pl_door *door = pl_door_open(listen_fd, &flow, streams, &error);
-    PROMISE(door != NULL && pl_door_fd(door) >= 0);
+    struct pl_acceptor *door = pl_acceptor_open(listen_fd, &flow, streams, &error);
+    REQUIRE(door != NULL && pl_acceptor_fd(door) >= 0);
     call(&address, length, callers, count);
     /* Accepts; then nobody is heard before he has spoken. */
-    PROMISE(pl_door_serve(door, &error));
+    REQUIRE(pl_acceptor_serve(door, &error));
     check_door(door, &flow, count);
     deal(door, callers, count, data, size);
     for (unsigned i = 0; i < count && (data[1] & 8) != 0; i++)
         (void)shutdown(callers[i].fd, SHUT_WR);
-    PROMISE(pl_door_serve(door, &error));
+    REQUIRE(pl_acceptor_serve(door, &error));
     check_door(door, &flow, count);
     check_waiting(door, callers, count);
-    PROMISE((data[1] & 8) == 0 || pl_door_waiting(door) == 0);
-    PROMISE(count_admitted(streams) == pl_door_admitted(door));
-    PROMISE(count_answers(callers, count, &flow) == pl_door_admitted(door));
-    pl_door_close(door);
+    REQUIRE((data[1] & 8) == 0 || pl_acceptor_pending(door) == 0);
+    REQUIRE(count_admitted(streams) == pl_acceptor_admitted(door));
+    REQUIRE(count_answers(callers, count, &flow) == pl_acceptor_admitted(door));
+    pl_acceptor_close(door);
     for (uint32_t i = 0; i < PL_MAX_STREAMS; i++)
         if (streams[i].fd >= 0)
             (void)close(streams[i].fd);

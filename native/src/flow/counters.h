@@ -1,6 +1,6 @@
 /* What is counted in one trial: per stream and phase, sampled at the boundaries of the time line. */
-#ifndef PL_ACCOUNT_H
-#define PL_ACCOUNT_H
+#ifndef PL_COUNTERS_H
+#define PL_COUNTERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,14 +14,14 @@
 #include "flow/tcp_info.h"
 
 /* The bytes of one direction, one number per stream each. */
-struct pl_tally {
-    uint64_t *now;    /* at the last sample */
-    uint64_t *before; /* at the sample before */
+struct pl_byte_counters {
+    uint64_t *current;  /* at the last sample */
+    uint64_t *previous; /* at the sample before */
     uint64_t *phases[PL_PHASE_COUNT];
 };
 
 /* Of one stream's steady window: what its effective window is taken from. */
-struct pl_window_account {
+struct pl_window_samples {
     uint64_t acked_first; /* bytes acknowledged at the start of the window */
     uint64_t acked_last;
     pl_ns first_ns;
@@ -31,7 +31,7 @@ struct pl_window_account {
 };
 
 /* Readable by those who write records; changed by the functions below alone. */
-struct pl_account {
+struct pl_counters {
     const struct pl_flow *flow;
     struct pl_stream *streams;
     struct pl_pool *pool;
@@ -41,40 +41,40 @@ struct pl_account {
     pl_ns start_ns;
     struct pl_phases phases;
     struct pl_interval interval; /* closed last */
-    struct pl_tally sent;
-    struct pl_tally received;
+    struct pl_byte_counters sent;
+    struct pl_byte_counters received;
     struct pl_tcp_info *tcp_info;         /* per stream, at the last sample */
     struct pl_tcp_info_raw *tcp_info_raw; /* NULL unless asked for */
-    struct pl_window_account *windows;
+    struct pl_window_samples *windows;
     int64_t *missing_bytes; /* per stream: sent, but not received by the peer; -1: not known */
     uint32_t reset_streams; /* ended by a reset, of this end or the peer */
-    struct pl_worker_use *use, *use_before; /* per worker */
+    struct pl_worker_usage *usage, *previous_usage; /* per worker */
 };
 
 /* Borrows all three, which must outlive it. NULL with `error` set when memory ran out. */
-struct pl_account *pl_account_create(const struct pl_flow *flow, struct pl_stream *streams,
-                                     struct pl_pool *pool, struct pl_error *error);
-void pl_account_free(struct pl_account *account);
+struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_stream *streams,
+                                       struct pl_pool *pool, struct pl_error *error);
+void pl_counters_free(struct pl_counters *counters);
 
 /* Begins the time line; `start_ns` is on pl_now_ns()'s clock. */
-void pl_account_start(struct pl_account *account, pl_ns start_ns);
+void pl_counters_start(struct pl_counters *counters, pl_ns start_ns);
 /* Samples every counter now and closes the open interval. */
-void pl_account_close_interval(struct pl_account *account);
+void pl_counters_close_interval(struct pl_counters *counters);
 /* Samples without an interval: of a trial that never started. */
-void pl_account_sample(struct pl_account *account);
+void pl_counters_sample(struct pl_counters *counters);
 
 /* Notes what the peer has not received, and with `resets` resets the streams that are still open. The workers
  * must have ended. */
-void pl_account_settle_delivery(struct pl_account *account, bool resets);
+void pl_counters_close_delivery(struct pl_counters *counters, bool resets);
 
 /* What carries the streams: TCP as soon as one of MPTCP's has fallen back to it. */
-enum pl_transport pl_account_transport(const struct pl_account *account);
+enum pl_transport pl_counters_transport(const struct pl_counters *counters);
 /* The bytes that this end speaks of: what it received, or, of an end that only sends, what the kernel took.
  */
-const struct pl_tally *pl_account_main(const struct pl_account *account);
+const struct pl_byte_counters *pl_counters_reported(const struct pl_counters *counters);
 /* Goodput times RTT of one stream's steady window in bytes; -1 where the kernel does not tell. */
-int64_t pl_account_effective_window(const struct pl_account *account, uint32_t stream);
+int64_t pl_counters_effective_window(const struct pl_counters *counters, uint32_t stream);
 /* A field of TCP_INFO summed over the streams; false when no stream has it. */
-bool pl_account_sum(const struct pl_account *account, const char *field, uint64_t *sum);
+bool pl_counters_sum(const struct pl_counters *counters, const char *field, uint64_t *sum);
 
 #endif

@@ -1,6 +1,6 @@
 /* What a fuzz target demands of the code beside what the sanitizers see. */
-#ifndef PL_PROMISE_H
-#define PL_PROMISE_H
+#ifndef PL_PROPERTY_H
+#define PL_PROPERTY_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Aborts, which libFuzzer and the replay report together with the input. */
-#define PROMISE(condition)                                                                                   \
+#define REQUIRE(condition)                                                                                   \
     do {                                                                                                     \
         if (!(condition)) {                                                                                  \
             (void)fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                    \

@@ -1,0 +1,266 @@
+#include "flow/acceptor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/events.h"
+#include "base/message.h"
+#include "base/program.h"
+#include "base/wire.h"
+
+#define NONE UINT32_MAX
+#define ACCEPTS_PER_TURN 64
+
+/* A connection whose hello is not whole yet. All have the same time, so the list by age is the list by
+ * deadline: the head is the oldest. A free guest has fd -1 and is linked by `next` alone. */
+struct handshake {
+    int fd;
+    uint32_t previous;
+    uint32_t next;
+    uint32_t received;
+    pl_ns deadline_ns;
+    uint8_t bytes[PL_HELLO_BYTES];
+};
+
+struct pl_acceptor {
+    struct pl_flow *flow;
+    struct pl_stream *streams;
+    int listen_fd;
+    int epoll_fd;
+    uint32_t admitted;
+    uint64_t rejected;
+    struct handshake *handshakes;
+    uint32_t pending;
+    uint32_t oldest, newest, unused;
+};
+
+/* Streams that are still to come; as many as there may be while no hello has said. */
+static uint32_t expected(const struct pl_acceptor *acceptor)
+{
+    uint32_t streams = acceptor->flow->streams > 0 ? (uint32_t)acceptor->flow->streams : PL_MAX_STREAMS;
+    return streams - acceptor->admitted;
+}
+
+struct pl_acceptor *pl_acceptor_open(int listen_fd, struct pl_flow *flow, struct pl_stream *streams,
+                                     struct pl_error *error)
+{
+    struct pl_acceptor *acceptor = calloc(1, sizeof *acceptor);
+    uint32_t capacity = (flow->streams > 0 ? (uint32_t)flow->streams : PL_MAX_STREAMS) + PL_HANDSHAKE_SPARE;
+    if (acceptor != NULL)
+        acceptor->handshakes = calloc(capacity, sizeof *acceptor->handshakes);
+    if (acceptor == NULL || acceptor->handshakes == NULL) {
+        pl_error_set(error, PL_RESOURCES, "listen", ENOMEM, "no memory for the expected connections");
+        free(acceptor);
+        return NULL;
+    }
+    acceptor->flow = flow;
+    acceptor->streams = streams;
+    acceptor->listen_fd = listen_fd;
+    acceptor->oldest = acceptor->newest = NONE;
+    for (uint32_t i = 0; i < capacity; i++)
+        acceptor->handshakes[i] = (struct handshake){.fd = -1, .next = i + 1 < capacity ? i + 1 : NONE};
+    acceptor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = NONE};
+    if (acceptor->epoll_fd < 0 || epoll_ctl(acceptor->epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
+        pl_error_set(error, PL_RESOURCES, "listen", errno, "no descriptor for the event loop");
+        pl_acceptor_close(acceptor);
+        return NULL;
+    }
+    return acceptor;
+}
+
+/* Takes a guest off the list; its descriptor is the caller's. */
+static int remove_handshake(struct pl_acceptor *acceptor, uint32_t index)
+{
+    struct handshake *handshake = &acceptor->handshakes[index];
+    int fd = handshake->fd;
+    (void)epoll_ctl(acceptor->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    if (handshake->previous != NONE)
+        acceptor->handshakes[handshake->previous].next = handshake->next;
+    else
+        acceptor->oldest = handshake->next;
+    if (handshake->next != NONE)
+        acceptor->handshakes[handshake->next].previous = handshake->previous;
+    else
+        acceptor->newest = handshake->previous;
+    *handshake = (struct handshake){.fd = -1, .next = acceptor->unused};
+    acceptor->unused = index;
+    acceptor->pending--;
+    return fd;
+}
+
+static void reject(struct pl_acceptor *acceptor, uint32_t index)
+{
+    (void)close(remove_handshake(acceptor, index));
+    acceptor->rejected++;
+}
+
+void pl_acceptor_close(struct pl_acceptor *acceptor)
+{
+    if (acceptor == NULL)
+        return;
+    while (acceptor->oldest != NONE)
+        (void)close(remove_handshake(acceptor, acceptor->oldest));
+    if (acceptor->epoll_fd >= 0)
+        (void)close(acceptor->epoll_fd);
+    free(acceptor->handshakes);
+    free(acceptor);
+}
+
+int pl_acceptor_fd(const struct pl_acceptor *acceptor)
+{
+    return acceptor->epoll_fd;
+}
+
+pl_ns pl_acceptor_deadline_ns(const struct pl_acceptor *acceptor)
+{
+    return acceptor->oldest != NONE ? acceptor->handshakes[acceptor->oldest].deadline_ns : PL_NEVER;
+}
+
+uint32_t pl_acceptor_admitted(const struct pl_acceptor *acceptor)
+{
+    return acceptor->admitted;
+}
+
+bool pl_acceptor_is_complete(const struct pl_acceptor *acceptor)
+{
+    return acceptor->flow->streams > 0 && (int64_t)acceptor->admitted == acceptor->flow->streams;
+}
+
+uint64_t pl_acceptor_rejected(const struct pl_acceptor *acceptor)
+{
+    return acceptor->rejected;
+}
+
+uint32_t pl_acceptor_pending(const struct pl_acceptor *acceptor)
+{
+    return acceptor->pending;
+}
+
+static bool send_answer(int fd, enum pl_answer_status status, uint32_t stream)
+{
+    uint8_t bytes[PL_ANSWER_BYTES];
+    pl_answer_encode(
+        &(struct pl_answer){.version = PL_PROTOCOL, .status = (uint16_t)status, .stream = stream}, bytes);
+    return pl_message_send(fd, bytes, sizeof bytes, true) == 0;
+}
+
+static void refuse_version(struct pl_acceptor *acceptor, uint32_t index)
+{
+    int fd = acceptor->handshakes[index].fd;
+    (void)send_answer(fd, PL_ANSWER_WRONG_VERSION, 0);
+    /* Closing with unread bytes would reset the connection and take the answer with it. */
+    uint8_t scratch[512];
+    (void)shutdown(fd, SHUT_WR);
+    (void)!recv(fd, scratch, sizeof scratch, 0);
+    reject(acceptor, index);
+}
+
+static void check_hello(struct pl_acceptor *acceptor, uint32_t index)
+{
+    struct handshake *handshake = &acceptor->handshakes[index];
+    struct pl_hello hello;
+    bool known = pl_hello_decode(handshake->bytes, &hello);
+    /* The token is always compared, so that the time taken says nothing about the other fields. */
+    known = pl_token_equal(hello.token, acceptor->flow->token) && known;
+    if (!known || !pl_flow_adopt(acceptor->flow, &hello) || acceptor->streams[hello.stream].fd >= 0 ||
+        !send_answer(handshake->fd, PL_ANSWER_ADMITTED, hello.stream)) {
+        reject(acceptor, index);
+        return;
+    }
+    acceptor->streams[hello.stream].fd = remove_handshake(acceptor, index);
+    acceptor->admitted++;
+}
+
+static void read_hello(struct pl_acceptor *acceptor, uint32_t index)
+{
+    struct handshake *handshake = &acceptor->handshakes[index];
+    ssize_t count = recv(handshake->fd, handshake->bytes + handshake->received,
+                         sizeof handshake->bytes - handshake->received, 0);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (count <= 0) {
+        reject(acceptor, index);
+        return;
+    }
+    handshake->received += (uint32_t)count;
+    uint16_t version = PL_PROTOCOL;
+    if (handshake->received >= PL_HELLO_COMMON_BYTES && !pl_hello_peek(handshake->bytes, &version))
+        reject(acceptor, index);
+    else if (version != PL_PROTOCOL)
+        refuse_version(acceptor, index);
+    else if (handshake->received == sizeof handshake->bytes)
+        check_hello(acceptor, index);
+}
+
+static void add_handshake(struct pl_acceptor *acceptor, int fd)
+{
+    /* Those expected and 64 more; with the flow complete, 64. */
+    if (acceptor->pending >= expected(acceptor) + PL_HANDSHAKE_SPARE)
+        reject(acceptor, acceptor->oldest);
+    uint32_t index = acceptor->unused;
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = index};
+    if (epoll_ctl(acceptor->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
+        (void)close(fd);
+        acceptor->rejected++;
+        return;
+    }
+    struct handshake *handshake = &acceptor->handshakes[index];
+    acceptor->unused = handshake->next;
+    *handshake = (struct handshake){.fd = fd,
+                                    .previous = acceptor->newest,
+                                    .next = NONE,
+                                    .deadline_ns = pl_now_ns() + PL_HANDSHAKE_TIMEOUT_NS};
+    if (acceptor->newest != NONE)
+        acceptor->handshakes[acceptor->newest].next = index;
+    else
+        acceptor->oldest = index;
+    acceptor->newest = index;
+    acceptor->pending++;
+}
+
+static bool accept_connections(struct pl_acceptor *acceptor, struct pl_error *error)
+{
+    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+        int fd = accept4(acceptor->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            add_handshake(acceptor, fd);
+            continue;
+        }
+        bool full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+        if (full && acceptor->oldest == NONE) {
+            pl_error_set(error, PL_RESOURCES, "accept", errno, "cannot accept a connection");
+            return false;
+        }
+        if (full)
+            reject(acceptor, acceptor->oldest);
+        /* Every other errno concerns the one connection that went away before it was accepted. */
+        if (errno == EAGAIN || full)
+            return true;
+    }
+    return true;
+}
+
+bool pl_acceptor_serve(struct pl_acceptor *acceptor, struct pl_error *error)
+{
+    struct epoll_event events[64];
+    int count = epoll_wait(acceptor->epoll_fd, events, (int)(sizeof events / sizeof events[0]), 0);
+    bool incoming = false;
+    for (int i = 0; i < count; i++) {
+        uint32_t index = events[i].data.u32;
+        if (index == NONE)
+            incoming = true;
+        else if (acceptor->handshakes[index].fd >= 0)
+            read_hello(acceptor, index);
+    }
+    /* After the hearing, because a new guest may take the place of one that is in `events`. */
+    if (incoming && !accept_connections(acceptor, error))
+        return false;
+    pl_ns now_ns = pl_now_ns();
+    while (acceptor->oldest != NONE && acceptor->handshakes[acceptor->oldest].deadline_ns <= now_ns)
+        reject(acceptor, acceptor->oldest);
+    return true;
+}

@@ -1,0 +1,221 @@
+#include "flow/connector.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/limits.h"
+#include "base/message.h"
+#include "base/program.h"
+#include "base/wire.h"
+#include "flow/sockopts.h"
+
+/* Connections begun and not yet answered at a time: enough for a long path, bearable for a small backlog. */
+#define PENDING_MAX 1024
+
+/* One stream on its way: the answer collected so far. */
+struct pending_answer {
+    bool connected;
+    uint32_t received;
+    uint8_t bytes[PL_ANSWER_BYTES];
+};
+
+struct pl_connector {
+    const struct pl_flow *flow;
+    struct pl_stream *streams;
+    struct pending_answer *pending;
+    struct pl_address to;
+    struct pl_address from;
+    int epoll_fd;
+    uint32_t started;
+    uint32_t admitted;
+};
+
+struct pl_connector *pl_connector_open(const struct pl_flow *flow, struct pl_stream *streams,
+                                       struct pl_error *error)
+{
+    struct pl_connector *connector = calloc(1, sizeof *connector);
+    if (connector != NULL)
+        connector->pending = calloc((size_t)flow->streams, sizeof *connector->pending);
+    if (connector == NULL || connector->pending == NULL) {
+        pl_error_set(error, PL_RESOURCES, "connect", ENOMEM, "no memory for the connections");
+        free(connector);
+        return NULL;
+    }
+    connector->flow = flow;
+    connector->streams = streams;
+    connector->epoll_fd = -1;
+    if (!pl_transport_address(flow->transport, flow->address, (uint16_t)flow->port, "address", &connector->to,
+                              error) ||
+        (flow->bind[0] != 0 &&
+         !pl_transport_address(flow->transport, flow->bind, 0, "bind", &connector->from, error)) ||
+        !pl_raise_descriptor_limit((uint64_t)(flow->streams + 7 * flow->workers) + 64, error))
+        goto failed;
+    connector->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (connector->epoll_fd >= 0)
+        return connector;
+    pl_error_set(error, PL_RESOURCES, "connect", errno, "no descriptor for the event loop");
+failed:
+    pl_connector_close(connector);
+    return NULL;
+}
+
+void pl_connector_close(struct pl_connector *connector)
+{
+    if (connector == NULL)
+        return;
+    if (connector->epoll_fd >= 0)
+        (void)close(connector->epoll_fd);
+    free(connector->pending);
+    free(connector);
+}
+
+int pl_connector_fd(const struct pl_connector *connector)
+{
+    return connector->epoll_fd;
+}
+
+uint32_t pl_connector_admitted(const struct pl_connector *connector)
+{
+    return connector->admitted;
+}
+
+static bool fail_connect(const struct pl_connector *connector, int cause, struct pl_error *error)
+{
+    char text[PL_ADDRESS_TEXT_BYTES];
+    pl_address_text(&connector->to, text);
+    if (pl_address_port(&connector->to) < 0)
+        pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s", text);
+    else
+        pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s port %lld", text,
+                     (long long)pl_address_port(&connector->to));
+    return false;
+}
+
+static bool bind_stream(const struct pl_connector *connector, int fd, struct pl_error *error)
+{
+    if (connector->flow->bind[0] == 0)
+        return true;
+    /* The port is chosen at connect: so it need be free for this peer only. */
+    const int one = 1;
+    (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one); /* of IP alone */
+    if (bind(fd, (const struct sockaddr *)&connector->from.storage, connector->from.length) == 0)
+        return true;
+    pl_error_set(error, PL_SETUP, "bind", errno, "cannot send from --bind %.64s", connector->flow->bind);
+    return false;
+}
+
+static bool start_connection(struct pl_connector *connector, struct pl_error *error)
+{
+    const struct pl_flow *flow = connector->flow;
+    struct pl_stream *stream = &connector->streams[connector->started];
+    struct epoll_event event = {.events = EPOLLOUT, .data.u32 = connector->started};
+    stream->fd = pl_open_stream_socket(pl_address_family(&connector->to), flow, error);
+    if (stream->fd < 0 || !bind_stream(connector, stream->fd, error))
+        return false;
+    if (connect(stream->fd, (const struct sockaddr *)&connector->to.storage, connector->to.length) != 0 &&
+        errno != EINPROGRESS)
+        return fail_connect(connector, errno, error);
+    if (epoll_ctl(connector->epoll_fd, EPOLL_CTL_ADD, stream->fd, &event) != 0) {
+        pl_error_set(error, PL_RESOURCES, "connect", errno, "cannot watch stream %u", connector->started);
+        return false;
+    }
+    connector->started++;
+    return true;
+}
+
+/* A connect() to a free ephemeral port of the own host can meet itself, and the echo of our hello would read
+ * like an answer: same magic, version, status 0 and stream. */
+static bool is_self_connected(int fd)
+{
+    struct pl_address own;
+    struct pl_address peer;
+    return pl_address_of_socket(fd, &own) && pl_address_of_peer(fd, &peer) && pl_address_equal(&own, &peer);
+}
+
+static bool send_hello(struct pl_connector *connector, uint32_t index, struct pl_error *error)
+{
+    int fd = connector->streams[index].fd;
+    int cause = 0;
+    socklen_t length = sizeof cause;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &cause, &length) != 0 || cause != 0)
+        return fail_connect(connector, cause != 0 ? cause : errno, error);
+    if (is_self_connected(fd))
+        return fail_connect(connector, ECONNREFUSED, error);
+    const struct pl_flow *flow = connector->flow;
+    struct pl_hello hello = {.version = PL_PROTOCOL,
+                             .flags = pl_flow_direction(flow),
+                             .stream = index,
+                             .streams = (uint32_t)flow->streams,
+                             .warmup_ns = flow->warmup_ns,
+                             .duration_ns = flow->duration_ns,
+                             .bytes = flow->bytes};
+    memcpy(hello.token, connector->flow->token, sizeof hello.token);
+    uint8_t bytes[PL_HELLO_BYTES];
+    pl_hello_encode(&hello, bytes);
+    cause = pl_message_send(fd, bytes, sizeof bytes, true);
+    if (cause != 0)
+        return fail_connect(connector, cause, error);
+    connector->pending[index].connected = true;
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = index};
+    (void)epoll_ctl(connector->epoll_fd, EPOLL_CTL_MOD, fd, &event);
+    return true;
+}
+
+static bool check_answer(struct pl_connector *connector, uint32_t index, struct pl_error *error)
+{
+    struct pl_answer answer;
+    if (!pl_answer_decode(connector->pending[index].bytes, &answer))
+        pl_error_set(error, PL_PEER, "handshake", 0, "the peer is no pathlab-engine receiver");
+    else if (answer.version != PL_PROTOCOL || answer.status == PL_ANSWER_WRONG_VERSION)
+        pl_error_set(error, PL_PEER, "handshake", 0, "the receiver speaks protocol %u, this sender %u",
+                     answer.version, PL_PROTOCOL);
+    else if (answer.status != PL_ANSWER_ADMITTED || answer.stream != index)
+        pl_error_set(error, PL_PEER, "handshake", 0, "the receiver answered status %u for stream %u",
+                     answer.status, answer.stream);
+    else {
+        (void)epoll_ctl(connector->epoll_fd, EPOLL_CTL_DEL, connector->streams[index].fd, NULL);
+        connector->admitted++;
+        return true;
+    }
+    return false;
+}
+
+static bool read_answer(struct pl_connector *connector, uint32_t index, struct pl_error *error)
+{
+    struct pending_answer *pending_answer = &connector->pending[index];
+    ssize_t count = recv(connector->streams[index].fd, pending_answer->bytes + pending_answer->received,
+                         sizeof pending_answer->bytes - pending_answer->received, 0);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    if (count <= 0) {
+        pl_error_set(error, PL_PEER, "handshake", count < 0 ? errno : 0,
+                     "the receiver turned stream %u away: another token, number of streams or direction",
+                     index);
+        return false;
+    }
+    pending_answer->received += (uint32_t)count;
+    return pending_answer->received < sizeof pending_answer->bytes || check_answer(connector, index, error);
+}
+
+bool pl_connector_serve(struct pl_connector *connector, struct pl_error *error)
+{
+    struct epoll_event events[64];
+    int count = epoll_wait(connector->epoll_fd, events, (int)(sizeof events / sizeof events[0]), 0);
+    for (int i = 0; i < count; i++) {
+        uint32_t index = events[i].data.u32;
+        if (!(connector->pending[index].connected ? read_answer(connector, index, error)
+                                                  : send_hello(connector, index, error)))
+            return false;
+    }
+    while ((int64_t)connector->started < connector->flow->streams &&
+           connector->started - connector->admitted < PENDING_MAX)
+        if (!start_connection(connector, error))
+            return false;
+    return true;
+}

@@ -1,0 +1,217 @@
+#include "flow/counters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/delivery.h"
+
+static bool create_byte_counters(struct pl_byte_counters *bytes, uint32_t count)
+{
+    bytes->current = calloc(count, sizeof *bytes->current);
+    bytes->previous = calloc(count, sizeof *bytes->previous);
+    bool whole = bytes->current != NULL && bytes->previous != NULL;
+    for (size_t p = 0; p < PL_PHASE_COUNT; p++) {
+        bytes->phases[p] = calloc(count, sizeof *bytes->phases[p]);
+        whole = whole && bytes->phases[p] != NULL;
+    }
+    return whole;
+}
+
+static void free_byte_counters(struct pl_byte_counters *bytes)
+{
+    free(bytes->current);
+    free(bytes->previous);
+    for (size_t p = 0; p < PL_PHASE_COUNT; p++)
+        free(bytes->phases[p]);
+}
+
+struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_stream *streams,
+                                       struct pl_pool *pool, struct pl_error *error)
+{
+    struct pl_counters *counters = calloc(1, sizeof *counters);
+    if (counters == NULL)
+        goto no_memory;
+    counters->flow = flow;
+    counters->streams = streams;
+    counters->pool = pool;
+    counters->count = (uint32_t)flow->streams;
+    counters->workers = pl_pool_workers(pool);
+    counters->tcp_info = calloc(counters->count, sizeof *counters->tcp_info);
+    counters->windows = calloc(counters->count, sizeof *counters->windows);
+    counters->missing_bytes = calloc(counters->count, sizeof *counters->missing_bytes);
+    counters->usage = calloc(counters->workers, sizeof *counters->usage);
+    counters->previous_usage = calloc(counters->workers, sizeof *counters->previous_usage);
+    bool raw = flow->tcp_info == PL_TCP_INFO_RAW;
+    if (raw)
+        counters->tcp_info_raw = calloc(counters->count, sizeof *counters->tcp_info_raw);
+    if (create_byte_counters(&counters->sent, counters->count) &&
+        create_byte_counters(&counters->received, counters->count) && counters->tcp_info != NULL &&
+        counters->windows != NULL && counters->missing_bytes != NULL && counters->usage != NULL &&
+        counters->previous_usage != NULL && (!raw || counters->tcp_info_raw != NULL))
+        return counters;
+    pl_counters_free(counters);
+no_memory:
+    pl_error_set(error, PL_RESOURCES, "trial", ENOMEM, "no memory for the trial's counters");
+    return NULL;
+}
+
+void pl_counters_free(struct pl_counters *counters)
+{
+    if (counters == NULL)
+        return;
+    free_byte_counters(&counters->sent);
+    free_byte_counters(&counters->received);
+    free(counters->tcp_info);
+    free(counters->tcp_info_raw);
+    free(counters->windows);
+    free(counters->missing_bytes);
+    free(counters->usage);
+    free(counters->previous_usage);
+    free(counters);
+}
+
+static void read_usage(const struct pl_counters *counters, struct pl_worker_usage *usage)
+{
+    for (uint32_t w = 0; w < counters->workers; w++)
+        usage[w] = pl_pool_usage(counters->pool, w);
+}
+
+void pl_counters_start(struct pl_counters *counters, pl_ns start_ns)
+{
+    const struct pl_flow *flow = counters->flow;
+    counters->started = true;
+    counters->start_ns = start_ns;
+    read_usage(counters, counters->previous_usage);
+    /* By bytes, the steady window lasts as long as they take. */
+    pl_phases_begin(&counters->phases, flow->interval_ns, flow->warmup_ns,
+                    flow->bytes > 0 ? PL_UNPLANNED_NS : flow->duration_ns);
+}
+
+enum pl_transport pl_counters_transport(const struct pl_counters *counters)
+{
+    enum pl_transport asked = counters->flow->transport;
+    for (uint32_t s = 0; s < counters->count; s++) {
+        enum pl_transport found = pl_transport_in_use(asked, counters->streams[s].fd);
+        if (found != asked)
+            return found;
+    }
+    return asked;
+}
+
+static void swap_samples(struct pl_byte_counters *bytes)
+{
+    uint64_t *oldest = bytes->previous;
+    bytes->previous = bytes->current;
+    bytes->current = oldest;
+}
+
+/* The byte counters are read first and in one sweep: they are what must belong to one instant. */
+static pl_ns take_sample(struct pl_counters *counters)
+{
+    swap_samples(&counters->sent);
+    swap_samples(&counters->received);
+    pl_ns now_ns = pl_now_ns();
+    for (uint32_t s = 0; s < counters->count; s++) {
+        const struct pl_stream *stream = &counters->streams[s];
+        counters->sent.current[s] = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
+        counters->received.current[s] = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
+    }
+    for (uint32_t s = 0; s < counters->count && counters->flow->tcp_info != PL_TCP_INFO_NONE; s++)
+        pl_tcp_info_read(counters->streams[s].fd, &counters->tcp_info[s],
+                         counters->tcp_info_raw != NULL ? &counters->tcp_info_raw[s] : NULL);
+    read_usage(counters, counters->usage);
+    return now_ns;
+}
+
+void pl_counters_sample(struct pl_counters *counters)
+{
+    (void)take_sample(counters);
+}
+
+static void add_interval(struct pl_byte_counters *bytes, enum pl_phase phase, uint32_t count)
+{
+    for (uint32_t s = 0; s < count; s++)
+        bytes->phases[phase][s] += bytes->current[s] - bytes->previous[s];
+}
+
+/* The window's first sample is the one that ends the warm-up. */
+static void sample_window(struct pl_window_samples *window, const struct pl_tcp_info *info, pl_ns now_ns,
+                          bool first)
+{
+    uint64_t acked;
+    uint64_t rtt_us;
+    if (!pl_tcp_info_find(info, "bytes_acked", &acked) || !pl_tcp_info_find(info, "rtt_us", &rtt_us))
+        return;
+    if (first || window->first_ns == 0) {
+        window->acked_first = acked;
+        window->first_ns = now_ns;
+    } else {
+        window->rtt_sum_us += (double)rtt_us;
+        window->rtt_count++;
+    }
+    window->acked_last = acked;
+    window->last_ns = now_ns;
+}
+
+void pl_counters_close_interval(struct pl_counters *counters)
+{
+    struct pl_worker_usage *oldest = counters->previous_usage;
+    /* The first interval starts with what was used until the start, which `use_before` holds already. */
+    if (counters->interval.span.end_ns > 0) {
+        counters->previous_usage = counters->usage;
+        counters->usage = oldest;
+    }
+    pl_ns now_ns = take_sample(counters);
+    counters->interval = pl_phases_close(&counters->phases, now_ns - counters->start_ns);
+    enum pl_phase phase = counters->interval.phase;
+    add_interval(&counters->sent, phase, counters->count);
+    add_interval(&counters->received, phase, counters->count);
+    bool enters = phase == PL_WARMUP && counters->phases.current == PL_STEADY;
+    for (uint32_t s = 0; s < counters->count && (enters || phase == PL_STEADY); s++)
+        sample_window(&counters->windows[s], &counters->tcp_info[s], now_ns, enters);
+}
+
+void pl_counters_close_delivery(struct pl_counters *counters, bool resets)
+{
+    for (uint32_t s = 0; s < counters->count; s++) {
+        struct pl_stream *stream = &counters->streams[s];
+        int state = atomic_load(&stream->state);
+        int failure = atomic_load(&stream->failure);
+        counters->missing_bytes[s] = pl_delivery_missing_bytes(stream, counters->flow->transport);
+        bool open = state == PL_STREAM_OPEN || state == PL_STREAM_SHUT;
+        if (resets && open)
+            pl_delivery_reset(stream);
+        if ((resets && open) || failure == ECONNRESET || failure == EPIPE)
+            counters->reset_streams++;
+    }
+}
+
+const struct pl_byte_counters *pl_counters_reported(const struct pl_counters *counters)
+{
+    return counters->flow->receives ? &counters->received : &counters->sent;
+}
+
+int64_t pl_counters_effective_window(const struct pl_counters *counters, uint32_t stream)
+{
+    const struct pl_window_samples *window = &counters->windows[stream];
+    pl_ns span_ns = window->last_ns - window->first_ns;
+    if (!counters->flow->transmits || window->rtt_count == 0 || span_ns <= 0)
+        return -1;
+    double bytes_per_s = (double)(window->acked_last - window->acked_first) * 1e9 / (double)span_ns;
+    return (int64_t)(bytes_per_s * window->rtt_sum_us / (double)window->rtt_count / 1e6);
+}
+
+bool pl_counters_sum(const struct pl_counters *counters, const char *field, uint64_t *sum)
+{
+    bool known = false;
+    *sum = 0;
+    for (uint32_t s = 0; s < counters->count; s++) {
+        uint64_t value;
+        if (pl_tcp_info_find(&counters->tcp_info[s], field, &value)) {
+            *sum += value;
+            known = true;
+        }
+    }
+    return known;
+}

@@ -1,0 +1,280 @@
+#include "flow/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "flow/sockopts.h"
+
+/* What may be missing at the end of the steady window before the trial counts as cut short: a part of it, and
+ * at least what two clocks' wake-ups may differ by. */
+#define SHORTFALL_RATIO 0.01
+#define SHORTFALL_NS (50 * PL_NS_PER_MS)
+/* How long after the stop a peer may be silent before it counts as gone, where --drain-timeout-ns is less: it
+ * may be less than a round trip. Until then one looks again so often. */
+#define DEAD_PEER_NS (2 * PL_NS_PER_S)
+#define RECHECK_NS (20 * PL_NS_PER_MS)
+/* While a trial runs, strangers are served in turns of at most 64 (see greeting.c), and not again before this
+ * many times the time that the last turn took: so a flood of them costs the trial at most one part in a
+ * hundred of one core. The kernel turns away what does not fit its queue. */
+#define ACCEPTOR_PAUSE_FACTOR 100
+
+bool pl_session_open(struct pl_session *session, struct pl_error *error)
+{
+    session->written = true;
+    session->drain_deadline_ns = PL_NEVER;
+    session->limit_ns =
+        session->flow.time_limit_ns > 0 ? pl_now_ns() + session->flow.time_limit_ns : PL_NEVER;
+    session->stream_count = session->flow.streams > 0 ? (uint32_t)session->flow.streams : PL_MAX_STREAMS;
+    session->streams = pl_streams_create(session->stream_count, error);
+    return session->streams != NULL;
+}
+
+void pl_session_close(struct pl_session *session)
+{
+    pl_trial_free(session->trial);
+    pl_pool_free(session->pool);
+    pl_streams_free(session->streams, session->stream_count);
+}
+
+static int64_t rejected(const struct pl_session *session)
+{
+    return session->acceptor != NULL ? (int64_t)pl_acceptor_rejected(session->acceptor) : -1;
+}
+
+bool pl_session_prepare(struct pl_session *session, struct pl_error *error)
+{
+    struct pl_socket_facts facts;
+    pl_read_socket_facts(session->streams[0].fd, &facts);
+    pl_flow_fit_segments(&session->flow, facts.mss_bytes);
+    session->pool = pl_pool_start(&session->flow, session->streams, error);
+    if (session->pool != NULL)
+        session->trial = pl_trial_create(&session->flow, session->streams, session->pool, error);
+    if (session->trial == NULL)
+        return false;
+    session->written = pl_trial_ready(session->trial, rejected(session));
+    return true;
+}
+
+static pl_ns earlier(pl_ns a, pl_ns b)
+{
+    return a < b ? a : b;
+}
+
+static void hold_windows(const struct pl_session *session)
+{
+    for (int64_t i = 0; session->flow.window_bytes > 0 && session->flow.receives && i < session->flow.streams;
+         i++)
+        pl_hold_window(session->streams[i].fd, session->flow.held_window_bytes);
+}
+
+/* No more is sent from here; what is under way may take the time of the drain. */
+static void enter_drain(struct pl_session *session)
+{
+    pl_ns now_ns = pl_now_ns();
+    session->drain_deadline_ns = now_ns + session->flow.drain_timeout_ns;
+    session->dead_peer_ns = now_ns + DEAD_PEER_NS;
+    session->drain_progress = pl_trial_progress(session->trial);
+    if (session->flow.transmits)
+        pl_pool_shut(session->pool);
+}
+
+static void begin_drain(struct pl_session *session)
+{
+    if (pl_trial_phase(session->trial) == PL_DRAIN)
+        return;
+    session->written = pl_trial_cut(session->trial) && session->written;
+    enter_drain(session);
+}
+
+/* The time of the drain is up. A flow by time has then measured what it was to measure, and what is still
+ * under way is given up; unless nothing at all has got through since the stop, which is no slow path but a
+ * peer or a path that is gone. A flow by bytes was to deliver them all. */
+static void end_drain(struct pl_session *session, pl_ns now_ns)
+{
+    /* Modulo 2^64; an end of file that went out since counts as one byte that has not got through. */
+    int64_t progress = (int64_t)(pl_trial_progress(session->trial) - session->drain_progress);
+    if (session->flow.bytes == 0 && progress <= 0) {
+        if (now_ns < session->dead_peer_ns) {
+            session->drain_deadline_ns = earlier(now_ns + RECHECK_NS, session->dead_peer_ns);
+            return;
+        }
+        session->reason = "nothing came from the peer or reached it within --drain-timeout-ns of the stop";
+    } else if (session->flow.bytes > 0) {
+        session->reason = "the streams did not end within --drain-timeout-ns";
+    }
+    session->drain_expired = true;
+}
+
+/* Takes the sample that is due, and goes by the deadlines that have passed. */
+static void on_deadline(struct pl_session *session)
+{
+    pl_ns now_ns = pl_now_ns();
+    bool draining = pl_trial_started(session->trial) && pl_trial_phase(session->trial) == PL_DRAIN;
+    if (now_ns >= pl_trial_next_ns(session->trial)) {
+        hold_windows(session);
+        session->written = pl_trial_sample(session->trial) && session->written;
+    }
+    if (now_ns >= session->drain_deadline_ns)
+        end_drain(session, now_ns);
+    if (now_ns >= session->limit_ns)
+        session->reason = "the limit of --time-limit-ns was reached";
+    if (!draining && pl_trial_started(session->trial) && pl_trial_phase(session->trial) == PL_DRAIN)
+        enter_drain(session);
+}
+
+/* Whether the flow is one by time and its steady window is not over yet. */
+static bool is_premature(const struct pl_session *session)
+{
+    const struct pl_flow *flow = &session->flow;
+    pl_ns missing_ns = session->start_ns + flow->warmup_ns + flow->duration_ns - pl_now_ns();
+    return flow->bytes == 0 && missing_ns > SHORTFALL_NS &&
+           (double)missing_ns > SHORTFALL_RATIO * (double)flow->duration_ns;
+}
+
+/* Whether a stream failed because the peer reset it when its time for the drain was up, which it does after
+ * the steady window of a flow by time. */
+static bool is_reset_after_window(const struct pl_session *session, const struct pl_stream *stream)
+{
+    int failure = atomic_load(&stream->failure);
+    return (failure == ECONNRESET || failure == EPIPE) && session->flow.bytes == 0 &&
+           session->start_ns != 0 && !is_premature(session);
+}
+
+/* Reads the pool's news. True when every stream has ended. */
+static bool on_pool_event(struct pl_session *session)
+{
+    pl_pool_clear_wake(session->pool);
+    int64_t failed = pl_pool_failed_stream(session->pool);
+    const struct pl_stream *stream = failed >= 0 ? &session->streams[failed] : NULL;
+    if (stream != NULL && session->reason == NULL && !is_reset_after_window(session, stream)) {
+        (void)snprintf(session->reason_text, sizeof session->reason_text,
+                       "stream %lld: the peer ended it: %s", (long long)failed,
+                       strerror(atomic_load(&stream->failure)));
+        session->reason = session->reason_text;
+    }
+    return pl_pool_closed(session->pool) == (uint32_t)session->flow.streams;
+}
+
+static void apply_command(struct pl_session *session, enum pl_command command)
+{
+    const struct pl_flow *flow = &session->flow;
+    bool sends = flow->transmits && !flow->receives && !flow->accepting;
+    if (command == PL_COMMAND_STOP && sends && pl_trial_started(session->trial)) {
+        session->drain_reason = pl_command_reason(command);
+        begin_drain(session);
+    } else if (pl_command_ends(command)) {
+        session->reason = pl_command_reason(command);
+    }
+}
+
+/* The limits and quotas of bytes that the workers met. */
+static void check_byte_limit(struct pl_session *session)
+{
+    if (pl_pool_capped(session->pool) && session->drain_reason == NULL && session->reason == NULL) {
+        static const char text[] = "the limit of --volume-limit-bytes was reached";
+        if (session->flow.receives) {
+            session->reason = text;
+        } else {
+            session->drain_reason = text;
+            begin_drain(session); /* wakes the workers that did not meet the limit themselves */
+        }
+    }
+    if (session->flow.bytes > 0 && !session->flow.receives && pl_pool_exhausted(session->pool) &&
+        pl_trial_started(session->trial))
+        begin_drain(session);
+}
+
+/* Every stream has ended: whether that was before its time. */
+static void check_premature_end(struct pl_session *session)
+{
+    const struct pl_flow *flow = &session->flow;
+    if (session->reason != NULL || !flow->receives || session->drain_reason != NULL)
+        return;
+    if (session->start_ns == 0)
+        session->reason = "the sender ended before it sent anything";
+    else if (flow->bytes > 0 && pl_trial_received_bytes(session->trial) < (uint64_t)flow->bytes)
+        session->reason = "the sender ended before it had sent all bytes";
+    else if (is_premature(session))
+        session->reason = "the sender ended before the steady window was over";
+}
+
+static bool is_acceptor_due(const struct pl_session *session)
+{
+    return session->acceptor != NULL && pl_now_ns() >= session->acceptor_due_ns;
+}
+
+static void serve_acceptor(struct pl_session *session, struct pl_error *error)
+{
+    pl_ns begin_ns = pl_now_ns();
+    if (!pl_acceptor_serve(session->acceptor, error))
+        session->reason = error->text;
+    pl_ns end_ns = pl_now_ns();
+    session->acceptor_due_ns = end_ns + ACCEPTOR_PAUSE_FACTOR * (end_ns - begin_ns);
+}
+
+/* Begins the time line, where it has a begin: 0 is none. */
+static void start_trial(struct pl_session *session, pl_ns start_ns)
+{
+    session->start_ns = start_ns;
+    if (start_ns != 0)
+        session->written = pl_trial_start(session->trial, start_ns) && session->written;
+}
+
+static void begin(struct pl_session *session)
+{
+    hold_windows(session);
+    pl_pool_run(session->pool);
+    if (!session->flow.accepting)
+        start_trial(session, pl_now_ns());
+}
+
+void pl_session_run(struct pl_session *session, struct pl_error *error)
+{
+    struct pl_wait wait = {.fds = {pl_pool_fd(session->pool), -1}};
+    begin(session);
+    while (session->written && session->reason == NULL && !session->drain_expired) {
+        wait.deadline_ns =
+            earlier(earlier(pl_trial_next_ns(session->trial), session->drain_deadline_ns), session->limit_ns);
+        wait.fds[1] = is_acceptor_due(session) ? pl_acceptor_fd(session->acceptor) : -1;
+        if (session->acceptor != NULL)
+            wait.deadline_ns =
+                earlier(wait.deadline_ns, wait.fds[1] >= 0 ? pl_acceptor_deadline_ns(session->acceptor)
+                                                           : session->acceptor_due_ns);
+        apply_command(session, pl_events_wait(session->events, &wait));
+        if (is_acceptor_due(session) &&
+            (wait.ready[1] || pl_acceptor_deadline_ns(session->acceptor) <= pl_now_ns()))
+            serve_acceptor(session, error);
+        bool ended = wait.ready[0] && on_pool_event(session);
+        if (session->start_ns == 0)
+            start_trial(session, pl_pool_first_byte_ns(session->pool));
+        on_deadline(session);
+        check_byte_limit(session);
+        if (ended) {
+            check_premature_end(session);
+            break;
+        }
+    }
+    if (session->reason == NULL)
+        session->reason = session->drain_reason;
+}
+
+int pl_session_finish(struct pl_session *session)
+{
+    struct pl_ending ending = {
+        .reason = session->reason, .rejected = rejected(session), .resets = session->drain_expired};
+    if (session->acceptor != NULL)
+        ending.rejected += pl_acceptor_pending(session->acceptor);
+    if (!pl_trial_finish(session->trial, &ending) || !session->written)
+        return PL_RESOURCES;
+    if (session->reason == NULL)
+        return PL_OK;
+    (void)fprintf(stderr, "pathlab-engine: ended early: %s\n", session->reason);
+    return PL_ENDED;
+}
+
+void pl_session_early_end(enum pl_command command, const char *stage, struct pl_error *error)
+{
+    pl_error_set(error, PL_ENDED, stage, 0, "%s before every stream was connected",
+                 pl_command_reason(command));
+}
