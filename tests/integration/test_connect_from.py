@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pathlab
-from pathlab.runner.trial.spec import TrialPath
+from pathlab.engines.spec import TrialPath
 from tests.integration.running import running, write_campaign
 from tests.require import require_engine, require_namespaces
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError
 from pathlab.remote.session import Session
-from pathlab.runner.trial.spec import TrialPath
 
 #: An RTT within this of the idle one counts as idle: noise of the path, and of the stamps.
 IDLE_RATIO = 1.25

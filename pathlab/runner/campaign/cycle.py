@@ -13,6 +13,7 @@ import pyarrow as pa
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
+from pathlab.engines.spec import BOTH
 from pathlab.errors import HostError
 from pathlab.runner.campaign.budget_accounting import Allowance, count_sent
 from pathlab.runner.campaign.failures import FAILURES_IN_A_ROW, LAB, Failures
@@ -26,7 +27,6 @@ from pathlab.runner.trial.iperf3 import FLAG as IPERF3_FLAG
 from pathlab.runner.trial.record import build_record
 from pathlab.runner.trial.safety_limit import STAGE as HARM_STAGE
 from pathlab.runner.trial.series import build_series
-from pathlab.runner.trial.spec import BOTH
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 

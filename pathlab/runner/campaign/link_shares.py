@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
+from pathlab.engines.spec import BOTH, REVERSE
 from pathlab.lab.topology import Topology
 from pathlab.runner.hosts.lab_topology import build_topology
-from pathlab.runner.trial.spec import BOTH, REVERSE
 from pathlab.units import SECOND_NS
 
 Place = tuple[int, int]  # number of a link, and the end at which a direction of it starts

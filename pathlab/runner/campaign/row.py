@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
+from pathlab.engines.spec import BOTH, Allowed, HarmCeiling, TrialPath, TrialSettings, TrialSpec
 from pathlab.errors import HostError, PathlabError
 from pathlab.runner.campaign.cool_down import RestOptions, wait_until_idle
 from pathlab.runner.campaign.interruption import Interrupted
@@ -24,7 +25,6 @@ from pathlab.runner.trial.peer_trial import Iperf3Trial
 from pathlab.runner.trial.record import Outcome
 from pathlab.runner.trial.safety_limit import STAGE as HARM_STAGE
 from pathlab.runner.trial.safety_limit import HarmStop
-from pathlab.runner.trial.spec import BOTH, Allowed, HarmCeiling, TrialPath, TrialSettings, TrialSpec
 
 LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 CONTROL_FLAG, CLOCK_FLAG, NOT_DRAINED_FLAG = "control", "clock-jumped", "not-drained"

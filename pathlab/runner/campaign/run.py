@@ -14,6 +14,7 @@ from pathlab import __version__
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.model import LOCAL, Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
+from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, UsageError
 from pathlab.lab.keeper import runtime_folder
 from pathlab.remote.engine import find_engine
@@ -34,7 +35,6 @@ from pathlab.runner.hosts.run_lock import HostLock, name_run
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED, Journal
 from pathlab.runner.trial.safety_limit import STAGE as HARM_STAGE
-from pathlab.runner.trial.spec import TrialPath
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
 

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from pathlab.campaign.model import LOCAL, Campaign
 from pathlab.campaign.order import PlanRow
+from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, PathlabError
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import lab_error
@@ -38,7 +39,6 @@ from pathlab.runner.events import Emit, Notice
 from pathlab.runner.hosts.calibration import Calibration, calibrate
 from pathlab.runner.hosts.lab_topology import build_topology
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host
-from pathlab.runner.trial.choreography import TrialPath
 from pathlab.store.records import HostRecord
 
 LAB_FLAG = "lab"

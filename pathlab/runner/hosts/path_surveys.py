@@ -13,10 +13,10 @@ from pathlab.analysis.fits.per_hop import HopEstimate
 from pathlab.discover.capacity import CapacityOptions
 from pathlab.discover.path import PathOptions, PathReport, discover_path
 from pathlab.discover.route import compare_routes
+from pathlab.engines.spec import TrialPath
 from pathlab.errors import PathlabError
 from pathlab.remote.session import Session
 from pathlab.runner.journal import Journal
-from pathlab.runner.trial.spec import TrialPath
 from pathlab.units import format_rate
 
 KIND, CHANGED_KIND = "path", "path-changed"

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from pathlab.discover.probes import Prober, ProbeTarget
 from pathlab.discover.route import Route, RouteOptions, compare_routes, discover_route
+from pathlab.engines.spec import TrialPath
 from pathlab.errors import PathlabError
 from pathlab.remote.session import Session
 from pathlab.runner.events import Emit, Notice
 from pathlab.runner.hosts.changes import is_other_route
-from pathlab.runner.trial.choreography import RouteReading, TrialPath
+from pathlab.runner.trial.choreography import RouteReading
 
 #: A reading holds for so long; a trial that is longer begins with a fresh one anyway.
 FRESH_S = 60.0

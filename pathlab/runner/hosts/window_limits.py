@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pathlab.campaign.order import PlanRow
-from pathlab.runner.trial.spec import BOTH, REVERSE
+from pathlab.engines.spec import BOTH, REVERSE
 from pathlab.store.records import HostRecord
 from pathlab.units import format_bytes
 

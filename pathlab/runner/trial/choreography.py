@@ -15,15 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pathlab.discover.route import Route
+from pathlab.engines.settings import Options, engine_direction, flow_options
+from pathlab.engines.spec import Allowed, TrialSpec
 from pathlab.errors import HostError, PathlabError
 from pathlab.lab.verdict import LabSnapshot
 from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
-from pathlab.runner.trial.engine_options import Options, engine_direction, flow_options
 from pathlab.runner.trial.safety_limit import HarmStop, HarmWatch
-from pathlab.runner.trial.spec import Allowed as Allowed
-from pathlab.runner.trial.spec import TrialPath as TrialPath
-from pathlab.runner.trial.spec import TrialSpec as TrialSpec
 
 SETUP_TIMEOUT_S = 15.0
 #: Time an engine may take beyond its own deadlines before the controller calls it silent.

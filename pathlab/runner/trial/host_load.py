@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pathlab.analysis.verdicts.host_limits import HostLoad
+from pathlab.engines.spec import TrialSpec
 from pathlab.runner.trial.choreography import first
 from pathlab.runner.trial.series import Record, list_intervals
-from pathlab.runner.trial.spec import TrialSpec
 
 
 def measure_host_load(spec: TrialSpec, samples: Sequence[Record], records: Sequence[Record]) -> HostLoad:

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from pathlab.engines.spec import BOTH, REVERSE, Allowed, TrialSpec
 from pathlab.errors import HostError
-from pathlab.runner.trial.spec import BOTH, REVERSE, Allowed, TrialSpec
 
 PROGRAM = "iperf3"
 INTERVAL_MIN_NS = 100_000_000

@@ -15,13 +15,13 @@ from pathlab.analysis.estimators.payload import OVER_LINE_RATIO, find_ip_version
 from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.analysis.estimators.throughput import aggregate_throughput, effective_window
 from pathlab.analysis.verdicts.host_limits import HostLoad, is_core_busy, is_host_limited
+from pathlab.engines.settings import find_refused, list_settings
+from pathlab.engines.spec import BOTH, TrialSpec
 from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.trial.choreography import TrialData, first
-from pathlab.runner.trial.engine_options import find_refused, list_settings
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.iperf3 import PROGRAM, choose_interval_ns
 from pathlab.runner.trial.series import Record, find_offset_ns, list_intervals, list_probes
-from pathlab.runner.trial.spec import BOTH, TrialSpec
 from pathlab.store.records import TrialRecord
 from pathlab.study.lines import MPTCP, TRANSPORT_REFUSED
 

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+from pathlab.engines.spec import HarmCeiling
 from pathlab.errors import PathlabError
-from pathlab.runner.trial.spec import HarmCeiling
 from pathlab.units import SECOND_NS, format_time
 
 STAGE = "harm"

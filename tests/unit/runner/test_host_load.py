@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pathlab.analysis.verdicts.host_limits import HostLoad
+from pathlab.engines.spec import TrialPath, TrialSettings, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.record import Outcome, build_record
-from pathlab.runner.trial.spec import TrialPath, TrialSettings, TrialSpec
 
 S, STEP_NS = 10**9, 10**8
 START_NS = 5 * S

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from pathlab.agents.peers import read_arguments
+from pathlab.engines.spec import Allowed, TrialPath, TrialSettings, TrialSpec
 from pathlab.errors import HostError
 from pathlab.runner.campaign.engine_validation import compare_engines
 from pathlab.runner.trial.iperf3 import check_settings, client_arguments, convert_output, server_arguments
-from pathlab.runner.trial.spec import Allowed, TrialPath, TrialSettings, TrialSpec
 from tests.unit.runner.trial_records import make_record
 
 S = 10**9

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from pathlab.discover.mtu import PathMtu
+from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError
 from pathlab.remote.session import Session
 from pathlab.runner.events import Event
 from pathlab.runner.hosts import path_surveys as survey
 from pathlab.runner.hosts.path_surveys import AFTER, BEFORE, PathSurveys, describe, list_changes
 from pathlab.runner.journal import Journal
-from pathlab.runner.trial.spec import TrialPath
 from pathlab.store.records import JournalRecord
 from tests.unit.discover.path_samples import sample_capacity, sample_report, sample_route
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pathlab.engines.spec import TrialPath, TrialSettings, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
-from pathlab.runner.trial.spec import TrialPath, TrialSettings, TrialSpec
 from pathlab.store.records import TrialRecord
 
 PATH = TrialPath(source="a", destination="b", source_address="127.0.0.1", destination_address="127.0.0.1")

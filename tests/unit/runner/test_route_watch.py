@@ -10,11 +10,12 @@ import pytest
 
 from pathlab.campaign.order import plan_rows
 from pathlab.discover.route import FlowPath, Route
+from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError
 from pathlab.runner.campaign.row import RowRunner, RowTask, build_spec
 from pathlab.runner.hosts import route_watch as routes
 from pathlab.runner.hosts.route_watch import FRESH_S, RENEW_S, RouteWatch
-from pathlab.runner.trial.choreography import TrialData, TrialPath
+from pathlab.runner.trial.choreography import TrialData
 from tests.unit.campaign.campaign_samples import make_sample
 
 PATH = TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.9")

@@ -13,6 +13,7 @@ import pytest
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
+from pathlab.engines.spec import HarmCeiling
 from pathlab.errors import HostError
 from pathlab.runner.campaign.cool_down import IdleWatch
 from pathlab.runner.campaign.failures import Failures
@@ -22,7 +23,6 @@ from pathlab.runner.hosts.changes import find_changes, is_other_route
 from pathlab.runner.hosts.run_lock import HostLock
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.trial.safety_limit import HarmWatch
-from pathlab.runner.trial.spec import HarmCeiling
 from pathlab.store.records import HostRecord, JournalRecord
 from tests.unit.runner.trial_records import make_record
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pathlab.runner.trial.spec import BOTH, FORWARD, REVERSE, Allowed, TrialSpec
+from pathlab.engines.spec import BOTH, FORWARD, REVERSE, Allowed, TrialSpec
 
 Options = dict[str, str | int]
 

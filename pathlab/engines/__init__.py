@@ -1,0 +1,1 @@
+"""Engines: programs that move a trial's data, one file each."""
