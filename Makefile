@@ -25,18 +25,18 @@ dev: $(INSTALLED_DEV) engine
 
 engine:
 	@command -v cc >/dev/null || { echo "pathlab: no C compiler ('cc') here." >&2; \
-	  echo "  next: install one (Debian: apt-get install gcc libc6-dev) and run make again" >&2; exit 3; }
+	  echo "  fix: install one (Debian: apt-get install gcc libc6-dev) and run make again" >&2; exit 3; }
 	@$(MAKE) -s -C native engine
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "pathlab: no Python ('$(PYTHON)') here." >&2; \
-	  echo "  next: install Python 3.11 or newer (Debian: apt-get install python3-venv)" >&2; exit 3; }
+	  echo "  fix: install Python 3.11 or newer (Debian: apt-get install python3-venv)" >&2; exit 3; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "pathlab: '$(PYTHON)' is older than Python 3.11." >&2; \
-	  echo "  next: name a newer one: make PYTHON=python3.12 ..." >&2; exit 3; }
+	  echo "  fix: name a newer one: make PYTHON=python3.12 ..." >&2; exit 3; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
 	  echo "pathlab: '$(PYTHON)' cannot make virtual environments." >&2; \
-	  echo "  next: Debian: apt-get install python3-venv" >&2; exit 3; }
+	  echo "  fix: Debian: apt-get install python3-venv" >&2; exit 3; }
 	@echo "Creating the virtual environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 

@@ -255,9 +255,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parse_arguments(arguments)
     if not choose(options.only):
         names = ", ".join(f"{place}/{group.name}" for place in PLACES for group in plan_groups())
-        sys.stderr.write(
-            f"benchmarks: no group is called {', '.join(options.only)}\n  next: one of {names}\n"
-        )
+        sys.stderr.write(f"benchmarks: no group is called {', '.join(options.only)}\n  fix: one of {names}\n")
         return 2
     tools, missing = find_tools()
     machine = f"{' '.join(os.uname()[i] for i in (0, 2, 4))}, {os.cpu_count()} cores"

@@ -312,7 +312,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parse_arguments(arguments)
     if not choose(options.only):
         names = ", ".join(f"{place}/{kind}" for place in PLACES for kind in KINDS)
-        sys.stderr.write(f"benchmarks: nothing is called {', '.join(options.only)}\n  next: one of {names}\n")
+        sys.stderr.write(f"benchmarks: nothing is called {', '.join(options.only)}\n  fix: one of {names}\n")
         return 2
     tool = find_tools()[0]["engine"]
     machine = f"{' '.join(os.uname()[i] for i in (0, 2, 4))}, {os.cpu_count()} cores"

@@ -39,7 +39,7 @@ def translate_faults(main: Main) -> Main:
         try:
             return main(arguments)
         except HostError as error:
-            sys.stderr.write(f"benchmarks: {error}\n" + (f"  next: {error.hint}\n" if error.hint else ""))
+            sys.stderr.write(f"benchmarks: {error}\n" + (f"  fix: {error.hint}\n" if error.hint else ""))
             return 3
         except KeyboardInterrupt:
             return 130

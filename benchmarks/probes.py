@@ -284,7 +284,7 @@ def main(arguments: Sequence[str]) -> int:
     names = [f"{place}/{method}" for place in PLACES for method in METHODS]
     if not any(is_chosen(name, options.only) for name in names):
         sys.stderr.write(
-            f"benchmarks: nothing is called {', '.join(options.only)}\n  next: one of {', '.join(names)}\n"
+            f"benchmarks: nothing is called {', '.join(options.only)}\n  fix: one of {', '.join(names)}\n"
         )
         return 2
     engine = find_engine()

@@ -1,6 +1,6 @@
 """The exception tree. Each class is one documented exit status; each message is one clear line.
 
-A message names the thing at fault; ``hint`` names the next step. Secrets never appear in either.
+A message names the thing at fault; ``hint`` names the fix. Secrets never appear in either.
 """
 
 from __future__ import annotations

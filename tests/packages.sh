@@ -72,6 +72,6 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     [ -z "$lacking" ] && guest && machines && exit 0
 fi
 echo "Missing, so the tests that use them are skipped:" $lacking >&2
-echo "  next: apt-get install" $lacking >&2
+echo "  fix: apt-get install" $lacking >&2
 [ "${PATHLAB_REQUIRE:-}" = all ] && exit 3
 exit 0

@@ -102,7 +102,7 @@ def _check_lab_path(
 
 
 def _links_are_sound(data: Mapping[str, Any], lab_hosts: list[str]) -> bool:
-    """Whether every link joins nodes of the lab: else it is the link that has to be mended first."""
+    """Whether every link joins nodes of the lab: else it is the link that has to be fixed first."""
     nodes = [*lab_hosts, *read_names(read_table(data, "lab"), "routers")]
     pairs = [row.get("between") for _, row in read_rows(read_table(data, "lab"), "links")]
     return all(isinstance(pair, list) and all(end in nodes for end in pair) for pair in pairs)

@@ -36,5 +36,5 @@ def _show(check: Check, console: Console) -> None:
     mark, style = MARKS[check.state]
     line = Text.assemble((f"{mark:>8}", style), "  ", (f"{check.name:<19}", "bold"), check.found)
     console.print(line, soft_wrap=True)
-    if check.mend:
-        console.print(Text.assemble(" " * 29, ("next: ", "cyan"), check.mend), soft_wrap=True)
+    if check.fix:
+        console.print(Text.assemble(" " * 29, ("fix: ", "cyan"), check.fix), soft_wrap=True)

@@ -90,13 +90,13 @@ def pathlab(context: click.Context, debug: bool) -> None:
 
 
 def print_error(error: PathlabError) -> None:
-    """One line for what is wrong, one for the next step; every mistake of a campaign file on its own line."""
+    """One line for what is wrong, one for the fix; every mistake of a campaign file on its own line."""
     click.echo(f"pathlab: {escape_line(str(error))}", err=True)
     if isinstance(error, CampaignError) and len(error.mistakes) > 1:
         for mistake in error.mistakes:
             click.echo(f"  {escape_line(mistake)}", err=True)
     if error.hint:
-        click.echo(f"  next: {escape_line(error.hint)}", err=True)
+        click.echo(f"  fix: {escape_line(error.hint)}", err=True)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -120,7 +120,7 @@ def _main(arguments: list[str] | None) -> None:
         click.echo(f"pathlab: {' '.join(error.format_message().split())}", err=True)
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "pathlab"
-        click.echo(f"  next: {where} --help", err=True)
+        click.echo(f"  fix: {where} --help", err=True)
         sys.exit(2)
     except PathlabError as error:
         if debug:

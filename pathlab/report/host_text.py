@@ -26,4 +26,4 @@ def render_checks(title: str, lines: Sequence[Line], console: Console) -> None:
         console.print(line, soft_wrap=True)
         if advice:
             indent = " " * (INDENT + 7 + ITEM_WIDTH)
-            console.print(Text.assemble(indent, ("next: ", "cyan"), advice), soft_wrap=True)
+            console.print(Text.assemble(indent, ("fix: ", "cyan"), advice), soft_wrap=True)

@@ -100,7 +100,7 @@ def test_a_published_table_that_does_not_fit_says_so(folder: Path, messages: Pat
     assert said in " ".join(none.out.split())
     unknown = call("analyze", str(messages), "--reference", "ibm")
     assert unknown.status == 2
-    assert "next: take one of: ibm-streams" in unknown.err
+    assert "fix: take one of: ibm-streams" in unknown.err
     column = call("analyze", str(messages), "--reference", "ibm-streams-3.0-internode", "--column", "udp")
     assert column.status == 2
     assert "take one of: tcp_batched_gbps, tcp_gbps, infiniband_batched_gbps" in column.err
@@ -123,13 +123,13 @@ def test_tables_for_people(folder: Path, call: Call) -> None:
     assert "Cost of a message: nothing in these results to answer it." in done.out
 
 
-def test_wrong_analyses_and_wrong_files_are_one_line_and_a_next_step(
+def test_wrong_analyses_and_wrong_files_are_one_line_and_a_fix(
     folder: Path, tmp_path: Path, call: Call
 ) -> None:
     wrong = call("analyze", str(folder), "--only", "everything")
     assert wrong.status == 2
     assert wrong.err.splitlines()[0] == "pathlab: there is no analysis 'everything'"
-    assert "next: take of: cells, streams_vs_windows" in wrong.err
+    assert "fix: take of: cells, streams_vs_windows" in wrong.err
     nothing = call("analyze", str(tmp_path))
     assert nothing.status == 5
     assert len(nothing.err.splitlines()) == 2

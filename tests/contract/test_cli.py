@@ -57,7 +57,7 @@ def test_no_arguments_show_the_help() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named", "next_step"),
+    ("arguments", "named", "fix"),
     [
         (["measur"], "measur", "pathlab --help"),
         (["measure", "local", "--streams", "0"], "--streams", "pathlab measure --help"),
@@ -74,14 +74,14 @@ def test_no_arguments_show_the_help() -> None:
         (["completion", "tcsh"], "tcsh", "pathlab completion --help"),
     ],
 )
-def test_wrong_usage_is_one_line_and_a_next_step(
-    arguments: list[str], named: str, next_step: str, capsys: pytest.CaptureFixture[str]
+def test_wrong_usage_is_one_line_and_a_fix(
+    arguments: list[str], named: str, fix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, (first, second) = call_lines(arguments, capsys)
     assert (status, out) == (2, [])
     assert first.startswith("pathlab: ")
     assert named in first
-    assert second == f"  next: {next_step}"
+    assert second == f"  fix: {fix}"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -121,7 +121,7 @@ def test_an_unknown_host_is_a_host_error() -> None:
     assert told[0].startswith(
         "pathlab: host 'nowhere.invalid', connect: the name nowhere.invalid is not known"
     )
-    assert told[1] == "  next: correct `address`, or HostName in ~/.ssh/config"
+    assert told[1] == "  fix: correct `address`, or HostName in ~/.ssh/config"
 
 
 def test_results_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

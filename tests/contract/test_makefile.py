@@ -37,7 +37,7 @@ def write_program(path: Path, text: str) -> Path:
         ),
     ],
 )
-def test_a_python_that_does_not_do_is_named_with_the_next_step(
+def test_a_python_that_does_not_do_is_named_with_the_fix(
     tmp_path: Path, script: str | None, words: str
 ) -> None:
     python = tmp_path / "python"
@@ -47,5 +47,5 @@ def test_a_python_that_does_not_do_is_named_with_the_next_step(
     assert done.returncode != 0
     lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
     assert lines[0] == f"pathlab: {words.format(python)}."
-    assert lines[1].startswith("  next: ")
+    assert lines[1].startswith("  fix: ")
     assert len(lines) == 2

@@ -236,7 +236,7 @@ def test_the_subcommand_prints_a_table_within_eighty_columns(tmp_path: Path) -> 
         (["::1", "--ipv4"], 3, "cannot resolve '::1'"),
     ],
 )
-def test_mistakes_are_one_line_and_a_next_step(
+def test_mistakes_are_one_line_and_a_fix(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -249,7 +249,7 @@ def test_mistakes_are_one_line_and_a_next_step(
     ended, out, (first, second) = call_lines(["path", *arguments], capsys)
     assert (ended, out) == (status, [])
     assert named in first
-    assert second.startswith("  next: ")
+    assert second.startswith("  fix: ")
 
 
 def test_every_method_is_offered(capsys: pytest.CaptureFixture[str]) -> None:

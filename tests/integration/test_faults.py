@@ -39,7 +39,7 @@ def run_to_end(arguments: list[str], cwd: Path) -> tuple[int, str]:
 
 def last_error(screen: str) -> list[str]:
     lines = [line for line in screen.replace("\r", "\n").splitlines() if line.strip()]
-    return [line for line in lines if line.startswith(("pathlab: ", "  next: "))]
+    return [line for line in lines if line.startswith(("pathlab: ", "  fix: "))]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -53,7 +53,7 @@ def test_a_signal_in_mid_trial_keeps_what_was_measured(tmp_path: Path, number: s
     assert status == 4
     error, hint = last_error(screen)
     assert "0 of 2 trials are complete (ended by a signal)" in error
-    assert hint == f"  next: continue with: pathlab run {campaign} --out out"
+    assert hint == f"  fix: continue with: pathlab run {campaign} --out out"
     (record,) = stored(tmp_path / "out")
     assert (record.status, record.failed_stage) == ("interrupted", "controller")
     with pathlab.open(tmp_path / "out") as results:
@@ -158,7 +158,7 @@ def test_a_full_disk_keeps_what_was_stored_before(tmp_path: Path) -> None:
     assert done.returncode == 5, done.stderr
     error, hint = done.stderr.splitlines()
     assert "full" in error
-    assert hint.startswith("  next: ")
+    assert hint.startswith("  fix: ")
     kept = stored(tmp_path / "copy")
     assert len(kept) >= 1
     assert all(record.status == "complete" for record in kept)
@@ -187,7 +187,7 @@ def test_a_window_that_the_kernel_cannot_grant_is_marked(tmp_path: Path) -> None
     assert "window-short" in record.flags
 
 
-def test_without_an_engine_the_next_step_is_named(tmp_path: Path) -> None:
+def test_without_an_engine_the_fix_is_named(tmp_path: Path) -> None:
     with running(["measure", "local"], tmp_path, {"PATHLAB_ENGINE": str(tmp_path / "none")}) as run:
         status, screen = run.read_to_end()
     assert status == 3

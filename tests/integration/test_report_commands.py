@@ -86,13 +86,13 @@ def test_a_single_figure_is_written_by_its_name(
         (["--format", "docx"], "'docx' is not one of"),
     ],
 )
-def test_contradictions_are_one_line_and_a_next_step(
+def test_contradictions_are_one_line_and_a_fix(
     folder: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, _, err = call_lines(["report", str(folder), *arguments], capsys)
     assert status == 2
     assert words in err[0]
-    assert err[1].startswith("  next: ")
+    assert err[1].startswith("  fix: ")
     assert len(err) == 2
 
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_read_is_one_line_that_names_the_file(
     assert status == 5
     assert out == []
     assert str(folder) in err[0] or "has format 99" in err[0]
-    assert [line.startswith("  next: ") for line in err] == [False, True]
+    assert [line.startswith("  fix: ") for line in err] == [False, True]
     assert not (folder / "report.html").exists()
 
 
@@ -179,7 +179,7 @@ def test_an_out_below_a_file_is_named(
     )
     assert status == 5
     assert f"'{tmp_path}/file/x.html' cannot be written" in err[0]
-    assert err[1].startswith("  next: ")
+    assert err[1].startswith("  fix: ")
 
 
 def test_a_comparison_is_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,7 @@ def test_refusals(
     ended, _, err = call_lines(arguments, capsys)
     assert ended == status
     assert said in err[0]
-    assert err[1].startswith("  next: ")
+    assert err[1].startswith("  fix: ")
     assert len(err) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 

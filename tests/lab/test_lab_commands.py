@@ -131,7 +131,7 @@ def test_up_exec_show_down(labs: Labs, topology: str) -> None:
     apart = labs.run("change", "east", "west", "delay=30ms")
     assert apart.stderr.splitlines() == [
         "pathlab: host 'lab', lab: no link joins 'east' and 'west'",
-        "  next: the links are: east-middle, middle-west",
+        "  fix: the links are: east-middle, middle-west",
     ]
 
     assert labs.run("down").stdout == "lab 'two-legs' is down\n"
@@ -247,14 +247,12 @@ def _command_line(pid: int) -> bytes:
         (("up", "lan", "--name", "../x"), 2, "'../x' is no name of a lab"),
     ],
 )
-def test_mistakes_are_one_line_and_a_next_step(
-    words: tuple[str, ...], status: int, said: str, labs: Labs
-) -> None:
+def test_mistakes_are_one_line_and_a_fix(words: tuple[str, ...], status: int, said: str, labs: Labs) -> None:
     ended = labs.run(*words)
     assert ended.returncode == status
     first, second = ended.stderr.splitlines()
     assert said in first
-    assert second.startswith("  next: ")
+    assert second.startswith("  fix: ")
 
 
 def test_every_mistake_of_a_topology_is_told(labs: Labs, tmp_path: Path) -> None:
@@ -275,7 +273,7 @@ def test_a_host_that_is_not_there(labs: Labs, topology: str) -> None:
     assert ended.returncode == 3
     assert ended.stderr.splitlines() == [
         "pathlab: host 'lab', lab: the lab 'two-legs' has no host 'north'",
-        "  next: it has: east, west, middle",
+        "  fix: it has: east, west, middle",
     ]
     missing = labs.run("exec", "east", "--", "no-such-program")
     assert missing.returncode == 3

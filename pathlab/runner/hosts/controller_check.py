@@ -1,4 +1,4 @@
-"""What this machine can and cannot do for PathLab, and how to mend it; the logic of ``pathlab doctor``.
+"""What this machine can and cannot do for PathLab, and how to fix it; the logic of ``pathlab doctor``.
 
 Every line is tried, not looked up: a lab is built and taken down, probes are sent over loopback, congestion
 controls are set on a socket.
@@ -49,7 +49,7 @@ class Check:
     name: str
     state: str
     found: str
-    mend: str | None = None
+    fix: str | None = None
 
 
 def examine() -> Iterator[Check]:
@@ -78,7 +78,7 @@ def _guarded(check: Callable[[], Iterator[Check]]) -> Iterator[Check]:
     try:
         yield from check()
     except PathlabError as error:
-        yield Check(name=check.__name__.strip("_"), state="missing", found=str(error), mend=error.hint)
+        yield Check(name=check.__name__.strip("_"), state="missing", found=str(error), fix=error.hint)
     except OSError as error:
         yield Check(
             name=check.__name__.strip("_"), state="missing", found=f"{error.strerror}: {error.filename}"
@@ -91,14 +91,14 @@ def _engine() -> Iterator[Check]:
         engine = find_engine()
         yield Check(name="engine", state="ok", found=f"{engine_version(engine)} at {engine}")
     except PathlabError as error:
-        mend = error.hint if compiler else "Debian: apt-get install gcc libc6-dev make, then make engine"
-        yield Check(name="engine", state="missing", found=error.message, mend=mend)
+        fix = error.hint if compiler else "Debian: apt-get install gcc libc6-dev make, then make engine"
+        yield Check(name="engine", state="missing", found=error.message, fix=fix)
     if not compiler:
         yield Check(
             name="C compiler",
             state="limited",
             found="none; needed only to build the engine",
-            mend="Debian: apt-get install gcc libc6-dev",
+            fix="Debian: apt-get install gcc libc6-dev",
         )
 
 
@@ -113,7 +113,7 @@ def _libraries() -> Iterator[Check]:
         name="libraries",
         state="missing" if missing else "ok",
         found=", ".join(found) + (f"; missing: {', '.join(missing)}" if missing else ""),
-        mend=f"{sys.executable} -m pip install {' '.join(missing)}" if missing else None,
+        fix=f"{sys.executable} -m pip install {' '.join(missing)}" if missing else None,
     )
 
 
@@ -135,7 +135,7 @@ def _probes() -> Iterator[Check]:
     with contextlib.closing(Session(LocalTransport(), host="local")) as session:
         session.open()
         job = session.start_engine("ping", options, seconds=PROBE_TIMEOUT_S)
-        mend = 'sysctl -w net.ipv4.ping_group_range="0 2147483647", or run as root'
+        fix = 'sysctl -w net.ipv4.ping_group_range="0 2147483647", or run as root'
         try:
             start = job.wait_for("start", PROBE_TIMEOUT_S)
             answered = job.wait_for("result", PROBE_TIMEOUT_S)["received"]
@@ -144,7 +144,7 @@ def _probes() -> Iterator[Check]:
                 name="probes",
                 state="limited",
                 found="ICMP is not permitted; UDP echo is used instead",
-                mend=mend,
+                fix=fix,
             )
             return
     if answered:
@@ -152,7 +152,7 @@ def _probes() -> Iterator[Check]:
         yield Check(name="probes", state="ok", found=found)
     else:
         found = "ICMP may be sent but nothing answers on loopback; UDP echo is used instead"
-        yield Check(name="probes", state="limited", found=found, mend="look at the firewall's ICMP rules")
+        yield Check(name="probes", state="limited", found=found, fix="look at the firewall's ICMP rules")
 
 
 def _namespaces() -> Iterator[Check]:
@@ -168,7 +168,7 @@ def _namespaces() -> Iterator[Check]:
             name="lab",
             state="limited",
             found=f"{error.message}; campaigns with a lab fall back to loopback where they allow it",
-            mend=error.hint,
+            fix=error.hint,
         )
 
 
@@ -190,11 +190,11 @@ def _congestion() -> Iterator[Check]:
     refused = [name for name in available if not may_set_congestion(name)]
     usable = [name for name in available if name not in refused]
     found = f"default {default}; may be set: {', '.join(usable)}"
-    mend = None
+    fix = None
     if refused:
         found += f"; refused to this user: {', '.join(refused)}"
-        mend = 'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
-    yield Check(name="congestion control", state="limited" if refused else "ok", found=found, mend=mend)
+        fix = 'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
+    yield Check(name="congestion control", state="limited" if refused else "ok", found=found, fix=fix)
 
 
 def _windows() -> Iterator[Check]:
@@ -203,11 +203,11 @@ def _windows() -> Iterator[Check]:
         limits[name] = int(Path(f"/proc/sys/net/core/{name}").read_text(encoding="ascii"))
     least = min(limits.values())
     found = f"at most {format_bytes(least)} per socket may be asked for"
-    mend = None
+    fix = None
     if least < USEFUL_WINDOW_BYTES:
         size = 4 * USEFUL_WINDOW_BYTES
-        mend = f"sysctl -w net.core.rmem_max={size} net.core.wmem_max={size}"
-    yield Check(name="windows", state="limited" if mend else "ok", found=found, mend=mend)
+        fix = f"sysctl -w net.core.rmem_max={size} net.core.wmem_max={size}"
+    yield Check(name="windows", state="limited" if fix else "ok", found=found, fix=fix)
 
 
 def _cores() -> Iterator[Check]:
@@ -217,7 +217,7 @@ def _cores() -> Iterator[Check]:
         name="processors",
         state="limited" if busy else "ok",
         found=f"{cores} cores, load {load:.1f}",
-        mend="end what keeps them busy before measuring: a busy host is measured, not the path"
+        fix="end what keeps them busy before measuring: a busy host is measured, not the path"
         if busy
         else None,
     )
@@ -230,5 +230,5 @@ def _disk() -> Iterator[Check]:
         name="disk",
         state="limited" if short else "ok",
         found=f"{format_bytes(free)} free here",
-        mend="make room, or name another folder with --out" if short else None,
+        fix="make room, or name another folder with --out" if short else None,
     )

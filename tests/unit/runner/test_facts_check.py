@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 def facts(**changes: Any) -> dict[str, Any]:
-    """Facts of a host at which nothing is to be mended."""
+    """Facts of a host at which nothing is to be fixed."""
     good: dict[str, Any] = {
         "buffers": {
             "rmem_max_bytes": 64 * MIB,

@@ -87,7 +87,7 @@ def try_mutation(
                 assert not sound, where
                 assert len(lines) == 2, where
                 assert lines[0].startswith("pathlab: "), where
-                assert lines[1].startswith("  next: "), where
+                assert lines[1].startswith("  fix: "), where
                 assert "bad" in said.err + said.out, where
 
 
