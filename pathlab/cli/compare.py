@@ -9,17 +9,17 @@ from pathlib import Path
 import click
 
 from pathlab.cli.console import TerminalConsole
-from pathlab.report.comparison_results import Change, Rules, compare_results
 from pathlab.report.sections.comparison import write_comparison
 from pathlab.report.sections.comparison_text import describe_comparison, render_comparison
 from pathlab.store.results import Results
+from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, compare_results
 
 FOUND_STATUS = 6
 
 
 def compare(
     results: tuple[Path, ...],
-    rules: Rules,
+    rules: ComparisonRules,
     *,
     unchanged: Path | None,
     fail_on: str | None,
@@ -37,7 +37,7 @@ def compare(
         render_comparison(found, TerminalConsole())
     if report is not None:
         click.echo(str(write_comparison(found, report)), err=as_json)
-    refused = {None: 0, "worse": found.count(Change.WORSE)}.get(
-        fail_on, found.count(Change.WORSE) + found.count(Change.UNDECIDED)
+    refused = {None: 0, "worse": found.count(ChangeVerdict.WORSE)}.get(
+        fail_on, found.count(ChangeVerdict.WORSE) + found.count(ChangeVerdict.UNDECIDED)
     )
     return FOUND_STATUS if refused else 0

@@ -32,7 +32,7 @@ SUBCOMMANDS = {
     "export": "Write stored results in another format.",
     "import": "Take in files of iperf3, Flent, pScheduler, irtt and crusader.",
     "results": "List, show, merge, thin out and check stored results.",
-    "compare": "Compare results with each other, condition by condition.",
+    "compare": "Compare results with each other, combination by combination.",
     "validate": "Compare PathLab's engine with iperf3 over a path.",
     "doctor": "Try what this machine can do, and say how to fix the rest.",
     "completion": "Print the completion script of a shell.",

@@ -152,6 +152,11 @@ class Sample:
         known = (sent > 0) & (received >= 0) & (received <= sent)
         return np.where(known, 1 - received / np.where(known, sent, 1), np.nan)
 
+    def measure_datagram_loss(self) -> Floats:
+        """Loss of UDP's datagrams in each trial; NaN where it was not measured."""
+        sent, lost = self.get("udp_sent_packets"), self.get("udp_lost_packets")
+        return np.where(sent > 0, lost / np.where(sent > 0, sent, 1), np.nan)
+
     def pool_datagram_loss(self) -> Loss:
         """Loss of UDP's datagrams over all trials, with its interval."""
         sent = self.get("udp_sent_packets")
@@ -274,6 +279,12 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
         )
         samples.append(Sample(condition=condition, basis=basis, table=table, places=places))
     return tuple(samples)
+
+
+def collect_sample(table: TrialTable, places: NDArray[np.int64]) -> Sample:
+    """The trials at these places of the table as one sample, whose condition is that of the first."""
+    basis = Basis(trials=places.size, used=places.size, cautions=_list_cautions(table, places))
+    return Sample(condition=table.conditions[places[0]], basis=basis, table=table, places=places)
 
 
 class CountableTrial(Protocol):

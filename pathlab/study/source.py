@@ -119,17 +119,8 @@ def read_trials(source: StudySource) -> TrialTable:
     """Read every trial, in order of its number, with the condition that it was measured under."""
     frame = source.trials().sort_values("trial_id", kind="stable").reset_index(drop=True)
     settings = {row.row: _conditions_of(row.settings) for row in source.plan()}
-    columns = [
-        frame[name].astype(object).where(frame[name].notna(), None).tolist()
-        for name in (
-            "plan_row",
-            "path_source",
-            "path_destination",
-            "congestion_asked",
-            "congestion_sender",
-            "duration_ns",
-        )
-    ]
+    names = ("plan_row", "path_source", "path_destination")
+    columns = list_values(frame, (*names, "congestion_asked", "congestion_sender", "duration_ns"))
     flags = frame["flags"].tolist()
     defaults: dict[Any, Any] = {}  # what the kernel's default proved to be, for trials that failed before
     for row, source_name, destination, _, used, _ in zip(*columns, strict=True):
@@ -144,6 +135,11 @@ def read_trials(source: StudySource) -> TrialTable:
             known[key] = _build_condition(*key)
         found.append(known[key])
     return TrialTable(frame, found)
+
+
+def list_values(frame: pd.DataFrame, names: Sequence[str]) -> list[list[Any]]:
+    """The values of each of these columns; None where one was not measured."""
+    return [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in names]
 
 
 def column(frame: pd.DataFrame, name: str) -> Floats:

@@ -13,11 +13,11 @@ from pathlab.campaign.host_file import DEFAULT_NAME
 from pathlab.campaign.model import LOCAL
 from pathlab.cli.commands import names
 from pathlab.discover.probes import METHODS
-from pathlab.report.comparison_metrics import METRICS
-from pathlab.report.comparison_results import Change, Rules
 from pathlab.report.formats.forms import FORMS
 from pathlab.store.database import RESULTS_ROOT
 from pathlab.store.exporters.formats import FORMATS
+from pathlab.study.comparison.metrics import METRICS
+from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules
 from pathlab.study.document import ANALYSES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,11 +128,11 @@ def test_a_heavy_module_would_be_found() -> None:
 
 
 def test_names_in_the_help_are_those_of_their_owners() -> None:
-    rules = Rules()
+    rules = ComparisonRules()
     assert tuple(ANALYSES) == names.ANALYSES
     assert tuple(METRICS) == names.METRICS
     assert (rules.metrics, rules.margin_ratio) == (names.COMPARED_METRICS, names.MARGIN_RATIO)
-    assert (names.WORSE, names.UNDECIDED) == (Change.WORSE, Change.UNDECIDED)
+    assert (names.WORSE, names.UNDECIDED) == (ChangeVerdict.WORSE, ChangeVerdict.UNDECIDED)
     assert tuple(FORMATS) == names.EXPORT_FORMATS
     assert tuple(FORMS) == names.REPORT_FORMS
     assert names.PROBE_METHODS == METHODS

@@ -56,11 +56,11 @@ def command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Compare results B and others with A, condition by condition: better, worse, equivalent or undecided."""
+    """Compare results B and others with A for each combination: better, worse, equivalent or undecided."""
     from pathlab.cli import compare as action
-    from pathlab.report.comparison_results import Rules
+    from pathlab.study.comparison.rows import ComparisonRules
 
-    rules = Rules(metrics=tuple(dict.fromkeys(metrics)), margin_ratio=margin, any_path=any_path)
+    rules = ComparisonRules(metrics=tuple(dict.fromkeys(metrics)), margin_ratio=margin, any_path=any_path)
     return action.compare(
         results, rules, unchanged=unchanged, fail_on=fail_on, as_json=as_json, report=report
     )

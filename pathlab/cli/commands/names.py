@@ -29,12 +29,12 @@ ANALYSES = (
     "precision",
     "message_cost",
 )
-#: ``pathlab.report.comparison_metrics.METRICS``
+#: ``pathlab.study.comparison.metrics.METRICS``
 METRICS = ("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss", "udp-loss")
-#: ``pathlab.report.comparison_results.Rules``
+#: ``pathlab.study.comparison.rows.ComparisonRules``
 COMPARED_METRICS = ("throughput", "loaded-rtt")
 MARGIN_RATIO = 0.05
-#: ``pathlab.report.comparison_results.Change``
+#: ``pathlab.study.comparison.rows.ChangeVerdict``
 WORSE, UNDECIDED = "worse", "undecided"
 #: ``pathlab.store.exporters.formats.FORMATS``
 EXPORT_FORMATS = ("parquet", "csv", "jsonl", "iperf3", "flent", "hdr", "openmetrics")

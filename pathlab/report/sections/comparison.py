@@ -10,12 +10,12 @@ import numpy as np
 from pathlab._version import VERSION
 from pathlab.errors import UsageError
 from pathlab.report.blocks import Block, Bullets, Paragraph, Report, Section, TableBlock
-from pathlab.report.comparison_metrics import METRICS, Metric
-from pathlab.report.comparison_results import Change, ResultsComparison, Row
 from pathlab.report.formats.forms import FORMS
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
-from pathlab.report.sections.comparison_text import list_notes, spell_change, spell_condition, spell_value
+from pathlab.report.sections.comparison_text import format_cell, format_change, format_value, list_notes
 from pathlab.report.tables import Heading, TextTable
+from pathlab.study.comparison.metrics import METRICS, ComparedMetric
+from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison
 from pathlab.units import NOT_MEASURED, format_ratio
 
 #: Up to so many rows are named on the axis of a figure; more of them are numbered as in the table.
@@ -24,7 +24,7 @@ NAMED_ROWS = 6
 ROWS_TOLD = 8
 #: In what a difference is drawn, by the metric's unit: its name and its size.
 DRAWN_UNITS = {"ns": ("ms", 1e6), "ratio": ("%", 0.01)}
-HEADINGS = ("Row", "Condition", "Before", "After", "Change", "95 % interval", "p", "Trials", "Verdict")
+HEADINGS = ("Row", "Combination", "Before", "After", "Change", "95 % interval", "p", "Trials", "Verdict")
 FORMS_TAKEN = ("html", "md", "pdf")
 
 
@@ -43,7 +43,7 @@ def write_comparison(found: ResultsComparison, out: Path) -> Path:
 
 def build_comparison(found: ResultsComparison) -> Report:
     """The report of a comparison; one chapter for each of the results that are held against the first."""
-    several = len({(row.condition.source, row.condition.destination) for row in found.rows}) > 1
+    several = len({(row.cell.source, row.cell.destination) for row in found.rows}) > 1
     sections = tuple(
         _build_section(number, label, found, with_path=several)
         for number, label in enumerate(found.labels[1:], start=1)
@@ -65,10 +65,10 @@ def build_comparison(found: ResultsComparison) -> Report:
 
 
 def _build_opening(found: ResultsComparison) -> Section:
-    counts = ", ".join(f"{found.count(change)} {change}" for change in Change if found.count(change))
+    counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
     blocks: list[Block] = [Paragraph(text=f"Of {len(found.rows)} rows: {counts}.", lead=True)]
     several = len(found.labels) > 2
-    for change in (Change.WORSE, Change.BETTER):
+    for change in (ChangeVerdict.WORSE, ChangeVerdict.BETTER):
         rows = [row for row in found.rows if row.verdict is change]
         if rows:
             told = [_tell(row, found.rules.margin_ratio, several=several) for row in rows[:ROWS_TOLD]]
@@ -80,12 +80,12 @@ def _build_opening(found: ResultsComparison) -> Section:
     return Section(key="answer", title="What changed", blocks=tuple(blocks))
 
 
-def _tell(row: Row, margin_ratio: float, *, several: bool) -> str:
+def _tell(row: ComparisonRow, margin_ratio: float, *, several: bool) -> str:
     """One row as a sentence."""
-    change, interval = spell_change(row, margin_ratio)
-    before, after = (spell_value(value, row.metric) for value in (row.before_median, row.after_median))
+    change, interval = format_change(row, margin_ratio)
+    before, after = (format_value(value, row.metric) for value in (row.before_median, row.after_median))
     kind = "ratio" if row.shift is None else "difference"
-    where = f"{row.label}, " * several + spell_condition(row.condition)
+    where = f"{row.label}, " * several + format_cell(row.cell)
     return f"{where}: {row.metric.title} {before} before, {after} after ({kind} {change}; {interval})."
 
 
@@ -105,7 +105,12 @@ def _build_section(number: int, label: str, found: ResultsComparison, *, with_pa
 
 
 def _draw(
-    rows: Sequence[Row], metric: Metric, name: str, found: ResultsComparison, *, with_path: bool
+    rows: Sequence[ComparisonRow],
+    metric: ComparedMetric,
+    name: str,
+    found: ResultsComparison,
+    *,
+    with_path: bool,
 ) -> Plot:
     """The change of every row with its interval; shaded what does not matter."""
     ratio = metric.bound is None
@@ -122,10 +127,10 @@ def _draw(
     ticks = tuple(float(place) for place in range(1, len(rows) + 1))
     named = len(rows) <= NAMED_ROWS
     labels = tuple(
-        spell_condition(row.condition, with_path=with_path) if named else str(place)
+        format_cell(row.cell, with_path=with_path) if named else str(place)
         for place, row in enumerate(rows, start=1)
     )
-    label = "Condition" if named else "Row, as numbered in the table"
+    label = "Combination" if named else "Row, as numbered in the table"
     upwards = Axis(label=measured.capitalize(), unit=unit or None)
     panel = Panel(x=Axis(label=label, ticks=ticks, tick_labels=labels), y=upwards, layers=layers)
     return Plot(name=name, title=title, condition=condition, sentence=_say(rows, found), panels=(panel,))
@@ -137,7 +142,7 @@ def _start_sentence(title: str) -> str:
 
 
 def _list_layers(
-    rows: Sequence[Row], found: ResultsComparison, size: float, *, ratio: bool
+    rows: Sequence[ComparisonRow], found: ResultsComparison, size: float, *, ratio: bool
 ) -> Iterator[Layer]:
     margin = found.rules.margin_ratio
     bounds = [row.bound for row in rows if row.bound is not None]
@@ -146,7 +151,7 @@ def _list_layers(
     elif bounds:
         least = min(bounds) / size
         yield Rule(name="no change", value=0.0, low=-least, high=least)
-    for slot, change in enumerate(Change):
+    for slot, change in enumerate(ChangeVerdict):
         chosen = [(place, row) for place, row in enumerate(rows, start=1) if row.verdict is change]
         known = [(place, *ends) for place, row in chosen if (ends := _read_ends(row)) is not None]
         if known:
@@ -162,7 +167,7 @@ def _list_layers(
             )
 
 
-def _read_ends(row: Row) -> tuple[float, float, float] | None:
+def _read_ends(row: ComparisonRow) -> tuple[float, float, float] | None:
     """The change and the ends of its interval, NaN where that is undecided."""
     if row.shift is None:
         value, interval = row.change.ratio, row.change.interval_ratio
@@ -174,37 +179,39 @@ def _read_ends(row: Row) -> tuple[float, float, float] | None:
     return value, low, high
 
 
-def _say(rows: Sequence[Row], found: ResultsComparison) -> str:
+def _say(rows: Sequence[ComparisonRow], found: ResultsComparison) -> str:
     """What the figure shows, by its numbers."""
-    counts = [(change, sum(row.verdict is change for row in rows)) for change in Change]
+    counts = [(change, sum(row.verdict is change for row in rows)) for change in ChangeVerdict]
     told = ", ".join(f"{count} {change}" for change, count in counts if count)
     first = rows[0]
     noise = ""
     if first.noise_ratio is not None:
         noise = f" Results without any change differ by ±{format_ratio(first.noise_ratio - 1)}."
     elif first.noise_difference is not None:
-        noise = f" Results without any change differ by ±{spell_value(first.noise_difference, first.metric)}."
-    return f"{told}, Holm-corrected over all {len(found.rows)} rows; shaded is what does not matter.{noise}"
+        noise = (
+            f" Results without any change differ by ±{format_value(first.noise_difference, first.metric)}."
+        )
+    return f"{told}, Holm-corrected over all {len(found.rows)} rows; shaded: within the margin.{noise}"
 
 
 def _tabulate(
-    rows: Sequence[Row], metric: Metric, name: str, margin_ratio: float, *, with_path: bool
+    rows: Sequence[ComparisonRow], metric: ComparedMetric, name: str, margin_ratio: float, *, with_path: bool
 ) -> TableBlock:
     table = TextTable(
         headings=tuple(Heading(label=label) for label in HEADINGS),
         rows=tuple(
             (
                 str(place),
-                spell_condition(row.condition, with_path=with_path),
-                spell_value(row.before_median, metric),
-                spell_value(row.after_median, metric),
-                *spell_change(row, margin_ratio),
+                format_cell(row.cell, with_path=with_path),
+                format_value(row.before_median, metric),
+                format_value(row.after_median, metric),
+                *format_change(row, margin_ratio),
                 NOT_MEASURED if row.p_value is None else f"{row.p_value:.2g}",
                 f"{row.change.first_n}/{row.change.second_n}",
                 f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),
             )
             for place, row in enumerate(rows, start=1)
         ),
-        numeric=tuple(label not in ("Condition", "Verdict") for label in HEADINGS),
+        numeric=tuple(label not in ("Combination", "Verdict") for label in HEADINGS),
     )
     return TableBlock(name=name, title=f"Every row of {metric.title}", table=table)

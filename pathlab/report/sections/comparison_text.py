@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from pathlab.analysis.verdicts.equivalence import list_thresholds
-from pathlab.report.comparison_groups import Condition
-from pathlab.report.comparison_metrics import LOSS_SHARE_RATIO, Metric
-from pathlab.report.comparison_mismatch import format_setting
-from pathlab.report.comparison_results import Change, ResultsComparison, Row
 from pathlab.report.names import enumerate_cells
+from pathlab.study.comparison.groups import ComparedCell
+from pathlab.study.comparison.metrics import LOSS_SHARE_RATIO, ComparedMetric
+from pathlab.study.comparison.mismatch import format_setting
+from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison
 from pathlab.units import format_beside, format_bytes, format_rate, format_ratio, format_time
 
 JSON_VERSION = 1
@@ -31,10 +31,10 @@ def describe_comparison(found: ResultsComparison) -> dict[str, Any]:
         "margin_ratio": found.rules.margin_ratio,
         "alpha_ratio": found.rules.alpha_ratio,
         "correction": "holm",
-        "verdicts": {str(change): found.count(change) for change in Change},
+        "verdicts": {str(change): found.count(change) for change in ChangeVerdict},
         "rows": [_describe_row(row) for row in found.rows],
-        "alone": [{"results": label, **condition.describe()} for label, condition in found.alone],
-        "left_out_trials": dict(found.left_out),
+        "alone": [{"results": label, **cell.describe()} for label, cell in found.alone],
+        "left_out_trials": dict(found.excluded),
         "ignored_settings": list(found.ignored_settings),
         "unlike": [
             {"results": one.label, "fact": one.fact, "before": list(one.before), "after": list(one.after)}
@@ -44,10 +44,10 @@ def describe_comparison(found: ResultsComparison) -> dict[str, Any]:
     }
 
 
-def _describe_row(row: Row) -> dict[str, Any]:
+def _describe_row(row: ComparisonRow) -> dict[str, Any]:
     interval = row.change.interval_ratio
     return {
-        **row.condition.describe(),
+        **row.cell.describe(),
         "results": row.label,
         "metric": row.metric.name,
         "unit": row.metric.unit,
@@ -74,15 +74,15 @@ def _describe_row(row: Row) -> dict[str, Any]:
 def render_comparison(found: ResultsComparison, console: Console) -> None:
     """Print one table per compared results, and below it what it means and what was not compared."""
     common = _Common(
-        path=len({(row.condition.source, row.condition.destination) for row in found.rows}) == 1,
-        congestion=len({row.condition.congestion for row in found.rows}) == 1,
+        path=len({(row.cell.source, row.cell.destination) for row in found.rows}) == 1,
+        congestion=len({row.cell.congestion for row in found.rows}) == 1,
         trials=len({_count_trials(row) for row in found.rows}) == 1,
-        settings=frozenset.intersection(*(frozenset(row.condition.settings) for row in found.rows)),
+        settings=frozenset.intersection(*(frozenset(row.cell.settings) for row in found.rows)),
         margin_ratio=found.rules.margin_ratio,
     )
     confidence = format_ratio(1 - found.rules.alpha_ratio)
     for label in found.labels[1:]:
-        title = [f"{label} against {found.labels[0]}", *common.spell(found.rows[0].condition)]
+        title = [f"{label} against {found.labels[0]}", *common.format(found.rows[0].cell)]
         table = Table(
             box=box.SIMPLE_HEAD,
             title=", ".join(title),
@@ -91,14 +91,14 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
             show_edge=False,
             padding=(0, 1, 0, 0),
         )
-        table.add_column("Condition", overflow="fold")
+        table.add_column("Combination", overflow="fold", min_width=len("Combination"))
         table.add_column("Metric", no_wrap=True)
         for heading in ("Before", "After", "Change", confidence, *common.trial_headings()):
             table.add_column(heading, justify="right", no_wrap=True)
-        table.add_column("Verdict", min_width=len(Change.EQUIVALENT))
+        table.add_column("Verdict", min_width=len(ChangeVerdict.EQUIVALENT))
         for row in found.rows:
             if row.label == label:
-                table.add_row(*_spell_row(row, common))
+                table.add_row(*_format_row(row, common))
         console.print(table)
         console.print()
     for line in list_notes(found):
@@ -119,29 +119,27 @@ class _Common:
         """The column of the numbers of trials, where they differ."""
         return () if self.trials else ("n",)
 
-    def spell(self, condition: Condition) -> list[str]:
+    def format(self, cell: ComparedCell) -> list[str]:
         """The shared parts that are known."""
-        parts = [spell_path(condition) if self.path else "", condition.congestion if self.congestion else ""]
-        shared = [one for one in condition.settings if one in self.settings]
-        return [*(part for part in parts if part), *_spell_settings(shared)]
+        parts = [format_path(cell) if self.path else "", cell.congestion if self.congestion else ""]
+        shared = [one for one in cell.settings if one in self.settings]
+        return [*(part for part in parts if part), *_format_settings(shared)]
 
 
-def _spell_row(row: Row, common: _Common) -> tuple[str, ...]:
-    own = replace(
-        row.condition, settings=tuple(one for one in row.condition.settings if one not in common.settings)
-    )
+def _format_row(row: ComparisonRow, common: _Common) -> tuple[str, ...]:
+    own = replace(row.cell, settings=tuple(one for one in row.cell.settings if one not in common.settings))
     return (
-        spell_condition(own, with_path=not common.path, with_congestion=not common.congestion),
+        format_cell(own, with_path=not common.path, with_congestion=not common.congestion),
         row.metric.name,
-        spell_value(row.before_median, row.metric),
-        spell_value(row.after_median, row.metric),
-        *spell_change(row, common.margin_ratio),
+        format_value(row.before_median, row.metric),
+        format_value(row.after_median, row.metric),
+        *format_change(row, common.margin_ratio),
         *(() if common.trials else (_count_trials(row),)),
         f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),
     )
 
 
-def spell_change(row: Row, margin_ratio: float) -> tuple[str, str]:
+def format_change(row: ComparisonRow, margin_ratio: float) -> tuple[str, str]:
     """The ratio, or the difference of what may be 0, and its interval, whose ends agree with the verdict."""
     if row.shift is None:
         interval, ratio = row.change.interval_ratio, row.change.ratio
@@ -152,52 +150,52 @@ def spell_change(row: Row, margin_ratio: float) -> tuple[str, str]:
         return "–" if ratio is None else f"{ratio:.3f}", "–".join(ends) or "–"
     low, high = row.shift.interval.low, row.shift.interval.high
     known = low is not None and high is not None
-    signed = (spell_value(end, row.metric, signed=True) for end in (low, high))
-    return spell_value(row.shift.shift, row.metric, signed=True), " to ".join(signed) if known else "–"
+    signed = (format_value(end, row.metric, signed=True) for end in (low, high))
+    return format_value(row.shift.shift, row.metric, signed=True), " to ".join(signed) if known else "–"
 
 
-def _count_trials(row: Row) -> str:
+def _count_trials(row: ComparisonRow) -> str:
     return f"{row.change.first_n}/{row.change.second_n}"
 
 
-def spell_path(condition: Condition) -> str:
+def format_path(cell: ComparedCell) -> str:
     """Who sent to whom; nothing where hosts' names were left aside."""
-    ends = condition.source, condition.destination
+    ends = cell.source, cell.destination
     return f"{ends[0]} → {ends[1]}" if any(ends) else ""
 
 
-def spell_condition(condition: Condition, *, with_path: bool = True, with_congestion: bool = True) -> str:
-    """The condition on one line."""
-    window = "auto" if condition.window_bytes < 0 else format_bytes(condition.window_bytes)
+def format_cell(cell: ComparedCell, *, with_path: bool = True, with_congestion: bool = True) -> str:
+    """The combination on one line."""
+    window = "auto" if cell.window_bytes < 0 else format_bytes(cell.window_bytes)
     shown = replace(
-        condition,
-        source=condition.source if with_path else "",
-        destination=condition.destination if with_path else "",
-        congestion=condition.congestion if with_congestion else "",
+        cell,
+        source=cell.source if with_path else "",
+        destination=cell.destination if with_path else "",
+        congestion=cell.congestion if with_congestion else "",
     )
-    return " ".join(_frame_condition(shown, f"{condition.streams} × {window}"))
+    return " ".join(_list_parts(shown, f"{cell.streams} × {window}"))
 
 
-def _frame_condition(condition: Condition, cells: str) -> Iterator[str]:
+def _list_parts(cell: ComparedCell, cells: str) -> Iterator[str]:
     """Path, streams and windows, and what else is the same, as far as it is told."""
-    if path := spell_path(condition):
+    if path := format_path(cell):
         yield f"{path}:"
     yield cells
-    if condition.congestion:
-        yield condition.congestion
-    yield from _spell_settings(condition.settings)
+    if cell.congestion:
+        yield cell.congestion
+    yield from _format_settings(cell.settings)
 
 
-def _spell_settings(settings: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Settings that are not left to the system, for reading."""
+def _format_settings(settings: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Settings that the system did not choose, as text."""
     named = (format_setting(name, level) for name, level in settings if level != "None")
     yield from (f"{key}={text}" for key, text in named)
 
 
-def spell_value(value: float | None, metric: Metric, *, signed: bool = False) -> str:
+def format_value(value: float | None, metric: ComparedMetric, *, signed: bool = False) -> str:
     """A metric's value in its unit; ``signed``: a difference, which bears its sign."""
     if signed and value is not None and value > 0:
-        return f"+{spell_value(value, metric)}"
+        return f"+{format_value(value, metric)}"
     if metric.unit == "bit/s":
         return format_rate(value)
     if metric.unit == "ns":
@@ -208,19 +206,19 @@ def spell_value(value: float | None, metric: Metric, *, signed: bool = False) ->
 
 
 def _list_alone(found: ResultsComparison) -> Iterator[str]:
-    """Conditions of one side alone, those that differ in streams and window alone together."""
-    groups: dict[tuple[str, Condition], list[tuple[int, int | None]]] = {}
+    """Combinations of one side alone, those that differ only in streams and window together."""
+    groups: dict[tuple[str, ComparedCell], list[tuple[int, int | None]]] = {}
     for label, one in found.alone:
         cell = (one.streams, None if one.window_bytes < 0 else one.window_bytes)
         groups.setdefault((label, replace(one, streams=0, window_bytes=0)), []).append(cell)
     for (label, one), cells in groups.items():
-        yield f"Only in {label}: {' '.join(_frame_condition(one, enumerate_cells(cells)))}"
+        yield f"Only in {label}: {' '.join(_list_parts(one, enumerate_cells(cells)))}"
 
 
 def _list_noises(found: ResultsComparison) -> Iterator[str]:
     for metric, noise in dict.fromkeys((row.metric, row.noise_difference) for row in found.rows):
         if noise is not None:
-            yield f"{metric.name} ±{spell_value(noise, metric)}"
+            yield f"{metric.name} ±{format_value(noise, metric)}"
 
 
 def _list_margins(found: ResultsComparison) -> Iterator[str]:
@@ -249,8 +247,12 @@ def list_notes(found: ResultsComparison) -> Iterator[str]:
     floors = dict.fromkeys((row.metric.name, row.noise_ratio) for row in found.rows)
     told = ", ".join(f"{name} ±{format_ratio(ratio - 1)}" for name, ratio in floors if ratio is not None)
     told = ", ".join(text for text in (told, *_list_noises(found)) if text)
-    yield f"Noise floor, by which results without any change differ: {told or 'too few trials'}."
-    counts = ", ".join(f"{found.count(change)} {change}" for change in Change if found.count(change))
+    yield (
+        f"Noise floor, by which results without any change differ: {told}."
+        if told
+        else "Noise floor: unknown (too few trials)."
+    )
+    counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
     numbers = {(row.change.first_n, row.change.second_n) for row in found.rows}
     if len(numbers) == 1:
         ((before, after),) = numbers
@@ -258,11 +260,11 @@ def list_notes(found: ResultsComparison) -> Iterator[str]:
     yield f"In all: {counts}."
     for one in found.unlike:
         was, is_now = (", ".join(texts) for texts in (one.before, one.after))
-        yield f"Not alike besides in {one.label}: {one.fact}, {was} before and {is_now} after."
+        yield f"Different in {one.label}: {one.fact}, {was} before and {is_now} after."
     yield from _list_alone(found)
-    for label, count in found.left_out.items():
+    for label, count in found.excluded.items():
         if count:
-            why = "not complete, lab-limited, or imported beside native ones"
-            yield f"Left out of {label}: {count} trials ({why})"
+            why = "not complete, lab-limited, or imported among native ones"
+            yield f"Excluded from {label}: {count} trials ({why})"
     if found.ignored_settings:
-        yield f"Not told by all, so not compared: {', '.join(found.ignored_settings)}"
+        yield f"Not in all results, so not compared: {', '.join(found.ignored_settings)}"

@@ -11,13 +11,13 @@ import pytest
 
 from pathlab.errors import UsageError
 from pathlab.report.blocks import list_figures
-from pathlab.report.comparison_metrics import METRICS
-from pathlab.report.comparison_results import Change, ResultsComparison, Rules, compare_results
 from pathlab.report.formats.html import render_html
 from pathlab.report.plots.model import Curve
 from pathlab.report.sections.comparison import build_comparison, write_comparison
 from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.store.records import TrialRecord
+from pathlab.study.comparison.metrics import METRICS
+from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, ResultsComparison, compare_results
 from tests.unit.synthetic_results import SyntheticResults, make_quickstart
 
 KIB = 1024
@@ -52,12 +52,12 @@ def without_idle(record: TrialRecord, _: np.random.Generator) -> TrialRecord:
 
 
 def compare(first: SyntheticResults, second: SyntheticResults, *metrics: str) -> ResultsComparison:
-    return compare_results([("before", first), ("after", second)], Rules(metrics=metrics))
+    return compare_results([("before", first), ("after", second)], ComparisonRules(metrics=metrics))
 
 
 def test_a_delay_from_nothing_is_worse_and_has_a_difference_and_no_ratio() -> None:
     found = compare(make(1, delayed(0.0)), make(2, delayed(5e6)), "drtt")
-    assert {row.verdict for row in found.rows} == {Change.WORSE}
+    assert {row.verdict for row in found.rows} == {ChangeVerdict.WORSE}
     for row in found.rows:
         assert row.change.ratio is None
         assert row.shift is not None
@@ -65,29 +65,29 @@ def test_a_delay_from_nothing_is_worse_and_has_a_difference_and_no_ratio() -> No
         assert row.shift.interval.contains(5e6)
         assert row.bound == pytest.approx(0.05 * 40.3e6, rel=0.01)
     back = compare(make(2, delayed(5e6)), make(1, delayed(0.0)), "drtt")
-    assert {row.verdict for row in back.rows} == {Change.BETTER}
+    assert {row.verdict for row in back.rows} == {ChangeVerdict.BETTER}
 
 
 def test_less_than_the_margin_of_the_round_trip_does_not_matter() -> None:
     found = compare(make(1, delayed(0.0)), make(2, delayed(1e6)), "drtt")
-    assert {row.verdict for row in found.rows} == {Change.EQUIVALENT}
+    assert {row.verdict for row in found.rows} == {ChangeVerdict.EQUIVALENT}
 
 
 def test_loss_is_compared_by_its_points() -> None:
     worse = compare(make(1, losing(0.0)), make(2, losing(0.04)), "loss")
-    assert {row.verdict for row in worse.rows} == {Change.WORSE}
+    assert {row.verdict for row in worse.rows} == {ChangeVerdict.WORSE}
     assert worse.rows[0].shift is not None
     assert worse.rows[0].shift.shift == pytest.approx(0.04, abs=0.01)
     same = compare(make(1, losing(0.0)), make(2, losing(0.0)), "loss")
-    assert {row.verdict for row in same.rows} == {Change.EQUIVALENT}
+    assert {row.verdict for row in same.rows} == {ChangeVerdict.EQUIVALENT}
     assert same.rows[0].bound == pytest.approx(0.005)
 
 
 def test_what_was_not_measured_is_undecided() -> None:
     blind = make(1, without_idle)
-    assert compare(blind, make(2, delayed(0.0)), "drtt", "throughput").count(Change.UNDECIDED) >= 2
+    assert compare(blind, make(2, delayed(0.0)), "drtt", "throughput").count(ChangeVerdict.UNDECIDED) >= 2
     row = next(row for row in compare(blind, make(2, delayed(0.0)), "drtt").rows)
-    assert (row.verdict, row.reason) == (Change.UNDECIDED, "not-measured")
+    assert (row.verdict, row.reason) == (ChangeVerdict.UNDECIDED, "not-measured")
 
 
 def test_json_has_differences_beside_ratios() -> None:
@@ -106,7 +106,7 @@ def test_the_page_has_the_verdicts_first_then_every_change_with_its_interval() -
     found = compare(make(1, delayed(0.0)), make(2, delayed(5e6)), *METRICS)
     report = build_comparison(found)
     page = render_html(report).replace("\u00a0", " ")
-    counts = ", ".join(f"{found.count(change)} {change}" for change in Change if found.count(change))
+    counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
     assert f"Of {len(found.rows)} rows: {counts}." in page
     assert page.index("Worse:") < page.index('id="against-1"')
     plots = {plot.name: plot for plot in list_figures(report)}
@@ -123,7 +123,7 @@ def test_the_page_has_the_verdicts_first_then_every_change_with_its_interval() -
 
 def test_names_of_results_cannot_inject() -> None:
     results = [("<b>a</b>", make(1, delayed(0.0))), ("<script>b", make(2, delayed(0.0)))]
-    page = render_html(build_comparison(compare_results(results, Rules(metrics=("throughput",)))))
+    page = render_html(build_comparison(compare_results(results, ComparisonRules(metrics=("throughput",)))))
     assert "<b>a</b>" not in page
     assert "<script>b" not in page
 

@@ -15,7 +15,6 @@ from rich.console import Console
 from pathlab.cli.results_show import print_overview
 from pathlab.errors import UsageError
 from pathlab.report.blocks import TableBlock
-from pathlab.report.comparison_results import Change, Rules, compare_results
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.page.answer import answer_paths
 from pathlab.report.report_builder import gather_material
@@ -26,6 +25,7 @@ from pathlab.report.text import tabulate_path
 from pathlab.store.importers.files import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
+from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, compare_results
 from tests.unit.store.import_samples import (
     BEGIN_S,
     Node,
@@ -129,9 +129,11 @@ def test_files_that_differ_are_never_compared(tmp_path: Path) -> None:
     plain = import_nodes(tmp_path / "plain", [make_plain()] * 1)
     paced = import_nodes(tmp_path / "paced", [make_plain(fqrate=5_000_000), make_plain()], prefix="p")
     with StudiedResults.open(plain) as first, StudiedResults.open(paced) as second:
-        found = compare_results([("plain", first), ("paced", second)], Rules(metrics=("throughput",)))
+        found = compare_results(
+            [("plain", first), ("paced", second)], ComparisonRules(metrics=("throughput",))
+        )
     (row,) = found.rows
-    assert dict(row.condition.settings)["stream_pacing_bits_per_s"] == "None"
+    assert dict(row.cell.settings)["stream_pacing_bits_per_s"] == "None"
     assert [dict(one.settings)["stream_pacing_bits_per_s"] for _, one in found.alone] == ["5000000"]
     assert found.ignored_settings == ()
 
@@ -316,14 +318,16 @@ def test_loss_of_datagrams_is_compared_by_its_difference(tmp_path: Path) -> None
         tmp_path / "after", [make_datagrams(10_000_000, lost=9 + n * 7 % 3) for n in range(12)]
     )
     with Results.open(before) as first, Results.open(after) as second:
-        found = compare_results([("before", first), ("after", second)], Rules(metrics=("udp-loss", "loss")))
+        found = compare_results(
+            [("before", first), ("after", second)], ComparisonRules(metrics=("udp-loss", "loss"))
+        )
     (row,) = found.rows
-    assert (row.metric.name, row.verdict) == ("udp-loss", Change.WORSE)
+    assert (row.metric.name, row.verdict) == ("udp-loss", ChangeVerdict.WORSE)
     assert row.shift is not None
     assert row.shift.shift == pytest.approx(9 / 20)
     out = io.StringIO()
     render_comparison(found, Console(file=out, width=80))
-    title, table = out.getvalue().split("Condition ", 1)
+    title, table = out.getvalue().split("Combination ", 1)
     assert "target rate per stream=10 Mbit/s, transport=udp" in " ".join(title.split())
     assert "…" not in table
 

@@ -1,4 +1,4 @@
-"""Why two results share no condition: the parts in which all their conditions differ, by name."""
+"""Why two results share no combination: the parts in which all of them differ, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pathlab.campaign.factors import find_default, format_level, name_levels
 from pathlab.errors import UsageError
-from pathlab.report.comparison_groups import Condition
+from pathlab.study.comparison.groups import ComparedCell
 from pathlab.units import format_bytes
 
 #: Values of a part that are named, of each side.
@@ -16,30 +16,30 @@ DEFAULT = "default"
 
 
 def check_shared(
-    labels: Sequence[str], groups: Sequence[Collection[Condition]], again: Collection[Condition] | None
+    labels: Sequence[str], groups: Sequence[Collection[ComparedCell]], again: Collection[ComparedCell] | None
 ) -> None:
-    """Raise UsageError where results share no condition with the first: a CI would pass on nothing.
+    """Raise UsageError where results share no combination with the first: a CI would pass on nothing.
 
-    ``again`` are the conditions of the results without any change, None where there are none.
+    ``again`` are the combinations of the results without any change, None where there are none.
     """
     for label, after in zip(labels[1:], groups[1:], strict=True):
         if not set(after) & set(groups[0]):
             apart = _list_mismatches(sorted(groups[0]), sorted(after))
             told = "; ".join(f"{name}: {was} and {is_now}" for name, was, is_now in apart)
             raise UsageError(
-                f"no condition was measured in both '{labels[0]}' and '{label}'{told and f' ({told})'}",
+                f"no combination was measured in both '{labels[0]}' and '{label}'{told and f' ({told})'}",
                 hint="Give results of equal paths, streams, windows, congestion control and settings; "
                 "--any-path leaves out names.",
             )
     if again is not None and not set(again) & set(groups[0]):
         raise UsageError(
-            f"the results without a change share no condition with '{labels[0]}'",
+            f"the results without a change share no combination with '{labels[0]}'",
             hint="Give another run of the first results, or leave --unchanged out.",
         )
 
 
 def _list_mismatches(
-    before: Collection[Condition], after: Collection[Condition]
+    before: Collection[ComparedCell], after: Collection[ComparedCell]
 ) -> list[tuple[str, str, str]]:
     """Parts of which the sides share no value: the part's name and both sides' values, for reading.
 
@@ -54,14 +54,14 @@ def _list_mismatches(
 
 
 def format_setting(name: str, text: str) -> tuple[str, str]:
-    """A setting's name and level for reading, of a condition that holds the level as text."""
+    """A setting's name and level for reading; ``text`` is the level as a combination holds it."""
     level = None if text == "None" else int(text) if text.isdecimal() else text
     ((key, named),) = name_levels({name: level}).items()
     unset = level is None and find_default(name) is None
     return key, DEFAULT if unset else format_level(key, named)
 
 
-def _list_parts(one: Condition) -> Iterator[tuple[str, str]]:
+def _list_parts(one: ComparedCell) -> Iterator[tuple[str, str]]:
     yield "path", f"{one.source} → {one.destination}"
     yield "streams", str(one.streams)
     yield "window", "auto" if one.window_bytes < 0 else format_bytes(one.window_bytes)

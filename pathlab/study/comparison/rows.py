@@ -1,11 +1,12 @@
-"""Two or more results, aligned by condition: how each metric changed, and whether that is told."""
+"""The rows of a comparison: how each metric changed in each combination, with the verdict."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +22,39 @@ from pathlab.analysis.verdicts.two_samples import (
     compare_levels,
 )
 from pathlab.errors import UsageError
-from pathlab.report.comparison_groups import Condition, Groups, ReadSource, group_trials, share_settings
-from pathlab.report.comparison_metrics import FACTS, METRICS, Metric
-from pathlab.report.comparison_mismatch import check_shared
-from pathlab.report.comparison_noise import find_noise, read_values
-from pathlab.report.source import ResultsSource, StoredTrial
+from pathlab.study.comparison.groups import (
+    CellSamples,
+    ComparedCell,
+    ComparedResults,
+    group_trials,
+    share_settings,
+)
+from pathlab.study.comparison.metrics import METRICS, ComparedMetric, find_noise
+from pathlab.study.comparison.mismatch import check_shared
+from pathlab.study.selection import Sample
+from pathlab.study.source import StudySource, list_values
+from pathlab.units import format_time
 
 
-class Change(StrEnum):
+def _read_texts(name: str, render: Callable[[Any], str]) -> Callable[[Sample], list[str]]:
+    def read(sample: Sample) -> list[str]:
+        (values,) = list_values(sample.table.frame.iloc[sample.places], (name,))
+        return [render(value) for value in values]
+
+    return read
+
+
+#: What may differ between results without keeping them from being compared, and has to be said then.
+FACTS: Mapping[str, Callable[[Sample], list[str]]] = {
+    "steady window": _read_texts("duration_ns", format_time),
+    "warm-up": _read_texts("warmup_ns", format_time),
+    "measured over": lambda sample: [sample.table.conditions[place].medium for place in sample.places],
+    "probes": _read_texts("probe_method", lambda method: method or "none"),
+    "congestion control in use": _read_texts("congestion_sender", lambda name: name or "not read"),
+}
+
+
+class ChangeVerdict(StrEnum):
     """The verdict of one row, in the words that are printed."""
 
     BETTER = "better"
@@ -38,7 +64,7 @@ class Change(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class ComparisonRules:
     """What rows are held against. ``any_path``: hosts may have other names in each of the results."""
 
     metrics: tuple[str, ...] = ("throughput", "loaded-rtt")
@@ -48,8 +74,8 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One condition and metric: ``after`` over ``before``, with the interval that the verdict is read from.
+class ComparisonRow:
+    """One combination and metric: ``after`` over ``before``, with the interval that the verdict is read from.
 
     p-values are Holm-corrected over all rows, and so is the confidence of the interval: 1 less the level at
     which this row is judged. Where the difference is no larger than the noise floor, the interval is extended
@@ -60,8 +86,8 @@ class Row:
     change at all shows, ``bound`` what does not matter; ``change`` then has the tests and no ratio.
     """
 
-    condition: Condition
-    metric: Metric
+    cell: ComparedCell
+    metric: ComparedMetric
     label: str  # of the results that are compared with the first
     before_median: float | None
     after_median: float | None
@@ -69,7 +95,7 @@ class Row:
     p_value: float | None
     equivalence_p_value: float | None
     noise_ratio: float | None
-    verdict: Change
+    verdict: ChangeVerdict
     reason: str | None  # why it is undecided
     shift: GroupShift | None = None
     noise_difference: float | None = None
@@ -77,8 +103,8 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unlike:
-    """A fact of the trials that is no part of their condition and is not the same in both results."""
+class ConditionDifference:
+    """A fact of the trials that differs between two results and is no part of the combination."""
 
     label: str  # of the results that are compared with the first
     fact: str
@@ -88,33 +114,35 @@ class Unlike:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsComparison:
-    """Every row, and what could not be compared: conditions of one side alone, trials left out."""
+    """Every row, and what could not be compared: combinations of one side alone, excluded trials."""
 
     labels: tuple[str, ...]
-    rules: Rules
-    rows: tuple[Row, ...]
-    alone: tuple[tuple[str, Condition], ...]
-    left_out: Mapping[str, int]  # trials: not complete, lab-limited, imported beside native ones; by label
+    rules: ComparisonRules
+    rows: tuple[ComparisonRow, ...]
+    alone: tuple[tuple[str, ComparedCell], ...]
+    excluded: Mapping[str, int]  # trials: not complete, lab-limited, imported beside native ones; by label
     ignored_settings: tuple[str, ...]  # factors that not all results tell
-    unlike: tuple[Unlike, ...]  # what was not alike besides, in trials that were compared all the same
+    unlike: tuple[
+        ConditionDifference, ...
+    ]  # what was not alike besides, in trials that were compared all the same
     least_trials: int  # on each side, for a row to be decided
 
-    def count(self, verdict: Change) -> int:
+    def count(self, verdict: ChangeVerdict) -> int:
         """How many rows have this verdict."""
         return sum(row.verdict is verdict for row in self.rows)
 
 
 def compare_results(
-    results: Sequence[tuple[str, ResultsSource]],
-    rules: Rules | None = None,
+    results: Sequence[tuple[str, StudySource]],
+    rules: ComparisonRules | None = None,
     *,
-    unchanged: ResultsSource | None = None,
+    unchanged: StudySource | None = None,
 ) -> ResultsComparison:
-    """Compare every results file with the first, condition by condition.
+    """Compare every results file with the first, combination by combination.
 
     ``unchanged`` is another run of the first without any change: how far the two differ is the noise floor
     then, which otherwise comes from the halves of each of the results. Raises UsageError for fewer than two,
-    an unknown metric, or where one of them has no condition in common with the first.
+    an unknown metric, or where one of them has no combination in common with the first.
 
     Notes
     -----
@@ -126,20 +154,20 @@ def compare_results(
     undecided. A difference no larger than the noise floor is undecided: two runs without any change differ as
     much.
     """
-    rules = rules or Rules()
+    rules = rules or ComparisonRules()
     _check(results, rules)
-    read = [(label, ReadSource(source)) for label, source in results]
-    again_source = None if unchanged is None else ReadSource(unchanged)
+    read = [(label, ComparedResults(source)) for label, source in results]
+    again_source = None if unchanged is None else ComparedResults(unchanged)
     everything = [source for _, source in read] + ([] if again_source is None else [again_source])
     shared, ignored = share_settings(everything)
-    left_out: dict[str, int] = {}
-    groups: list[Groups] = []
+    excluded: dict[str, int] = {}
+    groups: list[CellSamples] = []
     for label, source in read:
-        group, left_out[label] = group_trials(source, shared, any_path=rules.any_path)
+        group, excluded[label] = group_trials(source, shared, any_path=rules.any_path)
         groups.append(group)
     again = None if again_source is None else group_trials(again_source, shared, any_path=rules.any_path)[0]
     labels = [label for label, _ in results]
-    _check_usable(labels, groups, left_out)
+    _check_usable(labels, groups, excluded)
     check_shared(labels, groups, again)
     held = list(zip(labels[1:], groups[1:], strict=True))
     rows = [row for label, after in held for row in _align(label, (groups[0], after), again, rules)]
@@ -156,54 +184,55 @@ def compare_results(
             for label, after in held
             for one in sorted(groups[0].keys() ^ after.keys())
         ),
-        left_out=left_out,
+        excluded=excluded,
         ignored_settings=ignored,
         unlike=tuple(one for label, after in held for one in _list_unlike(label, (groups[0], after))),
         least_trials=MINIMUM_TRIALS,
     )
 
 
-def _check_usable(labels: Sequence[str], groups: Sequence[Groups], left_out: Mapping[str, int]) -> None:
+def _check_usable(labels: Sequence[str], groups: Sequence[CellSamples], excluded: Mapping[str, int]) -> None:
     """Every one of the results has to have a trial that speaks of a path."""
     for label, group in zip(labels, groups, strict=True):
         if not group:
             raise UsageError(
-                f"'{label}' has no trial to compare: {left_out[label]} left out (not complete, lab-limited)",
+                f"'{label}' has no trial to compare: {excluded[label]} left out (not complete, lab-limited)",
                 hint="`pathlab results show` lists its trials; measure again on a machine with idle cores.",
             )
 
 
-def _align(label: str, sides: tuple[Groups, Groups], again: Groups | None, rules: Rules) -> list[Row]:
-    """A row, not yet judged, for each shared condition and metric that either side measured."""
+def _align(
+    label: str, sides: tuple[CellSamples, CellSamples], again: CellSamples | None, rules: ComparisonRules
+) -> list[ComparisonRow]:
+    """A row, without a verdict, for each shared combination and metric that either side measured."""
     before, after = sides
     noise = {name: find_noise(sides, again, METRICS[name]) for name in rules.metrics}
     rows = [
-        _compare(condition, METRICS[name], (before[condition], after[condition]), rules)
-        for condition in sorted(before.keys() & after.keys())
+        _compare(cell, METRICS[name], (before[cell], after[cell]), rules)
+        for cell in sorted(before.keys() & after.keys())
         for name in rules.metrics
     ]
     return [_add_noise(replace(row, label=label), noise[row.metric.name]) for row in rows if row is not None]
 
 
-def _list_unlike(label: str, sides: tuple[Groups, Groups]) -> Iterator[Unlike]:
-    """Facts of the shared conditions' trials that are not the same before and after."""
+def _list_unlike(label: str, sides: tuple[CellSamples, CellSamples]) -> Iterator[ConditionDifference]:
+    """Facts of the shared combinations' trials that are not the same before and after."""
     shared = sides[0].keys() & sides[1].keys()
-    for fact, spell in FACTS.items():
+    for fact, read in FACTS.items():
         before, after = (
-            tuple(sorted({spell(trial.record) for condition in shared for trial in side[condition]}))
-            for side in sides
+            tuple(sorted({text for cell in shared for text in read(side[cell])})) for side in sides
         )
         if before != after:
-            yield Unlike(label=label, fact=fact, before=before, after=after)
+            yield ConditionDifference(label=label, fact=fact, before=before, after=after)
 
 
-def _add_noise(row: Row, noise: float | None) -> Row:
+def _add_noise(row: ComparisonRow, noise: float | None) -> ComparisonRow:
     if row.metric.bound is None:
         return replace(row, noise_ratio=noise)
     return replace(row, noise_difference=noise)
 
 
-def _check(results: Sequence[tuple[str, ResultsSource]], rules: Rules) -> None:
+def _check(results: Sequence[tuple[str, StudySource]], rules: ComparisonRules) -> None:
     if len(results) < 2:
         raise UsageError("one results folder cannot be compared", hint="Give two or more.")
     for name in rules.metrics:
@@ -212,37 +241,37 @@ def _check(results: Sequence[tuple[str, ResultsSource]], rules: Rules) -> None:
 
 
 def _compare(
-    condition: Condition,
-    metric: Metric,
-    sides: tuple[Sequence[StoredTrial], Sequence[StoredTrial]],
-    rules: Rules,
-) -> Row | None:
+    cell: ComparedCell,
+    metric: ComparedMetric,
+    sides: tuple[Sample, Sample],
+    rules: ComparisonRules,
+) -> ComparisonRow | None:
     """The row before correction, or None where neither side measured the metric."""
-    before, after = (read_values(side, metric) for side in sides)
-    if not before and not after:
+    before, after = (metric.read_known(side) for side in sides)
+    if not before.size and not after.size:
         return None
     shift = bound = None
     if metric.bound is None:
         change = compare_groups(before, after, margin_ratio=rules.margin_ratio, alpha_ratio=rules.alpha_ratio)
     else:
-        bound = metric.bound([trial.record for trial in sides[0]], rules.margin_ratio)
+        bound = metric.bound(sides[0], rules.margin_ratio)
         shift = (
             None
             if bound is None
             else compare_levels(before, after, margins=(-bound, bound), alpha_ratio=rules.alpha_ratio)
         )
         change = _without_ratio((len(before), len(after)), shift)
-    return Row(
-        condition=condition,
+    return ComparisonRow(
+        cell=cell,
         metric=metric,
         label="",
-        before_median=float(np.median(before)) if before else None,
-        after_median=float(np.median(after)) if after else None,
+        before_median=float(np.median(before)) if before.size else None,
+        after_median=float(np.median(after)) if after.size else None,
         change=change,
         p_value=change.p_value,
         equivalence_p_value=change.equivalence_p_value,
         noise_ratio=None,
-        verdict=Change.UNDECIDED,
+        verdict=ChangeVerdict.UNDECIDED,
         reason=None,
         shift=shift,
         bound=bound,
@@ -264,24 +293,24 @@ def _without_ratio(sizes: tuple[int, int], shift: GroupShift | None) -> GroupRat
     )
 
 
-def _decide(rows: Sequence[Row], rules: Rules) -> tuple[Row, ...]:
+def _decide(rows: Sequence[ComparisonRow], rules: ComparisonRules) -> tuple[ComparisonRow, ...]:
     """Every row with its interval and p-values at its own level, and the verdict that they allow."""
     levels = holm_levels(
         [row.change.p_value for row in rows],
         [row.change.equivalence_p_value for row in rows],
         alpha_ratio=rules.alpha_ratio,
     )
-    return tuple(_judge(row, rules.alpha_ratio, level) for row, level in zip(rows, levels, strict=True))
+    return tuple(_classify(row, rules.alpha_ratio, level) for row, level in zip(rows, levels, strict=True))
 
 
-def _measure_effect(row: Row) -> float | None:
+def _measure_effect(row: ComparisonRow) -> float | None:
     """Above 0 where there is more after than before: the ratio's logarithm, or the difference."""
     if row.shift is not None:
         return row.shift.shift
     return None if row.change.ratio is None else math.log(row.change.ratio)
 
 
-def _judge(row: Row, alpha_ratio: float, level: float) -> Row:
+def _classify(row: ComparisonRow, alpha_ratio: float, level: float) -> ComparisonRow:
     """The row at ``level``; its p-values are those that ``alpha_ratio`` is asked of then."""
     p_value, same = row.change.p_value, row.change.equivalence_p_value
     row = replace(
@@ -297,17 +326,17 @@ def _judge(row: Row, alpha_ratio: float, level: float) -> Row:
         reason = row.change.undecided or Undecided.INCONCLUSIVE
         return replace(row, reason="too few trials" if few else str(reason))
     if same is not None and same < level:
-        return replace(row, verdict=Change.EQUIVALENT)
+        return replace(row, verdict=ChangeVerdict.EQUIVALENT)
     if p_value >= level:
         return replace(row, reason=str(Undecided.INCONCLUSIVE))
     noise = row.noise_difference if row.noise_ratio is None else math.log(row.noise_ratio)
     if noise is not None and abs(effect) <= noise:
         return replace(_extend(row), reason="within the noise floor")
     better = (effect > 0) == row.metric.higher_is_better
-    return replace(row, verdict=Change.BETTER if better else Change.WORSE)
+    return replace(row, verdict=ChangeVerdict.BETTER if better else ChangeVerdict.WORSE)
 
 
-def _extend(row: Row) -> Row:
+def _extend(row: ComparisonRow) -> ComparisonRow:
     """The row with its interval extended to no difference."""
     if row.shift is None:
         interval = row.change.interval_ratio.extend_to(1.0)

@@ -13,20 +13,20 @@ import pytest
 from rich.console import Console
 
 from pathlab.errors import UsageError
-from pathlab.report.comparison_results import (
-    Change,
-    ResultsComparison,
-    Row,
-    Rules,
-    compare_results,
-)
 from pathlab.report.sections.comparison_text import (
     describe_comparison,
+    format_change,
     list_notes,
     render_comparison,
-    spell_change,
 )
 from pathlab.report.source import ResultsSource
+from pathlab.study.comparison.rows import (
+    ChangeVerdict,
+    ComparisonRow,
+    ComparisonRules,
+    ResultsComparison,
+    compare_results,
+)
 from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
 
 LEVELS = [(1, 65_536), (4, 65_536)]
@@ -60,17 +60,17 @@ def make_results(
 
 
 def compare(*results: ResultsSource, **rules: Any) -> ResultsComparison:
-    return compare_results([(f"r{n}", source) for n, source in enumerate(results)], Rules(**rules))
+    return compare_results([(f"r{n}", source) for n, source in enumerate(results)], ComparisonRules(**rules))
 
 
-def verdicts(found: ResultsComparison, metric: str) -> list[Change]:
+def verdicts(found: ResultsComparison, metric: str) -> list[ChangeVerdict]:
     return [row.verdict for row in found.rows if row.metric.name == metric]
 
 
 def test_a_slower_path_is_worse_and_a_longer_rtt_too() -> None:
     found = compare(make_results(seed=1), make_results(seed=2, rate=0.9, rtt=1.2))
-    assert verdicts(found, "throughput") == [Change.WORSE] * 2
-    assert verdicts(found, "loaded-rtt") == [Change.WORSE] * 2
+    assert verdicts(found, "throughput") == [ChangeVerdict.WORSE] * 2
+    assert verdicts(found, "loaded-rtt") == [ChangeVerdict.WORSE] * 2
     row = found.rows[0]
     assert row.change.ratio == pytest.approx(0.9, rel=0.01)
     assert row.change.interval_ratio.contains(0.9)
@@ -81,26 +81,26 @@ def test_a_slower_path_is_worse_and_a_longer_rtt_too() -> None:
 
 def test_turned_around_it_is_better() -> None:
     found = compare(make_results(seed=2, rate=0.9, rtt=1.2), make_results(seed=1))
-    assert {row.verdict for row in found.rows} == {Change.BETTER}
+    assert {row.verdict for row in found.rows} == {ChangeVerdict.BETTER}
 
 
 def test_no_change_is_equivalent() -> None:
     found = compare(make_results(seed=1), make_results(seed=2))
-    assert {row.verdict for row in found.rows} == {Change.EQUIVALENT}
+    assert {row.verdict for row in found.rows} == {ChangeVerdict.EQUIVALENT}
 
 
 def test_a_difference_that_is_real_but_small_is_equivalent() -> None:
     found = compare(make_results(seed=1), make_results(seed=2, rate=0.98), metrics=("throughput",))
-    assert {row.verdict for row in found.rows} == {Change.EQUIVALENT}
+    assert {row.verdict for row in found.rows} == {ChangeVerdict.EQUIVALENT}
     strict = compare(
         make_results(seed=1), make_results(seed=2, rate=0.98), metrics=("throughput",), margin_ratio=0.005
     )
-    assert {row.verdict for row in strict.rows} == {Change.WORSE}
+    assert {row.verdict for row in strict.rows} == {ChangeVerdict.WORSE}
 
 
 def test_too_few_trials_decide_nothing() -> None:
     found = compare(make_results(seed=1, cycles=3), make_results(seed=2, rate=0.5, cycles=3))
-    assert {(row.verdict, row.reason) for row in found.rows} == {(Change.UNDECIDED, "too few trials")}
+    assert {(row.verdict, row.reason) for row in found.rows} == {(ChangeVerdict.UNDECIDED, "too few trials")}
     assert found.least_trials == 6
 
 
@@ -115,21 +115,21 @@ def test_a_wild_change_within_the_noise_is_undecided() -> None:
                 record, throughput_bits_per_s=record.throughput_bits_per_s * drift
             )
     found = compare(first, second, metrics=("throughput",), margin_ratio=0.01)
-    assert {row.verdict for row in found.rows} == {Change.UNDECIDED}
+    assert {row.verdict for row in found.rows} == {ChangeVerdict.UNDECIDED}
     assert all(row.noise_ratio is not None and row.noise_ratio > 1.1 for row in found.rows)
 
 
 def test_the_noise_floor_can_come_from_a_run_without_change() -> None:
     """Where days differ by 8 %, a run that is 6 % slower tells nothing, and one 20 % slower does."""
     first, again = make_results(seed=1), make_results(seed=9, rate=1.08)
-    for rate, verdict in ((0.94, Change.UNDECIDED), (0.8, Change.WORSE)):
+    for rate, verdict in ((0.94, ChangeVerdict.UNDECIDED), (0.8, ChangeVerdict.WORSE)):
         later = make_results(seed=2, rate=rate)
-        rules = Rules(metrics=("throughput",), margin_ratio=0.02)
+        rules = ComparisonRules(metrics=("throughput",), margin_ratio=0.02)
         found = compare_results([("a", first), ("b", later)], rules, unchanged=again)
         assert {row.verdict for row in found.rows} == {verdict}
         assert all(row.noise_ratio == pytest.approx(1.08, rel=0.01) for row in found.rows)
     without = compare(first, make_results(seed=2, rate=0.94), metrics=("throughput",), margin_ratio=0.02)
-    assert {row.verdict for row in without.rows} == {Change.WORSE}
+    assert {row.verdict for row in without.rows} == {ChangeVerdict.WORSE}
 
 
 def test_chance_is_told_worse_or_better_in_at_most_the_level() -> None:
@@ -140,7 +140,7 @@ def test_chance_is_told_worse_or_better_in_at_most_the_level() -> None:
             make_results(seed=1000 + seed, cycles=6, noise=0.05),
             make_results(seed=2000 + seed, cycles=6, noise=0.05),
         )
-        wrong += found.count(Change.WORSE) + found.count(Change.BETTER) > 0
+        wrong += found.count(ChangeVerdict.WORSE) + found.count(ChangeVerdict.BETTER) > 0
     assert wrong <= 6  # P(more | 5 %) is below 0.5 %
 
 
@@ -150,16 +150,16 @@ def test_conditions_are_aligned_and_those_of_one_side_named() -> None:
         if record.streams == 4:
             second.records[number] = dataclasses.replace(record, streams=8)
     found = compare(first, second)
-    assert {row.condition.streams for row in found.rows} == {1}
+    assert {row.cell.streams for row in found.rows} == {1}
     assert [(label, condition.streams) for label, condition in found.alone] == [("r0", 4), ("r1", 8)]
 
 
 def test_names_of_hosts_matter_unless_left_aside() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
     second.records = [dataclasses.replace(record, path_source="elsewhere") for record in second.records]
-    with pytest.raises(UsageError, match="no condition was measured in both"):
+    with pytest.raises(UsageError, match="no combination was measured in both"):
         compare(first, second)
-    assert {row.verdict for row in compare(first, second, any_path=True).rows} == {Change.EQUIVALENT}
+    assert {row.verdict for row in compare(first, second, any_path=True).rows} == {ChangeVerdict.EQUIVALENT}
 
 
 def test_other_factors_are_conditions_where_all_results_tell_them() -> None:
@@ -167,7 +167,7 @@ def test_other_factors_are_conditions_where_all_results_tell_them() -> None:
     for results, dscp in ((first, 0), (second, 8)):
         for number, row in enumerate(results._plan):
             results._plan[number] = dataclasses.replace(row, settings={**row.settings, "dscp": dscp})
-    with pytest.raises(UsageError, match="no condition was measured in both"):
+    with pytest.raises(UsageError, match="no combination was measured in both"):
         compare(first, second)
     found = compare(first, make_results(seed=2))
     assert found.ignored_settings == ("dscp",)
@@ -178,7 +178,7 @@ def test_failed_and_lab_limited_trials_are_left_out_and_counted() -> None:
     second.records[0] = make_failed(second.records[0])
     second.records[1] = dataclasses.replace(second.records[1], flags=("lab", "lab-limited"))
     found = compare(first, second)
-    assert found.left_out == {"r0": 0, "r1": 2}
+    assert found.excluded == {"r0": 0, "r1": 2}
     assert sum(row.change.second_n for row in found.rows if row.metric.name == "throughput") == 18
 
 
@@ -196,28 +196,28 @@ def test_imported_trials_are_compared_in_results_of_their_own() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
     flags = ("imported",)
     second.records[0] = dataclasses.replace(second.records[0], flags=flags, throughput_bits_per_s=1.0)
-    assert compare(first, second).left_out == {"r0": 0, "r1": 1}
+    assert compare(first, second).excluded == {"r0": 0, "r1": 1}
     second.records = [
         dataclasses.replace(record, flags=flags, congestion_asked=None)
         for record in make_results(seed=2).records
     ]
     found = compare(first, second)  # asked: cubic; at work in the imported ones: cubic
-    assert {row.verdict for row in found.rows} == {Change.EQUIVALENT}
+    assert {row.verdict for row in found.rows} == {ChangeVerdict.EQUIVALENT}
 
 
 def test_each_of_several_is_held_against_the_first_in_one_family() -> None:
     found = compare(make_results(seed=1), make_results(seed=2), make_results(seed=3, rate=0.9))
     assert [row.label for row in found.rows] == ["r1"] * 4 + ["r2"] * 4
-    assert verdicts(found, "throughput") == [Change.EQUIVALENT] * 2 + [Change.WORSE] * 2
+    assert verdicts(found, "throughput") == [ChangeVerdict.EQUIVALENT] * 2 + [ChangeVerdict.WORSE] * 2
 
 
 def test_results_that_share_nothing_with_the_first_are_named_and_never_pass() -> None:
     other = make_results(seed=3)
     other.records = [dataclasses.replace(record, path_source="elsewhere") for record in other.records]
-    with pytest.raises(UsageError, match="no condition was measured in both 'r0' and 'r2'"):
+    with pytest.raises(UsageError, match="no combination was measured in both 'r0' and 'r2'"):
         compare(make_results(seed=1), make_results(seed=2), other)
     two = [("r0", make_results(seed=1)), ("r1", make_results(seed=2))]
-    with pytest.raises(UsageError, match="the results without a change share no condition with 'r0'"):
+    with pytest.raises(UsageError, match="the results without a change share no combination with 'r0'"):
         compare_results(two, unchanged=other)
 
 
@@ -230,8 +230,8 @@ def test_what_is_not_alike_besides_is_said() -> None:
     ]
     found = compare(first, second)
     assert [one.fact for one in found.unlike] == ["steady window", "measured over"]
-    told = [line for line in list_notes(found) if "Not alike" in line]
-    assert told[1] == "Not alike besides in r1: measured over, lab before and loopback-fallback after."
+    told = [line for line in list_notes(found) if "Different in" in line]
+    assert told[1] == "Different in r1: measured over, lab before and loopback-fallback after."
     assert describe_comparison(found)["unlike"][0]["fact"] == "steady window"
 
 
@@ -253,7 +253,7 @@ def test_what_was_not_measured_is_not_judged() -> None:
     found = compare(first, second)
     rows = [row for row in found.rows if row.metric.name == "loaded-rtt"]
     assert {(row.verdict, row.after_median, row.reason) for row in rows} == {
-        (Change.UNDECIDED, None, "no-samples")
+        (ChangeVerdict.UNDECIDED, None, "no-samples")
     }
     first.records = [dataclasses.replace(record, loaded_rtt_median_ns=None) for record in first.records]
     assert {row.metric.name for row in compare(first, second).rows} == {"throughput"}
@@ -291,7 +291,7 @@ def test_json_holds_every_row_and_the_table_every_verdict() -> None:
     assert "±5 %" in text
 
 
-def set_interval(row: Row, low: float, high: float) -> Row:
+def set_interval(row: ComparisonRow, low: float, high: float) -> ComparisonRow:
     """The row with an interval of its ratio that ends there."""
     interval = dataclasses.replace(row.change.interval_ratio, low=low, high=high)
     return dataclasses.replace(row, change=dataclasses.replace(row.change, interval_ratio=interval))
@@ -311,7 +311,7 @@ def test_a_printed_interval_ends_on_the_side_that_its_verdict_says(
     low: float, high: float, printed: str
 ) -> None:
     row = set_interval(compare(make_results(seed=1), make_results(seed=2)).rows[0], low, high)
-    assert spell_change(row, 0.05)[1] == printed
+    assert format_change(row, 0.05)[1] == printed
 
 
 def test_the_notes_say_within_what_each_metric_is_equivalent() -> None:

@@ -1,0 +1,101 @@
+"""Which trials of several results are compared with each other: groups by combination, and exclusions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pathlab.campaign.factors import find_default
+from pathlab.study.selection import LAB_FLAGS, Sample, collect_sample
+from pathlab.study.source import StudySource, list_values, read_trials
+
+_OWN_SETTINGS = {"streams", "window_bytes", "congestion"}
+#: Settings whose default nobody knows where a file does not name them.
+TIMES = ("duration_ns", "warmup_ns")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class ComparedCell:
+    """What has to be equal for trials to be compared; ``settings`` are the other factors, as text."""
+
+    source: str
+    destination: str
+    streams: int
+    window_bytes: int  # -1: autotuning
+    congestion: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        """The combination as JSON."""
+        return {
+            "source": self.source,
+            "destination": self.destination,
+            "streams": self.streams,
+            "window_bytes": None if self.window_bytes < 0 else self.window_bytes,
+            "congestion": self.congestion or None,
+            "settings": dict(self.settings),
+        }
+
+
+CellSamples = Mapping[ComparedCell, Sample]
+
+
+class ComparedResults:
+    """The plan's settings and the trials of one of the results, read once."""
+
+    def __init__(self, source: StudySource) -> None:
+        self.settings = {row.row: row.settings for row in source.plan()}
+        self.table = read_trials(source)
+        self.imported = self.table.flagged("imported")
+
+
+def share_settings(sources: Sequence[ComparedResults]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Settings that trials are grouped by, and those that only some results name, which are not compared.
+
+    Files of other programs name every setting that is out of the ordinary: beside them, an unnamed setting
+    has its default. Nobody knows the default of a trial's times.
+    """
+    rows = [settings for source in sources for settings in source.settings.values()]
+    named = [{name for settings in source.settings.values() for name in settings} for source in sources]
+    every = {name for names in named for name in names} - _OWN_SETTINGS
+    ignored = {name for name in every if any(name not in names for names in named)}
+    if any(source.imported.any() for source in sources):
+        ignored &= {*TIMES}
+    alike = {name for name in TIMES if len({settings.get(name) for settings in rows}) == 1}
+    return tuple(sorted(every - ignored - alike)), tuple(sorted(ignored))
+
+
+def group_trials(
+    source: ComparedResults, shared: Sequence[str], *, any_path: bool
+) -> tuple[dict[ComparedCell, Sample], int]:
+    """The usable trials by combination with the ``shared`` settings, and how many were excluded.
+
+    ``any_path``: combinations have no names of hosts. Imported trials count where all are imported.
+    """
+    table = source.table
+    excluded = table.frame["status"].to_numpy() != "complete"
+    for flag in LAB_FLAGS:
+        excluded |= table.flagged(flag)
+    if not source.imported.all():
+        excluded |= source.imported  # two programs are not one group
+    names = ("path_source", "path_destination", "streams", "window_asked_bytes")
+    columns = (*names, "congestion_asked", "congestion_sender", "plan_row")
+    found: dict[ComparedCell, list[int]] = {}
+    kept = list_values(table.frame[~excluded], columns)
+    for place, *values in zip(np.flatnonzero(~excluded), *kept, strict=True):
+        sender, receiver, streams, window, asked, used, row = values
+        own = source.settings.get(row, {})
+        cell = ComparedCell(
+            source="" if any_path else sender,
+            destination="" if any_path else receiver,
+            streams=int(streams),
+            window_bytes=-1 if window is None else int(window),
+            congestion=asked or (source.imported[place] and used) or "",
+            settings=tuple((name, str(own.get(name, find_default(name)))) for name in shared),
+        )
+        found.setdefault(cell, []).append(int(place))
+    samples = {cell: collect_sample(table, np.array(places)) for cell, places in found.items()}
+    return samples, int(excluded.sum())

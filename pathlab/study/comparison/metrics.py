@@ -1,0 +1,141 @@
+"""What results are compared in: how trials' values are read, which way is good, and the noise floor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.verdicts.two_samples import measure_halves_distance, split_halves
+from pathlab.study.comparison.groups import CellSamples
+from pathlab.study.selection import Sample
+
+#: Of the margin: what a loss of probes or datagrams may differ by without mattering, half a point of 5 %.
+LOSS_SHARE_RATIO = 0.1
+#: From so many halves on, the noise floor is their 95th percentile; below, the largest.
+MANY_HALVES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedMetric:
+    """A metric: its name, how trials' values are read (NaN: not measured), and which way is good.
+
+    What may be 0 or below has no ratio. Such a metric has ``bound``: from the trials before and the margin,
+    the difference in its own unit that does not matter (None: not known); its rows are differences.
+    """
+
+    name: str
+    title: str
+    unit: str
+    read: Callable[[Sample], Floats]
+    higher_is_better: bool = False
+    bound: Callable[[Sample, float], float | None] | None = None
+
+    def read_known(self, sample: Sample) -> Floats:
+        """The values that were measured, in the order of measurement."""
+        values = self.read(sample)
+        return values[~np.isnan(values)]
+
+
+def _read_column(name: str) -> Callable[[Sample], Floats]:
+    return lambda sample: sample.get(name)
+
+
+def _bound_loss(_before: Sample, margin_ratio: float) -> float:
+    return margin_ratio * LOSS_SHARE_RATIO
+
+
+def _bound_rise(before: Sample, margin_ratio: float) -> float | None:
+    """The margin's share of the idle path's round trip, to which dRTT is added."""
+    idle = before.get("unloaded_rtt_mean_ns")
+    median = float(np.nanmedian(idle)) if not np.isnan(idle).all() else 0.0
+    return margin_ratio * median if median > 0 else None
+
+
+METRICS: Mapping[str, ComparedMetric] = {
+    metric.name: metric
+    for metric in (
+        ComparedMetric(
+            name="throughput",
+            title="throughput",
+            unit="bit/s",
+            read=lambda sample: sample.rates_bits_per_s,
+            higher_is_better=True,
+        ),
+        ComparedMetric(
+            name="loaded-rtt",
+            title="median RTT under load",
+            unit="ns",
+            read=_read_column("loaded_rtt_median_ns"),
+        ),
+        ComparedMetric(
+            name="idle-rtt",
+            title="median RTT of the idle path",
+            unit="ns",
+            read=_read_column("unloaded_rtt_median_ns"),
+        ),
+        ComparedMetric(
+            name="cpu", title="CPU of both ends", unit="s/GB", read=lambda sample: sample.cpu_s_per_gb
+        ),
+        ComparedMetric(
+            name="drtt", title="dRTT", unit="ns", read=lambda sample: sample.rise_ns, bound=_bound_rise
+        ),
+        ComparedMetric(
+            name="loss",
+            title="loss under load",
+            unit="ratio",
+            read=lambda sample: sample.measure_loss(),
+            bound=_bound_loss,
+        ),
+        ComparedMetric(
+            name="udp-loss",
+            title="loss of UDP datagrams",
+            unit="ratio",
+            read=lambda sample: sample.measure_datagram_loss(),
+            bound=_bound_loss,
+        ),
+    )
+}
+
+
+def find_noise(
+    samples: Sequence[CellSamples], again: CellSamples | None, metric: ComparedMetric
+) -> float | None:
+    """How far results without any change differ, over all combinations; None: not known.
+
+    From another run of the first results (``again``), else from the halves of both. A factor; of a metric
+    that may be 0 a difference in its unit.
+    """
+    differ, halve = (_differ, split_halves) if metric.bound is None else (_lie_apart, _halve)
+    if again is None:
+        found = [halve(metric.read_known(sample)) for side in samples for sample in side.values()]
+    else:
+        found = [
+            differ(metric.read_known(samples[0][cell]), metric.read_known(sample))
+            for cell, sample in again.items()
+            if cell in samples[0]
+        ]
+    known = [noise for noise in found if noise is not None]
+    if not known:
+        return None
+    return float(np.quantile(known, 0.95)) if len(known) >= MANY_HALVES else max(known)
+
+
+def _differ(before: Floats, after: Floats) -> float | None:
+    """By what factor, at least 1, two medians differ; None where one is not known or not above 0."""
+    if not before.size or not after.size or min(before.min(), after.min()) <= 0:
+        return None
+    ratio = float(np.median(after)) / float(np.median(before))
+    return max(ratio, 1 / ratio)
+
+
+def _lie_apart(before: Floats, after: Floats) -> float | None:
+    """How far two medians lie apart."""
+    return abs(float(np.median(after)) - float(np.median(before))) if before.size and after.size else None
+
+
+def _halve(values: Floats) -> float | None:
+    """How far the medians of the first half and of the second lie apart; None for fewer than 4."""
+    return measure_halves_distance(values) if len(values) >= 4 else None
