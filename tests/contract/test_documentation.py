@@ -138,3 +138,19 @@ def test_every_command_has_a_manual_page_with_its_options(manual: Path) -> None:
     ).stdout
     for option in ("--set KEY=VALUE", "--json-events", "-h, --help"):
         assert option in text
+
+
+def test_every_decision_is_listed_and_gives_choice_and_reason() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(
+        r"^\| (\S+) \| \[(.+)\]\((\S+)\) \|$", (folder / "README.md").read_text(), re.MULTILINE
+    )
+    assert sorted(name for _, _, name in listed) == sorted(
+        path.name for path in folder.glob("*.md") if path.name != "README.md"
+    )
+    for date, title, name in listed:
+        lines = (folder / name).read_text(encoding="utf-8").splitlines()
+        assert lines[0] == f"# {title}"
+        assert name.startswith(f"{date}-")
+        assert lines[2].startswith(f"{date} · ")
+        assert [line for line in lines if line.startswith("## ")][:2] == ["## Choice", "## Why"], name
