@@ -19,7 +19,6 @@ from pathlab.errors import PathlabError, StoreError, UsageError
 from pathlab.store.database import (
     DATABASE_NAME,
     locate_database,
-    needs_upgrade,
     open_engine,
     read_meta,
 )
@@ -63,7 +62,7 @@ class Pruned:
 def list_results(folder: Path) -> list[Listing]:
     """Every results file in a folder and two levels below, oldest first; unreadable ones with their reason.
 
-    Nothing is upgraded or written. Raises StoreError when there is no such folder.
+    Nothing is written. Raises StoreError when there is no such folder.
     """
     if not folder.is_dir():
         raise StoreError(f"there is no folder '{folder}'", hint="Give the folder that holds results folders.")
@@ -231,7 +230,6 @@ def _list_one(database: Path) -> Listing:
         locate_database(database)
         engine = open_engine(database, write=False)
         meta = read_meta(engine, database)
-        needs_upgrade(meta, file=database)
         with translate_faults(database), engine.connect() as connection:
             found = read_records(CampaignRecord, connection.execute(sa.select(CAMPAIGN)).all(), database)
             done = sa.select(sa.func.count(sa.distinct(TRIAL.c.plan_row))).where(TRIAL.c.status == "complete")

@@ -11,8 +11,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pathlab.errors import PathlabError, StoreError
-from pathlab.store.database import connect_reading, locate_database, needs_upgrade, open_engine, read_meta
+from pathlab.errors import PathlabError
+from pathlab.store.database import connect_reading, locate_database, open_engine, read_meta
 from pathlab.store.faults import translate_faults
 from pathlab.store.records import (
     SERIES_KINDS,
@@ -24,8 +24,8 @@ from pathlab.store.records import (
     TrialRecord,
 )
 from pathlab.store.row_check import list_type_faults, list_value_faults
-from pathlab.store.schema import CAMPAIGN, FORMAT_VERSION, HOST, JOURNAL, ORIGIN, PLAN, SERIES, TRIAL
-from pathlab.store.series import base_kind, decode_series, find_base
+from pathlab.store.schema import CAMPAIGN, HOST, JOURNAL, ORIGIN, PLAN, SERIES, TRIAL
+from pathlab.store.series import decode_series
 from pathlab.store.series_columns import find_column_fault
 
 _BATCH_ROWS = 1000
@@ -60,12 +60,7 @@ def check_results(path: Path) -> Check:
     if faults:
         return Check(path=database, trials=0, series=0, faults=tuple(faults))
     engine = open_engine(database, write=False)
-    meta = read_meta(engine, database)
-    if needs_upgrade(meta, file=database):
-        raise StoreError(
-            f"'{database}' has the older format {meta['format_version']}; format {FORMAT_VERSION} is checked",
-            hint=f"pathlab results show {path} upgrades it and keeps a copy.",
-        )
+    read_meta(engine, database)
     with translate_faults(database), engine.connect() as connection:
         faults += _check_records(connection)
         trials = int(connection.execute(sa.select(sa.func.count()).select_from(TRIAL)).scalar_one())
@@ -129,22 +124,16 @@ def _check_series(connection: sa.Connection) -> Iterator[str | None]:
                 SERIES.c.trial_id == trial_id, SERIES.c.kind == kind
             )
         ).one()
-        other = find_base(kind, found.blob) if isinstance(found.blob, bytes) else None
-        base = None
-        if other is not None:
-            where = (SERIES.c.trial_id == trial_id, SERIES.c.kind == other)
-            base = connection.execute(sa.select(SERIES.c.blob).where(*where)).scalar_one_or_none()
-        yield _check_blob(f"series '{kind}' of trial {trial_id}", kind, found, base)
+        yield _check_blob(f"series '{kind}' of trial {trial_id}", kind, found)
 
 
-def _check_blob(subject: str, kind: str, found: Any, base: bytes | None) -> str | None:
+def _check_blob(subject: str, kind: str, found: Any) -> str | None:
     if not isinstance(found.blob, bytes) or not isinstance(found.rows, int):
         return f"{subject} holds no bytes, or no number of rows"
     if hashlib.sha256(found.blob).hexdigest() != found.sha256:
         return f"{subject} does not have the digest that was stored with it"
     try:
-        other = decode_series(base_kind(kind) or kind, base) if isinstance(base, bytes) else None
-        table = decode_series(kind, found.blob, base=other)
+        table = decode_series(kind, found.blob)
     except PathlabError as error:
         return f"{subject}: {error}"
     if table.num_rows != found.rows:

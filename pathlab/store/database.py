@@ -1,12 +1,11 @@
-"""The SQLite file of a results folder: opened, made, recognised, upgraded."""
+"""The SQLite file of a results folder: opened, made, recognised."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,8 +15,7 @@ import sqlalchemy as sa
 from pathlab._version import VERSION
 from pathlab.errors import StoreError
 from pathlab.store.faults import translate_faults
-from pathlab.store.lock import FolderLock, find_writer
-from pathlab.store.migrate import STEPS, Step, check_format, upgrade
+from pathlab.store.lock import find_writer
 from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.store.schema import (
     APPLICATION_ID,
@@ -85,7 +83,7 @@ def open_engine(database: Path, *, write: bool) -> sa.Engine:
 
 
 def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
-    """Return the file's ``meta`` table. Raises StoreError when the file is not PathLab's."""
+    """Return the file's ``meta`` table. Raises StoreError: not PathLab's, or of another format."""
     with translate_faults(database), engine.connect() as connection:
         marked = connection.exec_driver_sql("PRAGMA application_id").scalar_one() == APPLICATION_ID
         if not marked or not sa.inspect(connection).has_table(META.name):
@@ -95,6 +93,13 @@ def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
     meta = {str(row.name): str(row.value) for row in rows}
     if not re.fullmatch(r"[0-9]{1,9}", meta.get("format_version", "")):
         raise _not_ours(database)
+    if int(meta["format_version"]) != FORMAT_VERSION:
+        writer = meta.get("program_version", "unknown")
+        raise StoreError(
+            f"results file '{database}' has format {meta['format_version']}, written by PathLab {writer}; "
+            f"this program reads format {FORMAT_VERSION}",
+            hint=f"Install PathLab {writer} or newer.",
+        )
     return meta
 
 
@@ -140,12 +145,6 @@ def write_meta(connection: sa.Connection, program_version: str) -> None:
     connection.execute(sa.insert(META), [{"name": name, "value": value} for name, value in rows.items()])
 
 
-def needs_upgrade(meta: Mapping[str, str], *, wanted: int = FORMAT_VERSION, file: Path | None = None) -> bool:
-    """Return whether ``file`` is older than this program. Raises StoreError, naming it, when it is newer."""
-    writer = meta.get("program_version", "unknown")
-    return check_format(int(meta["format_version"]), writer, wanted=wanted, file=file)
-
-
 def connect_reading(database: Path) -> sqlite3.Connection:
     """Open a file for queries alone, on a read-only medium too. Raises sqlite3.Error.
 
@@ -169,39 +168,6 @@ def _choose_reading_mode(database: Path) -> str:
 
 def _spell_uri(database: Path, mode: str) -> str:
     return f"file:{quote(os.fsencode(database.absolute()))}?mode={mode}"
-
-
-def upgrade_database(
-    database: Path, found: int, *, wanted: int = FORMAT_VERSION, steps: Mapping[int, Step] = STEPS
-) -> Path:
-    """Upgrade a file in one transaction and return the copy that was made of it before.
-
-    The caller holds the folder's lock. Raises StoreError; then the file is as it was.
-    """
-    copy = database.with_name(f"{database.stem}.format-{found}{database.suffix}")
-    with translate_faults(database):
-        with (
-            contextlib.closing(sqlite3.connect(database)) as source,
-            contextlib.closing(sqlite3.connect(copy)) as target,
-        ):
-            source.backup(target)
-        engine = open_engine(database, write=True)
-        with engine.begin() as connection:
-            upgrade(connection, found, wanted=wanted, steps=steps, file=database)
-    return copy
-
-
-def upgrade_locked(database: Path, found: int, *, locked: bool) -> None:
-    """Upgrade a file, its folder locked meanwhile unless the caller holds the lock. Raises StoreError."""
-    lock = None
-    with translate_faults(database):
-        if not locked:
-            lock = FolderLock(database.parent)
-    try:
-        upgrade_database(database, found)
-    finally:
-        if lock is not None:
-            lock.release()
 
 
 def sync_folder(folder: Path) -> None:

@@ -17,10 +17,8 @@ from pathlab.store.database import (
     DATABASE_NAME,
     create_database,
     locate_database,
-    needs_upgrade,
     open_engine,
     read_meta,
-    upgrade_locked,
 )
 from pathlab.store.faults import translate_faults
 from pathlab.store.lock import FolderLock
@@ -54,7 +52,7 @@ from pathlab.store.schema import (
     from_row,
     to_row,
 )
-from pathlab.store.series import SeriesError, check_kind, decode_series, find_base, spell_series
+from pathlab.store.series import SeriesError, check_kind, decode_series, serialize_series
 from pathlab.store.trial_table import (
     build_filter,
     build_frame,
@@ -120,9 +118,9 @@ class Results:
 
     @classmethod
     def open(cls, path: str | Path, *, write: bool = False) -> Self:
-        """Open a results folder, or the file inside one; an older format is upgraded, with a copy kept.
+        """Open a results folder, or the file inside one; for reading or writing.
 
-        Raises StoreError: missing, not PathLab's, of a newer format, or being written by another process.
+        Raises StoreError: missing, not PathLab's, of another format, or being written by another process.
         """
         database = locate_database(Path(path))
         lock = None
@@ -132,9 +130,6 @@ class Results:
         try:
             engine = open_engine(database, write=write)
             meta = read_meta(engine, database)
-            if needs_upgrade(meta, file=database):
-                upgrade_locked(database, int(meta["format_version"]), locked=write)
-                meta = read_meta(engine, database)
             return cls(database, engine, meta, lock)
         except BaseException:
             if lock is not None:
@@ -276,8 +271,7 @@ class Results:
     def stream_series(self, kind: str) -> Iterator[tuple[int, bytes]]:
         """Yield the bytes of every trial's series of one kind, by trial, for ``decode_series``.
 
-        One query for all of them; each stands alone, whatever it refers to in the file. Raises UsageError for
-        an unknown kind, StoreError at a damaged series.
+        One query for all of them. Raises UsageError for an unknown kind, StoreError at a damaged series.
         """
         check_kind(kind)
         with self.reading() as connection:
@@ -333,7 +327,7 @@ class Results:
             "series_kinds": list(kinds),
         }
         if with_series:
-            exported["series"] = {kind: spell_series(self.series_table(number, kind)) for kind in kinds}
+            exported["series"] = {kind: serialize_series(self.series_table(number, kind)) for kind in kinds}
         return exported
 
     def _series_blob(self, trial_id: int, kind: str) -> bytes:
@@ -351,11 +345,8 @@ class Results:
     def _decode(
         self, trial_id: int, kind: str, blob: bytes, columns: Sequence[str] | None = None
     ) -> pa.Table:
-        """The table of a blob, with the series that it refers to where that is needed."""
-        other = find_base(kind, blob)
-        base = self.series_table(trial_id, other) if other is not None else None
         with name_trial(self.path, trial_id):
-            table = decode_series(kind, blob, columns, base=base)
+            table = decode_series(kind, blob, columns)
         return check_columns(self.path, trial_id, kind, table, whole=columns is None)
 
     def _plan_rows(self, query: sa.Select[Any]) -> list[PlanRecord]:

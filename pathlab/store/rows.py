@@ -15,7 +15,7 @@ from pathlab.errors import StoreError
 from pathlab.store.records import SERIES_KINDS
 from pathlab.store.row_check import name_damage
 from pathlab.store.schema import ORIGIN, PLAN, SERIES, TRIAL
-from pathlab.store.series import SeriesError, base_kind, decode_series, encode_arrow, encode_series, find_base
+from pathlab.store.series import SeriesError, encode_series
 from pathlab.store.series_columns import find_column_fault
 
 _STREAMED_ROWS = 32  # series fetched at a time where all of a kind are read
@@ -25,7 +25,7 @@ def encode_blobs(series: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
     """The rows of the series table for one trial, without its number. Raises as ``encode_series``."""
     rows = []
     for kind, table in series.items():
-        blob = encode_series(kind, table, series.get(base_kind(kind) or ""))
+        blob = encode_series(kind, table)
         digest = hashlib.sha256(blob).hexdigest()
         rows.append({"kind": kind, "rows": table.num_rows, "sha256": digest, "blob": blob})
     return rows
@@ -85,15 +85,8 @@ def check_stored_kind(path: Path, kind: Any) -> str:
 
 
 def stream_blobs(connection: sa.Connection, path: Path, kind: str) -> Iterator[tuple[int, bytes]]:
-    """Every trial's series of one kind by one query, made to stand alone. Raises StoreError where damaged."""
-    other, base = SERIES.alias(), base_kind(kind)
-    beside = sa.and_(other.c.trial_id == SERIES.c.trial_id, other.c.kind == (base or ""))
-    query = sa.select(SERIES, other.c.blob.label("base"), other.c.sha256.label("base_sha256"))
-    query = query.select_from(sa.outerjoin(SERIES, other, beside)).where(SERIES.c.kind == kind)
+    """Every trial's series of one kind by one query. Raises StoreError where damaged."""
+    query = sa.select(SERIES).where(SERIES.c.kind == kind)
     options = {"yield_per": _STREAMED_ROWS}
     for row in connection.execute(query.order_by(SERIES.c.trial_id), execution_options=options):
-        blob = check_blob(path, row.trial_id, kind, row.blob, row.sha256)
-        if base is not None and row.base is not None and find_base(kind, blob):
-            intervals = decode_series(base, check_blob(path, row.trial_id, base, row.base, row.base_sha256))
-            blob = encode_arrow(decode_series(kind, blob, base=intervals))
-        yield row.trial_id, blob
+        yield row.trial_id, check_blob(path, row.trial_id, kind, row.blob, row.sha256)

@@ -25,9 +25,7 @@ from pathlab.store.records import (
     TrialRecord,
 )
 
-# 2: imported trials, journal; 3: packed series, the way back of trials in both directions;
-# 4: retransmissions of the steady window, loss and jitter of UDP; 5: undelivered bytes
-FORMAT_VERSION = 5
+FORMAT_VERSION = 1
 APPLICATION_ID = 0x504C4142  # "PLAB" in the header of the SQLite file
 
 Record = TypeVar("Record")

@@ -1,63 +1,41 @@
-"""Series of a trial as compressed bytes, one blob per kind; packed by columns, or as an Arrow stream.
+"""Series of a trial as bytes, one blob per kind: an uncompressed Parquet file inside one zstd frame.
 
-A packed series is, in this order (sizes as LEB128):
-
-    magic "PLSC", version 1
-    what it refers to: 0 nothing, 1 the intervals of its side, without which it cannot be read
-    rows, rows that belong together, number of columns, size of the head
-    head: JSON [[name, type], …], deflated
-    per column: size of its bytes, its bytes (pathlab/store/packed_columns.py)
-
-What has no form there (other types, metadata, very many rows) is one Arrow IPC stream with zstd, as every
-series was before format 3 of the store; both are read.
+zstd around the whole file also compresses what columns and footer have in common, and the unpacked size is
+bounded here, whatever a hostile file says of its pages. Texts come back without a dictionary. ``tcp_info`` is
+stored as differences: each 32-bit word minus the same word of the stream's reading before.
 """
 
 from __future__ import annotations
 
 import base64
 import difflib
-import json
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.kernel_structs import Beside
-from pathlab.store.links import EarlierColumns
-from pathlab.store.numbers import ROWS_MAX, ByteReader, DamageError, Numbers, encode_size
-from pathlab.store.packed_columns import TYPES, Layout, decode_column, encode_column, name_type, to_numbers
 from pathlab.store.records import SERIES_KINDS
 
-BATCH_ROWS = 65_536
-_MAGIC = b"PLSC\x01"
-_HEAD_MAX_BYTES = 1 << 20
-_RAW = "_tcp_info_raw"
-#: A series may have that many values when packed; more are written, and believed, as an Arrow stream.
-_VALUES_MAX = 1 << 26
+#: A series may have that many values, and its texts and its Parquet file that many bytes.
+VALUES_MAX = 1 << 26
+BYTES_MAX = 1 << 29
+_ZSTD_LEVEL = 15
+_STRUCT, _WORD_BYTES = "tcp_info", 4
+_COUNTERS = ("index", "sequence")
 _DAMAGE = (
-    *(pa.ArrowException, OSError, ValueError, KeyError, TypeError, ArithmeticError, zlib.error),
+    *(pa.ArrowException, OSError, ValueError, KeyError, TypeError, ArithmeticError),
     *(MemoryError, RecursionError),  # of a size or a depth that nobody wrote
 )
-_SAME_READING = ("index", "stream")
 
 
 class SeriesError(StoreError):
     """Bytes that are no series; they do not know which trial of which file kept them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Head:
-    """What stands before the columns."""
-
-    refers: bool
-    rows: int
-    group: int
-    schema: pa.Schema
 
 
 def check_kind(kind: str) -> None:
@@ -70,197 +48,188 @@ def check_kind(kind: str) -> None:
         )
 
 
-def base_kind(kind: str) -> str | None:
-    """The kind that a series may refer to: the intervals of its side for the raw structs, else None."""
-    return f"{kind.removesuffix(_RAW)}_intervals" if kind.endswith(_RAW) else None
+def encode_series(kind: str, table: pa.Table) -> bytes:
+    """Return a table as bytes; nulls stay null.
 
-
-def encode_series(kind: str, table: pa.Table, base: pa.Table | None = None) -> bytes:
-    """Return a table as bytes, nulls and column types kept. Raises UsageError for an unknown kind.
-
-    ``base`` is the trial's series of ``base_kind(kind)``, where there is one; ``find_base`` says whether the
-    bytes refer to it.
+    Raises UsageError: unknown kind, not a table, more than ``VALUES_MAX`` or ``BYTES_MAX``.
     """
     check_kind(kind)
     if not isinstance(table, pa.Table):
         raise UsageError(f"series '{kind}' is not an Arrow table", hint="Give a pyarrow.Table.")
-    names = [name_type(field.type) for field in table.schema]
-    plain = table.schema.equals(pa.schema([(f.name, f.type) for f in table.schema]), check_metadata=True)
-    if (
-        None in names
-        or not plain
-        or table.num_rows > ROWS_MAX
-        or table.num_rows * table.num_columns > _VALUES_MAX
-    ):
-        return encode_arrow(table)
-    columns = [_join(column) for column in table.columns]
-    group = _count_group(columns)
-    layout = Layout(group=group, beside=_find_beside(table, base), earlier=EarlierColumns(group))
-    packed = [encode_column(column, layout, place) for place, column in enumerate(columns)]
-    head = json.dumps(list(zip(table.schema.names, names, strict=True)), separators=(",", ":"))
-    head_bytes = zlib.compress(head.encode(), 9, wbits=-15)
-    sizes = (table.num_rows, layout.group, len(columns), len(head_bytes))
-    parts = [_MAGIC, bytes((any(uses for _, uses in packed),)), *map(encode_size, sizes), head_bytes]
-    for data, _ in packed:
-        parts += (encode_size(len(data)), data)
-    return b"".join(parts)
-
-
-def encode_arrow(table: pa.Table) -> bytes:
-    """Return a table as an Arrow IPC stream with zstd, which ``decode_series`` reads as well."""
+    if table.num_rows * table.num_columns > VALUES_MAX or table.nbytes > BYTES_MAX:
+        raise UsageError(
+            f"series '{kind}' is too long to be stored: {table.num_rows} rows of {table.num_columns} columns",
+            hint="Measure for a shorter time or with a longer interval.",
+        )
+    table = _replace_structs(table)
+    encodings = {field.name: found for field in table.schema if (found := _choose_encoding(field, table))}
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-        writer.write_table(table, max_chunksize=BATCH_ROWS)
-    return bytes(sink.getvalue().to_pybytes())
+    pq.write_table(
+        table,
+        sink,
+        compression="none",
+        write_statistics=False,
+        store_schema=False,
+        use_dictionary=[name for name in table.column_names if name not in encodings],
+        column_encoding=encodings or None,
+    )
+    packed: bytes = pa.Codec("zstd", compression_level=_ZSTD_LEVEL).compress(sink.getvalue(), asbytes=True)
+    return packed
 
 
-def find_base(kind: str, blob: bytes) -> str | None:
-    """Return the kind of the series without which these bytes cannot be read, None where they stand alone."""
-    referring = blob[: len(_MAGIC)] == _MAGIC and blob[len(_MAGIC) : len(_MAGIC) + 1] == b"\1"
-    return base_kind(kind) if referring else None
+def decode_series(kind: str, blob: bytes, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return the table that ``encode_series`` made bytes of, or those of ``columns`` that it has.
 
-
-def decode_series(
-    kind: str, blob: bytes, columns: Sequence[str] | None = None, *, base: pa.Table | None = None
-) -> pa.Table:
-    """Return the table that ``encode_series`` made bytes of, or those of the columns that it has.
-
-    ``base`` is the series that ``find_base`` names, which only the column ``tcp_info`` needs. Raises
-    StoreError when the bytes are damaged, or ``base`` is needed and not given.
+    Raises StoreError when the bytes are damaged, or say that there are more values than ``VALUES_MAX``.
     """
     check_kind(kind)
-    with _telling(kind):
-        if not blob.startswith(_MAGIC):
-            return _decode_arrow(blob, columns)
-        reader = ByteReader(blob)
-        head = _read_head(reader)
-        parts = [reader.take(reader.take_size()) for _ in head.schema]
-        if not reader.is_done:
-            raise DamageError("more bytes than there should be")
-        beside = _read_beside(base, head.rows) if head.refers and base is not None else None
-        unpacking = _Unpacking(head, parts, beside)
-        wanted = [place for place, name in enumerate(head.schema.names) if columns is None or name in columns]
-        arrays = [unpacking.column(place) for place in wanted]
-        return pa.Table.from_arrays(arrays, schema=pa.schema([head.schema.field(place) for place in wanted]))
+    with _translate_damage(kind):
+        file = _open_parquet(blob)
+        stored = file.schema_arrow
+        wanted = [name for name in stored.names if columns is None or name in columns]
+        lag_from = ["stream"] if _STRUCT in wanted and "stream" in stored.names else []
+        table = _flatten_texts(file.read(columns=[*wanted, *lag_from], use_threads=False))
+        table = _restore_structs(table).select(wanted)
+        table.validate(full=True)
+        return table
 
 
 def decode_schema(kind: str, blob: bytes) -> pa.Schema:
     """Return the columns of a series without reading its rows. Raises as ``decode_series``."""
     check_kind(kind)
-    with _telling(kind):
-        if blob.startswith(_MAGIC):
-            return _read_head(ByteReader(blob)).schema
-        with pa.ipc.open_stream(pa.BufferReader(blob)) as reader:
-            return reader.schema
+    with _translate_damage(kind):
+        return pa.schema(
+            [(field.name, _stored_type(field.type)) for field in _open_parquet(blob).schema_arrow]
+        )
 
 
-def spell_series(table: pa.Table) -> dict[str, list[Any]]:
+def serialize_series(table: pa.Table) -> dict[str, list[Any]]:
     """Return a series as lists by column that JSON can hold: bytes as base64."""
     columns: dict[str, list[Any]] = {}
     for field in table.schema:
         values = table[field.name].to_pylist()
-        columns[field.name] = [spell_bytes(v) for v in values] if pa.types.is_binary(field.type) else values
+        columns[field.name] = (
+            [serialize_bytes(v) for v in values] if pa.types.is_binary(field.type) else values
+        )
     return columns
 
 
-def spell_bytes(value: bytes | None) -> str | None:
+def serialize_bytes(value: bytes | None) -> str | None:
     """Return bytes as base64; None stays None."""
     return None if value is None else base64.b64encode(value).decode("ascii")
 
 
-def _decode_arrow(blob: bytes, columns: Sequence[str] | None) -> pa.Table:
-    places = None
-    if columns is not None:
-        names = pa.ipc.open_stream(pa.BufferReader(blob)).schema.names
-        places = [place for place, name in enumerate(names) if name in columns]
-    options = pa.ipc.IpcReadOptions(included_fields=places, use_threads=False)
-    with pa.ipc.open_stream(pa.BufferReader(blob), options=options) as reader:
-        table = reader.read_all()
-    table.validate(full=True)
+def _choose_encoding(field: pa.Field, table: pa.Table) -> str | None:
+    """The encoding that made measured trials smallest inside zstd; None: dictionary."""
+    if pa.types.is_integer(field.type):
+        climbs = field.name.endswith("_ns") or field.name in _COUNTERS
+        return "DELTA_BINARY_PACKED" if climbs else "BYTE_STREAM_SPLIT"
+    if pa.types.is_floating(field.type):
+        distinct = pc.count_distinct(table[field.name]).as_py()
+        return None if 2 * distinct <= table.num_rows else "BYTE_STREAM_SPLIT"
+    return "BYTE_STREAM_SPLIT" if pa.types.is_fixed_size_binary(field.type) else None
+
+
+def _open_parquet(blob: bytes) -> pq.ParquetFile:
+    """The file of a blob, before any of its rows is read. Raises ValueError for a size that nobody wrote."""
+    with pa.CompressedInputStream(pa.BufferReader(blob), "zstd") as stream:
+        data = stream.read_buffer(BYTES_MAX + 1)
+    if data.size > BYTES_MAX:
+        raise ValueError("more bytes than can be stored")
+    file = pq.ParquetFile(pa.BufferReader(data))
+    found = file.metadata
+    parts = [
+        found.row_group(group).column(n)
+        for group in range(found.num_row_groups)
+        for n in range(found.num_columns)
+    ]
+    if (
+        found.num_rows * found.num_columns > VALUES_MAX
+        or sum(part.num_values for part in parts) > VALUES_MAX
+        or any(part.compression != "UNCOMPRESSED" for part in parts)
+    ):
+        raise ValueError("more values than can be stored")
+    if len({*file.schema_arrow.names}) < len(file.schema_arrow.names):
+        raise ValueError("two columns of one name")
+    texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+    return pq.ParquetFile(pa.BufferReader(data), metadata=found, read_dictionary=texts)
+
+
+def _is_text(data_type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(data_type) or pa.types.is_binary(data_type))
+
+
+def _stored_type(data_type: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(data_type):
+        return data_type.value_type
+    return pa.binary() if pa.types.is_fixed_size_binary(data_type) else data_type
+
+
+def _flatten_texts(table: pa.Table) -> pa.Table:
+    """Dictionaries as plain texts, unless a long one would be repeated in very many rows."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            column = table[field.name]
+            sizes = (
+                pc.sum(pc.binary_length(c.dictionary).take(c.indices)).as_py() or 0 for c in column.chunks
+            )
+            if sum(sizes) > BYTES_MAX:
+                raise ValueError("longer texts than can be stored")
+            table = table.set_column(place, field.name, column.cast(field.type.value_type))
     return table
 
 
-def _read_head(reader: ByteReader) -> _Head:
-    reader.take(len(_MAGIC))
-    refers = reader.take_byte()
-    rows, group, columns, size = (reader.take_size() for _ in range(4))
-    inflater = zlib.decompressobj(wbits=-15)
-    text = inflater.decompress(reader.take(size), _HEAD_MAX_BYTES)
-    too_many = rows > ROWS_MAX or rows * columns > _VALUES_MAX
-    if refers > 1 or too_many or not 0 < group <= max(rows, 1):
-        raise DamageError("a head that cannot be")
-    fields = [(str(name), TYPES[kind]) for name, kind in json.loads(text)]
-    if len(fields) != columns:
-        raise DamageError("another number of columns")
-    return _Head(refers=bool(refers), rows=rows, group=group, schema=pa.schema(fields))
+def _replace_structs(table: pa.Table) -> pa.Table:
+    """The structs as differences, where all are of one size of whole words."""
+    place = table.schema.get_field_index(_STRUCT)
+    if (
+        place < 0
+        or not pa.types.is_binary(table[_STRUCT].type)
+        or not table.num_rows
+        or table[_STRUCT].null_count
+    ):
+        return table
+    sizes = pc.unique(pc.binary_length(table[_STRUCT])).to_pylist()
+    if len(sizes) > 1 or not sizes[0] or sizes[0] % _WORD_BYTES:
+        return table
+    words, lag = _read_words(table[_STRUCT].cast(pa.binary(sizes[0]))), _find_lag(table)
+    changes = words.copy()
+    changes[lag:] -= words[:-lag]
+    return table.set_column(place, _STRUCT, _build_structs(changes))
 
 
-class _Unpacking:
-    """The columns of one blob, each unpacked once, with those that tell it."""
-
-    def __init__(self, head: _Head, parts: Sequence[memoryview], beside: Beside | None) -> None:
-        self._head = head
-        self._parts = parts
-        self._beside = beside
-        self._known: dict[int, pa.Array] = {}
-
-    def column(self, place: int) -> pa.Array:
-        """One column by its place."""
-        if place not in self._known:
-
-            def find(other: int) -> Numbers:
-                if other >= place or self._head.schema.field(other).type != pa.int64():
-                    raise DamageError("a column told by one behind it, or by texts")
-                return to_numbers(self.column(other))
-
-            reader = ByteReader(self._parts[place])
-            layout = Layout(group=self._head.group, beside=self._beside, find=find)
-            data_type = self._head.schema.field(place).type
-            self._known[place] = decode_column(reader, data_type, self._head.rows, layout)
-            if not reader.is_done:
-                raise DamageError("more bytes than there should be")
-        return self._known[place]
+def _restore_structs(table: pa.Table) -> pa.Table:
+    place = table.schema.get_field_index(_STRUCT)
+    if place < 0 or not pa.types.is_fixed_size_binary(table[_STRUCT].type):
+        return table
+    words, lag = _read_words(table[_STRUCT]).copy(), _find_lag(table)
+    for first in range(min(lag, len(words))):
+        np.add.accumulate(words[first::lag], axis=0, out=words[first::lag])
+    return table.set_column(place, _STRUCT, _build_structs(words).cast(pa.binary()))
 
 
-def _join(column: pa.ChunkedArray) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.unify_dictionaries()
-    joined = column.combine_chunks()
-    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
+def _find_lag(table: pa.Table) -> int:
+    """Rows from a reading to the next one of the same stream."""
+    most = pc.max(table["stream"]).as_py() if "stream" in table.column_names else None
+    return most + 1 if isinstance(most, int) and 0 <= most < table.num_rows else 1
 
 
-def _count_group(columns: Sequence[pa.Array]) -> int:
-    """Rows at the beginning with the same first value: the streams of an interval, the cores of a span."""
-    if not columns or not pa.types.is_int64(columns[0].type) or not len(columns[0]):
-        return 1
-    numbers = to_numbers(columns[0])
-    other = np.flatnonzero(numbers != numbers[0])
-    return int(other[0]) if other.size else 1
+def _read_words(column: pa.ChunkedArray) -> npt.NDArray[np.uint32]:
+    """Structs of one size as (rows, words)."""
+    joined, width = pa.concat_arrays(column.chunks), column.type.byte_width
+    data = joined.buffers()[1]  # Arrow's own way to numpy imports pandas, in the middle of a run
+    words = np.frombuffer(data, "<u4", len(joined) * width // _WORD_BYTES, joined.offset * width)
+    return words.reshape(len(joined), -1)
 
 
-def _find_beside(table: pa.Table, base: pa.Table | None) -> Beside | None:
-    """The intervals, where the first rows of the raw structs are their readings."""
-    if base is None or not 0 < base.num_rows <= table.num_rows:
-        return None
-    for name in _SAME_READING:
-        if name not in base.schema.names or name not in table.schema.names:
-            return None
-        if not table[name].slice(0, base.num_rows).equals(base[name]):
-            return None
-    return _read_beside(base, table.num_rows)
-
-
-def _read_beside(base: pa.Table, rows: int) -> Beside:
-    if base.num_rows > rows:
-        raise DamageError("the series that it refers to is a longer one")
-    whole = [place for place, field in enumerate(base.schema) if field.type == pa.int64()]
-    columns = {place: to_numbers(_join(base.column(place))) for place in whole}
-    return Beside(rows=base.num_rows, columns=columns)
+def _build_structs(words: npt.NDArray[np.uint32]) -> pa.Array:
+    width = words.shape[1] * _WORD_BYTES
+    data = pa.py_buffer(np.ascontiguousarray(words))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(words), [None, data])
 
 
 @contextmanager
-def _telling(kind: str) -> Iterator[None]:
+def _translate_damage(kind: str) -> Iterator[None]:
     try:
         yield
     except _DAMAGE as error:

@@ -12,7 +12,7 @@ from pathlab._version import VERSION
 from pathlab.escaping import escape_controls
 from pathlab.store.exporters.destination import open_file
 from pathlab.store.exporters.selection import Selection
-from pathlab.store.series import spell_series
+from pathlab.store.series import serialize_series
 
 LINES_VERSION = 1
 
@@ -54,5 +54,5 @@ def list_lines(selection: Selection) -> Iterator[dict[str, Any]]:
                 "type": "series",
                 "trial_id": trial.trial_id,
                 "kind": kind,
-                "columns": spell_series(table),
+                "columns": serialize_series(table),
             }

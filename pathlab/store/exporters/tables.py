@@ -28,7 +28,7 @@ from pathlab.store.records import (
     TrialRecord,
 )
 from pathlab.store.schema import column_types
-from pathlab.store.series import decode_schema, decode_series, spell_bytes
+from pathlab.store.series import decode_schema, decode_series, serialize_bytes
 
 PLANNED = "planned_"
 _ARROW: dict[type, pa.DataType] = {
@@ -214,7 +214,7 @@ def _flatten(table: pa.Table) -> pa.Table:
         elif pa.types.is_string(field.type):
             values = _escape_cells(values)
         elif pa.types.is_binary(field.type):
-            values = pa.array([spell_bytes(v) for v in values.to_pylist()], pa.string())
+            values = pa.array([serialize_bytes(v) for v in values.to_pylist()], pa.string())
         columns.append(values)
     return pa.table(columns, schema=_flat_schema(table.schema))
 

@@ -7,7 +7,6 @@ import datetime
 import json
 import os
 import random
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -48,18 +47,6 @@ def test_a_listing_names_what_reads_and_why_others_do_not(tmp_path: Path) -> Non
     assert "newer/results.db' has format 99" in str(listings["newer"].problem)
     assert "is not a PathLab results file" in str(listings["text"].problem)
     assert "is not a PathLab results file" in str(listings["other"].problem)
-
-
-def test_an_older_file_is_listed_and_left_as_it_is(tmp_path: Path) -> None:
-    old = Path(__file__).parents[2] / "data" / "results-format-1.db"
-    (tmp_path / "old").mkdir()
-    copy = Path(shutil.copy(old, tmp_path / "old" / "results.db"))
-    before = copy.read_bytes()
-    (listing,) = list_results(tmp_path)
-    assert (listing.format_version, listing.complete, listing.planned) == (1, 1, 2)
-    assert copy.read_bytes() == before
-    with pytest.raises(StoreError, match="has the older format 1"):
-        check_results(tmp_path / "old")
 
 
 def test_where_nothing_may_be_written_results_are_checked_and_closed_folders_are_named(
