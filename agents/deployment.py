@@ -158,7 +158,7 @@ def read_exactly(size: int) -> bytes:
     return b"".join(parts)
 
 
-def say(kind: str, **fields: Any) -> None:
+def send_frame(kind: str, **fields: Any) -> None:
     """One frame on stdout."""
     body = json.dumps(dict(fields, type=kind)).encode("ascii")
     frame = b"PLF1" + struct.pack(">I", len(body)) + body
@@ -177,7 +177,7 @@ def read_request() -> Dict[str, Any]:
     return request
 
 
-class Delivery:
+class PartFetcher:
     """What the controller can send: fetched once at most, however many folders are tried."""
 
     def __init__(self, parts: Mapping[str, Mapping[str, Any]]) -> None:
@@ -189,7 +189,7 @@ class Delivery:
         missing = [name for name in names if name not in self._data]
         if not missing:
             return
-        say("want", names=missing)
+        send_frame("want", names=missing)
         for name in missing:
             size = int(self._parts[name]["bytes"])
             if size > MAX_FILE_BYTES:
@@ -209,19 +209,19 @@ class Delivery:
 def deploy(request: Mapping[str, Any]) -> Tuple[str, Optional[str]]:
     """Agent and engine in the first folder that takes and runs them; their paths. DeploymentError: none."""
     parts: Dict[str, Dict[str, Any]] = request["parts"]
-    delivery = Delivery(parts)
+    fetcher = PartFetcher(parts)
     built: List[bytes] = []
     refusals = []
     for folder in list_cache_folders(os.environ):
         try:
             prepare_folder(folder)
             prune_folder(folder, time.time())
-            agent = store_part(folder, "agent", parts["agent"], delivery)
+            agent = store_part(folder, "agent", parts["agent"], fetcher)
             engine = None
             if "engine" in parts:
-                engine = store_part(folder, "engine", parts["engine"], delivery)
+                engine = store_part(folder, "engine", parts["engine"], fetcher)
             elif "sources" in parts:
-                engine = store_built_engine(folder, parts["sources"], delivery, built)
+                engine = store_built_engine(folder, parts["sources"], fetcher, built)
             if engine is not None:
                 try_engine(engine)
         except OSError as error:
@@ -235,25 +235,25 @@ def deploy(request: Mapping[str, Any]) -> Tuple[str, Optional[str]]:
     )
 
 
-def store_part(folder: str, name: str, part: Mapping[str, Any], delivery: Delivery) -> str:
+def store_part(folder: str, name: str, part: Mapping[str, Any], fetcher: PartFetcher) -> str:
     """Path of the part in that folder, fetched and written if it is not there."""
     path = os.path.join(folder, part["name"])
     if not holds_content(path, part["sha256"]):
-        delivery.fetch([name])
-        write_atomically(path, delivery.data(name), 0o600 if name == "agent" else 0o700)
+        fetcher.fetch([name])
+        write_atomically(path, fetcher.data(name), 0o600 if name == "agent" else 0o700)
         if not holds_content(path, part["sha256"]):
             raise OSError(errno.EIO, "what was written reads back differently")
     return path
 
 
-def store_built_engine(folder: str, part: Mapping[str, Any], delivery: Delivery, built: List[bytes]) -> str:
+def store_built_engine(folder: str, part: Mapping[str, Any], fetcher: PartFetcher, built: List[bytes]) -> str:
     """Path of the engine that this host built of those sources, built now if it is not there."""
     stem = "pathlab-engine-%s-%s" % (os.uname().machine, part["sha256"][:32])
     path = os.path.join(folder, stem)
     if not os.path.isfile(path) or os.path.islink(path):
         if not built:
-            delivery.fetch(["sources"])
-            built.append(build_engine(delivery.data("sources")))
+            fetcher.fetch(["sources"])
+            built.append(build_engine(fetcher.data("sources")))
         write_atomically(path, built[0], 0o700)
     return path
 
@@ -356,10 +356,10 @@ def read_first_line(name: str) -> Optional[str]:
         return None
 
 
-def converse() -> None:
+def run_deployment() -> None:
     """Greet, take the request, deploy, and become the agent."""
     system = os.uname()
-    say(
+    send_frame(
         "deployment",
         python="%d.%d.%d" % sys.version_info[:3],
         interpreter=sys.executable,
@@ -378,7 +378,7 @@ def converse() -> None:
         descriptor = hold_file(path)
         if descriptor is not None:
             os.set_inheritable(descriptor, True)  # held by the agent until it ends
-    say("ready", agent=agent, engine=engine)
+    send_frame("ready", agent=agent, engine=engine)
     signal.alarm(0)  # an alarm outlives exec
     command = [sys.executable, "-I", agent] + (["--engine", engine] if engine else []) + request["arguments"]
     os.execv(sys.executable, command)
@@ -388,14 +388,14 @@ def main() -> int:
     """Exit status 3 where this host cannot, 0 when the controller went away."""
     signal.alarm(CONVERSATION_S + BUILD_S)
     try:
-        converse()
+        run_deployment()
     except DeploymentError as refusal:
-        say("failure", stage=refusal.stage, text=refusal.text, hint=refusal.hint)
+        send_frame("failure", stage=refusal.stage, text=refusal.text, hint=refusal.hint)
         return 3
     except OSError as error:
         if error.errno == errno.EPIPE:
             return 0
-        say("failure", stage="deploy", text=str(error), hint="see to the host")
+        send_frame("failure", stage="deploy", text=str(error), hint="see to the host")
         return 3
     except EOFError:
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List
 
 from pathlab.agents import limits
-from pathlab.agents.counters import CounterWatch
+from pathlab.agents.counters import CounterSampler
 from pathlab.agents.outbox import Outbox
 from pathlab.agents.protocol import Message, RequestError, encode_frame
 
@@ -15,7 +15,7 @@ class Watches:
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
-        self._running: Dict[int, CounterWatch] = {}
+        self._running: Dict[int, CounterSampler] = {}
         self._last = 0
 
     @property
@@ -29,7 +29,7 @@ class Watches:
             raise RequestError("agent", f"{limits.MAX_WATCHES} counter series run already, the most")
         interval_ns = limits.clamp_counter_interval_ns(request["interval_ns"])
         try:
-            watch = CounterWatch(interval_ns)
+            watch = CounterSampler(interval_ns)
         except (OSError, ValueError) as error:
             raise RequestError("agent", f"cannot read /proc/stat: {error}") from error
         self._last += 1
@@ -57,7 +57,7 @@ class Watches:
             if now_ns >= watch.due_ns:
                 self._sample(number, watch)
 
-    def _sample(self, number: int, watch: CounterWatch, *, last: bool = False) -> None:
+    def _sample(self, number: int, watch: CounterSampler, *, last: bool = False) -> None:
         if self._outbox.throttled and not last:
             watch.skip()  # the next span covers this beat as well
             return

@@ -25,7 +25,7 @@ from pathlab.errors import HostError
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import LabProcess
 from pathlab.lab.topology import Link, Topology
-from pathlab.lab.verdict import judge_lab, take_snapshot
+from pathlab.lab.verdict import evaluate_lab, take_snapshot
 from pathlab.remote.engine import find_engine
 
 MTU_BYTES = 1500
@@ -188,7 +188,7 @@ def measure(cell: Cell, seconds: float, backend: str) -> Reading:
         loaded = bench.finish(prober, "probes")
         steady = received[-1]["phases"]["steady"]
         inside = [r for r in loaded if r["type"] == "probe" and (r["sent_ns"] or 0) > warmup_s * 10**9]
-        verdict = judge_lab(before, after, cell.rtt_ns)
+        verdict = evaluate_lab(before, after, cell.rtt_ns)
         return Reading(
             goodput_bits_per_s=sum(steady["bytes"]) * 8e9 / (steady["end_ns"] - steady["start_ns"]),
             idle_p50_ns=percentile(idle, 0.5),

@@ -6,6 +6,6 @@ One module per source: a pure parser of the kernel's words, a reader, and a comp
 from __future__ import annotations
 
 from pathlab.agents.counters.cpu import SHARES, parse_core_ticks, share_ticks
-from pathlab.agents.counters.watch import SOURCES, CounterSource, CounterWatch
+from pathlab.agents.counters.watch import SOURCES, CounterSampler, CounterSource
 
-__all__ = ["SHARES", "SOURCES", "CounterSource", "CounterWatch", "parse_core_ticks", "share_ticks"]
+__all__ = ["SHARES", "SOURCES", "CounterSampler", "CounterSource", "parse_core_ticks", "share_ticks"]

@@ -29,7 +29,7 @@ SOURCES = (
 )
 
 
-class CounterWatch:
+class CounterSampler:
     """One running series of samples. OSError or ValueError when not even the cores' time can be read.
 
     Deadlines are start + k·interval. A missed deadline is skipped, never made up for: the next sample's

@@ -24,7 +24,7 @@ EXIT_DONE, EXIT_USAGE, EXIT_SETUP, EXIT_ENDED = 0, 2, 3, 5
 _FLUSH_NS = 500_000_000
 
 
-class Conversation:
+class CommandStream:
     """Command lines in, records out. Records wait until a batch ends or half a second has passed.
 
     So the reader of these records is idle while probes are under way.
@@ -81,7 +81,7 @@ class Conversation:
 
 def run_discovery(options_text: str) -> int:
     """Open the flows that the options ask for and serve batches; return the exit status."""
-    talk = Conversation(0, 1)
+    talk = CommandStream(0, 1)
     try:
         target, count = read_options(parse_object(options_text.encode("utf-8")))
     except ValueError as error:
@@ -100,7 +100,7 @@ def run_discovery(options_text: str) -> int:
             flow.close()
 
 
-def _serve(talk: Conversation, target: Target, flows: List[Flow]) -> int:
+def _serve(talk: CommandStream, target: Target, flows: List[Flow]) -> int:
     prober = Prober(flows, talk.say, talk.interrupted)
     while True:
         line = talk.next_line()
@@ -144,7 +144,7 @@ def _explain(target: Target, error: OSError) -> str:
     return f"no way to {target.address} by {target.method}: {error.strerror or error}"
 
 
-def _fail(talk: Conversation, stage: str, text: str, number: Optional[int], status: int) -> int:
+def _fail(talk: CommandStream, stage: str, text: str, number: Optional[int], status: int) -> int:
     name = None if number is None else errno.errorcode.get(number, str(number))
     talk.say({"type": "error", "stage": stage, "errno": number, "errno_name": name, "text": text})
     sys.stderr.write(text + "\n")

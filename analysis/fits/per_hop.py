@@ -200,21 +200,21 @@ def estimate_hops(
         fitted[floor] = [(one, fit_line(one)) for one in found]
     chosen = min(floors or tuple(Floor), key=lambda floor: _test_scatter(fitted[floor]))
     estimates: list[HopEstimate] = []
-    before = _Fit(hop=0)
+    before = _SizeFit(hop=0)
     for index, samples in enumerate(hops):
         one, rate = fitted[chosen][index]
         delay = fitted[Floor.MINIMUM][index][1]
         if rate is None or delay is None:
             estimates.append(_unfitted(samples.hop, before.hop, one, confidence_ratio))
             continue
-        fit = _Fit(hop=samples.hop, rate=rate, delay=delay)
+        fit = _SizeFit(hop=samples.hop, rate=rate, delay=delay)
         estimates.append(_compare(one, samples.reply_bytes, (before, fit), confidence_ratio))
         before = fit
     return HopEstimates(floor=chosen, hops=tuple(estimates))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Fit:
+class _SizeFit:
     """A hop's lines: of the chosen floors for the rate, of the minima (shifted least) for the delay."""
 
     hop: int
@@ -243,7 +243,7 @@ def _unfitted(hop: int, from_hop: int, floors: Floors, confidence_ratio: float) 
 
 
 def _compare(
-    floors: Floors, reply_bytes: int, fits: tuple[_Fit, _Fit], confidence_ratio: float
+    floors: Floors, reply_bytes: int, fits: tuple[_SizeFit, _SizeFit], confidence_ratio: float
 ) -> HopEstimate:
     before, fit = fits
     assert fit.rate is not None

@@ -16,7 +16,7 @@ from pathlab.campaign.load import load_lab
 from pathlab.campaign.ready_labs import describe_ready_lab, list_ready_labs
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import UsageError
-from pathlab.lab import keeper
+from pathlab.lab import daemon
 from pathlab.lab.namespaces import lab_error
 from pathlab.lab.topology import Topology, read_facts
 from pathlab.remote.engine import find_engine
@@ -34,9 +34,9 @@ def list_labs() -> None:
         table.add_row(name, describe_ready_lab(name))
     console = TerminalConsole()
     console.print(table)
-    names = keeper.list_labs()
+    names = daemon.list_labs()
     console.print(f"\nup now: {', '.join(names) if names else 'none'}")
-    for ended in keeper.take_obituaries():
+    for ended in daemon.read_exit_reports():
         click.echo(ended)
 
 
@@ -44,13 +44,13 @@ def up(topology: str, name: str | None, backend: str | None) -> None:
     """Make the lab of a ready-made topology or of the table [lab] of a file, and leave it up."""
     model = load_lab(topology)
     chosen = name or Path(topology).stem
-    keeper.socket_path(chosen)  # a name that cannot be is told before anything is made
-    if chosen in keeper.list_labs():
+    daemon.socket_path(chosen)  # a name that cannot be is told before anything is made
+    if chosen in daemon.list_labs():
         raise lab_error(
             f"a lab '{chosen}' is up already", f"pathlab lab down --name {chosen}, or choose another --name"
         )
     plan = build_topology(model)
-    started = _start_keeper(chosen, backend or model.backend, plan)
+    started = _start_daemon(chosen, backend or model.backend, plan)
     click.echo(f"lab '{chosen}' is up (back end {started['backend']}):")
     click.echo(draw_text(plan))
     first = plan.hosts[0]
@@ -58,9 +58,9 @@ def up(topology: str, name: str | None, backend: str | None) -> None:
         click.echo(f"next: pathlab lab exec {first} -- ping -c 3 {plan.address(last, first)}")
 
 
-def _start_keeper(name: str, backend: str, plan: Topology) -> dict[str, Any]:
+def _start_daemon(name: str, backend: str, plan: Topology) -> dict[str, Any]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "pathlab.lab.keeper", name, backend, str(find_engine())],
+        [sys.executable, "-m", "pathlab.lab.daemon", name, backend, str(find_engine())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -75,7 +75,7 @@ def _start_keeper(name: str, backend: str, plan: Topology) -> dict[str, Any]:
     line = process.stdout.readline()
     if not line:
         words = process.stderr.read().strip().splitlines()
-        raise lab_error(f"the lab's keeper ended: {words[-1] if words else 'without a word'}")
+        raise lab_error(f"the lab daemon ended: {words[-1] if words else 'without a word'}")
     answer: dict[str, Any] = json.loads(line)
     if not answer["up"]:
         raise lab_error(answer["error"], answer["hint"])
@@ -86,17 +86,17 @@ def _the_lab(name: str | None) -> str:
     """The lab that is meant: the named one, or the only one that is up."""
     if name is not None:
         return name
-    names = keeper.list_labs()
+    names = daemon.list_labs()
     if len(names) == 1:
         return names[0]
     if not names:
-        raise keeper.no_lab("no lab is up")
+        raise daemon.no_lab("no lab is up")
     raise lab_error(f"several labs are up: {', '.join(names)}", "say which with --name")
 
 
 def execute(name: str | None, host: str, argv: tuple[str, ...]) -> int:
     """Run a command on a host of the lab; its exit status."""
-    return keeper.execute(_the_lab(name), host, list(argv))
+    return daemon.execute(_the_lab(name), host, list(argv))
 
 
 def change(
@@ -104,7 +104,7 @@ def change(
 ) -> None:
     """Give the link from one node to another, the ``place``-th between them, other settings while it runs."""
     chosen = _the_lab(name)
-    plan = read_facts(keeper.ask(chosen, {"op": "describe"})["lab"])
+    plan = read_facts(daemon.ask(chosen, {"op": "describe"})["lab"])
     number = _find_link(plan, between, place)
     link = plan.links[number]
     first = link.between.index(between[0])
@@ -112,7 +112,7 @@ def change(
     wanted = [(one, change_settings(link, one, changes)) for one in ends]
     for one, settings in wanted:
         request = {"op": "change", "link": number, "end": one, "settings": asdict(settings)}
-        keeper.ask(chosen, request)
+        daemon.ask(chosen, request)
         click.echo(f"{link.between[one]} to {link.between[1 - one]}: {describe_direction(settings)}")
 
 
@@ -136,7 +136,7 @@ def show(topology: str | None, name: str | None, figure: Path | None, *, as_json
         plan = build_topology(load_lab(topology))
         facts: dict[str, Any] = {"lab": plan.as_table()}
     else:
-        facts = keeper.ask(_the_lab(name), {"op": "describe"})
+        facts = daemon.ask(_the_lab(name), {"op": "describe"})
         plan, counters, title = read_facts(facts["lab"]), facts["counters"], facts["name"]
     if figure is not None:
         _save_figure(plan, title, figure)
@@ -165,6 +165,6 @@ def _save_figure(plan: Topology, title: str, path: Path) -> None:
 def down(name: str | None) -> None:
     """End the lab and everything that runs in it."""
     chosen = _the_lab(name)
-    keeper.ask(chosen, {"op": "down"})
-    keeper.wait_until_gone(chosen)
+    daemon.ask(chosen, {"op": "down"})
+    daemon.wait_until_gone(chosen)
     click.echo(f"lab '{chosen}' is down")

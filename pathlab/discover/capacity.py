@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO
 from pathlab.analysis.fits.per_hop import MINIMUM_SIZES, Floor, HopEstimate, HopSamples, estimate_hops
-from pathlab.discover.probes import FROM_ROUTER, Probe, ProbePlan, Prober
+from pathlab.discover.probes import FROM_ROUTER, Probe, ProbePlan, RemoteProber
 
 #: By version of IP; IPv6 routers quote until the error has 1280 bytes (RFC 4443).
 SMALLEST_BYTES = {4: 600, 6: 1240}
@@ -100,7 +100,7 @@ def choose_sizes(mtu_bytes: int, count: int, version: int = 4) -> tuple[int, ...
 
 
 def measure_capacity(
-    prober: Prober, ttls: Sequence[int], mtu_bytes: int, options: CapacityOptions
+    prober: RemoteProber, ttls: Sequence[int], mtu_bytes: int, options: CapacityOptions
 ) -> CapacityResult:
     """Probe the hops round by round until each is settled or a budget is spent.
 
@@ -153,7 +153,7 @@ def _plan(series: _Series, options: CapacityOptions) -> ProbePlan:
     )
 
 
-def _run_round(prober: Prober, series: _Series, options: CapacityOptions) -> float:
+def _run_round(prober: RemoteProber, series: _Series, options: CapacityOptions) -> float:
     """One round; silent hops are left out from then on. Returns how long it took (s)."""
     began_s = time.monotonic()
     plan = _plan(series, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, ProbePlan, Prober
+from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, ProbePlan, RemoteProber
 
 FURTHEST_TTL = 64
 TRIES = 3
@@ -38,7 +38,7 @@ class _Trial:
     source: str | None = None
 
 
-def find_path_mtu(prober: Prober, timeout_ns: int = 1_000_000_000) -> PathMtu:
+def find_path_mtu(prober: RemoteProber, timeout_ns: int = 1_000_000_000) -> PathMtu:
     """Send the largest packet of the first link and follow what routers say, or halve the range where none
     does.
 
@@ -96,7 +96,7 @@ class _Search:
     hints: int = MAX_HINTS
 
 
-def _narrow(prober: Prober, search: _Search, patience: _Patience) -> None:
+def _narrow(prober: RemoteProber, search: _Search, patience: _Patience) -> None:
     """Until the largest that arrives is known."""
     size = search.high
     while search.low < search.high:
@@ -125,7 +125,7 @@ def _unknown(first_link_bytes: int, reason: str) -> PathMtu:
     )
 
 
-def _try_size(prober: Prober, size_bytes: int, patience: _Patience, tries: int) -> _Trial:
+def _try_size(prober: RemoteProber, size_bytes: int, patience: _Patience, tries: int) -> _Trial:
     for number in range(tries):
         timeout_ns = patience.again_ns if number else patience.first_ns
         plan = ProbePlan(ttls=(FURTHEST_TTL,), sizes_bytes=(size_bytes,), timeout_ns=timeout_ns)

@@ -10,7 +10,7 @@ from typing import Any
 from pathlab._version import VERSION
 from pathlab.discover.capacity import CapacityOptions, CapacityResult, measure_capacity
 from pathlab.discover.mtu import PathMtu, find_path_mtu
-from pathlab.discover.probes import Prober, ProbesRefused, ProbeTarget
+from pathlab.discover.probes import ProbesRefused, ProbeTarget, RemoteProber
 from pathlab.discover.route import Route, RouteOptions, discover_route, weigh_ends
 from pathlab.errors import HostError
 from pathlab.remote.session import Session
@@ -98,7 +98,7 @@ def discover_path(session: Session, target: str, options: PathOptions) -> PathRe
             family=options.family,
         )
         try:
-            with Prober(session, probed, seconds=_longest_s(options)) as prober:
+            with RemoteProber(session, probed, seconds=_longest_s(options)) as prober:
                 address = prober.address
                 found.routes.append(discover_route(prober, options.route))
                 _look_closer(prober, options, found)
@@ -127,7 +127,7 @@ def _longest_s(options: PathOptions) -> float:
     return 2 * (options.route.budget_s + capacity_s) + SPARE_S
 
 
-def _look_closer(prober: Prober, options: PathOptions, found: _Findings) -> None:
+def _look_closer(prober: RemoteProber, options: PathOptions, found: _Findings) -> None:
     """MTU by the first method that reaches the target, and what UDP can tell of the hops."""
     route = found.routes[-1]
     if not route.reached:

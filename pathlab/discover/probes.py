@@ -128,7 +128,7 @@ class Sent:
     ambiguous: int
 
 
-class Prober:
+class RemoteProber:
     """The prober of one host with its flows open. Use as a context manager.
 
     ProbesRefused when the host cannot open such probes, HostError when it does not know the target (stage

@@ -15,14 +15,14 @@ from enum import StrEnum
 
 from pathlab.analysis.estimators.loss import Loss, probe_loss
 from pathlab.discover.fingerprint import hash_hops
-from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, Probe, ProbePlan, Prober
+from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, Probe, ProbePlan, RemoteProber
 
 CONFIRMING_PROBES = 3
 #: A flow that a hop answers: this share of its probes at least, of so many at least.
 ANSWERED_RATIO, TOLD_PROBES = 0.75, 4
 
 
-class Verdict(StrEnum):
+class HopVerdict(StrEnum):
     """What a hop's answers say. A router may well forward everything and answer little."""
 
     ANSWERS = "answers"  # every probe
@@ -82,7 +82,7 @@ class Hop:
     rtt_min_ns: int | None
     rtt_median_ns: int | None
     loss: Loss
-    verdict: Verdict
+    verdict: HopVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class Route:
     @property
     def balanced(self) -> bool:
         """Whether flows take different ways, or one flow's packets do."""
-        if any(hop.verdict is Verdict.SPLIT for hop in self.hops):
+        if any(hop.verdict is HopVerdict.SPLIT for hop in self.hops):
             return True
         return any(flow.balanced_per_packet for flow in self.flows) or any(
             first and second and set(first).isdisjoint(second)
@@ -145,7 +145,7 @@ class _Trace:
     stopped: str = ""
 
 
-def discover_route(prober: Prober, options: RouteOptions) -> Route:
+def discover_route(prober: RemoteProber, options: RouteOptions) -> Route:
     """Find the hops on every flow, then probe each for its RTT and loss. HostError when it cannot go on."""
     deadline_s = time.monotonic() + options.budget_s
     trace = _Trace()
@@ -159,7 +159,7 @@ def discover_route(prober: Prober, options: RouteOptions) -> Route:
     return weigh_ends(build_route(prober.opened, trace.probes, lengths, ending))
 
 
-def _send(prober: Prober, trace: _Trace, plan: ProbePlan) -> tuple[Probe, ...]:
+def _send(prober: RemoteProber, trace: _Trace, plan: ProbePlan) -> tuple[Probe, ...]:
     sent = prober.send(plan)
     trace.probes += sent.probes
     for probe in sent.probes:
@@ -170,7 +170,7 @@ def _send(prober: Prober, trace: _Trace, plan: ProbePlan) -> tuple[Probe, ...]:
     return sent.probes
 
 
-def _find_hops(prober: Prober, trace: _Trace, options: RouteOptions, deadline_s: float) -> None:
+def _find_hops(prober: RemoteProber, trace: _Trace, options: RouteOptions, deadline_s: float) -> None:
     silent = 0
     for ttl in range(1, options.max_hops + 1):
         open_flows = tuple(flow for flow in range(prober.target.flows) if flow not in trace.ends)
@@ -196,7 +196,7 @@ def _find_hops(prober: Prober, trace: _Trace, options: RouteOptions, deadline_s:
     trace.stopped = "max-hops"
 
 
-def _confirm_ends(prober: Prober, trace: _Trace, options: RouteOptions, deadline_s: float) -> None:
+def _confirm_ends(prober: RemoteProber, trace: _Trace, options: RouteOptions, deadline_s: float) -> None:
     """Ask once more before an end where the hop before it was silent: a lost answer of the target itself
     leaves its flow a hop too long, since further probes reach it as well.
     """
@@ -226,7 +226,7 @@ def _choose_timeout(trace: _Trace, options: RouteOptions) -> int:
 
 
 def _probe_further(
-    prober: Prober, trace: _Trace, lengths: dict[int, int], options: RouteOptions, deadline_s: float
+    prober: RemoteProber, trace: _Trace, lengths: dict[int, int], options: RouteOptions, deadline_s: float
 ) -> None:
     """The rest of each hop's probes, round by round while there is time; flows of one length together."""
     timeout_ns = _choose_timeout(trace, options)
@@ -262,7 +262,7 @@ def build_route(
         address=address,
         local_address=str(opened["local_address"]),
         privilege=str(opened["privilege"]),
-        hops=judge_hops([p for p in probes if p.sent and p.ttl <= lengths[p.flow]]),
+        hops=classify_hops([p for p in probes if p.sent and p.ttl <= lengths[p.flow]]),
         flows=flows,
         stopped=stopped,
         fingerprint=hash_hops(flows[0].hops),
@@ -293,7 +293,7 @@ def _rank_sources(probes: Sequence[Probe]) -> tuple[str, ...]:
     return tuple(sorted(counts, key=lambda address: (-counts[address], address)))
 
 
-def judge_hops(probes: Sequence[Probe]) -> tuple[Hop, ...]:
+def classify_hops(probes: Sequence[Probe]) -> tuple[Hop, ...]:
     """Hops in order, each with RTTs, loss of answers and verdict, from the probes of all flows."""
     last = max((probe.ttl for probe in probes), default=0)
     groups = [[probe for probe in probes if probe.ttl == ttl] for ttl in range(1, last + 1)]
@@ -309,7 +309,9 @@ def judge_hops(probes: Sequence[Probe]) -> tuple[Hop, ...]:
                 rtt_min_ns=min(rtts, default=None),
                 rtt_median_ns=round(statistics.median(rtts)) if rtts else None,
                 loss=losses[index],
-                verdict=Verdict.SPLIT if _is_split(group) else judge_loss(losses[index], losses[index + 1 :]),
+                verdict=HopVerdict.SPLIT
+                if _is_split(group)
+                else classify_loss(losses[index], losses[index + 1 :]),
             )
         )
     return tuple(hops)
@@ -327,7 +329,7 @@ def _is_split(probes: Sequence[Probe]) -> bool:
     return 0 < len(answering) < len(shares) and not any(0 < share < ANSWERED_RATIO for share in shares)
 
 
-def judge_loss(own: Loss, beyond: Sequence[Loss]) -> Verdict:
+def classify_loss(own: Loss, beyond: Sequence[Loss]) -> HopVerdict:
     """What a hop's missing answers mean, given those of the hops beyond it.
 
     Whatever a path loses before a hop is lost to all hops beyond it as well, so a hop beyond that misses
@@ -335,17 +337,17 @@ def judge_loss(own: Loss, beyond: Sequence[Loss]) -> Verdict:
     """
     answering = [loss for loss in beyond if loss.sent > loss.lost]
     if own.sent == own.lost:
-        return Verdict.SILENT if answering else Verdict.NOTHING_BEYOND
+        return HopVerdict.SILENT if answering else HopVerdict.NOTHING_BEYOND
     if own.lost == 0:
-        return Verdict.ANSWERS
+        return HopVerdict.ANSWERS
     fewer = [loss for loss in answering if (loss.loss_ratio or 0.0) < (own.loss_ratio or 0.0)]
     if not fewer:
-        return Verdict.LOSSY
+        return HopVerdict.LOSSY
     low = own.interval_ratio.low
     tops = [loss.interval_ratio.high for loss in fewer]
     if low is not None and any(top is not None and top < low for top in tops):
-        return Verdict.LIMITED
-    return Verdict.UNCLEAR
+        return HopVerdict.LIMITED
+    return HopVerdict.UNCLEAR
 
 
 def weigh_ends(route: Route, others: Sequence[Route] = ()) -> Route:
@@ -360,11 +362,11 @@ def weigh_ends(route: Route, others: Sequence[Route] = ()) -> Route:
     for index, hop in enumerate(route.hops):
         passed = [end for end in ends if any(set(hop.addresses) & set(one.addresses) for one in end.hops)]
         trusted = [end.hops[-1].loss for end in passed]
-        verdict = judge_loss(hop.loss, [*(later.loss for later in route.hops[index + 1 :]), *trusted])
-        if hop.verdict is Verdict.SPLIT:
-            verdict = Verdict.SPLIT
-        elif verdict is Verdict.LOSSY and not any(loss.lost for loss in trusted):
-            verdict = Verdict.UNCLEAR
+        verdict = classify_loss(hop.loss, [*(later.loss for later in route.hops[index + 1 :]), *trusted])
+        if hop.verdict is HopVerdict.SPLIT:
+            verdict = HopVerdict.SPLIT
+        elif verdict is HopVerdict.LOSSY and not any(loss.lost for loss in trusted):
+            verdict = HopVerdict.UNCLEAR
         hops.append(replace(hop, verdict=verdict))
     return replace(route, hops=tuple(hops))
 

@@ -14,18 +14,18 @@ from pathlab.analysis.fits.per_hop import HopEstimate
 from pathlab.discover.capacity import CapacityResult
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import PathReport
-from pathlab.discover.route import Hop, Route, Verdict
+from pathlab.discover.route import Hop, HopVerdict, Route
 from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio, format_time
 
 NO_ANSWER = "*"
 VERDICTS = {
-    Verdict.ANSWERS: "",
-    Verdict.SILENT: "never answers",
-    Verdict.NOTHING_BEYOND: "silence from here",
-    Verdict.SPLIT: "silent on some flows",
-    Verdict.LIMITED: "rations answers",
-    Verdict.LOSSY: "loses",
-    Verdict.UNCLEAR: "loses or rations",
+    HopVerdict.ANSWERS: "",
+    HopVerdict.SILENT: "never answers",
+    HopVerdict.NOTHING_BEYOND: "silence from here",
+    HopVerdict.SPLIT: "silent on some flows",
+    HopVerdict.LIMITED: "rations answers",
+    HopVerdict.LOSSY: "loses",
+    HopVerdict.UNCLEAR: "loses or rations",
 }
 STOPS = {
     "precise": "every hop that answers is settled",

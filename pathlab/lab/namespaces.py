@@ -1,9 +1,9 @@
 """A set of network namespaces on this machine that end with whoever made them.
 
 One recipe for root and for ordinary users: ``unshare`` makes a PID namespace (and, for an ordinary user, a
-user namespace), :mod:`pathlab.lab.holder` is its first process, and everything in the lab is its child. The
-PID namespace dies with the holder, the holder with our end of its socket, so nothing outlives a killed
-controller. Namespaces have no names on the machine, so two labs cannot clash.
+user namespace). :mod:`pathlab.lab.namespace_init` is its first process; everything in the lab is its child.
+The PID namespace dies with this process, which ends when our end of its socket closes, so nothing outlives a
+killed controller. Namespaces have no names on the machine, so two labs cannot clash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pathlab.errors import HostError
-from pathlab.lab import holder as holder_module
+from pathlab.lab import namespace_init
 
 REQUEST_TIMEOUT_S = 30.0
 START_TIMEOUT_S = 10.0
@@ -149,7 +149,7 @@ class Namespaces:
                     *recipe.command,
                     sys.executable,
                     "-I",
-                    str(Path(holder_module.__file__)),
+                    str(Path(namespace_init.__file__)),
                     str(theirs.fileno()),
                 ],
                 stdin=subprocess.DEVNULL,
@@ -160,7 +160,7 @@ class Namespaces:
             )
         ours.settimeout(START_TIMEOUT_S)
         try:
-            first = ours.recv(holder_module.MESSAGE_MAX_BYTES)
+            first = ours.recv(namespace_init.MESSAGE_MAX_BYTES)
         except TimeoutError:
             first = b""
         if not first:
@@ -178,7 +178,7 @@ class Namespaces:
     def _read(self, control: socket.socket) -> None:
         while True:
             try:
-                data = control.recv(holder_module.MESSAGE_MAX_BYTES)
+                data = control.recv(namespace_init.MESSAGE_MAX_BYTES)
             except OSError:
                 data = b""
             if not data:
@@ -196,7 +196,7 @@ class Namespaces:
         self._answers.put(None)
 
     def request(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
-        """One request to the holder and its answer. Raises HostError (stage lab)."""
+        """One request to the namespace init and its answer. Raises HostError (stage lab)."""
         with self._lock:
             if self._socket is None or self._gone:
                 raise lab_error("the lab is gone: its first process ended", "run again; the lab is made anew")

@@ -34,7 +34,7 @@ def is_possible(settings: LinkSettings) -> bool:
     )
 
 
-def spell_netem(settings: LinkSettings, mtu_bytes: int) -> list[str]:
+def format_netem(settings: LinkSettings, mtu_bytes: int) -> list[str]:
     """The direction in the words of ``tc qdisc ... netem``."""
     words = ["limit", str(limit_packets(settings, mtu_bytes))]
     if settings.delay_ns:
@@ -97,7 +97,7 @@ class NetemLink:
     def _shape(self, action: str, start: int, settings: LinkSettings) -> None:
         """The direction from an end is shaped where it leaves for the other one."""
         place = f"qdisc {action} dev {self._wiring.outer(1 - start)} root netem"
-        words = spell_netem(settings, self._link.mtu_bytes)
+        words = format_netem(settings, self._link.mtu_bytes)
         if action == "change" and settings.rate_bits_per_s is None:
             words += ["rate", "0bit"]  # else the old one would stay
         self._namespaces.run(None, "tc", *place.split(), *words)

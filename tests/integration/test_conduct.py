@@ -15,7 +15,7 @@ import pytest
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.order import plan_rows
 from pathlab.errors import HostError, UsageError
-from pathlab.lab.keeper import runtime_folder
+from pathlab.lab.daemon import runtime_folder
 from pathlab.runner.campaign.folders import choose_folder
 from pathlab.runner.campaign.slots import Slot, Timetable
 from pathlab.runner.campaign.waiting import StopRequest

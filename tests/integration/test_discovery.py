@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from pathlab.discover.path import PathOptions, discover_path
-from pathlab.discover.probes import METHODS, ProbePlan, Prober, ProbesRefused, ProbeTarget, encode_plan
-from pathlab.discover.route import RouteOptions, Verdict, discover_route
+from pathlab.discover.probes import METHODS, ProbePlan, ProbesRefused, ProbeTarget, RemoteProber, encode_plan
+from pathlab.discover.route import HopVerdict, RouteOptions, discover_route
 from pathlab.errors import HostError
 from pathlab.remote.local import agent_command, start_process
 from pathlab.remote.process import ProcessChannel
@@ -68,12 +68,12 @@ def unprivileged(agent_zip: Path) -> Iterator[Session]:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.9.9.9", "::1"])
 def test_loopback_is_one_hop_by_udp(discoverer: Session, address: str) -> None:
-    with Prober(discoverer, ProbeTarget(address=address, flows=3), seconds=60) as prober:
+    with RemoteProber(discoverer, ProbeTarget(address=address, flows=3), seconds=60) as prober:
         route = discover_route(prober, QUICK)
     assert route.stopped == "reached"
     assert [flow.hops for flow in route.flows] == [((address,),)] * 3
     (hop,) = route.hops
-    assert (hop.loss.sent, hop.loss.lost, hop.verdict) == (15, 0, Verdict.ANSWERS)
+    assert (hop.loss.sent, hop.loss.lost, hop.verdict) == (15, 0, HopVerdict.ANSWERS)
     assert hop.rtt_min_ns is not None
     assert hop.rtt_min_ns > 0
     assert route.privilege == "ordinary"
@@ -135,11 +135,11 @@ def test_a_target_that_cannot_be_is_named(discoverer: Session, target: str, word
 def test_a_prober_ends_with_its_controller_and_when_it_is_left(discoverer: Session) -> None:
     plan = ProbePlan(ttls=(1,), sizes_bytes=(100,))
     with contextlib.ExitStack() as stack:
-        with Prober(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober:
+        with RemoteProber(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober:
             ended = stack.enter_context(watching(int(prober.opened["pid"])))
             assert prober.send(plan).probes[0].rtt_ns is not None
         assert_all_end(ended)
-        with Prober(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober:
+        with RemoteProber(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober:
             ended = stack.enter_context(watching(int(prober.opened["pid"])))
             discoverer.close()
             assert_all_end(ended)
@@ -181,7 +181,7 @@ def test_end_of_file_ends_it_as_a_controller_that_is_gone(agent_zip: Path) -> No
 
 def test_a_refused_batch_is_told_in_the_probers_words(discoverer: Session) -> None:
     with (
-        Prober(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober,
+        RemoteProber(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober,
         pytest.raises(HostError, match="'ttls': 300 is not within 1 to 255"),
     ):
         prober.send(ProbePlan(ttls=(300,), sizes_bytes=(100,)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from pathlab.discover.probes import Prober, ProbeTarget
+from pathlab.discover.probes import ProbeTarget, RemoteProber
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, Topology
 from pathlab.remote.namespace import NamespaceTransport
@@ -47,11 +47,11 @@ def session_in(lab: Lab, host: str) -> Iterator[Session]:
 
 
 @contextlib.contextmanager
-def probing(lab: Lab, ends: tuple[str, str], method: str = "udp", flows: int = 1) -> Iterator[Prober]:
+def probing(lab: Lab, ends: tuple[str, str], method: str = "udp", flows: int = 1) -> Iterator[RemoteProber]:
     """A prober on the first of two hosts, aimed at the other."""
     source, target = ends
     address = lab.topology.address(target, source)
     with session_in(lab, source) as session:
         probed = ProbeTarget(address=address, method=method, flows=flows)
-        with Prober(session, probed, seconds=300) as prober:
+        with RemoteProber(session, probed, seconds=300) as prober:
             yield prober

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from pathlab.errors import HostError
-from pathlab.lab.holder import EMULATOR_BUFFER_BYTES
 from pathlab.lab.lab import Lab
 from pathlab.lab.links import EmulatedLink
+from pathlab.lab.namespace_init import EMULATOR_BUFFER_BYTES
 from pathlab.lab.topology import Link, LinkSettings, Topology, link_address
 from pathlab.remote.engine import find_engine
 from tests.require import require, require_namespaces

@@ -174,15 +174,15 @@ def test_a_killed_client_takes_its_command_along(labs: Labs, topology: str) -> N
     wait_until(lambda: labs.run("exec", "east", "--", "kill", "-0", pid).returncode != 0)
 
 
-@pytest.mark.parametrize("victim", ["keeper", "emulator", "first process"])
+@pytest.mark.parametrize("victim", ["daemon", "emulator", "first process"])
 def test_kill_9_leaves_nothing(victim: str, labs: Labs, topology: str) -> None:
     labs.run("up", topology)
     running = labs.start("exec", "east", "--", "sh", "-c", "echo here; exec sleep 600")
     assert read_line(running) == "here"
-    keeper_pid = labs.describe("two-legs")["pid"]
-    unshare_pid = _only_child(keeper_pid)
+    daemon_pid = labs.describe("two-legs")["pid"]
+    unshare_pid = _only_child(daemon_pid)
     first_pid = _only_child(unshare_pid)
-    pid = {"keeper": keeper_pid, "first process": first_pid}.get(victim)
+    pid = {"daemon": daemon_pid, "first process": first_pid}.get(victim)
     if pid is None:
         pid = next(child for child in _children(first_pid) if b"emulate" in _command_line(child))
     namespaces = _children(first_pid)
@@ -199,7 +199,7 @@ def test_kill_9_leaves_nothing(victim: str, labs: Labs, topology: str) -> None:
 
 
 def test_a_lab_whose_maker_was_interrupted_does_not_stay(labs: Labs) -> None:
-    words = [sys.executable, "-m", "pathlab.lab.keeper", "lone", "auto", require_engine()]
+    words = [sys.executable, "-m", "pathlab.lab.daemon", "lone", "auto", require_engine()]
     ours, theirs = os.pipe2(os.O_CLOEXEC)
     os.close(ours)  # as when whoever waits for the answer is gone
     facts = json.loads(labs.run("show", "lan", "--json").stdout)["lab"]

@@ -9,8 +9,8 @@ import pytest
 
 from pathlab.discover.mtu import find_path_mtu
 from pathlab.discover.path import PathOptions, discover_path
-from pathlab.discover.probes import METHODS, Prober
-from pathlab.discover.route import Route, RouteOptions, Verdict, compare_routes, discover_route
+from pathlab.discover.probes import METHODS, RemoteProber
+from pathlab.discover.route import HopVerdict, Route, RouteOptions, compare_routes, discover_route
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, Topology
 from tests.lab.paths import chain, open_lab, probing, session_in
@@ -76,7 +76,7 @@ def test_a_chain_is_found_in_both_directions(three_hops: Lab, method: str) -> No
         assert route.stopped == "reached"
         assert [list(flow.hops) for flow in route.flows] == [expected, expected]
         assert not route.balanced
-        assert [hop.verdict for hop in route.hops] == [Verdict.ANSWERS] * 3
+        assert [hop.verdict for hop in route.hops] == [HopVerdict.ANSWERS] * 3
         assert [hop.is_target for hop in route.hops] == [False, False, True]
         least = [hop.rtt_min_ns for hop in route.hops]
         delays_ns = (400_000, 1_200_000, 1_800_000) if ends == "ad" else (600_000, 1_400_000, 1_800_000)
@@ -125,7 +125,7 @@ def test_a_router_that_never_answers_is_silent_and_not_lossy() -> None:
     with open_lab(chain((100, 100, 100))) as lab:
         silence(lab, "b", "time-exceeded")
         route = find_route(lab, "ad")
-    assert [hop.verdict for hop in route.hops] == [Verdict.SILENT, Verdict.ANSWERS, Verdict.ANSWERS]
+    assert [hop.verdict for hop in route.hops] == [HopVerdict.SILENT, HopVerdict.ANSWERS, HopVerdict.ANSWERS]
     assert route.hops[0].addresses == ()
     assert route.hops[0].rtt_min_ns is None
     assert [list(flow.hops) for flow in route.flows] == [[(), *FORWARD[1:]]] * 2
@@ -139,7 +139,7 @@ def test_a_router_that_rations_its_answers_is_told_from_a_lossy_path() -> None:
         with probing(lab, ("a", "d"), flows=4) as prober:
             route = discover_route(prober, options)
     first, *beyond = route.hops
-    assert first.verdict is Verdict.LIMITED
+    assert first.verdict is HopVerdict.LIMITED
     assert first.loss.lost > 40
     assert all(hop.loss.lost == 0 for hop in beyond)
 
@@ -152,8 +152,8 @@ def test_a_lossy_link_loses_to_every_hop_beyond_it() -> None:
     ):
         route = discover_route(prober, options)
     first, last = route.hops
-    assert first.verdict is Verdict.ANSWERS
-    assert last.verdict is Verdict.LOSSY
+    assert first.verdict is HopVerdict.ANSWERS
+    assert last.verdict is HopVerdict.LOSSY
     # Probes and answers each pass the link; 200 probes, four standard errors.
     assert last.loss.loss_ratio == pytest.approx(1 - 0.7**2, abs=4 * (0.25 / 200) ** 0.5)
 
@@ -168,13 +168,13 @@ def test_a_target_behind_a_filter_ends_in_silence_and_says_so() -> None:
             report = discover_path(session, lab.topology.address("c", "b"), options)
     assert report.route.stopped == "silence"
     assert not report.route.reached
-    assert [hop.verdict for hop in report.route.hops] == [Verdict.ANSWERS]
+    assert [hop.verdict for hop in report.route.hops] == [HopVerdict.ANSWERS]
     lost = {one.part: one.reason for one in report.lost}
     assert lost["end of the route by udp"] == "nothing answers any more; a filter may drop these probes"
     assert lost["path MTU"] == "no method reached the target"
 
 
-def mtu_of(prober: Prober) -> tuple[int | None, str | None, bool]:
+def mtu_of(prober: RemoteProber) -> tuple[int | None, str | None, bool]:
     found = find_path_mtu(prober, timeout_ns=100_000_000)
     return found.mtu_bytes, found.limited_by, found.black_hole
 

@@ -12,7 +12,7 @@ import pytest
 
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, LinkSettings, Topology
-from pathlab.lab.verdict import judge_lab, take_snapshot
+from pathlab.lab.verdict import evaluate_lab, take_snapshot
 from pathlab.remote.engine import find_engine
 from tests.lab.test_lab import PAIR, make_lab, ping
 from tests.require import require
@@ -51,7 +51,7 @@ def test_a_trial_beside_another_keeps_the_lateness_of_both() -> None:
         before = take_snapshot(lab)
         assert ping_once(lab)["received"] == 1
         take_snapshot(lab)  # another trial begins or ends
-        verdict = judge_lab(before, take_snapshot(lab), 40_000_000)
+        verdict = evaluate_lab(before, take_snapshot(lab), 40_000_000)
     assert verdict.late_p99_ns is not None
 
 
@@ -60,7 +60,7 @@ def test_what_a_node_does_not_take_is_outside_the_model() -> None:
         before = take_snapshot(lab)
         lab.namespaces.run("b", "ip", "link", "set", "wan0", "down")
         assert ping_once(lab)["received"] == 0
-        verdict = judge_lab(before, take_snapshot(lab), 40_000_000)
+        verdict = evaluate_lab(before, take_snapshot(lab), 40_000_000)
         assert lab.device_drops() == 1
     assert any("lost outside the emulated links" in reason for reason in verdict.reasons)
 

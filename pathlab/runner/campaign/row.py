@@ -211,7 +211,7 @@ class RowRunner:
             lab_mtu_bytes=mtu_bytes,
             host_ceiling_bits_per_s=environment.host_ceiling(spec.path, spec.streams),
             standing_flags=(*environment.standing_flags, *flags),
-            lab=environment.judge_lab(data.lab, spec.path),
+            lab=environment.evaluate_lab(data.lab, spec.path),
         )
 
     def _run(self, spec: TrialSpec, data: TrialData) -> _End:

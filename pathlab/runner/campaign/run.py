@@ -16,7 +16,7 @@ from pathlab.campaign.model import LOCAL, Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, UsageError
-from pathlab.lab.keeper import runtime_folder
+from pathlab.lab.daemon import runtime_folder
 from pathlab.remote.engine import find_engine
 from pathlab.remote.hosts import RemoteAccess
 from pathlab.runner.campaign.cycle import CHANGED_FLAG, STOPPED, CycleRunner, Ending, RunParts

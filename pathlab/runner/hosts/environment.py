@@ -20,7 +20,7 @@ from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, PathlabError
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import lab_error
-from pathlab.lab.verdict import LabSnapshot, LabVerdict, judge_lab, take_snapshot
+from pathlab.lab.verdict import LabSnapshot, LabVerdict, evaluate_lab, take_snapshot
 from pathlab.remote.engine import find_engine
 from pathlab.remote.hosts import (
     LOOPBACK,
@@ -370,12 +370,12 @@ class Environment:
         self._lab = Lab(self._topology, engine=find_engine(), backend=self._lab.backend)
         self._lab.start()
 
-    def judge_lab(self, snapshots: Sequence[LabSnapshot], path: TrialPath) -> LabVerdict | None:
+    def evaluate_lab(self, snapshots: Sequence[LabSnapshot], path: TrialPath) -> LabVerdict | None:
         """Whether the lab was true from the first to the last snapshot; None without both."""
         if self._topology is None or len(snapshots) < 2:
             return None
         rtt_ns = self._topology.idle_rtt_ns(path.source, path.destination)
-        return judge_lab(snapshots[0], snapshots[-1], rtt_ns)
+        return evaluate_lab(snapshots[0], snapshots[-1], rtt_ns)
 
     def close(self) -> None:
         """End sessions, agents, engines and the lab; safe to call twice."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from pathlab.discover.probes import Prober, ProbeTarget
+from pathlab.discover.probes import ProbeTarget, RemoteProber
 from pathlab.discover.route import Route, RouteOptions, compare_routes, discover_route
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import PathlabError
@@ -61,7 +61,7 @@ class RouteWatch:
             return RouteReading(route=last.route, changed=False) if last is not None else None
         target = ProbeTarget(address=path.destination_address, method="udp", flows=1, port=None, family=0)
         try:
-            with Prober(self._session(path.source), target, seconds=PROBER_S) as prober:
+            with RemoteProber(self._session(path.source), target, seconds=PROBER_S) as prober:
                 route = discover_route(prober, OPTIONS)
         except PathlabError as error:
             self._without.add(path)

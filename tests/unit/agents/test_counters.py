@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pathlab.agents.counters import (
     SHARES,
     SOURCES,
+    CounterSampler,
     CounterSource,
-    CounterWatch,
     parse_core_ticks,
     share_ticks,
 )
@@ -55,7 +55,7 @@ def test_text_without_whole_cores_is_refused(text: str) -> None:
 def test_a_sample_holds_hand_worked_shares_of_its_span() -> None:
     texts = iter([FIRST, SECOND])
     times = iter([1_000_000_000, 1_203_000_000, 1_203_000_000])
-    watch = CounterWatch(100_000_000, clock_ns=lambda: next(times), read=lambda: next(texts), sources=())
+    watch = CounterSampler(100_000_000, clock_ns=lambda: next(times), read=lambda: next(texts), sources=())
     assert watch.due_ns == 1_100_000_000
     sample = watch.sample()
     assert sample["time_ns"] == 1_203_000_000
@@ -77,7 +77,7 @@ def test_a_sample_holds_hand_worked_shares_of_its_span() -> None:
 
 def test_a_core_that_comes_up_waits_for_its_second_reading() -> None:
     texts = iter(["cpu0 1 0 0 0 0 0 0 0\n", "cpu0 2 0 0 0 0 0 0 0\ncpu1 5 0 0 0 0 0 0 0\n"])
-    watch = CounterWatch(10_000_000, clock_ns=lambda: 0, read=lambda: next(texts), sources=())
+    watch = CounterSampler(10_000_000, clock_ns=lambda: 0, read=lambda: next(texts), sources=())
     assert [core["core"] for core in watch.sample()["cores"]] == [0]
 
 
@@ -98,8 +98,8 @@ class FakeSource:
         return after - before
 
 
-def watch_one(source: FakeSource) -> CounterWatch:
-    return CounterWatch(10_000_000, clock_ns=lambda: 0, read=lambda: FIRST, sources=(source.source,))
+def watch_one(source: FakeSource) -> CounterSampler:
+    return CounterSampler(10_000_000, clock_ns=lambda: 0, read=lambda: FIRST, sources=(source.source,))
 
 
 def test_a_source_is_compared_with_the_sample_before() -> None:
@@ -132,11 +132,11 @@ def test_what_a_host_does_not_show_is_absent_with_its_reason_and_not_tried_again
 
 def test_without_the_cores_there_is_no_watch() -> None:
     with pytest.raises(ValueError, match="no cpuN line"):
-        CounterWatch(10_000_000, read=lambda: "", sources=())
+        CounterSampler(10_000_000, read=lambda: "", sources=())
 
 
 def test_every_sample_of_this_kernel_has_every_part() -> None:
-    watch = CounterWatch(10_000_000)
+    watch = CounterSampler(10_000_000)
     sample = watch.sample()
     names = [source.name for source in SOURCES]
     assert list(sample) == ["time_ns", "span_ns", "cores", *names]

@@ -10,7 +10,7 @@ import numpy as np
 from pathlab.discover.capacity import CapacityOptions, CapacityResult, measure_capacity
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import Lost, PathReport
-from pathlab.discover.probes import Probe, ProbePlan, Prober, ProbeTarget, Sent
+from pathlab.discover.probes import Probe, ProbePlan, ProbeTarget, RemoteProber, Sent
 from pathlab.discover.route import Route, build_route
 
 REPLY_BYTES = 576
@@ -45,7 +45,7 @@ def probe(ttl: int, rtt_ns: int | None, **changes: Any) -> Probe:
     return Probe(**{**fields, **changes})
 
 
-class SimulatedPath(Prober):
+class SimulatedPath(RemoteProber):
     """A prober over a path that is arithmetic: rates (bit/s, None: no limit), 1 ms a link, exponential waits.
 
     ``answer_ratio`` by TTL: how often a hop answers, 1 where not named.

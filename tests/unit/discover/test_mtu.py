@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from pathlab.discover.mtu import TRIES, find_path_mtu
-from pathlab.discover.probes import Probe, ProbePlan, Prober, ProbeTarget, Sent
+from pathlab.discover.probes import Probe, ProbePlan, ProbeTarget, RemoteProber, Sent
 from tests.unit.discover.path_samples import OPENED, probe
 
 Rule = Callable[[int], Probe]
 
 
-class RuledPath(Prober):
+class RuledPath(RemoteProber):
     """A prober whose answer depends on the size alone; ``sizes`` are those asked for."""
 
     def __init__(self, rule: Rule, *, mtu_bytes: int = 1500, method: str = "udp") -> None:

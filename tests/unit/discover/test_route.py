@@ -14,14 +14,14 @@ from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.discover.fingerprint import hash_hops
 from pathlab.discover.probes import Probe
 from pathlab.discover.route import (
+    HopVerdict,
     Route,
     RouteOptions,
-    Verdict,
     build_route,
+    classify_hops,
+    classify_loss,
     compare_routes,
     discover_route,
-    judge_hops,
-    judge_loss,
     weigh_ends,
 )
 from tests.unit.discover.path_samples import OPENED, SimulatedPath, probe, sample_route
@@ -32,22 +32,22 @@ HASHED = ["198.18.0.2", "198.18.0.6"]
 @pytest.mark.parametrize(
     ("own", "beyond", "verdict"),
     [
-        ((20, 20), [(20, 20)], Verdict.ANSWERS),
-        ((20, 0), [(20, 0), (20, 18)], Verdict.SILENT),
-        ((20, 0), [(20, 0)], Verdict.NOTHING_BEYOND),
-        ((20, 0), [], Verdict.NOTHING_BEYOND),
-        ((20, 6), [(20, 20)], Verdict.LIMITED),
-        ((20, 6), [(20, 0), (20, 20)], Verdict.LIMITED),
-        ((20, 19), [(20, 20)], Verdict.UNCLEAR),
-        ((20, 15), [(20, 15), (20, 14)], Verdict.LOSSY),
-        ((20, 15), [(20, 0)], Verdict.LOSSY),  # a silent hop beyond says nothing against loss
-        ((20, 15), [], Verdict.LOSSY),
+        ((20, 20), [(20, 20)], HopVerdict.ANSWERS),
+        ((20, 0), [(20, 0), (20, 18)], HopVerdict.SILENT),
+        ((20, 0), [(20, 0)], HopVerdict.NOTHING_BEYOND),
+        ((20, 0), [], HopVerdict.NOTHING_BEYOND),
+        ((20, 6), [(20, 20)], HopVerdict.LIMITED),
+        ((20, 6), [(20, 0), (20, 20)], HopVerdict.LIMITED),
+        ((20, 19), [(20, 20)], HopVerdict.UNCLEAR),
+        ((20, 15), [(20, 15), (20, 14)], HopVerdict.LOSSY),
+        ((20, 15), [(20, 0)], HopVerdict.LOSSY),  # a silent hop beyond says nothing against loss
+        ((20, 15), [], HopVerdict.LOSSY),
     ],
 )
 def test_missing_answers_are_told_by_the_hops_beyond(
-    own: tuple[int, int], beyond: Sequence[tuple[int, int]], verdict: Verdict
+    own: tuple[int, int], beyond: Sequence[tuple[int, int]], verdict: HopVerdict
 ) -> None:
-    assert judge_loss(probe_loss(*own), [probe_loss(*one) for one in beyond]) is verdict
+    assert classify_loss(probe_loss(*own), [probe_loss(*one) for one in beyond]) is verdict
 
 
 def answering(method: str, *answered: int) -> Route:
@@ -67,16 +67,16 @@ def answering(method: str, *answered: int) -> Route:
 @pytest.mark.parametrize(
     ("own", "other", "verdicts"),
     [
-        ((20, 6), None, (Verdict.ANSWERS, Verdict.UNCLEAR)),  # hosts ration what answers UDP
-        ((7, 6), None, (Verdict.UNCLEAR, Verdict.UNCLEAR)),
-        ((20, 6), (20, 20), (Verdict.ANSWERS, Verdict.LIMITED)),
-        ((7, 6), (8, 20), (Verdict.LIMITED, Verdict.LIMITED)),
-        ((20, 10), (20, 9), (Verdict.ANSWERS, Verdict.LOSSY)),
-        ((11, 10), (9, 10), (Verdict.LOSSY, Verdict.LOSSY)),
+        ((20, 6), None, (HopVerdict.ANSWERS, HopVerdict.UNCLEAR)),  # hosts ration what answers UDP
+        ((7, 6), None, (HopVerdict.UNCLEAR, HopVerdict.UNCLEAR)),
+        ((20, 6), (20, 20), (HopVerdict.ANSWERS, HopVerdict.LIMITED)),
+        ((7, 6), (8, 20), (HopVerdict.LIMITED, HopVerdict.LIMITED)),
+        ((20, 10), (20, 9), (HopVerdict.ANSWERS, HopVerdict.LOSSY)),
+        ((11, 10), (9, 10), (HopVerdict.LOSSY, HopVerdict.LOSSY)),
     ],
 )
 def test_loss_is_told_by_an_end_that_answers_everything_that_reaches_it(
-    own: tuple[int, int], other: tuple[int, int] | None, verdicts: tuple[Verdict, ...]
+    own: tuple[int, int], other: tuple[int, int] | None, verdicts: tuple[HopVerdict, ...]
 ) -> None:
     others = [answering("icmp", *other)] if other is not None else []
     assert tuple(hop.verdict for hop in weigh_ends(answering("udp", *own), others).hops) == verdicts
@@ -85,7 +85,7 @@ def test_loss_is_told_by_an_end_that_answers_everything_that_reaches_it(
 def test_an_end_elsewhere_says_nothing_of_a_hop_that_is_not_on_its_way() -> None:
     own, other = answering("udp", 7, 20, 6), answering("icmp", 20, 20)
     away = tuple(replace(hop, addresses=("198.18.0.77",)) for hop in other.hops)
-    assert weigh_ends(own, [replace(other, hops=away)]).hops[2].verdict is Verdict.UNCLEAR
+    assert weigh_ends(own, [replace(other, hops=away)]).hops[2].verdict is HopVerdict.UNCLEAR
 
 
 @pytest.mark.parametrize(
@@ -106,16 +106,16 @@ def test_a_hop_that_answers_some_flows_alone_is_not_on_the_way_of_the_others(
     ]
     opened = {**OPENED, "source_ports": [53100 + flow for flow in range(len(answered))]}
     route = weigh_ends(build_route(opened, probes, dict.fromkeys(range(len(answered)), 2), ("reached", 0, 0)))
-    assert (route.hops[0].verdict is Verdict.SPLIT) is split
+    assert (route.hops[0].verdict is HopVerdict.SPLIT) is split
     assert route.balanced is split
 
 
 def test_an_end_by_echo_bears_out_its_own_losses() -> None:
-    assert weigh_ends(answering("icmp", 20, 10)).hops[1].verdict is Verdict.LOSSY
+    assert weigh_ends(answering("icmp", 20, 10)).hops[1].verdict is HopVerdict.LOSSY
 
 
 def test_a_hop_nobody_answered_at_has_no_times() -> None:
-    first, second = judge_hops(
+    first, second = classify_hops(
         [probe(1, None), probe(1, None), probe(2, 5000), probe(2, 9000), probe(2, 6000)]
     )
     assert (first.addresses, first.rtt_min_ns, first.rtt_median_ns) == ((), None, None)
@@ -127,7 +127,7 @@ def test_probes_that_were_not_sent_are_not_lost() -> None:
     probes = [probe(1, 1000), probe(1, None, unsent="ENETUNREACH")]
     route = build_route(OPENED, probes, {0: 1}, ("silence", 0, 0))
     assert route.hops[0].loss.sent == 1
-    assert route.hops[0].verdict is Verdict.ANSWERS
+    assert route.hops[0].verdict is HopVerdict.ANSWERS
 
 
 def test_a_fingerprint_is_pinned_and_orders_what_has_no_order() -> None:
@@ -240,4 +240,4 @@ def test_a_hop_before_the_target_that_never_answers_is_asked_once_more_and_no_of
     path = ForgetfulPath({2: 10**6})
     route = discover_route(path, RouteOptions(repeats=2))
     assert [plan.repeats for plan in path.plans] == [2, 2, 2, 3]
-    assert route.hops[1].verdict is Verdict.SILENT
+    assert route.hops[1].verdict is HopVerdict.SILENT

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pathlab.lab.netem import UNLIMITED_PACKETS, is_possible, limit_packets, spell_netem
+from pathlab.lab.netem import UNLIMITED_PACKETS, format_netem, is_possible, limit_packets
 from pathlab.lab.topology import LinkSettings
 
 WAN = LinkSettings(rate_bits_per_s=40_000_000, delay_ns=20_000_000, queue_bytes=250_000)
 
 
 def test_a_wan_in_the_words_of_tc() -> None:
-    assert " ".join(spell_netem(WAN, 1500)) == "limit 234 delay 20000.000us rate 40000000bit -14"
+    assert " ".join(format_netem(WAN, 1500)) == "limit 234 delay 20000.000us rate 40000000bit -14"
 
 
 def test_the_limit_holds_the_line_and_the_queue() -> None:
@@ -22,10 +22,10 @@ def test_the_limit_holds_the_line_and_the_queue() -> None:
 
 
 def test_losses() -> None:
-    assert spell_netem(LinkSettings(loss_ratio=0.001), 1500)[2:] == ["loss", "random", "0.1%"]
+    assert format_netem(LinkSettings(loss_ratio=0.001), 1500)[2:] == ["loss", "random", "0.1%"]
     burst = LinkSettings(burst_enter_ratio=0.01, burst_leave_ratio=0.25, burst_loss_ratio=1.0)
-    assert spell_netem(burst, 1500)[2:] == ["loss", "gemodel", "1%", "25%", "100%", "0%"]
-    assert spell_netem(LinkSettings(duplicate_ratio=0.02), 1500)[2:] == ["duplicate", "2%"]
+    assert format_netem(burst, 1500)[2:] == ["loss", "gemodel", "1%", "25%", "100%", "0%"]
+    assert format_netem(LinkSettings(duplicate_ratio=0.02), 1500)[2:] == ["duplicate", "2%"]
 
 
 @pytest.mark.parametrize(

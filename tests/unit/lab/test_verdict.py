@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.lab.verdict import OUTSIDE_THE_MODEL, LabSnapshot, judge_lab
+from pathlab.lab.verdict import OUTSIDE_THE_MODEL, LabSnapshot, evaluate_lab
 
 RTT_NS = 40_000_000
 IDLE = (0, 0, 0, 1000, 0, 0, 0, 0)
@@ -30,7 +30,7 @@ def snapshot(*links: dict[str, Any], drops: int = 0, ticks: tuple[int, ...] = (0
 
 
 def test_a_quiet_lab_is_trusted_whatever_it_was_told_to_lose() -> None:
-    verdict = judge_lab(snapshot(count()), snapshot(count(elapsed_ns=10**9), ticks=IDLE), RTT_NS)
+    verdict = evaluate_lab(snapshot(count()), snapshot(count(elapsed_ns=10**9), ticks=IDLE), RTT_NS)
     assert verdict.trusted
     assert verdict.reasons == ()
     assert (verdict.outside_packets, verdict.late_p99_ns, verdict.emulator_cores) == (0, 50_000, 0.0)
@@ -39,14 +39,14 @@ def test_a_quiet_lab_is_trusted_whatever_it_was_told_to_lose() -> None:
 @pytest.mark.parametrize("key", OUTSIDE_THE_MODEL)
 def test_one_packet_outside_the_model_is_one_too_many(key: str) -> None:
     before, after = snapshot(count(**{key: 4})), snapshot(count(elapsed_ns=10**9, **{key: 5}), ticks=IDLE)
-    assert judge_lab(before, after, RTT_NS).reasons == (
+    assert evaluate_lab(before, after, RTT_NS).reasons == (
         "2 packets were lost outside the emulated links",  # one each way
     )
-    assert judge_lab(before, snapshot(count(**{key: 4}), ticks=IDLE), RTT_NS).trusted
+    assert evaluate_lab(before, snapshot(count(**{key: 4}), ticks=IDLE), RTT_NS).trusted
 
 
 def test_drops_of_the_devices_count_as_well() -> None:
-    verdict = judge_lab(snapshot(count(), drops=7), snapshot(count(), drops=10, ticks=IDLE), RTT_NS)
+    verdict = evaluate_lab(snapshot(count(), drops=7), snapshot(count(), drops=10, ticks=IDLE), RTT_NS)
     assert verdict.outside_packets == 3
     assert not verdict.trusted
 
@@ -61,21 +61,21 @@ def test_drops_of_the_devices_count_as_well() -> None:
     ],
 )
 def test_lateness_is_judged_by_the_round_trip(late_ns: int, rtt_ns: int, trusted: bool) -> None:
-    verdict = judge_lab(snapshot(count()), snapshot(count(late_p99_ns=late_ns), ticks=IDLE), rtt_ns)
+    verdict = evaluate_lab(snapshot(count()), snapshot(count(late_p99_ns=late_ns), ticks=IDLE), rtt_ns)
     assert verdict.trusted is trusted
 
 
 def test_lateness_of_laps_that_others_ended_meanwhile_counts() -> None:
     before = replace(snapshot(count()), laps_ns=(9_000_000, None))
     after = replace(snapshot(count(), ticks=IDLE), laps_ns=(9_000_000, None, 2_000_000, None, 50_000))
-    verdict = judge_lab(before, after, RTT_NS)
+    verdict = evaluate_lab(before, after, RTT_NS)
     assert verdict.late_p99_ns == 2_000_000
     assert not verdict.trusted
 
 
 def test_cpu_of_emulator_and_host_and_stolen_time() -> None:
     last = count(cpu_ns=900_000_000, elapsed_ns=1_000_000_000)
-    reasons = judge_lab(
+    reasons = evaluate_lab(
         snapshot(count()), snapshot(last, ticks=(800, 0, 80, 100, 0, 0, 0, 20)), RTT_NS
     ).reasons
     assert reasons == (
@@ -93,6 +93,6 @@ def test_what_netem_does_not_tell_is_not_made_up() -> None:
         "forward": {},
         "reverse": {},
     }
-    verdict = judge_lab(snapshot(silent), snapshot(silent, ticks=IDLE), RTT_NS)
+    verdict = evaluate_lab(snapshot(silent), snapshot(silent, ticks=IDLE), RTT_NS)
     assert (verdict.late_p99_ns, verdict.emulator_cores) == (None, None)
     assert verdict.trusted

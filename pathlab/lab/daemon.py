@@ -1,6 +1,6 @@
-"""The process that keeps a named lab between the commands of ``pathlab lab``, and the conversation with it.
+"""The daemon of a named lab, which keeps it up between commands of ``pathlab lab``, and its client.
 
-``python -m pathlab.lab.keeper NAME BACKEND ENGINE`` reads a topology from stdin, makes the lab, writes one
+``python -m pathlab.lab.daemon NAME BACKEND ENGINE`` reads a topology from stdin, makes the lab, writes one
 line of JSON on stdout ("up", or the error) and serves a Unix socket until told ``down`` or ended by a signal.
 The lab ends with it, whatever ends it. Requests and answers are one JSON object per message::
 
@@ -66,12 +66,12 @@ def socket_path(name: str) -> Path:
     return path
 
 
-def _obituary_path(name: str) -> Path:
+def _exit_report_path(name: str) -> Path:
     """Where a lab that ended by itself says why."""
     return socket_path(name).with_suffix(".ended")
 
 
-def take_obituaries() -> list[str]:
+def read_exit_reports() -> list[str]:
     """Which labs ended by themselves, and why; each is told once."""
     told = []
     for path in sorted(runtime_folder().glob("lab-*.ended")):
@@ -95,11 +95,11 @@ def list_labs() -> list[str]:
 
 def no_lab(text: str) -> HostError:
     """The error of a lab that is not there, with what ended since it was last asked."""
-    return lab_error("; ".join([text, *take_obituaries()]), "make one with: pathlab lab up TOPOLOGY")
+    return lab_error("; ".join([text, *read_exit_reports()]), "make one with: pathlab lab up TOPOLOGY")
 
 
 def connect(name: str) -> socket.socket:
-    """A connection to the keeper of a lab. Raises HostError (stage lab) when there is none."""
+    """A connection to the daemon of a lab. Raises HostError (stage lab) when there is none."""
     try:
         return _reach(name)
     except (FileNotFoundError, ConnectionRefusedError) as error:
@@ -107,7 +107,7 @@ def connect(name: str) -> socket.socket:
 
 
 def _reach(name: str) -> socket.socket:
-    """A connection; the socket of a keeper that is gone is removed."""
+    """A connection; the socket of a daemon that is gone is removed."""
     path = socket_path(name)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
@@ -121,7 +121,7 @@ def _reach(name: str) -> socket.socket:
 
 
 def ask(name: str, request: dict[str, Any], descriptors: tuple[int, ...] = ()) -> dict[str, Any]:
-    """One request to a lab's keeper, and its answer. Raises HostError (stage lab)."""
+    """One request to a lab's daemon, and its answer. Raises HostError (stage lab)."""
     with connect(name) as connection:
         socket.send_fds(connection, [json.dumps(request).encode()], list(descriptors))
         data = _receive(connection)
@@ -134,7 +134,7 @@ def ask(name: str, request: dict[str, Any], descriptors: tuple[int, ...] = ()) -
 
 
 def wait_until_gone(name: str, timeout_s: float = 10.0) -> None:
-    """Return once the keeper has ended everything. Raises HostError (stage lab) when it does not in time."""
+    """Return once the daemon has ended everything. Raises HostError (stage lab) when it does not in time."""
     end_s = time.monotonic() + timeout_s
     while time.monotonic() < end_s:
         if name not in list_labs():
@@ -151,7 +151,7 @@ def _receive(connection: socket.socket) -> bytes:
         return b""
 
 
-class Keeper:
+class LabDaemon:
     """A lab and the socket through which commands reach it."""
 
     def __init__(self, name: str, lab: Lab) -> None:
@@ -166,13 +166,13 @@ class Keeper:
             ready, _, _ = select.select([listener], [], [], POLL_S * 10)
             if ready:
                 connection, _ = listener.accept()
-                threading.Thread(target=self._converse, args=(connection,), daemon=True).start()
+                threading.Thread(target=self._serve_connection, args=(connection,), daemon=True).start()
 
     def end(self) -> None:
         """Stop serving."""
         self._down.set()
 
-    def _converse(self, connection: socket.socket) -> None:
+    def _serve_connection(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
             data, descriptors, _, _ = socket.recv_fds(connection, MESSAGE_MAX_BYTES, 3)
             try:
@@ -280,17 +280,17 @@ def main(arguments: list[str]) -> int:
         if isinstance(error, HostError):
             path.unlink()
         return 3
-    _obituary_path(name).unlink(missing_ok=True)
-    keeper = Keeper(name, lab)
+    _exit_report_path(name).unlink(missing_ok=True)
+    daemon = LabDaemon(name, lab)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: keeper.end())
+        signal.signal(number, lambda *_: daemon.end())
     if not _report({"up": True, "backend": lab.backend}):
-        keeper.end()  # it was interrupted meanwhile: nobody knows of this lab
+        daemon.end()  # it was interrupted meanwhile: nobody knows of this lab
     try:
-        keeper.serve(listener)
+        daemon.serve(listener)
         fault = lab.find_fault()
         if fault is not None:
-            _obituary_path(name).write_text(fault, encoding="utf-8")
+            _exit_report_path(name).write_text(fault, encoding="utf-8")
     finally:
         lab.close()
         listener.close()

@@ -1,6 +1,6 @@
 """First process of a lab's PID namespace: keeps the network namespaces and starts everything in them.
 
-Run by path as ``python -I holder.py FD``; standard library only. It serves requests on the Unix
+Run by path as ``python -I namespace_init.py FD``; standard library only. It serves requests on the Unix
 socket FD, one JSON object per message. When the other end of that socket is gone - the controller ended
 or was killed - this process ends, and with it, by the kernel's hand, every process of the PID namespace
 and every namespace nobody holds any more. That is the whole clean-up.
@@ -35,7 +35,7 @@ SO_RCVBUFFORCE = 33  # asm-generic/socket.h; the socket module has no name for i
 EMULATOR_BUFFER_BYTES = 64 << 20  # native/src/emulate/device.c
 
 
-class Holder:
+class NamespaceInit:
     """The state of one lab: its namespaces by name and its processes by pid."""
 
     def __init__(self, control: socket.socket) -> None:
@@ -166,7 +166,7 @@ class Holder:
             if ended is None:
                 return
             child = self._children.pop(ended.si_pid, None)
-            if child is None:  # an orphan of the lab: ours to bury, being process 1
+            if child is None:  # an orphan of the lab: process 1 has to reap it
                 os.waitpid(ended.si_pid, 0)
             else:
                 self._send({"event": "exit", "pid": child.pid, "status": child.wait()})
@@ -180,10 +180,10 @@ def main() -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     # Not ignored: what is ignored here would be ignored by every command of the lab.
     signal.signal(signal.SIGINT, lambda *_: None)
-    holder = Holder(control)
+    namespaces = NamespaceInit(control)
     control.send(json.dumps({"event": "ready", "pid": os.getpid()}).encode())
     with contextlib.suppress(BrokenPipeError, ConnectionError):
-        holder.serve(read_end)
+        namespaces.serve(read_end)
     return 0
 
 
