@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 METHOD = "bootstrap-multiplier-over-cycles"
 MINIMUM_CYCLES = 5
-#: One-sided: so surely a cycle's cells share no more of their means' variance than is allowed for.
+#: One-sided confidence that a cycle's cells share no more of their means' variance than is allowed for.
 SHARE_CONFIDENCE_RATIO = 0.9
 
 
@@ -77,8 +77,8 @@ def check_lengths(**arrays: Floats) -> None:
     """Raise ``UsageError`` unless all arrays, named by their keywords, have the same length."""
     sizes = {name.replace("_", " "): array.size for name, array in arrays.items()}
     if len(set(sizes.values())) > 1:
-        told = ", ".join(f"{size} {name}" for name, size in sizes.items())
-        raise UsageError(f"lengths differ: {told}", hint="pass one value of each per trial")
+        counts = ", ".join(f"{size} {name}" for name, size in sizes.items())
+        raise UsageError(f"lengths differ: {counts}", hint="pass one value of each per trial")
 
 
 def group_trials(levels: Floats, values: Floats, cycles: Floats) -> Cells:
@@ -99,13 +99,13 @@ def group_trials(levels: Floats, values: Floats, cycles: Floats) -> Cells:
 
 
 def bound_cycles(cells: Cells, residuals: Floats) -> Order:
-    """What the order of the cycles may take from a fit to all cells, one residual per trial.
+    """Serial correlation of the cycles that a fit to all cells has to allow for, one residual per trial.
 
     Notes
     -----
     Two correlations of neighbours may matter. That of the cells' own series is pooled over the cells and well
     known (``serial.pool_bound``). That of what a cycle's trials share shows in the cycles' means alone
-    (``serial.bound_order``). From 10 cycles on the higher bound of the two holds. Fewer cannot tell the
+    (``serial.bound_order``). From 10 cycles on the higher bound of the two holds. Fewer cannot show the
     second, for which 0.7 is assumed; the two bounds are weighted by how much of the means' variance may be
     shared: the upper 90 % limit of that share, by F with the degrees of freedom that the pooled bound leaves.
     Cells that were not measured in a cycle are passed over. Residuals that do not vary have no order.
@@ -131,7 +131,7 @@ def bound_cycles(cells: Cells, residuals: Floats) -> Order:
 
 
 def _limit_share(rest: Floats, means: Floats, sizes: NDArray[np.int64], own: float) -> float:
-    """How much of the means' variance the cells of a cycle may well share: 1 less what is left of their own.
+    """Upper limit of the share of the means' variance that the cells of a cycle have in common.
 
     ``rest`` (cycles, cells) is what the ``means`` (cycles,) over ``sizes`` cells leave; ``own`` bounds the
     correlation of a cell's neighbours.
@@ -172,7 +172,7 @@ def sum_residuals(cells: Cells, residuals: Floats) -> Floats:
 
 
 def refuse_cycles(order: Order) -> Undecided | None:
-    """Why cycles in this order carry no interval; ``None`` for 5 or more that are not all but a ramp."""
+    """Why cycles in this order have no interval; ``None`` for 5 or more that are no ramp."""
     if order.n < MINIMUM_CYCLES:
         return Undecided.TOO_FEW_SAMPLES
     if order.bound_ratio >= TREND_RATIO:
@@ -185,7 +185,8 @@ def replicate_interval(
 ) -> Interval:
     """Percentile interval of replicates; undecided where an end is not finite.
 
-    Replicates that are all equal give an interval of one point: whole numbers may well never differ.
+    Replicates that are all equal give an interval of one point: whole numbers may be equal in every
+    replicate.
     """
     top = np.finfo(np.float64).max / 4
     capped = np.clip(np.nan_to_num(replicates, nan=top), -top, top)

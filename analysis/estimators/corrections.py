@@ -1,4 +1,4 @@
-"""Corrections for asking several questions of the same data."""
+"""Corrections for several tests on the same data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_alpha(alpha_ratio: float) -> None:
 def correct_holm(p_values: Sequence[float | None], alpha_ratio: float = ALPHA_RATIO) -> Correction:
     """Adjust p-values so that the chance of any false finding among them stays at the level.
 
-    ``None`` stands for a test that could not be made; it stays ``None`` and does not count.
+    ``None`` marks a test that could not be made; it stays ``None`` and does not count.
     Raises ``UsageError`` for a p-value outside 0 to 1.
 
     Notes
@@ -64,16 +64,16 @@ def correct_holm(p_values: Sequence[float | None], alpha_ratio: float = ALPHA_RA
 
 
 def holm_levels(*families: Sequence[float | None], alpha_ratio: float = ALPHA_RATIO) -> tuple[float, ...]:
-    """For each question the level at which Holm's procedure judges it, so that its interval can have it too.
+    """The level at which Holm's procedure tests each question, so that its interval can use it too.
 
     ``families``: the p-values of each family of tests, one for each question in the same order. Of several
-    families a question takes the smallest of its levels: one interval of confidence 1 - level then carries
+    families a question takes the smallest of its levels: one interval of confidence 1 - level then gives
     all verdicts on it, and each family keeps ``alpha_ratio``. Never above ``alpha_ratio``; where no test
     could be made it is ``alpha_ratio``.
 
     Notes
     -----
-    The k-th smallest of m p-values is held against alpha / (m - k + 1), up to the first that stays above it;
+    The k-th smallest of m p-values is compared with alpha / (m - k + 1), up to the first that stays above it;
     that one's level goes for all larger ones. A p-value is rejected by Holm exactly where it is not above
     its level. Assumption, source: as ``correct_holm``.
     """

@@ -1,4 +1,4 @@
-"""How often one setting's values lie above another's: Cliff's delta."""
+"""Cliff's delta: how often one setting's values are above another's."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def cliffs_delta(
     Pairs are in time order. Assumption: none on the distributions; their order as ``serial.bound_order``.
     Minimum sample: 1 pair, 10 for the interval, which is undecided (no variation) where all firsts lie on one
     side of all seconds. The interval takes the variance of each pair's influence, widened by the influences'
-    order, and Student's quantiles on the atanh scale. It tells how far the two settings overlap over all
-    cycles, and is no verdict: a small difference that every cycle shows has a delta near 0.
+    order, and Student's quantiles on the atanh scale. It shows how far the two settings overlap over all
+    cycles and is no verdict: a small difference that every cycle shows has a delta near 0.
     Source: Cliff, Psychological Bulletin 114, 1993; asymmetric scale: Feng and Cliff, 2004.
     """
     check_confidence(confidence_ratio)

@@ -1,4 +1,4 @@
-"""The answer of an estimator: an interval with its confidence, or the reason why there is none."""
+"""The result of an estimator: an interval with its confidence, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Undecided(StrEnum):
     NO_CAPACITY = "no-capacity"
     STILL_RISING = "still-rising"
     NO_FIT = "no-model-fits"
-    RIVALS = "rivals-not-told-apart"
+    RIVALS = "rivals-not-distinguished"
     NO_BREAK = "no-break"
 
 
@@ -42,7 +42,7 @@ class Undecided(StrEnum):
 class Interval:
     """A confidence interval, or ``undecided`` with both ends ``None``.
 
-    ``low`` and ``high`` have the unit of the samples. ``confidence_ratio`` is what was asked for;
+    ``low`` and ``high`` have the unit of the samples. ``confidence_ratio`` is the requested confidence;
     ``coverage_ratio`` is the exact coverage where theory gives it and ``None`` where it is only approximate.
     """
 

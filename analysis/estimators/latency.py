@@ -13,7 +13,7 @@ from pathlab.errors import UsageError
 
 #: Readings within a trial that a verdict on its end needs, and how many are tested where half are fewer.
 MINIMUM_READINGS, TESTED_READINGS = 10, 20
-#: The last quarter stands above this share of what came before it where the RTT rises to the end.
+#: If the RTT rises to the end, the last quarter's median is above this quantile of all earlier readings.
 BEFORE_RATIO = 0.9
 
 
@@ -44,7 +44,7 @@ def answered_rtts(rtts_ns: ArrayLike) -> NDArray[np.float64]:
 
 
 def classify_rtt_climb(times_ns: ArrayLike, rtts_ns: ArrayLike, margin_ns: float) -> RttClimb:
-    """Whether the RTT rises to the end of these readings, one trial's steady window in the order of time.
+    """Whether the RTT rises to the end of these readings, one trial's steady window in time order.
 
     ``rtts_ns`` are loaded probes (NaN: lost) or the kernel's smoothed RTT; ``margin_ns`` is the rise over
     the last half that does not matter.
@@ -54,10 +54,10 @@ def classify_rtt_climb(times_ns: ArrayLike, rtts_ns: ArrayLike, margin_ns: float
     Rising: over the last half the line through the readings (Theil-Sen) gains more than the margin, the last
     quarter's median is above nine tenths of all earlier readings (a saw-tooth has been as high before), and
     the interval of the slope over the last half, or the last 20 readings where that is fewer, lies above 0
-    (``trend.find_trend``, which allows for serial correlation as far as so many readings can tell it).
+    (``trend.find_trend``, which allows for serial correlation as far as the number of readings allows).
     Assumption: the readings are evenly spread over the window. Minimum: 10 answered readings. In simulation
     noise about a level is called rising in at most 4 % of trials of 20 and more at first-order correlation up
-    to 0.8; of 10 to 19 readings, which cannot tell correlation, in 5 % at 0.5 and 14 % at 0.8.
+    to 0.8; of 10 to 19 readings, too few to estimate correlation, in 5 % at 0.5 and 14 % at 0.8.
     """
     times, rtts = np.asarray(times_ns, dtype=np.float64), np.asarray(rtts_ns, dtype=np.float64)
     if times.shape != rtts.shape or times.ndim != 1:

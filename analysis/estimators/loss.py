@@ -19,7 +19,7 @@ from pathlab.errors import UsageError
 
 METHOD = "wilson"
 
-#: No trial sends more probes; a stored count beyond it is a fault of who wrote it.
+#: No trial sends more probes; a stored count beyond it is an error of the program that wrote it.
 PROBES_MAX = 2**40
 
 

@@ -1,4 +1,4 @@
-"""Values that stand apart, named with the rule that found them; none is ever dropped."""
+"""Outliers, named with the rule that found them; none is ever dropped."""
 
 from __future__ import annotations
 

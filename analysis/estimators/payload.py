@@ -1,4 +1,4 @@
-"""What a link can carry of data: its rate less the headers around each full segment."""
+"""Payload rate of a link: its rate minus the headers of each full segment."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def full_segment(
     mptcp: bool = False,
     link_bytes: int = 0,
 ) -> Segment:
-    """The full segment of a path by what is known of it.
+    """The full segment of a path, from what is known about the path.
 
     ``mss_bytes`` is the data of a segment as the sender's kernel states it (TCP_INFO ``snd_mss`` or
     TCP_MAXSEG: without options, and with what MPTCP takes of it); None: the packets are taken to be as large
@@ -70,17 +70,17 @@ def full_segment(
 
 
 def payload_rate(rate_bits_per_s: float, segment: Segment) -> float:
-    """The most data that a link of this rate carries in such segments, bit/s.
+    """Payload rate of a link of this rate with such segments, bit/s.
 
     Raises ``UsageError`` for a rate that is not above 0 and finite.
     """
     if not 0 < rate_bits_per_s < math.inf:
-        raise UsageError(f"a link of {rate_bits_per_s} bit/s carries nothing", hint="pass a rate above 0")
+        raise UsageError(f"a link of {rate_bits_per_s} bit/s has no payload rate", hint="pass a rate above 0")
     return rate_bits_per_s * segment.payload_ratio
 
 
 def find_ip_version(address: str | None) -> int:
     """4 or 6, by a numeric address; 4 where none is known."""
-    if address is None or address.lower().startswith("::ffff:"):  # an IPv4 address in the dress of IPv6
+    if address is None or address.lower().startswith("::ffff:"):  # an IPv4 address mapped to IPv6
         return 4
     return 6 if ":" in address else 4

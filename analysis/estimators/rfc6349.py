@@ -1,4 +1,4 @@
-"""The figures of RFC 6349: what a path could carry, how near a transfer came to it, and at what cost."""
+"""The metrics of RFC 6349: achievable rate, transfer time ratio, TCP efficiency and buffer delay."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TransferMetrics:
 
 
 def measure_capacity(path: PathFigures) -> Capacity:
-    """Bandwidth-delay product of the line and the achievable TCP rate, by what each packet carries.
+    """Bandwidth-delay product of the line and the achievable TCP rate, from the payload of each packet.
 
     Raises ``UsageError`` for a bottleneck or RTT that is not above 0, or packets without room for data.
 
@@ -67,7 +67,7 @@ def measure_capacity(path: PathFigures) -> Capacity:
     """
     if not (0 < path.bottleneck_bits_per_s < math.inf and 0 < path.rtt_ns < math.inf):
         raise UsageError(
-            f"a path of {path.bottleneck_bits_per_s} bit/s and {path.rtt_ns} ns cannot be judged",
+            f"a path of {path.bottleneck_bits_per_s} bit/s and {path.rtt_ns} ns has no capacity",
             hint="bottleneck and RTT are above 0",
         )
     if not (0 <= path.header_bytes < path.mtu_bytes and path.link_bytes >= 0):

@@ -1,7 +1,7 @@
-"""How much samples taken one after the other repeat each other, and what every interval allows for it.
+"""Serial correlation of samples in time order, and how every interval allows for it.
 
-One rule for all: ``bound_order`` gives the highest correlation of neighbours that a series may well have, and
-what that makes of its size; ``pool_bound`` gives it for the many short series of a fit. Intervals of shifts,
+One rule for all: ``bound_order`` gives an upper limit of the correlation of neighbours in a series and
+its effective size; ``pool_bound`` gives it for the many short series of a fit. Intervals of shifts,
 ratios, groups and medians are those of independent samples, widened by it (``Order.widening``); every verdict
 is read from such an interval.
 """
@@ -31,19 +31,19 @@ from pathlab.errors import UsageError
 
 MEDIAN_METHOD = "order-statistic-widened"
 MINIMUM_SAMPLES = 20
-#: Fewer tell nothing of their correlation: at 7 its estimate has a standard error of 0.3.
+#: Fewer samples cannot show their correlation: at 7 its estimate has a standard error of 0.3.
 CORRELATION_SAMPLES = 10
 #: The correlation of neighbours that is allowed for where the samples do not show that it is lower.
 BOUND_RATIO = 0.7
-#: No estimate counts for more: there is no mean to know where neighbours are all but equal.
+#: Upper limit of every estimate: where neighbours are almost equal, a mean cannot be known.
 CEILING_RATIO = 0.97
-#: One-sided 95 %: how far above its estimate the correlation may well lie, in standard errors.
+#: One-sided 95 %: how far above its estimate the correlation may lie, in standard errors.
 UPPER_QUANTILE = 1.645
 #: Series of fewer values have no part in a correlation that is pooled over many, ...
 MINIMUM_POOLED = 3
 #: ... which is looked for among these.
 POOLED_RATIOS = np.linspace(0.0, CEILING_RATIO, 98)
-#: From so many samples on, the sum of lags is looked at as well, which sees a long memory.
+#: From this number of samples on, the sum of lags is used as well, which detects long memory.
 SHAPE_SAMPLES = 40
 #: Neighbours whose ranks are correlated this much make a ramp or a step, and no level.
 TREND_RATIO = 0.9
@@ -82,12 +82,12 @@ class SerialEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What the order of n samples may take from them.
+    """Effect of serial correlation on n samples in time order.
 
     ``correlation_ratio`` is the estimate for neighbours, corrected for its bias; None for fewer than 10.
-    ``bound_ratio`` is what is allowed for. ``inflation_ratio`` is the variance of a mean over that of n
-    independent samples; ``spread_ratio`` the share of their variance that the samples show among each other;
-    ``freedom`` the degrees of freedom that this sample variance is worth.
+    ``bound_ratio`` is the correlation that intervals allow for. ``inflation_ratio`` is the variance of a mean
+    over that of n independent samples; ``spread_ratio`` the share of their variance that the samples show
+    among each other; ``freedom`` the degrees of freedom that this sample variance is worth.
     """
 
     n: int
@@ -124,7 +124,7 @@ def lag_one_correlation(samples: NDArray[np.float64]) -> float:
 
 
 def bound_order(samples: NDArray[np.float64], fitted: int = 1) -> Order:
-    """The serial correlation that a series in time order may well have, and what it does to a mean.
+    """Upper limit of the serial correlation of a series in time order, and its effect on a mean.
 
     ``fitted`` is 1 for samples as they are, 2 for what a line or a step leaves of them. Samples that are
     missing between two others (a failed trial) are passed over: those left count as neighbours.
@@ -133,13 +133,13 @@ def bound_order(samples: NDArray[np.float64], fitted: int = 1) -> Order:
     -----
     Assumption: stationary, equal distances in time, correlation about that of a first-order autoregressive
     series, and up to 0.7 where the samples do not show more. The estimate is that of the ranks at lag 1, for
-    which a stray value is no more than the highest one; it is corrected for the bias of short series
+    which an outlier is no more than the highest value; it is corrected for the bias of short series
     (Marriott and Pope, Biometrika 41, 1954; Kendall, ibid.: too low by (fitted + (fitted + 2) r) / n). The
     bound is its upper 95 % limit, but at most 0.7 or the estimate itself, whichever is higher. Fewer than 10
-    samples cannot tell: 0.7 is allowed for. From 40 samples on the bound is not below what the sum of pairs
-    of lags shows while they fall and stay above 0 (Geyer, Statistical Science 7, 1992), which sees other
-    shapes. The moments at the bound are exact: Bayley and Hammersley, JRSS Suppl. 8, 1946, for the mean;
-    degrees of freedom by Satterthwaite, Biometrics Bulletin 2, 1946. Equal samples: as for 0.7.
+    samples cannot show it: 0.7 is allowed for. From 40 samples on the bound is not below what the sum of
+    pairs of lags shows while they fall and stay above 0 (Geyer, Statistical Science 7, 1992), which sees
+    other shapes. The moments at the bound are exact: Bayley and Hammersley, JRSS Suppl. 8, 1946, for the
+    mean; degrees of freedom by Satterthwaite, Biometrics Bulletin 2, 1946. Equal samples: as for 0.7.
     """
     n = samples.size
     estimate, bound = None, BOUND_RATIO
@@ -168,7 +168,7 @@ def order_at(n: int, bound_ratio: float, correlation_ratio: float | None = None)
 
 
 def pool_bound(series: Sequence[NDArray[np.float64]]) -> tuple[float, float] | None:
-    """Correlation of neighbours that many series have in common, 0 or more, and the highest it may well be.
+    """Common correlation of neighbours in many series, 0 or more, and its upper limit.
 
     ``None`` without two series of 3 or more values that vary.
 
@@ -275,7 +275,7 @@ def measure_effective_size(values: ArrayLike) -> EffectiveSize:
     Notes
     -----
     At the correlation that intervals allow for. Assumption and source: as ``bound_order``. Minimum sample:
-    10, since fewer tell nothing of their correlation; equal samples are undecided.
+    10, since fewer cannot show their correlation; equal samples are undecided.
     """
     samples = as_samples(values)
     reason = _refuse(samples, CORRELATION_SAMPLES)
@@ -292,7 +292,7 @@ def serial_median(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO)
     -----
     Assumption: as ``bound_order``; none on the distribution. Minimum sample: that of
     ``quantiles.median_interval`` (6 at 95 %), whose two order statistics are moved away from the median by
-    ``Order.widening``, less what their coverage has above the one asked for. Of samples that are nowhere
+    ``Order.widening``, less the surplus of their coverage over the requested one. Of samples that are nowhere
     below 0 the low end is not below 0 either. A ramp or a step has no level and is undecided (too
     correlated). In simulation (``tests/statistics/test_serial_targets.py``) of 7 to 200 samples, Gaussian,
     skewed and heavy-tailed, the 95 % interval holds the median in 96 to 99.8 % without correlation and in
@@ -332,15 +332,15 @@ def ordered_median_interval(values: ArrayLike, confidence_ratio: float = CONFIDE
 
 def _widen(plain: Interval, median: float, order: Order, least: float) -> Interval:
     """The interval's ends farther from the median by what the order of the samples may take."""
-    asked, has = plain.confidence_ratio, plain.coverage_ratio or plain.confidence_ratio
-    spare, full = (float(special.stdtrit(order.n - 1, (1 + ratio) / 2)) for ratio in (has, asked))
-    factor = max(1.0, order.widening(asked) * full / spare)
+    requested, has = plain.confidence_ratio, plain.coverage_ratio or plain.confidence_ratio
+    spare, full = (float(special.stdtrit(order.n - 1, (1 + ratio) / 2)) for ratio in (has, requested))
+    factor = max(1.0, order.widening(requested) * full / spare)
     low, high = plain.low or 0.0, plain.high or 0.0
     return Interval(
         low=max(least, median - factor * (median - low)),
         high=median + factor * (high - median),
         n=order.n,
-        confidence_ratio=asked,
+        confidence_ratio=requested,
         method=MEDIAN_METHOD,
     )
 

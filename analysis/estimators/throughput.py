@@ -1,4 +1,4 @@
-"""Rates from bytes that the receiver counted, and the window that they imply."""
+"""Rates from the bytes that the receiver counted, and the window that they imply."""
 
 from __future__ import annotations
 

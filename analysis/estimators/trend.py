@@ -1,4 +1,4 @@
-"""Whether values drift along a series or with a factor, and by how much at most."""
+"""Trend of values along a series or with a factor, and its bound."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Trend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeBound:
-    """By which share values change over the whole range of the positions, held against a margin.
+    """Relative change of values over the whole range of the positions, compared with a margin.
 
     ``change_ratio`` 0.02 means 2 % more at the far end. ``interval_ratio`` has the confidence 1 - alpha;
     ``bound_ratio`` is the smallest margin within which the ends would have been called equivalent.
@@ -82,14 +82,14 @@ def find_trend(
     Assumption: without a trend the values are exchangeable, or, where positions ascend one by one (a series
     in time), stationary: the correlation of what the line leaves is then allowed for as in
     ``serial.bound_order``, at every number of values. The slope's standard error is the half-length of its
-    95 % interval for exchangeable values over Student's quantile, times what the correlation makes of the
-    error of a line; p-value and interval are Student's of it, so that they cannot contradict each other.
-    Ties in values and positions are allowed for. Minimum sample: 5 values at two positions or more;
-    undecided where all are equal. Values that are no series in time have the test's own p-value and
-    interval, exact up to 50 without ties. In simulation of 7 to 200 values a trend is found in up to 3 %
-    of series without one and without correlation, in up to 7 % at a first-order correlation of up to 0.7.
-    Source: Mann, Econometrica 13, 1945; Kendall, Rank Correlation Methods, 1975 (ties); Sen, JASA 63, 1968;
-    effective size for trends: Hamed and Rao, Journal of Hydrology 204, 1998. tau by
+    95 % interval for exchangeable values over Student's quantile, times the factor by which
+    correlation widens the error of a line; p-value and interval are Student's of it, so that they cannot
+    contradict each other. Ties in values and positions are allowed for. Minimum sample: 5 values at two
+    positions or more; undecided where all are equal. Values that are no series in time have the test's own
+    p-value and interval, exact up to 50 without ties. In simulation of 7 to 200 values a trend is found in up
+    to 3 % of series without one and without correlation, in up to 7 % at a first-order correlation of up to
+    0.7. Source: Mann, Econometrica 13, 1945; Kendall, Rank Correlation Methods, 1975 (ties); Sen, JASA 63,
+    1968; effective size for trends: Hamed and Rao, Journal of Hydrology 204, 1998. tau by
     ``scipy.stats.kendalltau``.
     """
     check_confidence(confidence_ratio)
@@ -136,7 +136,7 @@ def _allow_for_order(
     """The trend of a series in time, whose 95 % interval for exchangeable values is ``plain``."""
     if plain.low is None or plain.high is None or found.slope is None:
         return replace(found, p_value=None, p_exact=False, slope_interval=plain)
-    # The line runs through two samples or more: rounding must not order what it leaves of them.
+    # The line runs through two samples or more: rounding must not create an order of their residuals.
     bound = bound_order(np.round(left / (np.ptp(left) or 1.0), 9), 2).bound_ratio
     inflation, shown, freedom = slope_moments(places, bound)
     quantile = float(stats.t.ppf((1 + (plain.coverage_ratio or CONFIDENCE_RATIO)) / 2, found.n - 2))
@@ -155,7 +155,7 @@ def _allow_for_order(
 
 
 def slope_moments(places: NDArray[np.float64], correlation: float) -> tuple[float, float, float]:
-    """What a first-order correlation of neighbours makes of a line's slope, as ``serial.order_moments``.
+    """Effect of a first-order correlation of neighbours on a line's slope, as ``serial.order_moments``.
 
     Inflation of the slope's variance, share of the variance that the samples show about their line, and the
     degrees of freedom of that. Exact up to 300 samples, by their limits for many beyond.
@@ -190,7 +190,7 @@ def find_common_trend(
     Cycles are blocks: each has a slope of its own, Theil and Sen's, from which what its trials share has
     gone; the slope, its interval and p-value are those of ``shifts.hodges_lehmann`` over the slopes in the
     order of the cycles. Minimum sample: 6 cycles with two positions or more, else undecided (too few).
-    ``tau_ratio`` is that of all values. In simulation of 7 to 60 cycles, whose positions wander each by
+    ``tau_ratio`` is that of all values. In simulation of 7 to 60 cycles, whose positions vary each by
     itself at a correlation of 0.7 and all together, the 95 % interval holds the slope in 92 % or more.
     Source: as ``find_trend``; blocks: Hirsch, Slack and Smith, Water Resources Research 18, 1982.
     """

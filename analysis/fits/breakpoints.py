@@ -1,4 +1,4 @@
-"""Segmented regression: from which throughput on do dRTT and RV climb?"""
+"""Segmented regression: the throughput from which dRTT and RV rise."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ AFTER = ("slope_after", "unit of y per unit of x")
 class Breakpoint:
     """Two lines that meet at ``breakpoint``, the slopes of both; ``slope`` is that of one line through all.
 
-    ``break_p`` tests one line against two. Where no break is supported only the one line stands.
+    ``break_p`` tests one line against two. Where no break is supported only the one line is given.
     """
 
     n: int

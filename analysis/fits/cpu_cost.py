@@ -1,4 +1,4 @@
-"""What carrying traffic costs in CPU time: lines of CPU % against throughput, CPU seconds per gigabyte."""
+"""CPU cost of traffic: lines of CPU % against throughput, CPU seconds per gigabyte."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pathlab.analysis.estimators.quantiles import median_interval
 
 METHOD = "least-squares-hc2-bell-mccaffrey"
 MINIMUM_TRIALS = 5
-# A trial that fixes the line by itself leaves no residual to judge it by.
+# A trial that alone fixes the line leaves no residual to test it with.
 HIGHEST_LEVERAGE_RATIO = 0.999
 CENTRED = "1 - residual / squares about the mean"
 UNCENTRED = "1 - residual / squares about zero"

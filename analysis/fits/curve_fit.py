@@ -1,4 +1,4 @@
-"""What every curve over cells shares: weights, resampling, intervals, residuals and the lack-of-fit test."""
+"""Shared by all curves over cells: weights, resampling, intervals, residuals and the lack-of-fit test."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What every interval of one result says of itself; ``refused`` says why none can be given."""
+    """Size and confidence of every interval of one result; ``refused`` says why none can be given."""
 
     n: int
     confidence_ratio: float

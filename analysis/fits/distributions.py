@@ -1,4 +1,4 @@
-"""Which distribution throughputs, delays or RVs resemble: four by maximum likelihood, AIC and KS distance."""
+"""Best-fitting distribution of throughputs, delays or RVs: four by maximum likelihood, AIC, KS distance."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def fit_frequency_decline(
     unit = float(limits[-1] - limits[0])
     design = np.stack([np.ones_like(middles), (middles - limits[0]) / unit], axis=1)
     with warnings.catch_warnings():
-        # Counts that lie on the curve exactly are no reason to doubt it: there is nothing to separate here.
+        # Counts exactly on the curve do not speak against it.
         warnings.simplefilter("ignore", PerfectSeparationWarning)
         fit = GLM(counts, design, family=Poisson(), exposure=np.diff(limits)).fit()
     slope = float(fit.params[1]) / unit

@@ -1,4 +1,4 @@
-"""What a message costs and what its bytes cost: t(m) = a + m/r, with the half-performance size."""
+"""Cost per message and per byte: t(m) = a + m/r, with the half-performance size."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def fit_message_cost(
     1 / fitted^2, found by iteration; sizes span decades and plain least squares would see the largest only.
     Intervals: HC3 covariance with Student's t by statsmodels; the half size by Fieller's theorem (Fieller,
     JRSS B 16, 1954). In simulation (13 sizes once, 4 sizes thrice; scatter of 5 and 30 %) 95 % intervals held
-    the truth in 93 to 97 %; of five times with a scatter of 30 %, two thirds tell the rate, and 89 % of those
+    the truth in 93 to 97 %; of five times with a scatter of 30 %, two thirds give the rate, and 89 % of those
     hold it. Minimum sample: 4 sizes. Source: Hockney, Parallel Computing 20, 1994 (r_inf, n_half).
     """
     check_confidence(confidence_ratio)
@@ -151,7 +151,7 @@ def _fit(
         fitted = after
         if settled:
             break
-    # One observation far from all others fixes a parameter alone and leaves no residual to judge it by.
+    # One observation far from all others alone fixes a parameter and leaves no residual to test it with.
     leverage = np.sum(np.linalg.qr(fit.model.wexog)[0] ** 2, axis=1)
     if leverage.max() > HIGHEST_LEVERAGE_RATIO:
         return None

@@ -18,13 +18,13 @@ CAPACITY = ("capacity", "bit/s")
 N_90 = ("n_90", "streams")
 #: Growth to come, above the highest fitted rate, from which 90 % of the capacity may not be reached yet.
 MOST_GROWTH_RATIO = 1 / SUFFICIENT_RATIO - 1
-#: Growth is judged from the largest stream count at or below this share of the most measured, to the most.
+#: Growth is measured from the largest stream count at or below this share of the most measured, to the most.
 LOOK_BACK_RATIO = 0.75
-#: No family describes the path where cells' means stray from the best one by more than this share, ...
+#: No family describes the path where cells' means deviate from the best one by more than this share, ...
 MOST_MISFIT_RATIO = 0.05
 #: ... and beyond chance at this level.
 MISFIT_P = 0.05
-#: Least squares draws the curve to the cells, so that it errs elsewhere by more than the cells stray from it.
+#: Least squares pulls the curve towards the cells, so its error elsewhere exceeds the cells' deviation.
 MISFIT_FACTOR = 2.0
 BAND_POINTS = 256
 ROWS_AT_ONCE = 200  # bounds the memory for thousands of streams
@@ -76,14 +76,14 @@ class Band:
 
 
 def share_resamples(weights: Mapping[Family, float], resamples: int) -> dict[Family, int]:
-    """Resamples of each family in proportion to its weight, together as many as asked for."""
+    """Resamples of each family in proportion to its weight, as many in total as requested."""
     families = sorted(weights, key=lambda family: -weights[family])
     ends = np.round(np.cumsum([weights[family] for family in families]) * resamples).astype(int)
     return dict(zip(families, np.diff(ends, prepend=0).tolist(), strict=True))
 
 
 def estimate_misfit(problem: Problem, cell_squares: float, parameters: int) -> Misfit:
-    """How far cells' means stray from a family's curve beyond chance; none without repeats or spare cells.
+    """How far cells' means deviate from a family's curve beyond chance; none without repeats or spare cells.
 
     Notes
     -----

@@ -63,7 +63,7 @@ def find_optimal_streams(
 
     ``drtt_ns`` may be below 0 (noise about no rise) and is NaN where it was not measured. ``cycles`` numbers
     each trial's cycle in time order. Only measured numbers of streams are candidates; of those whose mean
-    dRTT is not above 0, which cost no delay, the one that carries the most is taken.
+    dRTT is not above 0, which cost no delay, the fastest one is taken.
 
     Notes
     -----

@@ -29,10 +29,10 @@ QUARTER = 4
 
 
 class Floor(StrEnum):
-    """What stands for the round trip of the empty path at one size.
+    """Estimate of the round trip of the empty path at one size.
 
     The minimum is best where waiting is often exactly nothing, the mean of the lowest quarter where every
-    probe waits a little, as on busy hosts: there a minimum of many still jumps. Both are shifted alike at all
+    probe waits briefly, as on busy hosts: there a minimum of many still varies. Both are shifted alike at all
     sizes.
     """
 
@@ -42,7 +42,7 @@ class Floor(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Floors:
-    """The floor (ns) of each probe size (bytes), sizes ascending, and how many samples stand behind."""
+    """The floor (ns) of each probe size (bytes), sizes ascending, and the number of samples."""
 
     sizes_bytes: NDArray[np.float64]
     rtt_ns: NDArray[np.float64]

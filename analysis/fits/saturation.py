@@ -135,7 +135,7 @@ def fit_saturation(
     Capacity: the fitted rate that more streams would not exceed, or the curve's peak. Its interval runs from
     the highest rate within the measured streams to that and what may be gained beyond them
     (``model_average.find_points``). Undecided where that gain may be more than a ninth (still rising): 90 %
-    of the capacity may then lie beyond the measured streams. Where cells' means stray from the best family
+    of the capacity may then lie beyond the measured streams. Where cells' means deviate from the best family
     beyond chance, intervals allow for twice that; beyond 5 % they are undecided (no model fits).
     N_90 is the smallest whole N in the measured range whose fitted rate reaches 0.9 of the capacity.
     Cost: linear in trials, plus resamples x stream counts; all families share the resamples.
@@ -359,7 +359,7 @@ def _refit(
 
 
 def _state(problem: Problem, members: tuple[Member, ...], options: FitOptions) -> Statement:
-    """What the intervals say of themselves: no refits where one family's cycles carry none."""
+    """Size, confidence and refusal of the intervals: no refits where one family's cycles allow none."""
     reasons = [member.replicates.refused for member in members if member.replicates.refused is not None]
     return Statement(
         n=problem.cells.n,

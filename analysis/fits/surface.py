@@ -72,7 +72,7 @@ def fit_surface(
     """Fit the response surface to the trials of one path.
 
     ``streams_and_windows`` has a row (streams, window in bytes) per trial: the window that each stream could
-    use (what was granted, not what was asked for); leave autotuned trials out. ``cycles`` numbers each
+    use (what was granted, not what was requested); leave autotuned trials out. ``cycles`` numbers each
     trial's cycle in time order. ``fitted_bits_per_s`` and the residuals' cells are in ascending (streams,
     window).
     Raises ``UsageError`` for values that are no such numbers. Undecided: fewer than 4 cells, all zero, no

@@ -42,7 +42,7 @@ UNLUCKY_QUANTILE = 0.84
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pilot:
-    """What so many pairs showed of their log ratios: mean and standard deviation (above 0).
+    """Mean and standard deviation (above 0) of the log ratios of n pairs.
 
     ``correlation_ratio`` is the estimate for neighbouring cycles, 0 or more; 0 too where fewer than 10 pairs
     could not tell it.
@@ -72,7 +72,7 @@ class CyclePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outlook:
-    """What an interval of so many cycles will be: half-width and error in units of the spread."""
+    """Expected interval for a number of cycles: half-width and error in units of the spread."""
 
     quantile: float
     error: float
@@ -111,7 +111,7 @@ def _find_moments(cycles: int, correlation: float) -> tuple[float, float, float]
 def difference_power(
     difference: float, spread: float, cycles: int, alpha_ratio: float, correlation_ratio: float = 0.0
 ) -> float:
-    """Chance that the interval of so many pairs excludes 0 where their mean log ratio is ``difference``.
+    """Probability that the interval of n pairs excludes 0 where their mean log ratio is ``difference``.
 
     ``correlation_ratio``: that of neighbouring cycles. 0 for fewer than the 6 pairs that an interval needs.
     """
@@ -131,7 +131,7 @@ def equivalence_power(
     alpha_ratio: float,
     correlation_ratio: float = 0.0,
 ) -> float:
-    """Chance that the interval of so many pairs lies within the margin.
+    """Probability that the interval of n pairs lies within the margin.
 
     Source: Phillips, Journal of Pharmacokinetics and Biopharmaceutics 18, 1990, by non-central t.
     """

@@ -61,7 +61,7 @@ def find_drift(
     margin_ratio: float = MARGIN_RATIO,
     alpha_ratio: float = ALPHA_RATIO,
 ) -> Drift:
-    """Judge repeated trials of one control cell by when they ran (seconds, ascending) and what they gave.
+    """Test repeated trials of one control cell for drift over their start times (seconds, ascending).
 
     Raises ``UsageError`` where times do not ascend or do not match the values.
 
@@ -71,9 +71,9 @@ def find_drift(
     the margin is found; "stepped" or "drifting" where Pettitt's test or the trend test, corrected for each
     other, is below alpha, and the smaller p-value names it; else undecided. Assumption: without drift the
     logarithms are stationary; both tests allow for serial correlation (``serial.bound_order``). In
-    simulation of 13 to 200 rows steady controls are blamed in up to 2 % of campaigns, at a first-order
-    correlation of 0.7 in up to 5 %. Minimum sample: 10 rows; values that are not above
-    0 or never vary are undecided.
+    simulation of 13 to 200 rows steady controls are called drifting in up to 2 % of campaigns, at a
+    first-order correlation of 0.7 in up to 5 %. Minimum sample: 10 rows; values that are not above 0 or never
+    vary are undecided.
     A swing that comes back (day and night) is neither trend nor step: draw the rows.
     Source: METHOD section 4; Pettitt, Applied Statistics 28, 1979; ``trend.find_trend``.
     """

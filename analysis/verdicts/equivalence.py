@@ -1,4 +1,4 @@
-"""Whether two things are the same for all that matters: two one-sided tests (TOST)."""
+"""Equivalence within a margin: two one-sided tests (TOST)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MARGIN_RATIO = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equivalence:
-    """An estimate held against margins, all in one unit (a log ratio where ratios are compared).
+    """An estimate compared with margins, all in one unit (a log ratio where ratios are compared).
 
     ``p_value`` is twice the larger of the two one-sided ones. ``interval`` has the confidence 1 - alpha: it
     lies within the margins exactly when ``equivalent``, and is the interval of the difference too, so that
@@ -90,7 +90,7 @@ def evaluate_equivalence(
 def evaluate_shift(
     found: Shift, margins: tuple[float, float], alpha_ratio: float = ALPHA_RATIO
 ) -> Equivalence:
-    """Hold a shift that was measured against ``margins``; undecided where it has no interval."""
+    """Test a measured shift against ``margins``; undecided where it has no interval."""
     if found.shift is None or found.standard_error is None or found.freedom is None:
         return undecided_equivalence(
             found.interval.undecided or Undecided.NO_SAMPLES,
@@ -132,7 +132,7 @@ def evaluate_estimate(
     finite = math.isfinite(standard_error) and math.isfinite(estimate)
     if not (finite and standard_error > 0 and freedom >= 1):
         raise UsageError(
-            f"estimate {estimate}, standard error {standard_error}, {freedom} degrees of freedom: not judged",
+            f"estimate {estimate}, standard error {standard_error}, {freedom} d.o.f.: not testable",
             hint="pass finite numbers, a standard error above 0 and 1 degree of freedom or more",
         )
     low, high = margins
@@ -205,7 +205,7 @@ def undecided_equivalence(
     alpha_ratio: float,
     estimate: float | None = None,
 ) -> Equivalence:
-    """Build the answer that says why equivalence could not be judged."""
+    """Build the answer that says why equivalence could not be tested."""
     check_margins(margins, alpha_ratio)
     return Equivalence(
         n=n,

@@ -55,7 +55,7 @@ QUALITIES: Mapping[str, Quality] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One figure held against its threshold; ``met`` is ``None`` where the figure was not measured."""
+    """One figure compared with its threshold; ``met`` is ``None`` where the figure was not measured."""
 
     name: str
     value: float | None = None

@@ -14,13 +14,13 @@ OWN_WORK_RATIO = 0.25
 WAITING_RATIO = 0.25
 #: Share of what the windows or a known line would carry from which they explain a rate, busy core or not.
 EXPLAINED_RATIO = 0.9
-#: Share of what a host carries over its own loopback from which a rate may be the host's.
+#: From this share of a host's own loopback rate on, the host may limit a rate.
 CEILING_RATIO = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostLoad:
-    """What was seen of one end's cores in the steady window; ``None`` where it was not measured.
+    """Readings of one end's cores in the steady window; ``None`` where it was not measured.
 
     ``busiest_core_ratio`` is the busy share of the host's busiest core, ``engine_core_ratio`` the share of
     one core that the traffic's own busiest thread took, ``waiting_ratio`` the largest share of the time that
@@ -33,7 +33,7 @@ class HostLoad:
 
 
 def is_core_busy(busiest_core_ratios: Iterable[float | None]) -> bool:
-    """Whether the busiest core of one of the hosts had no time left; unmeasured ones (None) say nothing."""
+    """Whether the busiest core of one of the hosts was fully busy; unmeasured ones (None) are ignored."""
     return any(_reaches(ratio, BUSY_CORE_RATIO) for ratio in busiest_core_ratios)
 
 
@@ -63,7 +63,7 @@ def is_host_limited(
 ) -> bool:
     """Whether a host was at its limit and no known bound explains the rate.
 
-    Bounds: what windows over the RTT, a lab's line or the rate that was asked for would carry. At its limit:
+    Bounds: what windows over the RTT, a lab's line or the requested rate would carry. At its limit:
     ``is_traffic_cpu_bound``, or the rate is near what the host carries over its own loopback
     (``ceiling_bits_per_s``, None where that was not measured).
 

@@ -25,12 +25,12 @@ from pathlab.errors import UsageError
 
 #: Share of the steady window from which the kernel's clock of a limit makes it the limit.
 LIMITED_TIME_RATIO = 0.5
-#: Share of the delivery-rate samples marked application-limited from which the sender had too little to send.
+#: From this share of application-limited delivery-rate samples on, the sender had too little to send.
 APP_LIMITED_RATIO = 0.5
-#: Share of the asked window in flight from which it counts as filled.
+#: A window counts as filled when this share of the requested window is in flight.
 FILLED_WINDOW_RATIO = 0.8
-#: Receive buffers hold up to a third more than was asked for: a rate beyond this share of what the windows
-#: asked for would carry is not set by them.
+#: Receive buffers hold up to a third more than requested: a rate above this share of what the requested
+#: windows would carry is not limited by them.
 OVERFULL_RATIO = 1.35
 #: Share of what was sent that was sent again from which loss held the congestion window down, ...
 RETRANSMIT_RATIO = 1e-4
@@ -100,12 +100,12 @@ class StreamReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowReading:
-    """What was seen of a trial; ``None`` where it was not measured, or, of a window, where none was asked.
+    """Readings of a trial; ``None`` where not measured, or, for a window, where none was requested.
 
     ``rtt_loaded_ns`` and ``rtt_unloaded_ns`` are probes' medians, ``rtt_standing_ns`` is the least loaded
     probe less the least unloaded one (0 where it was no longer). ``hosts`` are the loads of sender and
     receiver. ``line_bits_per_s`` is what a known line leaves for data, ``ceiling_bits_per_s`` what a host
-    carries over its own loopback, ``asked_bits_per_s`` the rate that the sender was told to keep.
+    carries over its own loopback, ``asked_bits_per_s`` the rate that the sender was configured to keep.
     ``rate_spread_ratio`` is that of ``measure_rate_spread``. ``kernel_stamps``: the kernel stamped probes.
     """
 
@@ -173,25 +173,24 @@ def classify_limits(reading: FlowReading) -> FlowVerdict:
 
     Notes
     -----
-    In this order, first match: host CPU (as ``is_host_limited``); sending application (the rate it was told
-    to keep is reached, or too little to send and the asked window not filled); path capacity (a known line is
-    reached, or the queue builds, the rate is flat and the windows over the unloaded RTT would carry more;
-    without losses, or where a window holds the flow, the least RTT must have risen too: else the delays come
-    from elsewhere; beside a busy core, either that or the waits of the traffic's threads for it must be
-    known, else path and windows stay undecided);
-    receiver window; send buffer (the kernel's clock, or the asked window is filled while the receiver's is
-    measured not to hold: the kernel's clock stays at 0 with small writes although the buffer is the limit);
-    a window of either end (the rate is what the windows carry, no queue builds, the kernel's clock of the
-    receiver's was not measured);
-    congestion and loss (retransmits without a full path). Else undecided: not measured where a figure is
-    missing, conflicting evidence where streams' RTT rose and clean probes did not, no evidence otherwise.
-    Whether a queue builds is read from probes before the streams' smoothed RTT (``evidence.find_queue``); of
-    that, the median over streams of each one's median over the steady window counts.
-    The flow's limit is the one under which streams carry more than half of its rate; streams that differ
-    make it undecided (conflicting evidence).
+    In this order, first match: host CPU (as ``is_host_limited``); sending application (its
+    configured rate is reached, or it had too little to send and did not fill the requested window); path
+    capacity (a known line is reached, or the queue builds, the rate is flat and the windows over the unloaded
+    RTT would carry more; without losses, or where a window holds the flow, the least RTT must have risen too:
+    else the delays come from elsewhere; beside a busy core, either that or the waits of the traffic's threads
+    for it must be known, else path and windows stay undecided); receiver window; send buffer (the kernel's
+    clock, or the requested window is filled while the receiver's is measured not to hold: the kernel's clock
+    stays at 0 with small writes although the buffer is the limit); a window of either end (the rate is what
+    the windows carry, no queue builds, the kernel's clock of the receiver's was not measured); congestion and
+    loss (retransmits without a full path). Else undecided: not measured where a figure is missing,
+    conflicting evidence where streams' RTT rose and clean probes did not, no evidence otherwise. Whether a
+    queue builds is read from probes before the streams' smoothed RTT (``evidence.find_queue``); of that, the
+    median over streams of each one's median over the steady window counts. The flow's limit is the one under
+    which streams carry more than half of its rate; streams that differ make it undecided (conflicting
+    evidence).
     Assumption: steady state; dRTT by probes that pass the same queue. One trial suffices; repeated trials
-    tell more than any threshold. Source: METHOD section 4; tcp_info: RFC 4898 and the Linux kernel; the
-    thresholds are this project's.
+    are better evidence than any threshold. Source: METHOD section 4; tcp_info: RFC 4898 and the Linux kernel;
+    the thresholds are this project's.
     """
     _check_reading(reading)
     shared = _flow_evidence(reading)
@@ -200,7 +199,7 @@ def classify_limits(reading: FlowReading) -> FlowVerdict:
 
 
 def estimate_windows_rate(streams: int, window_bytes: float | None, rtt_ns: float | None) -> float | None:
-    """What so many windows carry over an empty path, streams x window / RTT; None where one is not known."""
+    """Rate that the windows allow over an empty path, streams x window / RTT; None where one is not known."""
     if window_bytes is None or not rtt_ns:
         return None
     return streams * window_bytes * 8e9 / rtt_ns
@@ -309,7 +308,7 @@ def _classify_stream(
     # Who waits for a core that others keep busy sees delays that are no queue's, but not with every probe.
     if met["busiest_core_ratio"] and met["waiting_ratio"] is None and not met["standing_rise_ns"]:
         full_path = full_path and None
-    # Where a queue is in doubt, so are the windows, unless the rate is all that they carry without one.
+    # If the queue is uncertain, so are the windows, unless the rate is all that they carry without a queue.
     windowed = full_path is not None or not queue or met["windows_share_ratio"]
     lossy = met["retransmit_ratio"] or met["mathis_share_ratio"]
     filled = met["window_filled_ratio"]
@@ -338,7 +337,7 @@ def _classify_stream(
 
 
 def _is_window_full(evidence: tuple[Evidence, ...]) -> bool:
-    """Whether the rate is what the windows asked for carry, no less and not much more."""
+    """Whether the rate is what the requested windows carry, no less and not much more."""
     names = ("windows_share_ratio", "window_filled_ratio")
     return any(
         one.met and one.value is not None and one.value <= OVERFULL_RATIO

@@ -40,13 +40,13 @@ class PairVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairRules:
-    """What a comparison is held against; the confidence of its intervals is 1 - ``alpha_ratio``."""
+    """Margin and level of a comparison; the confidence of its intervals is 1 - ``alpha_ratio``."""
 
     margin_ratio: float = MARGIN_RATIO
     alpha_ratio: float = ALPHA_RATIO
 
     def __post_init__(self) -> None:
-        """Raise ``UsageError`` for a rule that means nothing."""
+        """Raise ``UsageError`` for a rule out of range."""
         check_alpha(self.alpha_ratio)
         log_margins(self.margin_ratio)
 
@@ -61,7 +61,7 @@ class PairedComparison:
     the Hodges-Lehmann ratio, which is the median one where noise is symmetric.
 
     The verdict is read from these intervals. Their confidence is 1 less the level at which Holm's procedure
-    judges this pair among ``tests`` of them. A winner: those of shift and ratio lie on one side of no
+    is that of this pair among ``tests`` of them. A winner: those of shift and ratio lie on one side of no
     difference; where only one would, it is extended to no difference. Equivalent: the ratio's lies within
     the margin. ``p_value`` and ``equivalence_p_value`` are corrected alike: below ``alpha_ratio`` where the
     intervals say so (those within ``shift`` and ``log_ratio`` are not). ``more_cycles`` would decide an
@@ -211,8 +211,8 @@ def correct_comparisons(
 ) -> tuple[PairedComparison, ...]:
     """The same comparisons with Holm-corrected intervals and p-values and the verdicts that follow from them.
 
-    Winners are one family of tests, equivalences another; a pair is judged, and its intervals are made, at
-    the smaller one of its two levels (``corrections.holm_levels``).
+    Winners are one family of tests, equivalences another; a pair is tested, and its intervals are
+    computed, at the smaller one of its two levels (``corrections.holm_levels``).
     """
     wins = [_combine_p_values(one) for one in comparisons]
     sames = [one.equivalence.p_value for one in comparisons]
@@ -225,12 +225,12 @@ def correct_comparisons(
 
 
 def _combine_p_values(found: PairedComparison) -> float | None:
-    """The p-value of no difference, by the shift and by the ratio: both have to tell of one, on one side."""
+    """The p-value of no difference, by the shift and by the ratio: both must show it, in one direction."""
     shift, ratio = found.shift, found.log_ratio
     if shift.p_value is None or shift.shift is None:
         return None
     if found.ratio is None or ratio.p_value is None or ratio.shift is None:
-        # No ratio where a value is 0; without variation of one of the two nothing is told.
+        # No ratio where a value is 0; no test without variation of one of the two.
         return shift.p_value if found.ratio is None else None
     return 1.0 if shift.shift * ratio.shift < 0 else max(shift.p_value, ratio.p_value)
 

@@ -1,4 +1,4 @@
-"""Which of several settings that carry enough to prefer: less delay and loss where measured, then smaller."""
+"""Which of several sufficient settings to prefer: less delay and loss where measured, then the smaller."""
 
 from __future__ import annotations
 

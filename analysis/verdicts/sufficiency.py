@@ -1,4 +1,4 @@
-"""From which share of what a path carries a setting suffices."""
+"""Share of a path's capacity that a sufficient setting carries."""
 
 from __future__ import annotations
 

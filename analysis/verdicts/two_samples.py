@@ -1,4 +1,4 @@
-"""Two groups of trials that share nothing but their condition: by what factor they differ."""
+"""By what factor two independent groups of trials differ."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def compare_groups(
 ) -> GroupRatio:
     """By what factor the values of ``second`` differ from those of ``first``; the groups need not be equal.
 
-    Either group is in its own time order. Raises ``UsageError`` for a margin or level that means nothing.
+    Either group is in its own time order. Raises ``UsageError`` for a margin or level out of range.
 
     Notes
     -----
@@ -123,12 +123,12 @@ def compare_levels(
     """By how much the values of ``second`` lie above those of ``first``, in their own unit.
 
     For what may be 0 or below, such as loss and dRTT. Either group is in its own time order. ``margins`` (low
-    below 0, high above) bound what does not matter. Raises ``UsageError`` for margins or a level that mean
-    nothing.
+    below 0, high above) bound what does not matter. Raises ``UsageError`` for margins or a level out of
+    range.
 
     Notes
     -----
-    Assumption: the groups know nothing of each other, and have the same shape up to a shift or are symmetric;
+    Assumption: the groups are independent, and have the same shape up to a shift or are symmetric;
     the order of either: as ``serial.bound_order``. Shift: the median over all second - first. Its variance is
     the sum of those of the groups' own Hodges-Lehmann estimates (``shifts.hodges_lehmann``), its degrees of
     freedom by Welch and Satterthwaite. Both tests are read from the one interval. Minimum sample: 6 on each
@@ -174,7 +174,7 @@ def compare_levels(
 
 
 def split_halves(values: ArrayLike) -> float | None:
-    """How far the two halves of one group differ, as a factor of at least 1: how no change looks.
+    """Difference of the two halves of one group, as a factor of at least 1: the noise floor of no change.
 
     The first half of the values, in the order of measurement, against the second; the ratio of their medians.
     ``None`` for fewer than 4 values, or where one is not above 0.
@@ -192,7 +192,7 @@ def split_halves(values: ArrayLike) -> float | None:
 
 
 def measure_halves_distance(values: NDArray[np.float64]) -> float:
-    """How far the medians of the first and the second half of the values lie apart."""
+    """Distance between the medians of the first and the second half of the values."""
     middle = values.size // 2
     return abs(float(np.median(values[:middle]) - np.median(values[middle:])))
 

@@ -15,7 +15,7 @@ BATCH_RECORDS = 5
 MINIMUM_RECORDS = 100
 #: Share of the mean rate that a warm-up which ends too early may cost before it is called so.
 BIAS_RATIO = 0.01
-#: Level of the trend test that tells a trial which never settled from one whose end agrees by chance.
+#: Level of the trend test that separates a trial that never settled from one whose end agrees by chance.
 TREND_ALPHA_RATIO = 0.01
 
 
@@ -51,7 +51,7 @@ def detect_warm_up(interval_bytes: ArrayLike, interval_ns: ArrayLike, configured
     what remains is smallest, in the first half. Assumption: one transient at the start, then a stationary
     rate. Minimum sample: 100 records (20 batches). Where cutting more than half would be better and what the
     first half leaves has a trend (1 %), the trial never settled: undecided (not settled). MSER tends to cut
-    a little of a series that was settled from the start: hence ``bias_ratio``.
+    some records of a series that was settled from the start: hence ``bias_ratio``.
     Source: White, Cobb, Spratt, Winter Simulation Conference 2000; White, Simulation 69, 1997.
     """
     counts, spans = as_samples(interval_bytes, "interval bytes"), as_samples(interval_ns, "interval ns")

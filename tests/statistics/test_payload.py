@@ -42,7 +42,7 @@ def test_what_carries_nothing_is_refused() -> None:
             full_segment(1500, **wrong)
     with pytest.raises(UsageError, match="carry no data"):
         full_segment(52)
-    with pytest.raises(UsageError, match="carries nothing"):
+    with pytest.raises(UsageError, match="has no payload rate"):
         payload_rate(0, full_segment(1500))
 
 
