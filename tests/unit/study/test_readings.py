@@ -27,6 +27,7 @@ from tests.unit.synthetic_results import SyntheticResults, make_quickstart
 
 STREAMS, STEP_NS = 2, 100_000_000
 #: Ten records of warm-up, thirty of the steady window, one of the drain.
+ZSTD_MAGIC = bytes.fromhex("28b52ffd")  # a series is one zstd frame (RFC 8878)
 PHASES = ["warmup"] * 10 + ["steady"] * 30 + ["drain"]
 FIGURES = TrialFigures(
     trial_id=1,
@@ -229,8 +230,8 @@ def test_a_damaged_series_is_said_and_the_trial_undecided(tmp_path: Path) -> Non
     assert whole.damaged is None
     assert whole.verdict.streams[0].find("receiver_limited_ratio").value == pytest.approx(0.8)
     data = path.read_bytes()
-    at = data.index(b"ARROW1") if b"ARROW1" in data else data.index(b"rwnd_limited_us")
-    path.write_bytes(data[: at + 4] + bytes([data[at + 4] ^ 0xFF]) + data[at + 5 :])
+    at = data.index(ZSTD_MAGIC)
+    path.write_bytes(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
     hurt = StudiedResults.open(tmp_path / "r").limits()[0].result.trials[0]
     assert hurt.damaged is not None
     assert "damaged" in hurt.damaged
