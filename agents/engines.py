@@ -94,10 +94,10 @@ def _lower(values: Dict[str, str], name: str, limit: Optional[int]) -> None:
     """Lower a flag to a limit, if there is one, and make it the last."""
     if limit is None:
         return
-    asked = values.pop(name, "0")
-    if not (asked.isascii() and asked.isdigit()):
+    requested = values.pop(name, "0")
+    if not (requested.isascii() and requested.isdigit()):
         raise ValueError(f"option '{name}' must be a decimal integer")
-    values[name] = str(min(int(asked[:20]) or limit, limit))
+    values[name] = str(min(int(requested[:20]) or limit, limit))
 
 
 def check_token(token: str) -> None:

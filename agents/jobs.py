@@ -47,7 +47,7 @@ class Jobs:
             raise RequestError("engine", str(error)) from error
         control = options.get("control") == "stdin"
         answer = self._start(command, clamped, control=control, token=token)
-        return {**answer, "asked": {name: request["limits"].get(name) for name in clamped}}
+        return {**answer, "requested": {name: request["limits"].get(name) for name in clamped}}
 
     def start_discovery(self, request: Message) -> Dict[str, Any]:
         """The prober of this very agent, as a job like an engine; it always listens for commands."""

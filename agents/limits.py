@@ -54,26 +54,28 @@ class Caps:
     rate_bits_per_s: Optional[int] = None
 
 
-def clamp_limits(asked: Mapping[str, Any], caps: Caps = Caps()) -> Dict[str, Any]:
+def clamp_limits(requested: Mapping[str, Any], caps: Caps = Caps()) -> Dict[str, Any]:
     """``seconds``, ``bytes`` and ``rate_bits_per_s`` as they will be enforced, within this host's caps.
 
     ValueError for unknown keys and wrong kinds. No ``seconds`` means the longest time that an engine may
     run; no ``bytes`` or ``rate_bits_per_s`` means no limit but the cap.
     """
-    unknown = sorted(set(asked) - {"seconds", "bytes", "rate_bits_per_s"})
+    unknown = sorted(set(requested) - {"seconds", "bytes", "rate_bits_per_s"})
     if unknown:
         raise ValueError(f"unknown limit {quote(unknown[0])}")
-    seconds = _number(asked.get("seconds"), "seconds")
+    seconds = _number(requested.get("seconds"), "seconds")
     longest = min(caps.seconds, MAX_SECONDS)
     return {
         "seconds": longest if seconds is None else float(min(max(seconds, MIN_SECONDS), longest)),
-        "bytes": _clamp_whole(asked, "bytes", MAX_ENGINE_BYTES, caps.bytes),
-        "rate_bits_per_s": _clamp_whole(asked, "rate_bits_per_s", MAX_RATE_BITS_PER_S, caps.rate_bits_per_s),
+        "bytes": _clamp_whole(requested, "bytes", MAX_ENGINE_BYTES, caps.bytes),
+        "rate_bits_per_s": _clamp_whole(
+            requested, "rate_bits_per_s", MAX_RATE_BITS_PER_S, caps.rate_bits_per_s
+        ),
     }
 
 
-def _clamp_whole(asked: Mapping[str, Any], name: str, most: int, cap: Optional[int]) -> Optional[int]:
-    value = _number(asked.get(name), name)
+def _clamp_whole(requested: Mapping[str, Any], name: str, most: int, cap: Optional[int]) -> Optional[int]:
+    value = _number(requested.get(name), name)
     if isinstance(value, float):
         raise ValueError(f"limit '{name}' must be an integer")
     if value is None:
@@ -81,9 +83,9 @@ def _clamp_whole(asked: Mapping[str, Any], name: str, most: int, cap: Optional[i
     return min(max(value, 1), most if cap is None else min(most, cap))
 
 
-def clamp_counter_interval_ns(asked: int) -> int:
+def clamp_counter_interval_ns(requested: int) -> int:
     """The interval that counters will be sampled at, in ns."""
-    return min(max(asked, MIN_COUNTER_INTERVAL_NS), MAX_COUNTER_INTERVAL_NS)
+    return min(max(requested, MIN_COUNTER_INTERVAL_NS), MAX_COUNTER_INTERVAL_NS)
 
 
 def _number(value: Any, name: str) -> Union[int, float, None]:

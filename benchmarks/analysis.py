@@ -66,7 +66,7 @@ def make_base() -> dict[str, Any]:
             "path_source": "a",
             "path_destination": "b",
             "streams": 1,
-            "congestion_asked": "reno",
+            "congestion_requested": "reno",
             "congestion_sender": "reno",
             "interval_ns": INTERVAL_NS,
             "warmup_ns": 2_000_000_000,
@@ -104,7 +104,7 @@ def draw_rows(shape: Shape, rng: np.random.Generator) -> Iterator[dict[str, Any]
                     "cycle": cycle,
                     "path_destination": f"b{path}",
                     "streams": streams,
-                    "window_asked_bytes": window,
+                    "window_requested_bytes": window,
                     "window_granted_sender_bytes": 2 * window,
                     "window_granted_receiver_bytes": 2 * window,
                     "received_steady_bytes": int(rate * 20 / 8),
@@ -168,7 +168,7 @@ def make_series(streams: int, window: int) -> dict[str, tuple[bytes, int]]:
     }
     names = ["streams", "congestion", "pacing_bits_per_s", "rate_cap_bits_per_s"]
     told = [str(streams), "reno", None, None]
-    settings = {"name": names, "asked": told, "sender": told, "receiver": told}
+    settings = {"name": names, "requested": told, "sender": told, "receiver": told}
     tables = {
         "sender_intervals": common | info | rest,
         "receiver_intervals": common | info | rest,
@@ -221,7 +221,7 @@ def store_chunk(
     for offset, row in enumerate(chunk, start=1):
         settings = {
             "streams": row["streams"],
-            "window_bytes": row["window_asked_bytes"],
+            "window_bytes": row["window_requested_bytes"],
             "congestion": "reno",
         }
         planned.append(
@@ -235,7 +235,7 @@ def store_chunk(
                 )
             )
         )
-        for kind, (blob, rows) in series[row["streams"], row["window_asked_bytes"]].items():
+        for kind, (blob, rows) in series[row["streams"], row["window_requested_bytes"]].items():
             digest = hashlib.sha256(blob).hexdigest()
             blobs.append(
                 {"trial_id": number + offset, "kind": kind, "rows": rows, "sha256": digest, "blob": blob}

@@ -102,7 +102,7 @@ class Prober:
             with self._answer(method):
                 for repetition in range(repetitions):
                     for loaded in (False, True) if repetition % 2 == 0 else (True, False):
-                        self._repeat_until_as_asked(method, pairs, loaded)
+                        self._repeat_until_as_requested(method, pairs, loaded)
         except ProbeError as error:
             pairs.refusal = str(error)
         return pairs
@@ -133,7 +133,7 @@ class Prober:
                 raise ProbeError(f"echo: {program.last_words()}")
             yield
 
-    def _repeat_until_as_asked(self, method: str, pairs: Pairs, loaded: bool) -> None:
+    def _repeat_until_as_requested(self, method: str, pairs: Pairs, loaded: bool) -> None:
         kept = pairs.loaded if loaded else pairs.idle
         for _ in range(_ATTEMPTS):
             if loaded:

@@ -29,7 +29,7 @@ class Quality(IntEnum):
 #: The kind of every figure that a verdict is read from.
 QUALITIES: Mapping[str, Quality] = MappingProxyType(
     {
-        "asked_share_ratio": Quality.SETTING,
+        "requested_share_ratio": Quality.SETTING,
         "line_share_ratio": Quality.SETTING,
         "busiest_core_ratio": Quality.COUNTER,
         "engine_core_ratio": Quality.COUNTER,

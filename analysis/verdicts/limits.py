@@ -49,7 +49,7 @@ FLOW_SHARE_RATIO = 0.5
 #: Known of some trials only, or said by another figure as well: without one of them nothing is missing.
 OPTIONAL_EVIDENCE = frozenset(
     {
-        "asked_share_ratio",
+        "requested_share_ratio",
         "ceiling_share_ratio",
         "engine_core_ratio",
         "line_share_ratio",
@@ -105,13 +105,13 @@ class FlowReading:
     ``rtt_loaded_ns`` and ``rtt_unloaded_ns`` are probes' medians, ``rtt_standing_ns`` is the least loaded
     probe less the least unloaded one (0 where it was no longer). ``hosts`` are the loads of sender and
     receiver. ``line_bits_per_s`` is what a known line leaves for data, ``ceiling_bits_per_s`` what a host
-    carries over its own loopback, ``asked_bits_per_s`` the rate that the sender was configured to keep.
+    carries over its own loopback, ``requested_bits_per_s`` the rate that the sender was configured to keep.
     ``rate_spread_ratio`` is that of ``measure_rate_spread``. ``kernel_stamps``: the kernel stamped probes.
     """
 
     streams: tuple[StreamReading, ...]
     throughput_bits_per_s: float | None = None
-    window_asked_bytes: int | None = None
+    window_requested_bytes: int | None = None
     rtt_loaded_ns: float | None = None
     rtt_unloaded_ns: float | None = None
     rtt_standing_ns: float | None = None
@@ -119,7 +119,7 @@ class FlowReading:
     hosts: tuple[HostLoad, ...] = ()
     line_bits_per_s: float | None = None
     ceiling_bits_per_s: float | None = None
-    asked_bits_per_s: float | None = None
+    requested_bits_per_s: float | None = None
     kernel_stamps: bool | None = None
 
 
@@ -229,7 +229,7 @@ def _flow_evidence(reading: FlowReading) -> tuple[Evidence, ...]:
     """Figures that all streams share."""
     rate, window, unloaded = (
         reading.throughput_bits_per_s,
-        reading.window_asked_bytes,
+        reading.window_requested_bytes,
         reading.rtt_unloaded_ns,
     )
     windows = estimate_windows_rate(len(reading.streams), window, unloaded)
@@ -248,14 +248,14 @@ def _flow_evidence(reading: FlowReading) -> tuple[Evidence, ...]:
     limited = is_host_limited(
         rate,
         reading.hosts,
-        (reading.line_bits_per_s, windows, reading.asked_bits_per_s),
+        (reading.line_bits_per_s, windows, reading.requested_bits_per_s),
         reading.ceiling_bits_per_s,
     )
     return (
         weigh("busiest_core_ratio", _most(one.busiest_core_ratio for one in reading.hosts), BUSY_CORE_RATIO),
         weigh("engine_core_ratio", _most(one.engine_core_ratio for one in reading.hosts), OWN_WORK_RATIO),
         weigh("waiting_ratio", _most(one.waiting_ratio for one in reading.hosts), WAITING_RATIO),
-        weigh("asked_share_ratio", _divide(rate, reading.asked_bits_per_s), EXPLAINED_RATIO),
+        weigh("requested_share_ratio", _divide(rate, reading.requested_bits_per_s), EXPLAINED_RATIO),
         weigh("ceiling_share_ratio", _divide(rate, reading.ceiling_bits_per_s), CEILING_RATIO),
         weigh("host_limited", float(limited) if rate is not None else None, 1.0),
         weigh("line_share_ratio", _divide(rate, reading.line_bits_per_s), EXPLAINED_RATIO),
@@ -285,7 +285,7 @@ def _stream_evidence(stream: StreamReading, reading: FlowReading) -> tuple[Evide
         weigh("buffer_limited_ratio", _divide(stream.buffer_limited_s, stream.steady_s), LIMITED_TIME_RATIO),
         weigh("idle_ratio", idle, LIMITED_TIME_RATIO),
         weigh("app_limited_ratio", stream.app_limited_ratio, APP_LIMITED_RATIO),
-        weigh("window_filled_ratio", _divide(flight, reading.window_asked_bytes), FILLED_WINDOW_RATIO),
+        weigh("window_filled_ratio", _divide(flight, reading.window_requested_bytes), FILLED_WINDOW_RATIO),
         weigh("retransmit_ratio", resent, RETRANSMIT_RATIO),
         weigh("mathis_share_ratio", _divide(flight, allowed), MATHIS_SHARE_RATIO),
     )
@@ -315,7 +315,7 @@ def _classify_stream(
     limit = None
     if met["host_limited"]:
         limit = Limit.HOST_CPU
-    elif met["asked_share_ratio"] or (starved and not filled):
+    elif met["requested_share_ratio"] or (starved and not filled):
         limit = Limit.APPLICATION
     elif met["line_share_ratio"] or (full_path and not met["windows_share_ratio"]):
         limit = Limit.PATH_CAPACITY

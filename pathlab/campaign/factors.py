@@ -74,8 +74,8 @@ class Cell:
     @property
     def traffic_ns(self) -> int:
         """Warm-up and steady window; iperf3 sends for whole seconds."""
-        asked_ns = self.warmup_ns + self.duration_ns
-        return -(-asked_ns // SECOND_NS) * SECOND_NS if self.engine == "iperf3" else asked_ns
+        requested_ns = self.warmup_ns + self.duration_ns
+        return -(-requested_ns // SECOND_NS) * SECOND_NS if self.engine == "iperf3" else requested_ns
 
     @property
     def levels(self) -> dict[str, Level]:

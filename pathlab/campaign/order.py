@@ -174,10 +174,10 @@ def _deal_groups(campaign: Campaign, places: Sequence[_Place]) -> list[_Place]:
     dealt: list[_Place] = []
     group = spent_ns = 0
     for place in sorted(places, key=lambda place: _digest(start + place.identity)):
-        asked_ns = place.cell.warmup_ns + place.cell.duration_ns + probes_ns
-        if spent_ns and spent_ns + asked_ns > HOUR_NS:
+        requested_ns = place.cell.warmup_ns + place.cell.duration_ns + probes_ns
+        if spent_ns and spent_ns + requested_ns > HOUR_NS:
             group, spent_ns = group + 1, 0
-        spent_ns += asked_ns
+        spent_ns += requested_ns
         dealt.append(_Place(path=place.path, cell=place.cell, identity=place.identity, group=group))
     return dealt
 

@@ -39,7 +39,7 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
 
 def _check_iperf3(cells: tuple[Cell, ...]) -> Iterator[Finding]:
     """What the combinations ask of iperf3 that it does not have, each once."""
-    asked: dict[str, str] = {}
+    requested: dict[str, str] = {}
     for cell in cells:
         if cell.engine == "iperf3":
             cannot = {
@@ -53,8 +53,8 @@ def _check_iperf3(cells: tuple[Cell, ...]) -> Iterator[Finding]:
                     f"streams <= {IPERF3_STREAMS_MAX}",
                 ),
             }
-            asked |= {what: where for what, (wanted, where) in cannot.items() if wanted}
-    for what, where in asked.items():
+            requested |= {what: where for what, (wanted, where) in cannot.items() if wanted}
+    for what, where in requested.items():
         way = f"where = \"engine != 'iperf3' or {where}\"" if where else "one window for both ends"
         yield ("factors", "engine"), f"iperf3 cannot be asked for {what}; expected {way}"
 

@@ -63,7 +63,7 @@ def describe_levels(settings: Mapping[str, Any]) -> str:
 
 def describe_trial(record: TrialRecord, settings: Mapping[str, Any]) -> str:
     """One line on a finished trial."""
-    cell = describe_cell(record.streams, record.window_asked_bytes)
+    cell = describe_cell(record.streams, record.window_requested_bytes)
     others = describe_levels(settings) if len(settings) > len(ALWAYS_GIVEN) else ""
     what = f"{record.path_source} to {record.path_destination}  {cell:>12}{'  ' if others else ''}{others}"
     if record.status != "complete":
@@ -123,7 +123,7 @@ class RunningTable:
     def add(self, record: TrialRecord, settings: Mapping[str, Any]) -> None:
         """Take a complete trial; its cell moves to the end."""
         cell = f"{record.path_source} to {record.path_destination}  "
-        cell += describe_cell(record.streams, record.window_asked_bytes)
+        cell += describe_cell(record.streams, record.window_requested_bytes)
         others = describe_levels(settings)
         control = "  control" if settings.get("control") else ""  # which enters no cell
         key = f"{cell}  {others}".rstrip() + control

@@ -42,7 +42,7 @@ def flow_options(spec: TrialSpec, allowed: Allowed, *, sends: bool) -> Options:
         "drain-timeout-ns": spec.drain_ns,
         "tcp-info": "raw",
     }
-    asked: dict[str, str | int | None] = {
+    requested: dict[str, str | int | None] = {
         "transport": settings.transport if settings.transport != "tcp" else None,
         "congestion": allowed.congestion,
         "dscp": settings.dscp,
@@ -55,7 +55,7 @@ def flow_options(spec: TrialSpec, allowed: Allowed, *, sends: bool) -> Options:
         "rate-bits-per-s": spec.rate_bits_per_s if transmits else None,
         "volume-limit-bytes": spec.volume_limit_bytes if transmits else None,  # who stops says why
     }
-    return options | {name: value for name, value in asked.items() if value is not None}
+    return options | {name: value for name, value in requested.items() if value is not None}
 
 
 def list_cores(text: str) -> list[int]:
@@ -73,7 +73,7 @@ def list_settings(
     """Every setting as asked and as both ends state it in their ``ready``: null where one does not tell."""
     settings = spec.settings
     window_sender, window_receiver = spec.windows_bytes
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "engine": settings.engine,
         "direction": settings.direction,
         "transport": settings.transport,
@@ -93,8 +93,8 @@ def list_settings(
     }
     ends = (_granted(sender), _granted(receiver))
     return [
-        {"name": name, "asked": _say(value), "sender": ends[0].get(name), "receiver": ends[1].get(name)}
-        for name, value in asked.items()
+        {"name": name, "requested": _say(value), "sender": ends[0].get(name), "receiver": ends[1].get(name)}
+        for name, value in requested.items()
     ]
 
 
@@ -102,22 +102,22 @@ def find_refused(settings: Sequence[Mapping[str, str | None]]) -> list[str]:
     """Flags ``NAME-not-granted`` of settings at which an end states something else than was asked."""
     flags = []
     for line in settings:
-        name, asked = str(line["name"]), line["asked"]
-        if name not in _CHECKED or asked in (None, "no"):
+        name, requested = str(line["name"]), line["requested"]
+        if name not in _CHECKED or requested in (None, "no"):
             continue
-        if not all(_is_granted(name, asked, line[end]) for end in ("sender", "receiver")):
+        if not all(_is_granted(name, requested, line[end]) for end in ("sender", "receiver")):
             flags.append(f"{_CHECKED[name]}-not-granted")
     return flags
 
 
-def _is_granted(name: str, asked: str | None, stated: str | None) -> bool:
-    if stated is None or asked is None:
+def _is_granted(name: str, requested: str | None, stated: str | None) -> bool:
+    if stated is None or requested is None:
         return True
     if name == "mss_bytes":  # the kernel states it less the room that timestamps take
-        return int(asked) - TIMESTAMP_BYTES <= int(stated) <= int(asked)
+        return int(requested) - TIMESTAMP_BYTES <= int(stated) <= int(requested)
     if name == "cpus":  # fewer workers than cores use the first ones
-        return set(list_cores(stated)) <= set(list_cores(asked))
-    return stated == asked
+        return set(list_cores(stated)) <= set(list_cores(requested))
+    return stated == requested
 
 
 def _granted(ready: Mapping[str, Any] | None) -> dict[str, str | None]:

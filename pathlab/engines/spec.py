@@ -113,8 +113,8 @@ class TrialSpec:
     @property
     def rate_bits_per_s(self) -> int | None:
         """The lower one of pacing and cap."""
-        asked = [rate for rate in (self.settings.pacing_bits_per_s, self.rate_cap_bits_per_s) if rate]
-        return min(asked, default=None)
+        requested = [rate for rate in (self.settings.pacing_bits_per_s, self.rate_cap_bits_per_s) if rate]
+        return min(requested, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ class Lab:
         self.topology = topology
         self.namespaces = Namespaces()
         self._engine = engine
-        self._asked_backend = backend
+        self._requested_backend = backend
         self._links: list[EmulatedLink | NetemLink] = []
         self.backend = ""
         self.lap_late_p99_ns: list[int | None] = []  # of every lap so far, the latest link
@@ -92,18 +92,18 @@ class Lab:
         from running: the kernel stamps what arrives there, so that round trips are not late by a wake-up.
         Else TUN where it may be opened. A forced one is taken, or refused with what is missing.
         """
-        asked, namespaces = self._asked_backend, self.namespaces
-        if asked not in ("auto", *BACKENDS):
-            raise lab_error(f"unknown back end '{asked}'", f"one of: auto, {', '.join(BACKENDS)}")
-        if asked == "netem" and not namespaces.can_use_netem():
+        requested, namespaces = self._requested_backend, self.namespaces
+        if requested not in ("auto", *BACKENDS):
+            raise lab_error(f"unknown back end '{requested}'", f"one of: auto, {', '.join(BACKENDS)}")
+        if requested == "netem" and not namespaces.can_use_netem():
             raise lab_error(
                 "this kernel has no netem (sch_netem)",
                 "load it (modprobe sch_netem), or use the back end 'tun', 'packet' or 'auto'",
             )
-        if asked == "tun" and not namespaces.can_use_tun():
+        if requested == "tun" and not namespaces.can_use_tun():
             raise lab_error("/dev/net/tun may not be opened here", "use the back end 'packet' or 'auto'")
-        if asked != "auto":
-            return asked
+        if requested != "auto":
+            return requested
         directions = [link.direction(end) for link in self.topology.links for end in (0, 1)]
         if all(map(is_possible, directions)) and namespaces.can_use_netem():
             return "netem"

@@ -83,5 +83,5 @@ def _list_facts(material: Material) -> list[str]:
 
 def _list_windows(summary: Summary) -> tuple[int | None, ...]:
     """Every window that was measured, ascending, autotuned last."""
-    windows = {cell.window_asked_bytes for cell in summary.cells}
+    windows = {cell.window_requested_bytes for cell in summary.cells}
     return tuple(sorted(windows, key=lambda size: (size is None, size or 0)))

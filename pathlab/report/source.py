@@ -82,8 +82,8 @@ def find_congestion(record: TrialRecord) -> str:
     Other programs' files tell only what was at work.
     """
     if "imported" in record.flags:
-        return record.congestion_asked or record.congestion_sender or ""
-    return record.congestion_asked or ""
+        return record.congestion_requested or record.congestion_sender or ""
+    return record.congestion_requested or ""
 
 
 def find_arrived(record: TrialRecord) -> int | None:
@@ -94,10 +94,10 @@ def find_arrived(record: TrialRecord) -> int | None:
 
 def window_is_short(record: TrialRecord) -> bool:
     """True if either end's kernel granted less than the window asked for."""
-    if record.window_asked_bytes is None:
+    if record.window_requested_bytes is None:
         return False
     granted = (record.window_granted_sender_bytes, record.window_granted_receiver_bytes)
-    least = LINUX_WINDOW_FACTOR * record.window_asked_bytes
+    least = LINUX_WINDOW_FACTOR * record.window_requested_bytes
     return "window-short" in record.flags or any(size is not None and size < least for size in granted)
 
 

@@ -54,7 +54,7 @@ class Cell:
 
     path: Path
     streams: int
-    window_asked_bytes: int | None
+    window_requested_bytes: int | None
     congestion: str | None
     trials: tuple[StoredTrial, ...]  # complete ones, in order of measurement
     counted: tuple[StoredTrial, ...]  # of them those that count
@@ -87,7 +87,7 @@ class Cell:
     @property
     def product_bytes(self) -> int | None:
         """Streams times window asked; ``None`` for autotuning."""
-        return None if self.window_asked_bytes is None else self.streams * self.window_asked_bytes
+        return None if self.window_requested_bytes is None else self.streams * self.window_requested_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +223,7 @@ def build_cells(path: Path, trials: Sequence[StoredTrial]) -> tuple[Cell, ...]:
     groups: dict[tuple[int, float, str], list[StoredTrial]] = {}
     for trial in trials:
         record = trial.record
-        window = float("inf") if record.window_asked_bytes is None else record.window_asked_bytes
+        window = float("inf") if record.window_requested_bytes is None else record.window_requested_bytes
         groups.setdefault((record.streams, window, find_congestion(record)), []).append(trial)
     return tuple(_build_cell(path, groups[key]) for key in sorted(groups))
 
@@ -271,8 +271,8 @@ def _build_cell(path: Path, trials: Sequence[StoredTrial]) -> Cell:
     return Cell(
         path=path,
         streams=first.streams,
-        window_asked_bytes=first.window_asked_bytes,
-        congestion=first.congestion_asked or next((r.congestion_sender for r in records), None),
+        window_requested_bytes=first.window_requested_bytes,
+        congestion=first.congestion_requested or next((r.congestion_sender for r in records), None),
         trials=complete,
         counted=counted,
         failed=sum(trial.record.status == "failed" for trial in trials),

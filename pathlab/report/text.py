@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.analysis.estimators.loss import Loss, probe_loss
-from pathlab.report.names import format_asked, format_granted, format_loss
+from pathlab.report.names import format_granted, format_loss, format_requested
 from pathlab.report.source import ResultsSource, find_arrived, format_utc, window_is_short
 from pathlab.report.streams import read_probes, summarise_streams
 from pathlab.report.summary import Cell, PathSummary
@@ -94,7 +94,7 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
         retransmits, kept = cell.retransmitted_segments.median, len(cell.counted)
         texts = (
             str(cell.streams),
-            format_asked(cell.window_asked_bytes),
+            format_requested(cell.window_requested_bytes),
             format_granted(cell.window_granted_sender_bytes, cell.window_granted_receiver_bytes),
             format_bytes(cell.window_effective_bytes.median),
             format_rate(cell.throughput_bits_per_s.median),
@@ -163,7 +163,7 @@ def _trial_facts(record: TrialRecord) -> Table:
         table.add_row("Undelivered", f"{missing} when the drain time was up (the connections were reset)")
     table.add_row("Fairness", f"{jain} (Jain; 1 is equal shares)")
     short = "; less than was asked" if window_is_short(record) else ""
-    table.add_row("Window asked", f"{format_asked(record.window_asked_bytes)} per stream")
+    table.add_row("Window asked", f"{format_requested(record.window_requested_bytes)} per stream")
     table.add_row(
         "  granted",
         f"sender {format_bytes(record.window_granted_sender_bytes)}, "
@@ -175,9 +175,9 @@ def _trial_facts(record: TrialRecord) -> Table:
         f"{format_bytes(record.window_effective_bytes)} (rate per stream × loaded RTT); "
         f"largest in flight {format_bytes(record.window_in_flight_max_bytes)}",
     )
-    asked = record.congestion_asked or "kernel's default"
+    requested = record.congestion_requested or "kernel's default"
     used = [name or NOT_MEASURED for name in (record.congestion_sender, record.congestion_receiver)]
-    table.add_row("Congestion", f"sender {used[0]}, receiver {used[1]} (asked: {asked})")
+    table.add_row("Congestion", f"sender {used[0]}, receiver {used[1]} (requested: {requested})")
     for end in ("sender", "receiver"):
         table.add_row(f"CPU, {end}", _cpu_text(record, end))
     medians = measure_drtt(record, DRTT_MEDIAN_COLUMNS)

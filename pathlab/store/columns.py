@@ -66,18 +66,18 @@ TABLE_COLUMNS: Mapping[str, Mapping[str, str]] = {
         "source_address": "address that was sent from; empty: the system chose",
         "destination_address": "address that was sent to; empty: the host's own",
         "streams": "parallel connections; 0: none, only probes",
-        "window_asked_bytes": "socket buffer asked for per stream; empty: autotuning",
+        "window_requested_bytes": "socket buffer requested per stream; empty: autotuning",
         "window_granted_sender_bytes": "SO_SNDBUF as the kernel reports it; Linux doubles what it grants",
         "window_granted_receiver_bytes": "SO_RCVBUF as the kernel reports it",
         "window_effective_bytes": "throughput per stream x mean loaded RTT",
         "window_in_flight_max_bytes": "most that one stream had unacknowledged",
-        "congestion_asked": "congestion control asked for; empty: the kernel's default",
+        "congestion_requested": "congestion control requested; empty: the kernel's default",
         "congestion_sender": "congestion control at work at the sender",
         "congestion_receiver": "congestion control at work at the receiver",
         "mss_bytes": "data in one segment",
         "interval_ns": "length of one record",
         "warmup_ns": "traffic before the steady window",
-        "duration_ns": "asked length of the steady window",
+        "duration_ns": "requested length of the steady window",
         "steady_ns": "measured length of the steady window, receiver's clock",
         "received_steady_bytes": "received in the steady window",
         "received_total_bytes": "received in the whole trial",
@@ -111,10 +111,10 @@ TABLE_COLUMNS: Mapping[str, Mapping[str, str]] = {
         "flags": "what to know before reading the figures: lab, lab-limited, loopback-fallback, "
         "window-short, congestion-not-granted, over-line-rate, busy-core, host-limited, route-changed, "
         "imported, sender-counted, undelivered-data and others that this release sets",
-        "received_back_steady_bytes": "with traffic both ways at once: received by the sending end, in its "
-        "steady window, of the way back; empty: one way alone, or not measured",
-        "throughput_back_bits_per_s": "these by the length of that window: the way back's throughput; "
-        "throughput_bits_per_s is of the way there alone",
+        "received_reverse_steady_bytes": "traffic in both directions: bytes of the reverse direction "
+        "received by the sending end in its steady window; empty: one direction only, or not measured",
+        "throughput_reverse_bits_per_s": "throughput of the reverse direction in that window; "
+        "throughput_bits_per_s is of the forward direction only",
         "retransmitted_steady_segments": "sent again by the kernel in the steady window, by the sender's "
         "clock; empty: not measured, or stored before format 4",
         "udp_sent_packets": "UDP: datagrams sent in the steady window, by the sender's count; by the highest "
@@ -292,7 +292,7 @@ SERIES_COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "settings": {
         "name": "factor",
-        "asked": "as it was asked for; empty: not asked",
+        "requested": "level requested; empty: none requested",
         "sender": "as the sender read it back; empty: not told",
         "receiver": "as the receiver read it back; empty: not told",
     },

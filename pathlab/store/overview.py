@@ -41,7 +41,7 @@ class TrialLine:
     path_destination: str
     cycle: int
     streams: int
-    window_asked_bytes: int | None
+    window_requested_bytes: int | None
     throughput_bits_per_s: float | None
     loaded_rtt_median_ns: float | None
     udp_sent_packets: int | None
@@ -59,7 +59,7 @@ class TrialOutcome:
     path_source: str
     path_destination: str
     streams: int
-    window_asked_bytes: int | None
+    window_requested_bytes: int | None
     throughput_bits_per_s: float | None
     status: str
     flags: tuple[str, ...]

@@ -64,12 +64,12 @@ class TrialRecord:
     destination_address: str | None
 
     streams: int
-    window_asked_bytes: int | None  # None: autotuning
+    window_requested_bytes: int | None  # None: autotuning
     window_granted_sender_bytes: int | None  # SO_SNDBUF as the kernel reports it (Linux doubles)
     window_granted_receiver_bytes: int | None  # SO_RCVBUF as the kernel reports it
     window_effective_bytes: float | None  # throughput per stream x mean loaded RTT
     window_in_flight_max_bytes: int | None  # largest tcpi_unacked x tcpi_snd_mss seen on one stream
-    congestion_asked: str | None  # None: the kernel's default
+    congestion_requested: str | None  # None: the kernel's default
     congestion_sender: str | None  # read back
     congestion_receiver: str | None
     mss_bytes: int | None
@@ -119,8 +119,8 @@ class TrialRecord:
     # time was up before all data had arrived, and the connections were reset: the steady window is whole)
     flags: tuple[str, ...] = ()
     # Traffic both ways at once: what came back meanwhile, counted by the sending end in its steady window.
-    received_back_steady_bytes: int | None = None
-    throughput_back_bits_per_s: float | None = None
+    received_reverse_steady_bytes: int | None = None
+    throughput_reverse_bits_per_s: float | None = None
     retransmitted_steady_segments: int | None = None  # retransmitted_segments is of the whole trial
     # Traffic of datagrams: what the receiver counted in the steady window.
     udp_sent_packets: int | None = None

@@ -24,7 +24,7 @@ _WHOLE: Mapping[str, Sequence[str]] = {
 _TEXTS = frozenset(
     {
         *("phase", "stamps", "name", "interface", "handle", "parent", "kind"),
-        *("asked", "sender", "receiver", "address", "fingerprint", "direction"),
+        *("requested", "sender", "receiver", "address", "fingerprint", "direction"),
     }
 )
 

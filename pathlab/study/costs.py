@@ -173,7 +173,7 @@ def select_messages(table: TrialTable) -> Iterator[tuple[int, int | None, Sample
 
     Small messages are what hosts carry, not paths: host-limited trials are kept.
     """
-    for every in select(table, Rules(flags=LAB_FLAGS, as_asked=True, apart=MESSAGE_SIZE)):
+    for every in select(table, Rules(flags=LAB_FLAGS, as_requested=True, apart=MESSAGE_SIZE)):
         sample = every.leave_out(~(every.read_setting(MESSAGE_SIZE) > 0), f"{MESSAGE_SIZE}: {NOT_MEASURED}")
         carried = sample.leave_out(~(sample.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
         yield from carried.by_cell()

@@ -211,12 +211,12 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
             trial_id=int(ids[at]),
             streams=int(streams[at]),
             throughput_bits_per_s=_known(rates[at]),
-            window_asked_bytes=None if np.isnan(windows[at]) or windows[at] <= 0 else int(windows[at]),
+            window_requested_bytes=None if np.isnan(windows[at]) or windows[at] <= 0 else int(windows[at]),
             rtt_loaded_ns=_known(loaded[at]),
             rtt_unloaded_ns=_known(unloaded[at]),
             rtt_standing_ns=_known(standing[at]),
             busiest_core_ratios=(_known_share(cores[0][at]), _known_share(cores[1][at])),
-            asked_bits_per_s=_find_lowest(
+            requested_bits_per_s=_find_lowest(
                 *of_flow, *(one * streams[at] for one in of_stream if isinstance(one, (int, float)))
             ),
             kernel_stamps=None if pd.isna(stamps[at]) else stamps[at] != USER_STAMPS,

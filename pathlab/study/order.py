@@ -60,7 +60,7 @@ def find_drifts(table: TrialTable) -> tuple[Answer[Drift], ...]:
 def describe_series(table: TrialTable) -> tuple[Answer[SerialFigures], ...]:
     """Serial correlation of every cell's throughput, in the order of its cycles."""
     answers = []
-    for sample in select(table, Rules(as_asked=True)):
+    for sample in select(table, Rules(as_requested=True)):
         for streams, window, part in sample.by_cell():
             rates = part.rates_bits_per_s[np.argsort(part.cycles, kind="stable")]
             found = SerialFigures(
@@ -75,7 +75,7 @@ def describe_series(table: TrialTable) -> tuple[Answer[SerialFigures], ...]:
 def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
     """The outliers of every cell's throughput; rates of 0 have no logarithm and are not judged."""
     answers = []
-    for every in select(table, Rules(as_asked=True)):
+    for every in select(table, Rules(as_requested=True)):
         sample = every.leave_out(~(every.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
         for streams, window, part in sample.by_cell():
             found = name_outliers(np.log(part.rates_bits_per_s))
@@ -88,7 +88,7 @@ def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
 def judge_precision(table: TrialTable, rule: StopRule) -> tuple[Answer[StopDecision], ...]:
     """Whether each condition's cells are known well enough to stop, by ``stopping.evaluate_stop_rule``."""
     answers = []
-    for sample in select(table, Rules(as_asked=True)):
+    for sample in select(table, Rules(as_requested=True)):
         cells: Mapping[str, Floats] = {
             f"{streams} x {'auto' if window is None else window}": part.rates_bits_per_s
             for streams, window, part in sample.by_cell()

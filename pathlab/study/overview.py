@@ -21,7 +21,7 @@ class CombinationSummary:
     path_source: str
     path_destination: str
     streams: int
-    window_asked_bytes: int | None
+    window_requested_bytes: int | None
     settings: Mapping[str, Any]  # of its plan rows
     complete: int
     not_complete: int
@@ -38,7 +38,7 @@ def summarise_combinations(results: Results) -> tuple[CombinationSummary, ...]:
     complete: dict[tuple[Any, ...], int] = {}
     trials: dict[tuple[Any, ...], int] = {}
     for trial in stream_outcomes(results):
-        window = float("inf") if trial.window_asked_bytes is None else trial.window_asked_bytes
+        window = float("inf") if trial.window_requested_bytes is None else trial.window_requested_bytes
         key = (trial.path_source, trial.path_destination, trial.streams, window, trial.settings or "{}")
         trials[key] = trials.get(key, 0) + 1
         complete[key] = complete.get(key, 0) + (trial.status == "complete")
@@ -50,7 +50,7 @@ def summarise_combinations(results: Results) -> tuple[CombinationSummary, ...]:
             path_source=key[0],
             path_destination=key[1],
             streams=key[2],
-            window_asked_bytes=None if key[3] == float("inf") else key[3],
+            window_requested_bytes=None if key[3] == float("inf") else key[3],
             settings=_read_settings(results, key[4]),
             complete=complete[key],
             not_complete=trials[key] - complete[key],

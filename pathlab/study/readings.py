@@ -39,7 +39,7 @@ LIMIT_SERIES: Mapping[str, Sequence[str]] = {
     "receiver_intervals": RECEIVED_COLUMNS,
     "sender_workers": WORKER_COLUMNS,
     "receiver_workers": WORKER_COLUMNS,
-    SETTINGS: ("name", "asked", "sender"),
+    SETTINGS: ("name", "requested", "sender"),
 }
 RATE_SERIES: Mapping[str, Sequence[str]] = {"receiver_intervals": RECEIVED_COLUMNS}
 
@@ -105,13 +105,13 @@ class TrialSeries:
         found = self._tables.get(kind)
         return found if found is not None and found.rows else None
 
-    def find_asked_rate(self) -> float | None:
+    def find_requested_rate(self) -> float | None:
         """The lowest rate that the sender was told to keep: as it states it, else as it was asked for."""
         rates = []
         for line in self._settings:
             if line.get("name") in RATE_SETTINGS:
                 stated = _parse_rate(line.get("sender"))
-                rates.append(_parse_rate(line.get("asked")) if stated is None else stated)
+                rates.append(_parse_rate(line.get("requested")) if stated is None else stated)
         return min((rate for rate in rates if rate is not None), default=None)
 
 
@@ -122,12 +122,12 @@ class TrialFigures:
     trial_id: int
     streams: int
     throughput_bits_per_s: float | None
-    window_asked_bytes: int | None
+    window_requested_bytes: int | None
     rtt_loaded_ns: float | None
     rtt_unloaded_ns: float | None
     rtt_standing_ns: float | None
     busiest_core_ratios: tuple[float | None, float | None]
-    asked_bits_per_s: float | None
+    requested_bits_per_s: float | None
     kernel_stamps: bool | None = None
 
 
@@ -142,12 +142,12 @@ def read_flow(
     """
     sent, received = series.table("sender_intervals"), series.table("receiver_intervals")
     streams = _read_streams(sent, received, trial.streams)
-    told = trial.asked_bits_per_s, series.find_asked_rate(), _read_pacing(sent, trial.streams)
-    asked = [rate for rate in told if rate is not None]
+    told = trial.requested_bits_per_s, series.find_requested_rate(), _read_pacing(sent, trial.streams)
+    requested = [rate for rate in told if rate is not None]
     return FlowReading(
         streams=streams or (StreamReading(),) * trial.streams,
         throughput_bits_per_s=trial.throughput_bits_per_s,
-        window_asked_bytes=trial.window_asked_bytes,
+        window_requested_bytes=trial.window_requested_bytes,
         rtt_loaded_ns=trial.rtt_loaded_ns,
         rtt_unloaded_ns=trial.rtt_unloaded_ns,
         rtt_standing_ns=trial.rtt_standing_ns,
@@ -158,7 +158,7 @@ def read_flow(
         ),
         line_bits_per_s=line.data_bits_per_s if line is not None else None,
         ceiling_bits_per_s=ceiling_bits_per_s,
-        asked_bits_per_s=min(asked, default=None),
+        requested_bits_per_s=min(requested, default=None),
         kernel_stamps=trial.kernel_stamps,
     )
 

@@ -111,7 +111,7 @@ class Sample:
     @property
     def window_bytes(self) -> Floats:
         """Window asked for; NaN: autotuned."""
-        return self.get("window_asked_bytes")
+        return self.get("window_requested_bytes")
 
     @property
     def usable_window_bytes(self) -> Floats:
@@ -245,7 +245,7 @@ class Rules:
     """
 
     flags: Sequence[str] = PATH_FLAGS
-    as_asked: bool = False  # the cell is named by the window asked for: a shorter grant is another cell
+    as_requested: bool = False  # the cell is named by the window asked for: a shorter grant is another cell
     needed: Sequence[str] = ("throughput_bits_per_s",)
     apart: str | None = None
     controls: bool = False
@@ -301,7 +301,7 @@ class CountableTrial(Protocol):
 
 
 def is_counted(record: CountableTrial) -> bool:
-    """Whether ``select`` takes a trial for what speaks of a path by the windows asked for (``as_asked``)."""
+    """Whether ``select`` takes a trial where the path is judged by requested windows (``as_requested``)."""
     rate = record.throughput_bits_per_s
     doubted = {*PATH_FLAGS, WINDOW_FLAG}.intersection(record.flags)
     return record.status == "complete" and not doubted and rate is not None and rate >= 0
@@ -316,7 +316,7 @@ def measure_drtt(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -
 
 def survey_table(table: TrialTable) -> Basis:
     """The basis of all conditions together, for what speaks of a path by the windows that were asked for."""
-    samples = select(table, Rules(as_asked=True, controls=True))
+    samples = select(table, Rules(as_requested=True, controls=True))
     left: Counter[str] = Counter()
     for sample in samples:
         left.update({count.reason: count.trials for count in sample.basis.left_out})
@@ -339,13 +339,13 @@ def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
     status = table.frame["status"].astype(object).to_numpy()
     for name in sorted({str(one) for one in status} - {"complete"}):
         mark(status == name, name)
-    for name in (*rules.flags, *((WINDOW_FLAG,) if rules.as_asked else ())):
+    for name in (*rules.flags, *((WINDOW_FLAG,) if rules.as_requested else ())):
         mark(table.flagged(name), name)
     for name in ("streams", "cycle", *rules.needed):
         values = table.get(name)
         mark(np.isnan(values), f"{name}: {NOT_MEASURED}")
         mark(np.nan_to_num(values) < 0, f"{name}: {BELOW_ZERO}")
-    for name in ("streams", "window_asked_bytes"):
+    for name in ("streams", "window_requested_bytes"):
         mark(table.get(name) < 1, f"{name}: {BELOW_ONE}")
     mark(table.get("streams") > STREAMS_MAX, f"streams: {BEYOND_RANGE}")
     return reasons

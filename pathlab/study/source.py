@@ -120,7 +120,7 @@ def read_trials(source: StudySource) -> TrialTable:
     frame = source.trials().sort_values("trial_id", kind="stable").reset_index(drop=True)
     settings = {row.row: _conditions_of(row.settings) for row in source.plan()}
     names = ("plan_row", "path_source", "path_destination")
-    columns = list_values(frame, (*names, "congestion_asked", "congestion_sender", "duration_ns"))
+    columns = list_values(frame, (*names, "congestion_requested", "congestion_sender", "duration_ns"))
     flags = frame["flags"].tolist()
     defaults: dict[Any, Any] = {}  # what the kernel's default proved to be, for trials that failed before
     for row, source_name, destination, _, used, _ in zip(*columns, strict=True):

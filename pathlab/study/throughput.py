@@ -61,7 +61,7 @@ def compare_streams_and_windows(
     A cell is named by the window asked for; trials whose grant falls short of it are left out and counted.
     """
     answers: list[Answer[StreamsVsWindows]] = []
-    for sample in select(table, Rules(as_asked=True, windowed=True)):
+    for sample in select(table, Rules(as_requested=True, windowed=True)):
         pairs = _find_equal_products(sample)
         if not pairs:
             continue
@@ -99,7 +99,7 @@ def fit_saturations(
             (None, window),
             fit_saturation(part.streams, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=fit),
         )
-        for sample in select(table, Rules(as_asked=True, windowed=True))
+        for sample in select(table, Rules(as_requested=True, windowed=True))
         for window, part in sample.by_window()
     )
 
@@ -128,7 +128,7 @@ def find_optima(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[Opt
                 part.streams, part.rates_bits_per_s, part.rise_ns, cycles=part.cycles, rng=rng
             ),
         )
-        for sample in select(table, Rules(as_asked=True, windowed=True))
+        for sample in select(table, Rules(as_requested=True, windowed=True))
         for window, part in sample.by_window()
     )
 
@@ -139,7 +139,7 @@ def bound_durations(table: TrialTable) -> tuple[Answer[ChangeBound], ...]:
     A condition that was measured at one duration has one answer, which is undecided.
     """
     answers = []
-    for sample in select(table, Rules(as_asked=True, apart="duration_ns")):
+    for sample in select(table, Rules(as_requested=True, apart="duration_ns")):
         some = sample.leave_out(~(sample.get("duration_ns") > 0), f"duration_ns: {NOT_POSITIVE}")
         some = some.leave_out(~(some.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
         varied = np.unique(some.get("duration_ns")).size > 1
@@ -158,7 +158,7 @@ def plan_comparisons(table: TrialTable, difference_ratio: float) -> tuple[Answer
     The pilot is the pair's own ratio, cycle by cycle; one without a rate above 0 is left out.
     """
     answers = []
-    for sample in select(table, Rules(as_asked=True, windowed=True)):
+    for sample in select(table, Rules(as_requested=True, windowed=True)):
         rates = _by_cycle(sample, sample.rates_bits_per_s)
         for many, large in _find_equal_products(sample):
             first, second, _ = match_pairs(rates[many], rates[large])

@@ -55,7 +55,7 @@ def test_every_column_and_series_of_the_file_is_read(stored: Path) -> None:
         assert results.origins()[1].program == "iperf3"
         assert results.origins()[1].details == {"role": "client"}
         record = results.record(1)
-        assert (record.throughput_back_bits_per_s, record.received_back_steady_bytes) == (
+        assert (record.throughput_reverse_bits_per_s, record.received_reverse_steady_bytes) == (
             28_000_002.25,
             7_000_001,
         )

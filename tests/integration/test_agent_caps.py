@@ -52,8 +52,8 @@ def test_asked_and_granted_are_both_echoed(capped: Opened, fake_engine: Path) ->
     little = {"seconds": 20.0, "bytes": 10, "rate_bits_per_s": 8000}
     for asked, granted in ((none, most), (much, most), (little, little)):
         answer = start(session, "wait", asked)
-        assert (answer["asked"], answer["limits"]) == (asked, granted)
-    assert start(session, "wait", {})["asked"] == none
+        assert (answer["requested"], answer["limits"]) == (asked, granted)
+    assert start(session, "wait", {})["requested"] == none
 
 
 def test_the_hello_states_the_caps(agent_zip: Path, fake_engine: Path) -> None:

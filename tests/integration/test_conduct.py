@@ -197,7 +197,7 @@ def test_a_trial_both_ways_may_use_all_that_is_left(tmp_path: Path) -> None:
     assert 2_200_000 < bound <= 2_300_000
     assert run(campaign, tmp_path / "out").missing == 0
     (record,) = stored(tmp_path / "out")
-    carried = (record.received_steady_bytes or 0) + (record.received_back_steady_bytes or 0)
+    carried = (record.received_steady_bytes or 0) + (record.received_reverse_steady_bytes or 0)
     assert carried > 2_300_000 / 2  # an engine counts both ways
 
 

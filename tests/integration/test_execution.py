@@ -54,7 +54,7 @@ def test_every_factor_reaches_both_ends_and_is_read_back(tmp_path: Path) -> None
         )
         assert not [flag for flag in record.flags if flag.endswith(("-granted", "-short"))], record.flags
         assert is_paced(record.throughput_bits_per_s)
-        assert record.window_asked_bytes == 64 * 1024
+        assert record.window_requested_bytes == 64 * 1024
         assert record.window_granted_sender_bytes == 2 * 64 * 1024
         assert record.window_granted_receiver_bytes == 2 * 128 * 1024
         assert record.loaded_received
@@ -65,21 +65,21 @@ def test_every_factor_reaches_both_ends_and_is_read_back(tmp_path: Path) -> None
             "zero_copy": "yes",
             "worker_threads": "1",
         }.items():
-            assert told[name] == {"name": name, "asked": value, "sender": value, "receiver": value}
+            assert told[name] == {"name": name, "requested": value, "sender": value, "receiver": value}
         assert told["message_bytes"]["sender"] == "20000"
         assert told["cpus"]["receiver"] == "0"
         assert told["mss_bytes"]["sender"] == "988"  # less the timestamps
         assert told["pacing_bits_per_s"]["sender"] == "80000000"
-        assert told["direction"]["asked"] == told["direction"]["sender"]
+        assert told["direction"]["requested"] == told["direction"]["sender"]
     with pathlab.open(tmp_path / "out") as results:
         back = results.series(3, "sender_intervals")
         assert is_paced(back["bytes"].sum() * 8 / 0.22)  # against the path
         assert back["sent_bytes"].sum() > 0
         trials = results.trials()
-        assert trials["throughput_back_bits_per_s"].isna().tolist() == [True, True, False]
-        assert is_paced(trials["throughput_back_bits_per_s"][2])
+        assert trials["throughput_reverse_bits_per_s"].isna().tolist() == [True, True, False]
+        assert is_paced(trials["throughput_reverse_bits_per_s"][2])
         steady = back[back["phase"] == "steady"]
-        assert trials["received_back_steady_bytes"][2] == steady["bytes"].sum()
+        assert trials["received_reverse_steady_bytes"][2] == steady["bytes"].sum()
 
 
 def test_iperf3_carries_a_trial_with_the_same_record(tmp_path: Path) -> None:

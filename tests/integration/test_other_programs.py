@@ -87,7 +87,7 @@ def test_iperf3_tcp_agrees_with_its_own_sums(iperf3_outputs: dict[str, Path]) ->
     received = told["end"]["sum_received"]
     assert trial.record.received_steady_bytes == received["bytes"]
     assert trial.record.throughput_bits_per_s == pytest.approx(received["bits_per_second"], rel=1e-6)
-    assert (trial.record.streams, trial.record.window_asked_bytes) == (2, 65_536)
+    assert (trial.record.streams, trial.record.window_requested_bytes) == (2, 65_536)
     assert trial.record.retransmitted_steady_segments == told["end"]["sum_sent"]["retransmits"]
     rows = trial.series["sender_intervals"].to_pylist()
     steady = sum(row["bytes"] for row in rows if row["phase"] == "steady")
@@ -121,7 +121,7 @@ def test_an_exported_trial_comes_back_from_iperf3s_shape(
         before = results.record(number)
         FORMATS["iperf3"].export(select_trials(results), tmp_path / "out")
     (back,) = read_file(tmp_path / "out" / f"trial-{number}.json").trials
-    for name in ("started_utc", "streams", "window_asked_bytes", "received_steady_bytes", "warmup_ns"):
+    for name in ("started_utc", "streams", "window_requested_bytes", "received_steady_bytes", "warmup_ns"):
         assert getattr(back.record, name) == getattr(before, name)
     assert back.record.throughput_bits_per_s == pytest.approx(before.throughput_bits_per_s)
 

@@ -35,9 +35,9 @@ def check_against_truth(folder: Path) -> None:
     assert {record.window_granted_sender_bytes for record in records} == {131072, 524288}
     rates: dict[tuple[int, int], list[float]] = {}
     for record in records:
-        assert record.window_asked_bytes is not None
+        assert record.window_requested_bytes is not None
         assert record.throughput_bits_per_s is not None
-        cell = (record.streams, record.window_asked_bytes)
+        cell = (record.streams, record.window_requested_bytes)
         rates.setdefault(cell, []).append(record.throughput_bits_per_s)
         assert record.unloaded_rtt_median_ns == pytest.approx(BASE_RTT_NS, abs=1e6)
     medians = {cell: statistics.median(values) for cell, values in rates.items()}

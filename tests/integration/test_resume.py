@@ -44,7 +44,8 @@ def read_rows(folder: Path) -> list[tuple[Any, ...]]:
     """What was measured, in the order in which it was: row, cycle and levels of each complete trial."""
     with pathlab.open(folder) as results:
         return [
-            (r.plan_row, r.cycle, r.streams, r.window_asked_bytes) for r in results.records(status="complete")
+            (r.plan_row, r.cycle, r.streams, r.window_requested_bytes)
+            for r in results.records(status="complete")
         ]
 
 

@@ -156,7 +156,7 @@ def test_a_link_that_cannot_be_leaves_no_lab_behind() -> None:
 
 def test_a_forced_back_end_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = make_lab(PAIR)
-    monkeypatch.setattr(lab, "_asked_backend", "tun")
+    monkeypatch.setattr(lab, "_requested_backend", "tun")
     monkeypatch.setattr(lab.namespaces, "can_use_tun", lambda: False)
     with pytest.raises(HostError, match="/dev/net/tun may not be opened here"):
         lab.start()

@@ -105,15 +105,15 @@ def _borrow_stream(engine: Engine, told: Record) -> Iterator[socket.socket]:
 # Segments, delays, marks, devices
 
 
-@pytest.mark.parametrize("asked_bytes", [536, 1200])
-def test_segments_are_no_larger_than_asked(asked_bytes: int) -> None:
-    received, sent = carry(streams=2, mss_bytes=asked_bytes)
+@pytest.mark.parametrize("requested_bytes", [536, 1200])
+def test_segments_are_no_larger_than_asked(requested_bytes: int) -> None:
+    received, sent = carry(streams=2, mss_bytes=requested_bytes)
     for end in (received, sent):
         assert_complete(end)
         assert_account_holds(end, 2)
         for told in end.of("ready")[0]["sockets"]:
-            assert 0 < told["mss_bytes"] <= asked_bytes
-    assert all(0 < mss <= asked_bytes for mss in sent.last["tcp_info"]["snd_mss_bytes"])
+            assert 0 < told["mss_bytes"] <= requested_bytes
+    assert all(0 < mss <= requested_bytes for mss in sent.last["tcp_info"]["snd_mss_bytes"])
 
 
 def test_segments_of_one_end_bind_the_other() -> None:

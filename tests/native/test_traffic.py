@@ -130,12 +130,12 @@ def test_window_asked_for_is_granted_and_told() -> None:
 
 def test_window_that_the_kernel_cannot_grant_is_told_as_granted() -> None:
     limit_bytes = int(Path("/proc/sys/net/core/rmem_max").read_text(encoding="ascii"))
-    asked_bytes = 3 * limit_bytes
-    require(asked_bytes < 2**30, "a limit of windows (net.core.rmem_max) below 341 MiB")
-    received, sent = carry(streams=1, window_bytes=asked_bytes)
+    requested_bytes = 3 * limit_bytes
+    require(requested_bytes < 2**30, "a limit of windows (net.core.rmem_max) below 341 MiB")
+    received, sent = carry(streams=1, window_bytes=requested_bytes)
     _assert_complete(sent)
     window = received.of("listening")[0]["window"]
-    assert window["requested_bytes"] == asked_bytes
+    assert window["requested_bytes"] == requested_bytes
     assert window["rcvbuf_bytes"] == 2 * limit_bytes  # the limit, doubled
 
 

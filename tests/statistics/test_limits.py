@@ -27,7 +27,7 @@ from tests.statistics.limit_samples import PLAIN, QUIET, flow_limit, give_loads,
 
 def test_a_small_receive_window_is_the_receivers() -> None:
     # 64 KiB over 160 ms, both ends asked: 3.1 Mbit/s, held by the receiver for 0.78 to 1.0 of the busy time
-    reading = replace(read(4, 12.4e6, receiver_limited_s=15.6), window_asked_bytes=65536)
+    reading = replace(read(4, 12.4e6, receiver_limited_s=15.6), window_requested_bytes=65536)
     found = classify_limits(reading)
     assert found.flow.limit is Limit.RECEIVER_WINDOW
     assert {one.limit for one in found.streams} == {Limit.RECEIVER_WINDOW}
@@ -39,7 +39,7 @@ def test_a_small_receive_window_is_the_receivers() -> None:
 def test_a_send_buffer_is_seen_by_the_kernels_clock_or_by_a_filled_window() -> None:
     assert flow_limit(read(buffer_limited_s=12.0, app_limited_ratio=0.9)) is Limit.SEND_BUFFER
     # Small writes: the kernel's clock stays at 0 and its samples say "application", but the window is filled.
-    filled = replace(read(1, 3.1e6, app_limited_ratio=0.9), window_asked_bytes=65536)
+    filled = replace(read(1, 3.1e6, app_limited_ratio=0.9), window_requested_bytes=65536)
     assert flow_limit(filled) is Limit.SEND_BUFFER
     # Whether the receiver held it was not measured: it may be either end's window.
     unknown = classify_limits(replace(filled, streams=(replace(filled.streams[0], receiver_limited_s=None),)))
@@ -52,7 +52,7 @@ def test_windows_explain_a_rate_without_the_kernels_clock() -> None:
         QUIET,
         streams=(bare,),
         throughput_bits_per_s=3.1e6,
-        window_asked_bytes=65536,
+        window_requested_bytes=65536,
         rate_spread_ratio=None,
         hosts=(),
     )
@@ -83,7 +83,7 @@ def test_a_busy_core_leaves_a_queue_in_doubt_unless_the_line_is_known() -> None:
     # Windows that a full path may hold are in doubt with it, unless the rate is all that they carry.
     held = replace(busy, streams=read(1, 96e6, rtt_ns=240e6, receiver_limited_s=19.0).streams)
     assert flow_limit(held) is None
-    assert flow_limit(replace(held, window_asked_bytes=2_000_000)) is Limit.RECEIVER_WINDOW
+    assert flow_limit(replace(held, window_requested_bytes=2_000_000)) is Limit.RECEIVER_WINDOW
     # nor does a queue in doubt make losses those of an empty path
     lossy = read(1, 50e6, rtt_ns=240e6, retransmitted_bytes=1e6).streams
     assert flow_limit(replace(busy, streams=lossy)) is None
@@ -92,7 +92,7 @@ def test_a_busy_core_leaves_a_queue_in_doubt_unless_the_line_is_known() -> None:
 def test_figures_of_a_data_frame_count_like_pythons() -> None:
     stream = replace(PLAIN, **{name: np.float64(getattr(PLAIN, name)) for name in StreamReading.__slots__})
     filled = replace(stream, rate_bits_per_s=np.float64(3.1e6), app_limited_ratio=np.float64(0.9))
-    reading = replace(QUIET, throughput_bits_per_s=np.float64(3.1e6), window_asked_bytes=65536)
+    reading = replace(QUIET, throughput_bits_per_s=np.float64(3.1e6), window_requested_bytes=65536)
     found = classify_limits(replace(reading, streams=(filled,)))
     assert found.flow.limit is Limit.SEND_BUFFER
     assert {type(one.met) for one in found.streams[0].evidence} == {bool, type(None)}
@@ -104,24 +104,31 @@ def test_many_windows_that_overfill_the_path_meet_its_capacity() -> None:
     # 12 streams of 64 KiB on 30 Mbit/s: 28.9 of the 37 Mbit/s that the windows allow, and 44 ms of queue
     streams = read(12, 28.9e6, receiver_limited_s=18.0, rtt_ns=204e6).streams
     reading = replace(
-        QUIET, streams=streams, throughput_bits_per_s=28.9e6, rtt_loaded_ns=204e6, window_asked_bytes=65536
+        QUIET,
+        streams=streams,
+        throughput_bits_per_s=28.9e6,
+        rtt_loaded_ns=204e6,
+        window_requested_bytes=65536,
     )
     assert flow_limit(reading) is Limit.PATH_CAPACITY
     # 8 streams of them leave the queue empty and are held by their windows
-    few = replace(read(8, 24.5e6, receiver_limited_s=18.0), rtt_loaded_ns=160.6e6, window_asked_bytes=65536)
+    few = replace(
+        read(8, 24.5e6, receiver_limited_s=18.0), rtt_loaded_ns=160.6e6, window_requested_bytes=65536
+    )
     assert flow_limit(few) is Limit.RECEIVER_WINDOW
 
 
 def test_delays_that_come_and_go_are_no_full_path_where_a_window_holds() -> None:
     # Two windows of 64 KiB over 20 ms on a busy machine: the median rises by 2.4 ms, the least RTT does not
     held = read(2, 41.6e6, receiver_limited_s=20.0, rtt_ns=24.4e6, rtt_min_ns=20e6)
-    late = replace(held, rtt_loaded_ns=22.4e6, rtt_unloaded_ns=20e6, window_asked_bytes=65536)
+    late = replace(held, rtt_loaded_ns=22.4e6, rtt_unloaded_ns=20e6, window_requested_bytes=65536)
     assert flow_limit(replace(late, rtt_standing_ns=20e3)) is Limit.RECEIVER_WINDOW
     assert flow_limit(replace(late, rtt_standing_ns=2.3e6)) is Limit.PATH_CAPACITY
     assert flow_limit(late) is Limit.PATH_CAPACITY  # the least was not measured
     free = read(2, 41.6e6, rtt_ns=24.4e6, rtt_min_ns=20e6)
     assert (
-        flow_limit(replace(late, streams=free.streams, rtt_standing_ns=0.0, window_asked_bytes=None)) is None
+        flow_limit(replace(late, streams=free.streams, rtt_standing_ns=0.0, window_requested_bytes=None))
+        is None
     )
     lossy = read(2, 41.6e6, rtt_ns=24.4e6, rtt_min_ns=20e6, retransmitted_bytes=1e6)
     # loss lets the queue run empty
@@ -160,7 +167,7 @@ def test_an_application_that_paces_itself_is_named() -> None:
     assert flow_limit(read(app_limited_ratio=APP_LIMITED_RATIO)) is Limit.APPLICATION
     assert flow_limit(read(busy_s=8.0, app_limited_ratio=None)) is Limit.APPLICATION
     # Others fill the queue meanwhile: a paced stream is flat by itself.
-    beside = replace(read(app_limited_ratio=1.0), rtt_loaded_ns=230e6, window_asked_bytes=4 << 20)
+    beside = replace(read(app_limited_ratio=1.0), rtt_loaded_ns=230e6, window_requested_bytes=4 << 20)
     assert flow_limit(beside) is Limit.APPLICATION
 
 
@@ -169,9 +176,9 @@ def test_a_busy_core_is_named_unless_something_else_explains_the_rate() -> None:
     found = classify_limits(busy)
     assert found.flow.limit is Limit.HOST_CPU
     assert found.flow.find("busiest_core_ratio").met is True
-    assert flow_limit(replace(busy, window_asked_bytes=1_000_000)) is Limit.RECEIVER_WINDOW
+    assert flow_limit(replace(busy, window_requested_bytes=1_000_000)) is Limit.RECEIVER_WINDOW
     assert flow_limit(replace(busy, line_bits_per_s=51e6)) is Limit.PATH_CAPACITY
-    assert flow_limit(replace(busy, asked_bits_per_s=51e6)) is Limit.APPLICATION
+    assert flow_limit(replace(busy, requested_bits_per_s=51e6)) is Limit.APPLICATION
     near = replace(read(1, 18e9), ceiling_bits_per_s=20e9)
     assert flow_limit(near) is Limit.HOST_CPU
 
@@ -195,10 +202,10 @@ def test_waits_for_a_shared_core_are_the_hosts_limit() -> None:
     assert (found.flow.find("waiting_ratio").value, found.flow.find("waiting_ratio").met) == (0.56, True)
     # what a line, the windows or the rate asked for explain stays theirs
     assert flow_limit(replace(shared, line_bits_per_s=51e6)) is Limit.PATH_CAPACITY
-    assert flow_limit(replace(shared, asked_bits_per_s=51e6)) is Limit.APPLICATION
+    assert flow_limit(replace(shared, requested_bits_per_s=51e6)) is Limit.APPLICATION
     # A paced sender on the same core hardly waits, and keeps its rate
     paced = replace(read(1, 8e6), hosts=give_loads(1.0, 1.0, own=(0.03, 0.01), waiting=(0.12, 0.0)))
-    assert flow_limit(replace(paced, asked_bits_per_s=8.1e6)) is Limit.APPLICATION
+    assert flow_limit(replace(paced, requested_bits_per_s=8.1e6)) is Limit.APPLICATION
     assert flow_limit(paced) is None
     # one end alone, on a core that is not seen to be busy all the time
     short = WAITING_RATIO - 0.001
@@ -209,9 +216,9 @@ def test_waits_for_a_shared_core_are_the_hosts_limit() -> None:
 
 
 def test_a_rate_that_the_sender_was_told_to_keep_is_the_applications() -> None:
-    kept = replace(read(1, 9.9e6), asked_bits_per_s=10e6)
+    kept = replace(read(1, 9.9e6), requested_bits_per_s=10e6)
     assert flow_limit(kept) is Limit.APPLICATION
-    assert flow_limit(replace(kept, asked_bits_per_s=20e6)) is None
+    assert flow_limit(replace(kept, requested_bits_per_s=20e6)) is None
 
 
 def test_streams_that_differ_leave_the_flow_undecided_unless_most_of_the_rate_agrees() -> None:

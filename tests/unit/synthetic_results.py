@@ -109,10 +109,10 @@ def make_trial(streams: int, window_bytes: int | None, *, cycle: int, row: int, 
     """A complete trial of the model, with a little noise from the seed."""
     rng = np.random.default_rng([seed, row])
     base_ns = 2 * DELAY_NS
-    asked = window_bytes or 4_000_000
-    windows = streams * asked * 8 / (base_ns / 1e9)
+    requested = window_bytes or 4_000_000
+    windows = streams * requested * 8 / (base_ns / 1e9)
     rate = min(windows, GOODPUT_BITS_PER_S) * (1 + rng.normal(0, 0.002))
-    excess_bytes = max(0.0, streams * asked - GOODPUT_BITS_PER_S / 8 * base_ns / 1e9)
+    excess_bytes = max(0.0, streams * requested - GOODPUT_BITS_PER_S / 8 * base_ns / 1e9)
     rise_ns = min(excess_bytes, QUEUE_BYTES) * 8e9 / RATE_BITS_PER_S
     dropped = int(excess_bytes > QUEUE_BYTES) * int(40 + rng.integers(0, 20))
     received = int(rate / 8 * STEADY_NS / 1e9)
@@ -130,12 +130,12 @@ def make_trial(streams: int, window_bytes: int | None, *, cycle: int, row: int, 
         source_address="198.18.0.1",
         destination_address="198.18.0.2",
         streams=streams,
-        window_asked_bytes=window_bytes,
+        window_requested_bytes=window_bytes,
         window_granted_sender_bytes=None if window_bytes is None else 2 * window_bytes,
         window_granted_receiver_bytes=None if window_bytes is None else 2 * window_bytes,
         window_effective_bytes=rate / 8 / streams * loaded_ns / 1e9,
-        window_in_flight_max_bytes=int(asked * 0.98),
-        congestion_asked="cubic",
+        window_in_flight_max_bytes=int(requested * 0.98),
+        congestion_requested="cubic",
         congestion_sender="cubic",
         congestion_receiver="cubic",
         mss_bytes=1448,

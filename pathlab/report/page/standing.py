@@ -120,7 +120,7 @@ def read_cells(table: TrialTable, limits: Mapping[tuple[Condition, Levels], Cell
     """Every condition's cells, not yet held against each other; none without a complete trial."""
     every = {sample.condition: sample for sample in select(table, Rules(flags=(), needed=()))}
     found = []
-    for sample in select(table, Rules(as_asked=True)):
+    for sample in select(table, Rules(as_requested=True)):
         complete = every[sample.condition]
         doubted = np.logical_or.reduce([table.flagged(flag) for flag in DOUBTS])
         taken = {(streams, window): part for streams, window, part in sample.by_cell()}

@@ -63,12 +63,12 @@ def plot_contributions(material: Material, draft: PlotDraft, cell: Cell) -> Plot
 
 def name_contributions(shelf: Shelf, cell: Cell) -> str:
     """``contributions-1-8-64KiB``; a number more where a path has that combination more than once."""
-    size = cell.window_asked_bytes
+    size = cell.window_requested_bytes
     window = "auto" if size is None else format_bytes(size).replace(" ", "").replace(".", "-")
     alike = [
         other
         for other in shelf.path.cells
-        if (other.streams, other.window_asked_bytes) == (cell.streams, cell.window_asked_bytes)
+        if (other.streams, other.window_requested_bytes) == (cell.streams, cell.window_requested_bytes)
     ]
     suffix = f"-{alike.index(cell) + 1}" if len(alike) > 1 else ""
     return f"contributions-{shelf.number}-{cell.streams}-{window}{suffix}"

@@ -138,7 +138,7 @@ def _list_facts(source: ResultsSource, summary: Summary) -> Iterator[tuple[str, 
         yield "Probes", _list_different(complete, _format_probes, "probe_method", "probe_stamps")
         yield (
             "Congestion control",
-            _list_different(complete, _format_congestion, "congestion_asked", "congestion_sender"),
+            _list_different(complete, _format_congestion, "congestion_requested", "congestion_sender"),
         )
         yield "Segment size", _list_different(complete, _format_segment, "mss_bytes")
         yield "Engine", _list_different(complete, lambda version: version or "not stated", "engine_version")
@@ -186,7 +186,7 @@ def _list_exclusions(material: Material) -> Iterator[Block]:
     """What medians and fits leave out, counted; flags on what they keep."""
     table = material.study.study_table()
     left: Counter[str] = Counter()
-    for sample in select(table, Rules(as_asked=True)):
+    for sample in select(table, Rules(as_requested=True)):
         for one in sample.basis.left_out:
             left[one.reason] += one.trials
     told = ", ".join(f"{trials} × {reason}" for reason, trials in sorted(left.items())) or "none"
@@ -220,8 +220,8 @@ def _format_probes(method: str | None, stamps: str | None) -> str:
 
 
 def _format_congestion(requested: str | None, used: str | None) -> str:
-    asked = requested or "kernel's default"
-    return f"asked {asked}, in use {used or 'not read'}"
+    wanted = requested or "kernel's default"
+    return f"requested {wanted}, in use {used or 'not read'}"
 
 
 def _format_segment(size_bytes: int | None) -> str:

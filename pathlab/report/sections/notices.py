@@ -164,4 +164,4 @@ def _list_flagged(path: PathSummary, flag: str) -> list[Cell]:
 def _enumerate(cells: list[Cell], path: PathSummary) -> str:
     if len(cells) == len(path.measured) > 1:
         return f"all {len(cells)} combinations"
-    return enumerate_cells((cell.streams, cell.window_asked_bytes) for cell in cells)
+    return enumerate_cells((cell.streams, cell.window_requested_bytes) for cell in cells)

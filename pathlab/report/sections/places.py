@@ -144,7 +144,7 @@ class Book:
     def places(self) -> tuple[Place, ...]:
         """Every condition with a complete trial, control rows left out."""
         table = self.material.study.study_table()
-        chosen = select(table, Rules(as_asked=True))
+        chosen = select(table, Rules(as_requested=True))
         wide = select(table, Rules(flags=(), needed=()))
         settings = _spell_settings([one.condition for one in chosen])
         environment = self.material.source.campaign.environment

@@ -120,7 +120,9 @@ def plot_trial(material: Material, trial_id: int) -> Plot:
         loads = build_core_loads(found.get(f"{end}_cpu"))
         optional.append(build_loads(loads, end, marks) if loads is not None else None)
     panels += [panel for panel in optional if panel is not None]
-    window = "autotuned" if record.window_asked_bytes is None else format_bytes(record.window_asked_bytes)
+    window = (
+        "autotuned" if record.window_requested_bytes is None else format_bytes(record.window_requested_bytes)
+    )
     return Plot(
         name=f"trial-{trial_id}",
         title=f"Trial {trial_id}, cycle {record.cycle + 1}: {record.streams} × {window}",

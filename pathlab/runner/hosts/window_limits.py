@@ -32,16 +32,16 @@ def _needs(row: PlanRow) -> Iterator[tuple[str, str, int]]:
     cell = row.cell
     ends = (row.path_source, row.path_destination)
     sender, receiver = ends[::-1] if cell.direction == REVERSE else ends
-    asked = [
+    requested = [
         (sender, SEND_LIMIT, cell.window_sender_bytes),
         (receiver, RECEIVE_LIMIT, cell.window_receiver_bytes),
     ]
     if cell.direction == BOTH:
-        asked += [
+        requested += [
             (receiver, SEND_LIMIT, cell.window_receiver_bytes),
             (sender, RECEIVE_LIMIT, cell.window_sender_bytes),
         ]
-    yield from ((host, limit, size) for host, limit, size in asked if size is not None)
+    yield from ((host, limit, size) for host, limit, size in requested if size is not None)
 
 
 def _describe(

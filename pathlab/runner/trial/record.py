@@ -48,7 +48,7 @@ class Rates:
 
     throughput: float | None
     idle_rtt_ns: float | None
-    asked: float | None  # that the sender was told to keep
+    requested: float | None  # that the sender was told to keep
     hosts: tuple[HostLoad, HostLoad]  # of sender and receiver
 
 
@@ -74,7 +74,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
     rates = Rates(
         throughput=throughput,
         idle_rtt_ns=unloaded["median_ns"],
-        asked=_asked_rate(spec, sender_ready),
+        requested=_requested_rate(spec, sender_ready),
         hosts=hosts,
     )
     undelivered = _undelivered_bytes(spec, sent, received)
@@ -95,12 +95,12 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         source_address=spec.path.source_address,
         destination_address=spec.path.destination_address,
         streams=spec.streams,
-        window_asked_bytes=spec.window_bytes,
+        window_requested_bytes=spec.window_bytes,
         window_granted_sender_bytes=granted_sender,
         window_granted_receiver_bytes=granted_receiver,
         window_effective_bytes=effective,
         window_in_flight_max_bytes=_most_in_flight(data.sender),
-        congestion_asked=spec.congestion,
+        congestion_requested=spec.congestion,
         congestion_sender=_text(sender_ready, "congestion"),
         congestion_receiver=_text(first(data.receiver, "ready"), "congestion"),
         mss_bytes=_least(sender_ready, "mss_bytes"),
@@ -128,8 +128,8 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         engine_version=_text(first(data.sender, "hello") or first(data.receiver, "hello"), "version"),
         rejected_connections=_rejected(received, sent),
         flags=tuple(flags),
-        received_back_steady_bytes=back["received_bytes"],
-        throughput_back_bits_per_s=back["throughput_bits_per_s"],
+        received_reverse_steady_bytes=back["received_bytes"],
+        throughput_reverse_bits_per_s=back["throughput_bits_per_s"],
         retransmitted_steady_segments=_count_steady_retransmits(data.sender),
         undelivered_bytes=undelivered,
     )
@@ -278,7 +278,7 @@ def _cpu_s(result: Record | None, key: str) -> float | None:
     return sum(worker[key] for worker in result["workers"]) / 1e9 if result else None
 
 
-def _asked_rate(spec: TrialSpec, sender_ready: Record | None) -> float | None:
+def _requested_rate(spec: TrialSpec, sender_ready: Record | None) -> float | None:
     """The rate that the sender says it was told to keep, else the one that the trial asks for."""
     told = (sender_ready.get("pacing") or {}).get("requested_bits_per_s") if sender_ready else None
     return told or spec.rate_bits_per_s
@@ -287,7 +287,11 @@ def _asked_rate(spec: TrialSpec, sender_ready: Record | None) -> float | None:
 def _window_flags(spec: TrialSpec, sender_bytes: int | None, receiver_bytes: int | None) -> list[str]:
     """``window-short`` where the kernel granted less than was asked; Linux reports twice what it grants."""
     ends = zip(spec.windows_bytes, (sender_bytes, receiver_bytes), strict=True)
-    short = [asked for asked, got in ends if asked is not None and got is not None and got // 2 < asked]
+    short = [
+        requested
+        for requested, got in ends
+        if requested is not None and got is not None and got // 2 < requested
+    ]
     return ["window-short"] if short else []
 
 
@@ -309,7 +313,7 @@ def _limit_flags(spec: TrialSpec, rates: Rates, line: float | None, ceiling: flo
         flags.append("over-line-rate")
     if is_core_busy(load.busiest_core_ratio for load in rates.hosts):
         flags.append("busy-core")
-    if is_host_limited(rates.throughput, rates.hosts, (line, windows, rates.asked), ceiling):
+    if is_host_limited(rates.throughput, rates.hosts, (line, windows, rates.requested), ceiling):
         flags.append("host-limited")
     return flags
 

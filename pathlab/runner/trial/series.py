@@ -51,7 +51,7 @@ _LAB = pa.schema(
     ]
 )
 _ROUTE = pa.schema([("hop", pa.int64()), ("address", pa.string()), ("fingerprint", pa.string())])
-_SETTINGS = pa.schema([(name, pa.string()) for name in ("name", "asked", "sender", "receiver")])
+_SETTINGS = pa.schema([(name, pa.string()) for name in ("name", "requested", "sender", "receiver")])
 _LAB_LINKS = pa.schema(
     [("link", pa.int64()), ("direction", pa.string()), ("name", pa.string()), ("value", pa.int64())]
 )

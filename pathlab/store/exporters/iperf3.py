@@ -56,7 +56,7 @@ def _build_start(trial: ChosenTrial, *, client_sends: bool) -> Node:
     target, pacing = levels.get("stream_target_bits_per_s"), levels.get("stream_pacing_bits_per_s")
     if pacing is None and levels.get("pacing_bits_per_s"):
         pacing = levels["pacing_bits_per_s"] // max(record.streams, 1)
-    asked_mss = levels.get("mss_bytes")
+    requested_mss = levels.get("mss_bytes")
     return {
         "connected": [
             {
@@ -77,8 +77,8 @@ def _build_start(trial: ChosenTrial, *, client_sends: bool) -> Node:
         },
         "connecting_to": {"host": record.destination_address or record.path_destination, "port": None},
         "cookie": None,
-        **({"tcp_mss": asked_mss} if asked_mss else {"tcp_mss_default": record.mss_bytes}),
-        "sock_bufsize": record.window_asked_bytes or 0,
+        **({"tcp_mss": requested_mss} if requested_mss else {"tcp_mss_default": record.mss_bytes}),
+        "sock_bufsize": record.window_requested_bytes or 0,
         "sndbuf_actual": record.window_granted_sender_bytes if client_sends else None,
         "rcvbuf_actual": None if client_sends else record.window_granted_receiver_bytes,
         "test_start": {

@@ -101,7 +101,7 @@ class _Trials(Collector):
 
     def _labels(self, trial: ChosenTrial) -> list[str]:
         record = trial.record
-        window = record.window_asked_bytes
+        window = record.window_requested_bytes
         return [
             self._selection.results.campaign.name,
             str(trial.trial_id),
@@ -110,7 +110,7 @@ class _Trials(Collector):
             record.path_destination,
             str(record.streams),
             "auto" if window is None else str(window),
-            record.congestion_asked or record.congestion_sender or "",
+            record.congestion_requested or record.congestion_sender or "",
             _format_setting(trial.settings),
             trial.origin.program if trial.origin else "pathlab",
             ",".join(record.flags),

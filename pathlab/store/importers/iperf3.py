@@ -217,11 +217,13 @@ def _read_datagrams(run: _Run, totals: _Totals) -> dict[str, Any]:
 def _read_windows(run: _Run, *, local_sends: bool) -> dict[str, int | None]:
     """The socket buffer asked for, and what the end that wrote the file was granted; None: autotuning."""
     start = run.start
-    asked = run.test.count("sock_bufsize") or start.count("sock_bufsize") or None
+    requested = run.test.count("sock_bufsize") or start.count("sock_bufsize") or None
     return {
-        "window_asked_bytes": asked,
-        "window_granted_sender_bytes": start.count("sndbuf_actual") if asked and local_sends else None,
-        "window_granted_receiver_bytes": start.count("rcvbuf_actual") if asked and not local_sends else None,
+        "window_requested_bytes": requested,
+        "window_granted_sender_bytes": start.count("sndbuf_actual") if requested and local_sends else None,
+        "window_granted_receiver_bytes": start.count("rcvbuf_actual")
+        if requested and not local_sends
+        else None,
     }
 
 

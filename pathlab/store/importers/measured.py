@@ -73,8 +73,8 @@ def build_settings(record: TrialRecord, **others: Any) -> dict[str, Any]:
     """
     return {
         "streams": record.streams,
-        "window_bytes": record.window_asked_bytes,
-        "congestion": record.congestion_asked or record.congestion_sender,
+        "window_bytes": record.window_requested_bytes,
+        "congestion": record.congestion_requested or record.congestion_sender,
         **({"duration_ns": record.duration_ns} if record.duration_ns else {}),  # 0: ended by an amount
         "warmup_ns": record.warmup_ns,
         **{name: value for name, value in others.items() if value is not None},

@@ -135,8 +135,10 @@ def _build_throughput(at: _Place) -> ImportedTrial:
         program=f"{PROGRAM}: {at.tool}",
         flags=("sender-counted",) if counted is None and rate is not None else (),
         streams=spec.count("parallel") or len(streams) or 1,
-        window_asked_bytes=at.result.count("requested-tcp-window-size") or spec.count("window-size") or None,
-        congestion_asked=spec.text("congestion"),
+        window_requested_bytes=at.result.count("requested-tcp-window-size")
+        or spec.count("window-size")
+        or None,
+        congestion_requested=spec.text("congestion"),
         mss_bytes=at.result.count("mss") or None,
         interval_ns=_read_duration_ns(spec, "interval")
         or (rows[0]["end_ns"] - rows[0]["start_ns"] if rows else 0),

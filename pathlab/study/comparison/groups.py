@@ -81,8 +81,8 @@ def group_trials(
         excluded |= table.flagged(flag)
     if not source.imported.all():
         excluded |= source.imported  # two programs are not one group
-    names = ("path_source", "path_destination", "streams", "window_asked_bytes")
-    columns = (*names, "congestion_asked", "congestion_sender", "plan_row")
+    names = ("path_source", "path_destination", "streams", "window_requested_bytes")
+    columns = (*names, "congestion_requested", "congestion_sender", "plan_row")
     found: dict[ComparedCell, list[int]] = {}
     kept = list_values(table.frame[~excluded], columns)
     for place, *values in zip(np.flatnonzero(~excluded), *kept, strict=True):

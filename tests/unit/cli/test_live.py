@@ -33,7 +33,7 @@ from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN
 LEVELS = {"streams": 2, "window_bytes": 65536, "congestion": None, "dscp": 8}
 DONE = make_record(
     streams=2,
-    window_asked_bytes=65536,
+    window_requested_bytes=65536,
     throughput_bits_per_s=4e7,
     loaded_rtt_mean_ns=5e7,
     loaded_rtt_median_ns=7e7,

@@ -24,7 +24,7 @@ QUICK = StudyOptions(fit=FitOptions(resamples=100))
 def make_material(results: SyntheticResults) -> Material:
     """The material of results in memory, windows in ascending order."""
     summary = summarise(results)
-    windows = {cell.window_asked_bytes for cell in summary.cells}
+    windows = {cell.window_requested_bytes for cell in summary.cells}
     ordered = sorted(window for window in windows if window is not None)
     return Material(
         source=results,

@@ -133,7 +133,7 @@ def make_conditions() -> SyntheticResults:
         rate = record.throughput_bits_per_s or 0.0
         return replace(
             record,
-            congestion_asked="reno",
+            congestion_requested="reno",
             congestion_sender="reno",
             throughput_bits_per_s=1.2 * rate,
             started_utc=record.started_utc.replace("2026-01-02", "2026-01-03"),

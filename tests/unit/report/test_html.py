@@ -264,7 +264,7 @@ def test_the_journal_is_told_in_its_order_and_left_out_where_there_is_none() -> 
     [
         {"throughput_bits_per_s": float("nan"), "loaded_rtt_mean_ns": float("inf")},
         {"throughput_bits_per_s": -1.0, "unloaded_rtt_mean_ns": -5.0, "loaded_received": 99},
-        {"throughput_bits_per_s": 1e300, "received_total_bytes": -7, "window_asked_bytes": 0},
+        {"throughput_bits_per_s": 1e300, "received_total_bytes": -7, "window_requested_bytes": 0},
         {"throughput_bits_per_s": 0.0, "started_utc": "never", "steady_ns": 0, "fairness_jain": 2.0},
         {"throughput_bits_per_s": None, "sender_cpu_user_s": float("nan"), "flags": ("", "unheard-of")},
     ],

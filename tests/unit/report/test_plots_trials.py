@@ -253,7 +253,7 @@ def test_contributions_are_the_streams_own_bytes(quickstart: Material) -> None:
     bars = find_layers(panel, Bars)
     assert list(bars) == [f"stream {number}" for number in range(4)]
     top = bars["stream 3"].bottom + bars["stream 3"].height
-    cell = next(c for c in quickstart.summary.cells if c.streams == 4 and c.window_asked_bytes == 65536)
+    cell = next(c for c in quickstart.summary.cells if c.streams == 4 and c.window_requested_bytes == 65536)
     rates = [
         trial.record.throughput_bits_per_s / 1e6
         for trial in cell.trials

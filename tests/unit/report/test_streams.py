@@ -24,7 +24,7 @@ FAST_BITS_PER_S = 90e6
 
 def disturb(record: TrialRecord) -> TrialRecord:
     """One trial far too fast, one host-limited, one whose window was cut; the last cell loses probes."""
-    cell, cycle = (record.streams, record.window_asked_bytes), record.cycle
+    cell, cycle = (record.streams, record.window_requested_bytes), record.cycle
     if cell == (4, 65536) and cycle == 3:
         return replace(record, throughput_bits_per_s=FAST_BITS_PER_S)
     if cell == (6, 65536) and cycle == 2:
@@ -55,7 +55,7 @@ def test_lines_go_through_the_medians_with_their_intervals(material: Material) -
     for at, streams in enumerate(STREAMS):
         rates = take_trials(
             material,
-            lambda one, wanted=streams: (one.streams, one.window_asked_bytes) == (wanted, 32768),  # type: ignore[misc]
+            lambda one, wanted=streams: (one.streams, one.window_requested_bytes) == (wanted, 32768),  # type: ignore[misc]
             lambda one: one.throughput_bits_per_s,
         )
         interval = ordered_median_interval(rates)
@@ -194,7 +194,7 @@ def test_the_grid_holds_every_cells_median(material: Material) -> None:
     assert grid.y == ("16 KiB", "32 KiB", "64 KiB", "128 KiB")
     rates = take_trials(
         material,
-        lambda one: (one.streams, one.window_asked_bytes) == (8, 131072),
+        lambda one: (one.streams, one.window_requested_bytes) == (8, 131072),
         lambda one: one.throughput_bits_per_s,
     )
     assert grid.values[3, STREAMS.index(8)] == pytest.approx(np.median(rates) / 1e6)

@@ -28,7 +28,7 @@ def find_cell(results: SyntheticResults, streams: int, window_bytes: int | None)
     found = [
         cell
         for cell in summarise(results).cells
-        if (cell.streams, cell.window_asked_bytes) == (streams, window_bytes)
+        if (cell.streams, cell.window_requested_bytes) == (streams, window_bytes)
     ]
     assert len(found) == 1
     return found[0]
@@ -37,7 +37,7 @@ def find_cell(results: SyntheticResults, streams: int, window_bytes: int | None)
 def test_cells_are_grouped_and_counted() -> None:
     summary = summarise(make_quickstart(cycles=3))
     assert [path.path for path in summary.paths] == [Path(source="west", destination="east")]
-    assert [(cell.streams, cell.window_asked_bytes) for cell in summary.cells] == [
+    assert [(cell.streams, cell.window_requested_bytes) for cell in summary.cells] == [
         (streams, size * KIB) for streams in (1, 2, 4, 8) for size in (64, 256)
     ]
     assert {cell.complete for cell in summary.cells} == {3}

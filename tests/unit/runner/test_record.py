@@ -57,8 +57,8 @@ def build(direction: str, sender: list[dict[str, Any]], receiver: list[dict[str,
 def test_the_way_back_is_what_the_sending_end_received_in_its_own_window() -> None:
     record = build("both", [make_result([300, 100], 2_000_000_000)], [make_result([700, 300], 10**9)])
     assert record.throughput_bits_per_s == 8_000.0
-    assert record.received_back_steady_bytes == 400
-    assert record.throughput_back_bits_per_s == 1_600.0
+    assert record.received_reverse_steady_bytes == 400
+    assert record.throughput_reverse_bits_per_s == 1_600.0
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
@@ -66,14 +66,14 @@ def test_traffic_one_way_has_no_way_back(direction: str) -> None:
     """What a sending end alone states as bytes is what its kernel took."""
     record = build(direction, [make_result([300, 100], 10**9)], [make_result([700, 300], 10**9)])
     assert record.throughput_bits_per_s == 8_000.0
-    assert (record.received_back_steady_bytes, record.throughput_back_bits_per_s) == (None, None)
+    assert (record.received_reverse_steady_bytes, record.throughput_reverse_bits_per_s) == (None, None)
 
 
 @pytest.mark.parametrize("sender", [[], [make_result([0, 0], 0)]])
 def test_a_way_back_that_ended_early_is_not_reported(sender: list[dict[str, Any]]) -> None:
     record = build("both", sender, [make_result([700, 300], 10**9)])
     assert record.throughput_bits_per_s == 8_000.0
-    assert (record.received_back_steady_bytes, record.throughput_back_bits_per_s) == (None, None)
+    assert (record.received_reverse_steady_bytes, record.throughput_reverse_bits_per_s) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def fill_results(folder: Path) -> Path:
             plan_row=1,
             attempt=2,
             path_source=ODD,
-            window_asked_bytes=None,
+            window_requested_bytes=None,
             started_utc="2026-01-02T03:07:00.250+00:00",
             flags=("imported",),
         )

@@ -74,7 +74,7 @@ def _poison(record: TrialRecord, ends: dict[str, Any]) -> TrialRecord:
         (
             "source_address",
             "destination_address",
-            "congestion_asked",
+            "congestion_requested",
             "congestion_sender",
             "congestion_receiver",
             "probe_method",

@@ -57,7 +57,7 @@ def test_parquet_holds_types_units_and_nulls(results: Results, tmp_path: Path) -
     trials = pa.parquet.read_table(out / "trials.parquet")
     assert trials.column_names[: len(TABLE_COLUMNS["trial"])] == list(TABLE_COLUMNS["trial"])
     assert trials["received_steady_bytes"].to_pylist() == [9_007_199_254_740_993, None, 9_007_199_254_740_993]
-    assert trials["window_asked_bytes"].to_pylist() == [65_536, None, None]
+    assert trials["window_requested_bytes"].to_pylist() == [65_536, None, None]
     assert trials["flags"].to_pylist() == [["lab", "window-short"], [], ["imported"]]
     assert trials["failure"].to_pylist() == [None, ODD, None]
     assert trials["planned_streams"].to_pylist() == [4, 1, 1]

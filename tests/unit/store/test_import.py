@@ -55,7 +55,7 @@ def test_iperf3_tcp(tmp_path: Path) -> None:
     assert (record.path_source, record.path_destination) == ("192.0.2.1", "192.0.2.2")
     assert (record.started_utc, record.status, record.engine_version) == (STARTED, "complete", "iperf3 3.12")
     assert (record.streams, record.mss_bytes, record.congestion_sender) == (2, 1448, "cubic")
-    assert record.window_asked_bytes == 65_536
+    assert record.window_requested_bytes == 65_536
     assert (record.window_granted_sender_bytes, record.window_granted_receiver_bytes) == (131_072, None)
     assert (record.warmup_ns, record.duration_ns, record.interval_ns) == (10**9, 2 * 10**9, 10**9)
     assert (record.steady_ns, record.received_steady_bytes) == (2 * 10**9, 4000)
@@ -149,7 +149,7 @@ def test_iperf3_3_1_without_what_came_later(tmp_path: Path) -> None:
     (trial,) = read(tmp_path, node)
     assert trial.program_version == "3.1.3"
     assert trial.record.throughput_bits_per_s == 16_000
-    assert trial.record.window_asked_bytes is None
+    assert trial.record.window_requested_bytes is None
     assert trial.record.congestion_sender is None
     assert "pmtu_bytes" not in trial.series["sender_intervals"].column_names
 
@@ -259,7 +259,7 @@ def test_pscheduler_rows_without_diags(tmp_path: Path) -> None:
     assert (record.started_utc, record.engine_version) == (STARTED, "pscheduler: iperf3")
     assert record.throughput_bits_per_s == 15_000  # the receiver's, not the sender's 16,000
     assert record.flags == ("imported",)
-    assert (record.streams, record.window_asked_bytes, record.retransmitted_segments) == (2, 65_536, 4)
+    assert (record.streams, record.window_requested_bytes, record.retransmitted_segments) == (2, 65_536, 4)
     assert (record.duration_ns, record.steady_ns) == (2 * 10**9, 2 * 10**9)
     assert column(trial, "sender_intervals", "bytes") == [1000] * 4
 

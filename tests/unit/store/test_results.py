@@ -106,8 +106,8 @@ def test_trials_are_selected_by_column(tmp_path: Path) -> None:
         assert list(results.trials(status="complete")["trial_id"]) == [1]
         assert list(results.trials(streams=[1, 4])["trial_id"]) == [1, 2]
         assert list(results.trials(streams=np.int64(1))["trial_id"]) == [2]
-        assert list(results.trials(window_asked_bytes=None)["trial_id"]) == [2]
-        assert list(results.trials(window_asked_bytes=[None, 65_536])["trial_id"]) == [1, 2]
+        assert list(results.trials(window_requested_bytes=None)["trial_id"]) == [2]
+        assert list(results.trials(window_requested_bytes=[None, 65_536])["trial_id"]) == [1, 2]
         assert results.records(streams=4, status="failed") == []
         assert list(results.trials(flags=["window-short", "imported"])["trial_id"]) == [1]
         assert list(results.trials(flags="lab", streams=4)["trial_id"]) == [1]
@@ -424,8 +424,11 @@ def test_trials_are_selected_by_arrays_and_series(tmp_path: Path) -> None:
             np.array([1.0, 2.0]),
         ):
             assert list(results.trials(trial_id=several)["trial_id"]) == [1, 2]
-        assert list(results.trials(window_asked_bytes=frame["window_asked_bytes"])["trial_id"]) == [1, 2]
-        assert list(results.trials(window_asked_bytes=np.array([np.nan]))["trial_id"]) == [2]
+        assert list(results.trials(window_requested_bytes=frame["window_requested_bytes"])["trial_id"]) == [
+            1,
+            2,
+        ]
+        assert list(results.trials(window_requested_bytes=np.array([np.nan]))["trial_id"]) == [2]
         assert list(results.trials(flags=np.array(["lab"]))["trial_id"]) == [1]
         assert [trial.trial_id for trial in select_trials(results, frame["trial_id"]).trials] == [1, 2]
 

@@ -224,7 +224,7 @@ PLAIN: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "iperf3": (
         strip_iperf3,
         (
-            *("started_utc", "streams", "window_asked_bytes", "window_granted_sender_bytes"),
+            *("started_utc", "streams", "window_requested_bytes", "window_granted_sender_bytes"),
             *("congestion_sender", "congestion_receiver", "interval_ns", "warmup_ns", "duration_ns"),
             *("steady_ns", "received_steady_bytes", "throughput_bits_per_s", "fairness_jain"),
             "retransmitted_steady_segments",

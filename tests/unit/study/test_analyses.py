@@ -52,7 +52,7 @@ def test_saturation_and_optimum_go_window_by_window() -> None:
 def test_equal_products_are_compared_in_pairs_and_corrected_together() -> None:
     def slower(record: TrialRecord) -> TrialRecord:
         """Four streams of 16 KiB carry 30 % more than one of 64 KiB; the others are alike."""
-        many = (record.streams, record.window_asked_bytes) == (4, 16384)
+        many = (record.streams, record.window_requested_bytes) == (4, 16384)
         rate = record.throughput_bits_per_s or 0.0
         return replace(record, throughput_bits_per_s=rate * (1.3 if many else 1.0))
 
@@ -326,7 +326,7 @@ def test_failed_trials_belong_to_the_condition_that_they_would_have_had() -> Non
     """Which congestion control the kernel's default is, a trial that never connected cannot say."""
 
     def fail(record: TrialRecord) -> TrialRecord:
-        plain = replace(record, congestion_asked=None)
+        plain = replace(record, congestion_requested=None)
         if record.cycle:
             return plain
         return replace(plain, status="failed", congestion_sender=None, throughput_bits_per_s=None)

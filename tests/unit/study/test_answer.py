@@ -52,7 +52,7 @@ def rate(values: dict[tuple[int, int], float], **others: Any) -> Change:
     """Trials with the rate of their cell."""
 
     def change(record: TrialRecord) -> TrialRecord:
-        value = values[record.streams, (record.window_asked_bytes or 0) // KIB]
+        value = values[record.streams, (record.window_requested_bytes or 0) // KIB]
         return replace(record, throughput_bits_per_s=value, **others)
 
     return change
@@ -245,7 +245,7 @@ def test_round_trips_alone_are_complete_and_recommend_nothing() -> None:
     results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
     results.records = [replace(one, throughput_bits_per_s=None) for one in results.records]
     assert "no throughput of it is known" in describe_answer(answer(results)).lead
-    results.records = [replace(one, streams=0, window_asked_bytes=None) for one in results.records]
+    results.records = [replace(one, streams=0, window_requested_bytes=None) for one in results.records]
     assert describe_answer(answer(results)).lead == (
         "Nothing can be recommended: round trips alone were measured, and no traffic."
     )
@@ -324,7 +324,7 @@ def sweep(drtt_ms: dict[tuple[int, int], float], cycles: int, *, rising: Sequenc
     results = make_quickstart(cycles=cycles, levels=levels, environment={})
     series = {}
     for number, one in enumerate(results.records):
-        window = (one.window_asked_bytes or 0) // 1000
+        window = (one.window_requested_bytes or 0) // 1000
         drtt_ns = 1e6 * drtt_ms[one.streams, window]
         results.records[number] = replace(
             one,

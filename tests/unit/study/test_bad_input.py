@@ -65,7 +65,9 @@ BAD: dict[str, SyntheticResults] = {
     "all failed": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, status="failed")),
     "two cycles": make_sweep(2, levels=LEVELS),
     "no streams": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, streams=0)),
-    "no windows": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, window_asked_bytes=0)),
+    "no windows": make_sweep(
+        8, levels=LEVELS, change=lambda record: replace(record, window_requested_bytes=0)
+    ),
     "no times": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, started_utc="yesterday")),
     "one time": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, started_utc="2026-01-01")),
 }

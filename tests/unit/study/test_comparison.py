@@ -198,7 +198,7 @@ def test_imported_trials_are_compared_in_results_of_their_own() -> None:
     second.records[0] = dataclasses.replace(second.records[0], flags=flags, throughput_bits_per_s=1.0)
     assert compare(first, second).excluded == {"r0": 0, "r1": 1}
     second.records = [
-        dataclasses.replace(record, flags=flags, congestion_asked=None)
+        dataclasses.replace(record, flags=flags, congestion_requested=None)
         for record in make_results(seed=2).records
     ]
     found = compare(first, second)  # asked: cubic; at work in the imported ones: cubic

@@ -33,12 +33,12 @@ FIGURES = TrialFigures(
     trial_id=1,
     streams=STREAMS,
     throughput_bits_per_s=16e6,
-    window_asked_bytes=65536,
+    window_requested_bytes=65536,
     rtt_loaded_ns=40.1e6,
     rtt_unloaded_ns=40e6,
     rtt_standing_ns=0.0,
     busiest_core_ratios=(0.3, 0.4),
-    asked_bits_per_s=None,
+    requested_bits_per_s=None,
 )
 
 
@@ -153,17 +153,17 @@ def test_records_of_workers_that_cannot_be_say_nothing(change: dict[str, float])
 def test_sockets_that_keep_a_rate_tell_what_was_asked() -> None:
     """Each of the two is bound to 1 MB/s; where one is not, or no kernel tells, nothing was asked."""
     bound = make_intervals(max_pacing_bytes_per_s=1e6)
-    assert read({"sender_intervals": bound}).asked_bits_per_s == 16e6
+    assert read({"sender_intervals": bound}).requested_bits_per_s == 16e6
     lower = {"sender_intervals": bound, **make_settings(("pacing_bits_per_s", "8000000", "8000000"))}
-    assert read(lower).asked_bits_per_s == 8e6
+    assert read(lower).requested_bits_per_s == 8e6
     one = bound.assign(max_pacing_bytes_per_s=bound["stream"].map({0: 1e6, 1: None}))
-    assert read({"sender_intervals": one}).asked_bits_per_s is None
-    assert read({"sender_intervals": make_intervals()}).asked_bits_per_s is None
+    assert read({"sender_intervals": one}).requested_bits_per_s is None
+    assert read({"sender_intervals": make_intervals()}).requested_bits_per_s is None
 
 
 def make_settings(*rows: tuple[str, str | None, str | None]) -> dict[str, pd.DataFrame]:
     """Settings by name, as asked and as the sender states them."""
-    lines = [{"name": name, "asked": asked, "sender": sender} for name, asked, sender in rows]
+    lines = [{"name": name, "requested": requested, "sender": sender} for name, requested, sender in rows]
     return {"settings": pd.DataFrame(lines, dtype="string")}
 
 
@@ -184,7 +184,7 @@ def make_settings(*rows: tuple[str, str | None, str | None]) -> dict[str, pd.Dat
 def test_the_rate_that_the_sender_was_told_is_read(
     rows: list[tuple[str, str | None, str | None]], rate: float | None
 ) -> None:
-    assert read(make_settings(*rows)).asked_bits_per_s == rate
+    assert read(make_settings(*rows)).requested_bits_per_s == rate
 
 
 def test_what_was_not_kept_is_not_measured() -> None:
