@@ -9,6 +9,7 @@ import click
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.overlay import render_overlays
+from pathlab.errors import UsageError
 from pathlab.report.analyses_text import render_analyses
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.document import ANALYSES, build_document, choose_analyses
@@ -19,6 +20,8 @@ def analyze(
     results: Path, names: tuple[str, ...], reference: str | None, column: str | None, *, as_json: bool
 ) -> None:
     """Print the analyses named (none: all) and, if one is named, the comparison with a published table."""
+    if column is not None and reference is None:
+        raise UsageError("--column is a column of a published table", hint="name the table with --reference")
     chosen = choose_analyses(names)
     references = {} if reference is None else {reference: column}
     with StudiedResults.open(results) as stored:

@@ -19,14 +19,17 @@ FOUND_STATUS = 6
 
 def compare(
     results: tuple[Path, ...],
-    rules: ComparisonRules,
     *,
+    metrics: tuple[str, ...],
+    margin: float,
+    any_path: bool,
     unchanged: Path | None,
     fail_on: str | None,
     as_json: bool,
     report: Path | None,
 ) -> int:
     """Print how the other results differ from the first; the exit status that ``fail_on`` asks for."""
+    rules = ComparisonRules(metrics=tuple(dict.fromkeys(metrics)), margin_ratio=margin, any_path=any_path)
     with contextlib.ExitStack() as stack:
         opened = [(str(path), stack.enter_context(Results.open(path))) for path in results]
         again = None if unchanged is None else stack.enter_context(Results.open(unchanged))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from pathlab.errors import UsageError
 from pathlab.report.names import enumerate_numbers
 from pathlab.store.exporters.formats import FORMATS
 from pathlab.store.exporters.openmetrics import export_openmetrics
@@ -23,6 +24,8 @@ def export(
     timestamps: bool,
 ) -> None:
     """Write the trials (none named: all) in the format ``name``, and print where it went."""
+    if not timestamps and name != "openmetrics":
+        raise UsageError("--no-timestamps is for --format openmetrics", hint="leave it out")
     chosen = FORMATS[name]
     with Results.open(results) as stored:
         target = out or stored.folder.parent / f"{stored.folder.resolve().name}{chosen.ending}"

@@ -23,7 +23,7 @@ HOSTS_MAX_FOR_PAIRS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenHosts:
     """What to check: hosts by name in order, and ordered pairs; ``tables`` also has those jumped through."""
 
     tables: dict[str, Host]
@@ -31,7 +31,7 @@ class Chosen:
     pairs: list[tuple[str, str]]
 
 
-def choose(hosts: tuple[str, ...], hosts_file: Path | None) -> Chosen:
+def _choose(hosts: tuple[str, ...], hosts_file: Path | None) -> ChosenHosts:
     """The hosts named, else all of the file, and their pairs. Raises UsageError where there is none."""
     written = read_tables(hosts_file)
     named = dict(name_hosts(hosts, written))
@@ -42,14 +42,14 @@ def choose(hosts: tuple[str, ...], hosts_file: Path | None) -> Chosen:
         )
     tables = {name: table for name, table in {**written, **named}.items() if table is not None}
     few = bool(hosts) or len(names) <= HOSTS_MAX_FOR_PAIRS
-    return Chosen(
+    return ChosenHosts(
         tables={name: Host.model_validate(table) for name, table in tables.items()},
         names=names,
         pairs=list_pairs(names) if few else [],
     )
 
 
-def choose_of_campaign(campaign: str, hosts_file: Path | None) -> Chosen:
+def _choose_of_campaign(campaign: str, hosts_file: Path | None) -> ChosenHosts:
     """The hosts and paths of a campaign. Raises UsageError where all are emulated."""
     model = load_campaign(campaign, hosts=hosts_file)
     emulated = model.lab.hosts if model.lab is not None else ()
@@ -60,29 +60,40 @@ def choose_of_campaign(campaign: str, hosts_file: Path | None) -> Chosen:
             hint="see `pathlab doctor` for what labs need",
         )
     both_ways = [pair for path in paths for pair in (path, path[::-1]) if pair[0] != pair[1]]
-    return Chosen(
+    return ChosenHosts(
         tables=dict(model.hosts),
         names=list(dict.fromkeys(end for path in paths for end in path)),
         pairs=list(dict.fromkeys((source, destination) for source, destination in both_ways)),
     )
 
 
-def check(chosen: Chosen, *, pairs: bool, accept_new_host_keys: bool, as_json: bool) -> int:
-    """Check the chosen hosts and, with ``pairs``, their pairs; exit status 3 when a needed check fails."""
+def check(
+    hosts: tuple[str, ...],
+    hosts_file: Path | None,
+    campaign: str | None,
+    *,
+    no_pairs: bool,
+    accept_new_host_keys: bool,
+    as_json: bool,
+) -> int:
+    """Check hosts and their pairs; exit status 3 when a check fails that measuring needs."""
+    if campaign and hosts:
+        raise UsageError("give hosts or --campaign, not both", hint="pathlab hosts check --help")
+    chosen = _choose_of_campaign(campaign, hosts_file) if campaign else _choose(hosts, hosts_file)
     console = TerminalConsole()
     failed = False
     with HostInspection(chosen.tables, build_access(accept_new_host_keys=accept_new_host_keys)) as inspection:
-        chosen_pairs = chosen.pairs if pairs else []
-        ends_too = dict.fromkeys([*chosen.names, *(end for pair in chosen_pairs for end in pair)])
+        pairs = [] if no_pairs else chosen.pairs
+        ends_too = dict.fromkeys([*chosen.names, *(end for pair in pairs for end in pair)])
         for name, checks in inspection.check_hosts(list(ends_too)):
             failed |= _show(name, {"host": name}, checks, console, as_json=as_json)
-        for pair in inspection.check_pairs(chosen_pairs):
+        for pair in inspection.check_pairs(pairs):
             ends = {"source": pair.source, "destination": pair.destination}
             title = f"{pair.source} to {pair.destination}"
             failed |= _show(title, ends, pair.items, console, as_json=as_json)
     if not as_json:
         console.print("\nSomething that measuring needs fails." if failed else "\nThese hosts can measure.")
-        if pairs and not chosen.pairs and len(chosen.names) > 1:
+        if not (no_pairs or chosen.pairs) and len(chosen.names) > 1:
             console.print(
                 f"Pairs of more than {HOSTS_MAX_FOR_PAIRS} hosts are tried only when they are named."
             )

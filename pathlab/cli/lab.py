@@ -100,14 +100,14 @@ def execute(name: str | None, host: str, argv: tuple[str, ...]) -> int:
 
 
 def change(
-    name: str | None, between: tuple[str, str], place: int, changes: tuple[str, ...], *, both: bool
+    name: str | None, start: str, end: str, changes: tuple[str, ...], *, place: int, both: bool
 ) -> None:
-    """Give the link from one node to another, the ``place``-th between them, other settings while it runs."""
+    """Change the ``place``-th link between two nodes while it runs."""
     chosen = _the_lab(name)
     plan = read_facts(daemon.ask(chosen, {"op": "describe"})["lab"])
-    number = _find_link(plan, between, place)
+    number = _find_link(plan, (start, end), place)
     link = plan.links[number]
-    first = link.between.index(between[0])
+    first = link.between.index(start)
     ends = (first, 1 - first) if both else (first,)
     wanted = [(one, change_settings(link, one, changes)) for one in ends]
     for one, settings in wanted:

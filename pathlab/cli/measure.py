@@ -39,12 +39,12 @@ OPTIONS = {
 
 def measure(
     ends: tuple[str, str],
-    settings: dict[str, Any],
     hosts_file: Path | None,
     out: Path | None,
     *,
     accept_new_host_keys: bool,
     as_json: bool,
+    **settings: Any,
 ) -> None:
     """Measure once from one host to the other and print the trial; ``settings`` are the options by name."""
     campaign = _campaign(ends, settings, hosts_file)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,45 +43,38 @@ class AgentAlone(Transport):
         return "local process"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """How the hosts are reached: ``both``, an agent runs on the second one too."""
-
-    both: bool
-    hosts_file: Path | None
-    accept_new_host_keys: bool
-
-
 def find_path(
-    hosts: tuple[str, str],
-    reach: Reach,
-    settings: dict[str, Any],
+    ends: tuple[str, str],
+    hosts_file: Path | None,
     figure: Path | None,
     *,
+    both: bool,
+    accept_new_host_keys: bool,
     names: bool,
     as_json: bool,
+    **settings: Any,
 ) -> None:
     """Find the path from one host to the other, print and draw it; ``settings`` are the options by name."""
-    source, target = hosts
-    tables = read_tables(reach.hosts_file)
-    ends = name_hosts(hosts if reach.both else (source,), tables)
+    source, target = ends
+    tables = read_tables(hosts_file)
+    named = name_hosts(ends if both else (source,), tables)
     if figure is not None:
         from pathlab.report.plots.path_figure import check_figure_file  # drawing takes a second to load
 
         check_figure_file(figure)
     options = _read_options(settings)
     address = "127.0.0.1" if target == LOCAL else _address_of(target, tables)
-    remote = _open_remote(ends, tables, accept_new_host_keys=reach.accept_new_host_keys)
+    remote = _open_remote(named, tables, accept_new_host_keys=accept_new_host_keys)
     reports: list[PathReport] = []
     try:
         with contextlib.ExitStack() as stack:
-            sessions = [stack.enter_context(_start_agent(name, remote)) for name, _ in ends]
-            if reach.both and ends[1][0] in remote:  # given as for ssh, which need not be an address
-                address = remote.addresses(ends[1][0])[0]
+            sessions = [stack.enter_context(_start_agent(name, remote)) for name, _ in named]
+            if both and named[1][0] in remote:  # given as for ssh, which need not be an address
+                address = remote.addresses(named[1][0])[0]
             reports.append(discover_path(sessions[0], address, options))
-            if reach.both:
-                named = tables.get(source, {}).get("measure_addresses")
-                back = named[0] if named else reports[0].route.local_address
+            if both:
+                measured = tables.get(source, {}).get("measure_addresses")
+                back = measured[0] if measured else reports[0].route.local_address
                 reports.append(discover_path(sessions[1], str(back), options))
     finally:
         remote.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import click
 from rich.console import Console
@@ -24,15 +25,15 @@ from pathlab.units import format_rate, format_ratio, format_time, format_volume
 COLUMNS_MAX = 3
 
 
-def show_plan(campaign: str, choices: Choices, shown: int | None, *, as_json: bool) -> None:
-    """Print the plan of a campaign, its first ``shown`` rows (None: all), and the sums over all rows."""
-    model = choices.load(campaign)
+def show_plan(campaign: str, shown: int, *, show_all: bool, as_json: bool, **choices: Any) -> None:
+    """Print the plan of a campaign, its first ``shown`` rows, and the sums over all rows."""
+    model = Choices(**choices).load(campaign)
     rows = plan_rows(model)
     if as_json:
         _print_json(model, rows)
         return
     console = TerminalConsole()
-    _print_rows(model, rows, len(rows) if shown is None else shown, console)
+    _print_rows(model, rows, len(rows) if show_all else shown, console)
     estimate = estimate_campaign(model, rows)
     _print_sums(model, estimate, console)
     if model.lab is not None and len(model.lab.links) > 1:

@@ -8,6 +8,7 @@ import click
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.figures import write_single
+from pathlab.errors import UsageError
 from pathlab.report.formats.forms import FORMS, choose_forms, place_form
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.page.answer import answer_paths
@@ -16,19 +17,28 @@ from pathlab.report.sections.notices import list_notices
 from pathlab.study.analyses import StudiedResults
 
 
-def write_figure(results: Path, name: str, out: Path | None, style: Path | None) -> None:
-    """Write one figure of the report, as ``write_single`` does."""
+def write_report(
+    results: Path,
+    formats: tuple[str, ...],
+    out: Path | None,
+    *,
+    figure: str | None,
+    style: Path | None,
+    quiet: bool,
+) -> None:
+    """Write the report in the forms named (none: as ``out`` ends), or one figure, and print their paths."""
+    if figure is None and style is not None:
+        raise UsageError("--style is for a single figure", hint="give --figure NAME as well")
+    if figure is not None and formats:
+        raise UsageError("--figure takes its form from --out", hint="leave --format out: --out FILE.svg")
     with StudiedResults.open(results) as stored:
-        write_single(stored, name, out, style)
+        if figure is not None:
+            write_single(stored, figure, out, style)
+        else:
+            _write_forms(stored, choose_forms(formats, out), out, quiet=quiet)
 
 
-def write_reports(results: Path, formats: tuple[str, ...], out: Path | None, *, quiet: bool) -> None:
-    """Print the summary, write the report in the forms named (none: as ``out`` ends), print their paths."""
-    with StudiedResults.open(results) as stored:
-        _write_reports(stored, choose_forms(formats, out), out, quiet=quiet)
-
-
-def _write_reports(stored: StudiedResults, forms: tuple[str, ...], out: Path | None, *, quiet: bool) -> None:
+def _write_forms(stored: StudiedResults, forms: tuple[str, ...], out: Path | None, *, quiet: bool) -> None:
     console = TerminalConsole(quiet=quiet)
     places = {name: place_form(name, stored.path.parent, out, several=len(forms) > 1) for name in forms}
     material = gather_material(stored)

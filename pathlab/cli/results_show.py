@@ -52,8 +52,15 @@ class Columns:
         ).rstrip()
 
 
-def print_json(results: Path) -> None:
-    """Print the campaign, counts and origins as JSON."""
+def show(results: Path, limit: int, offset: int, *, as_json: bool) -> None:
+    """Print what the results hold: as JSON, or some combinations and trials (``limit`` 0: all) as tables."""
+    if as_json:
+        _print_json(results)
+    else:
+        print_overview(results, limit=limit or None, offset=offset)
+
+
+def _print_json(results: Path) -> None:
     with Results.open(results) as stored:
         counts = count_trials(stored)
         document = {

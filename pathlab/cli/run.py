@@ -23,16 +23,16 @@ from pathlab.runner.events import EVENT_FORMAT, Event, describe_event
 
 def run(
     campaign: str,
-    choices: Choices,
     out: Path | None,
     *,
     new: bool,
     accept_new_host_keys: bool,
     quiet: bool,
     json_events: bool,
+    **chosen: Any,
 ) -> None:
     """Run or continue a campaign and write its report. Raises PartialCampaign where trials are missing."""
-    given = read_campaign(campaign)
+    choices, given = Choices(**chosen), read_campaign(campaign)
     model = choices.parse(given)
     # Takes a second, which mistakes need not wait for; before the run, which an upgrade may outdate.
     from pathlab.cli.closing import close_run

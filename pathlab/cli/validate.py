@@ -32,7 +32,12 @@ from pathlab.units import format_rate, parse_time_ns
 
 
 def validate(
-    source: str, destination: str, out: Path | None, options: dict[str, Any], *, as_json: bool
+    source: str,
+    destination: str,
+    out: Path | None,
+    *,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Measure by both engines and print the ratio for each number of streams; ``options`` by name."""
     hosts: dict[str, Any] = {}

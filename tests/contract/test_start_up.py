@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from pathlab.campaign.host_file import DEFAULT_NAME
 from pathlab.campaign.model import LOCAL
 from pathlab.cli.commands import names
+from pathlab.cli.main import pathlab
 from pathlab.discover.probes import METHODS
 from pathlab.report.formats.forms import FORMS
 from pathlab.store.database import RESULTS_ROOT
@@ -125,6 +130,28 @@ def _is_heavy(name: str) -> bool:
 def test_a_heavy_module_would_be_found() -> None:
     assert all(_is_heavy(name) for name in ("numpy", "rich.console", "pathlab.cli.results", "pathlab.units"))
     assert not any(_is_heavy(name) for name in ("click.core", "json", "pathlab.cli.commands.run"))
+
+
+def list_commands(group: click.Group) -> Iterator[click.Command]:
+    """Every command without further subcommands."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield from list_commands(command) if isinstance(command, click.Group) else [command]
+
+
+def test_every_command_gives_its_action_what_that_takes() -> None:
+    declared = [command for command in list_commands(pathlab) if "." in command.callback.__name__]  # type: ignore[union-attr]
+    assert len(declared) > 25
+    for command in declared:
+        module, _, function = command.callback.__name__.rpartition(".")  # type: ignore[union-attr]
+        action = getattr(importlib.import_module(f"pathlab.cli.{module}"), function)
+        taken = inspect.signature(action).parameters.values()
+        required = {one.name for one in taken if one.kind is not inspect.Parameter.VAR_KEYWORD}
+        given = {str(one.name) for one in command.params}
+        assert required <= given, command.name
+        inspect.signature(action).bind(**dict.fromkeys(given))  # and nothing that it does not take
 
 
 def test_names_in_the_help_are_those_of_their_owners() -> None:

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlab.cli.commands.declaration import PATH, argument, declare, flag, option
 
-import click
-
-from pathlab.cli.commands.options import PATH
-
-
-@click.command(name="import")
-@click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
-@click.option(
-    "--into",
-    type=PATH,
-    help="Results folder to add to, made if it is not there; default: a fresh one under results.",
-)
-@click.option("--source", help="Call the sending host this, as a campaign does, so that paths compare.")
-@click.option("--destination", help="Call the receiving host this.")
-@click.option("--title", default="Imported measurements", show_default=True, help="Title of a fresh folder.")
-@click.option("--keep-going", is_flag=True, help="Leave out files that cannot be read, and name them.")
-def command(
-    files: tuple[Path, ...],
-    into: Path | None,
-    source: str | None,
-    destination: str | None,
-    title: str,
-    keep_going: bool,
-) -> None:
+command = declare(
+    "import",
+    "import_.import_files",
     """Import FILEs of iperf3 (--json, --json-stream), Flent, pScheduler, irtt and crusader.
 
     All files or none: each is read before anything is stored. Prints the results folder last.
-    """
-    from pathlab.cli import import_ as action
-
-    action.import_files(
-        files, into, source=source, destination=destination, title=title, keep_going=keep_going
-    )
+    """,
+    argument("files", nargs=-1, required=True, type=PATH, metavar="FILE..."),
+    option(
+        "--into",
+        type=PATH,
+        help="Results folder to add to, made if it is not there; default: a fresh one under results.",
+    ),
+    option("--source", help="Call the sending host this, as a campaign does, so that paths compare."),
+    option("--destination", help="Call the receiving host this."),
+    option("--title", default="Imported measurements", help="Title of a fresh folder."),
+    flag("--keep-going", help="Leave out files that cannot be read, and name them."),
+)

@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import click
 
-from pathlab.cli.commands.names import LOCAL
-from pathlab.cli.commands.options import PATH, accept_option, hosts_option
+from pathlab.cli.commands.declaration import ACCEPT_KEYS, ENDS, HOSTS_FILE, PATH, declare, json_flag, option
 
-
-@click.command(name="measure")
-@click.argument("hosts", nargs=-1, required=True, metavar="HOST [HOST]")
-@click.option(
-    "--streams", type=click.IntRange(1, 4096), default=1, show_default=True, help="TCP connections."
-)
-@click.option("--window", default="auto", show_default=True, help="Socket buffer per stream, such as 256K.")
-@click.option(
-    "--time", "duration", default="10s", show_default=True, help="Steady window; a bare number is seconds."
-)
-@click.option("--warmup", default="1s", show_default=True, help="Traffic before the steady window.")
-@click.option("--interval", default="100ms", show_default=True, help="Length of one record.")
-@click.option("--congestion", default="default", show_default=True, help="Congestion control, such as cubic.")
-@click.option("--probe-interval", default="20ms", show_default=True, help="Time between two RTT probes.")
-@click.option("--unloaded", default=50, show_default=True, help="RTT probes after the traffic.")
-@click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
-@click.option("--out", type=PATH, help="Keep the results, with all series, in this folder.")
-@hosts_option
-@accept_option
-def command(
-    hosts: tuple[str, ...],
-    as_json: bool,
-    out: Path | None,
-    hosts_file: Path | None,
-    accept_new_host_keys: bool,
-    **settings: Any,
-) -> None:
+command = declare(
+    "measure",
+    "measure.measure",
     """Measure once from the first HOST to the second (from this machine when one is named).
 
     A HOST is `local`, this machine, a host of hosts.toml, or [user@]host[:port] as for ssh.
-    """
-    if len(hosts) > 2:
-        raise click.UsageError(f"two hosts at most, {len(hosts)} given")
-    ends = (hosts[0], hosts[1]) if len(hosts) == 2 else (LOCAL, hosts[0])
-    from pathlab.cli import measure as action
-
-    action.measure(
-        ends, settings, hosts_file, out, accept_new_host_keys=accept_new_host_keys, as_json=as_json
-    )
+    """,
+    ENDS,
+    option("--streams", type=click.IntRange(1, 4096), default=1, help="TCP connections."),
+    option("--window", default="auto", help="Socket buffer per stream, such as 256K."),
+    option("--time", "duration", default="10s", help="Steady window; a bare number is seconds."),
+    option("--warmup", default="1s", help="Traffic before the steady window."),
+    option("--interval", default="100ms", help="Length of one record."),
+    option("--congestion", default="default", help="Congestion control, such as cubic."),
+    option("--probe-interval", default="20ms", help="Time between two RTT probes."),
+    option("--unloaded", default=50, help="RTT probes after the traffic."),
+    json_flag("Print the record as JSON."),
+    option("--out", type=PATH, help="Keep the results, with all series, in this folder."),
+    HOSTS_FILE,
+    ACCEPT_KEYS,
+)

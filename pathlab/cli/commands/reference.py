@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import click
+from pathlab.cli.commands.declaration import argument, declare, group, json_flag
 
-
-@click.group(name="reference")
-def command() -> None:
-    """Published series that come with PathLab, to compare own results with."""
-
-
-@command.command(name="list")
-def list_() -> None:
-    """List the published tables by name."""
-    from pathlab.cli import reference as action
-
-    action.list_references()
-
-
-@command.command()
-@click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print table and fits as JSON.")
-def show(name: str, as_json: bool) -> None:
-    """Print the published table NAME and, where it goes by message size, the fit t(m) = a + m / r."""
-    from pathlab.cli import reference as action
-
-    action.show(name, as_json=as_json)
+command = group(
+    "reference",
+    "Show the published series that come with PathLab, to compare own results with.",
+    declare("list", "reference.list_references", "List the published tables by name."),
+    declare(
+        "show",
+        "reference.show",
+        "Print the published table NAME and, by message size, the fit t(m) = a + m / r.",
+        argument("name"),
+        json_flag("Print table and fits as JSON."),
+    ),
+)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlab.cli.commands.declaration import RESULTS, declare, flag
 
-import click
-
-from pathlab.cli.commands.options import PATH
-
-
-@click.command(name="stop")
-@click.argument("results", type=PATH)
-@click.option("--now", is_flag=True, help="End the trial that is under way as well.")
-def command(results: Path, now: bool) -> None:
-    """End the run that writes the folder RESULTS; the same `pathlab run` continues it."""
-    from pathlab.cli import stop as action
-
-    action.stop(results, now=now)
+command = declare(
+    "stop",
+    "stop.stop",
+    "End the run that writes the folder RESULTS; the same `pathlab run` continues it.",
+    RESULTS,
+    flag("--now", help="End the trial under way as well."),
+)

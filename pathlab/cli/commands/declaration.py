@@ -1,0 +1,100 @@
+"""How a subcommand is declared: its parameters, those that several share, and the action that it calls."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pathlab.cli.commands.names import HOST_FILE_NAME, LOCAL
+
+#: A file or folder, given to the action as a ``Path``.
+PATH = click.Path(path_type=Path)
+
+
+def declare(name: str, place: str, text: str, *params: click.Parameter, **settings: Any) -> click.Command:
+    """The command ``name`` with its help; it calls ``pathlab.cli.PLACE`` with the parameters by name.
+
+    That module is imported by then, not before: help and wrong usage load no more than click.
+    """
+    module, _, function = place.rpartition(".")
+
+    def call(**given: Any) -> Any:
+        return getattr(importlib.import_module(f"pathlab.cli.{module}"), function)(**given)
+
+    call.__name__ = place  # which tells a test what to compare the parameters with
+    return click.Command(name, callback=call, params=list(params), help=text, **settings)
+
+
+def group(name: str, text: str, *commands: click.Command) -> click.Group:
+    """A command that only holds others."""
+    return click.Group(name, commands=commands, help=text)
+
+
+def argument(name: str, **settings: Any) -> click.Argument:
+    """A positional parameter."""
+    return click.Argument([name], **settings)
+
+
+def option(*names: str, **settings: Any) -> click.Option:
+    """An option; the help shows its default."""
+    return click.Option(names, show_default="default" in settings, **settings)
+
+
+def flag(*names: str, help: str) -> click.Option:
+    """An option without a value."""
+    return click.Option(names, is_flag=True, help=help)
+
+
+def json_flag(help: str) -> click.Option:
+    """``--json``, given as ``as_json``."""
+    return flag("--json", "as_json", help=help)
+
+
+def _read_ends(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, str]:
+    if len(given) > 2:
+        raise click.UsageError(f"two hosts at most, {len(given)} given")
+    return (given[0], given[1]) if len(given) == 2 else (LOCAL, given[0])
+
+
+RESULTS = argument("results", type=PATH)
+#: Given as ``ends``: this machine and the host where one is named.
+ENDS = argument("ends", nargs=-1, required=True, metavar="HOST [HOST]", callback=_read_ends)
+#: Given as ``hosts_file``.
+HOSTS_FILE = option(
+    "--hosts",
+    "hosts_file",
+    type=PATH,
+    help=f"File with tables of hosts. [default: {HOST_FILE_NAME} beside the campaign, if it is there]",
+)
+ACCEPT_KEYS = flag(
+    "--accept-new-host-keys",
+    help="Add keys of unknown SSH servers to known_hosts; a changed key is refused all the same.",
+)
+#: What the command line changes of a campaign: the fields of ``pathlab.cli.choices.Choices``.
+CHOICES = (
+    option(
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Override a key of the campaign file, such as trial.duration=5s.",
+    ),
+    option("--profile", metavar="NAME", help="Apply a profile of the campaign, such as quick."),
+    option(
+        "--paths",
+        multiple=True,
+        metavar="A:B[,C:D]",
+        help="Measure from A to B instead of the campaign's own paths.",
+    ),
+    option(
+        "--hosts",
+        type=PATH,
+        metavar="FILE",
+        help=f"Hosts by name, for the paths; else {HOST_FILE_NAME} beside the campaign.",
+    ),
+)
