@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 import pytest
 
+from pathlab import __version__
 from pathlab.cli.main import SUBCOMMANDS, pathlab
 from tests.require import require
 
@@ -154,3 +155,9 @@ def test_every_decision_is_listed_and_gives_choice_and_reason() -> None:
         assert name.startswith(f"{date}-")
         assert lines[2].startswith(f"{date} · ")
         assert [line for line in lines if line.startswith("## ")][:2] == ["## Choice", "## Why"], name
+
+
+def test_the_citation_names_this_version_and_licence() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {__version__}\n" in text
+    assert "\nlicense: Apache-2.0\n" in text

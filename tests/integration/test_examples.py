@@ -110,6 +110,7 @@ def test_analyze_arrays(run: Run) -> None:
     assert re.search(r"capacity 3[78]\.\d Mbit/s, 90 % of it from 7", text)
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_run_campaign(run: Run, tmp_path: Path) -> None:
     require_engine()
