@@ -2,6 +2,7 @@
  * chooses whether an Ethernet header stands before that of IP, and where the super-packet is cut. */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "emulate/ip_header.h"
 #include "emulate/superpacket.h"
 #include "property.h"

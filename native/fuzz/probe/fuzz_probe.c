@@ -2,11 +2,12 @@
  * greeting, bit 1 requests or replies, and bit 2 whether its digest is made right before it is read. */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "probe/echo_wire.h"
 #include "probe/siphash.h"
 #include "property.h"
 
-enum { DIGEST_AT = 32, GREETING_DIGEST_AT = 8, MAX_BYTES = 4096 };
+enum { DIGEST_AT = 32, RESPONSE_DIGEST_AT = 8, MAX_BYTES = 4096 };
 
 static const uint8_t token[PL_TOKEN_BYTES] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                               0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF};
@@ -17,7 +18,7 @@ static void check_message(uint8_t *message, size_t bytes, enum pl_probe_kind kin
     struct pl_probe_head head;
     uint8_t again[MAX_BYTES];
     if (signed_well && bytes >= PL_PROBE_HEAD_BYTES)
-        pl_put_u64(message + DIGEST_AT, pl_siphash(token, message, DIGEST_AT));
+        pl_put64(message + DIGEST_AT, pl_siphash(token, message, DIGEST_AT));
     if (pl_probe_decode(message, bytes, kind, token, &head) != PL_PROBE_ADMITTED)
         return;
     REQUIRE(head.held_ns >= 0 && bytes >= PL_PROBE_HEAD_BYTES && bytes <= MAX_BYTES);
@@ -35,16 +36,16 @@ static void check_message(uint8_t *message, size_t bytes, enum pl_probe_kind kin
 static void check_greeting(uint8_t *bytes, bool signed_well)
 {
     uint8_t nonce[PL_ECHO_NONCE_BYTES];
-    uint8_t covered[GREETING_DIGEST_AT + PL_ECHO_NONCE_BYTES];
+    uint8_t covered[RESPONSE_DIGEST_AT + PL_ECHO_NONCE_BYTES];
     uint8_t again[PL_ECHO_RESPONSE_BYTES];
     uint8_t version;
     uint32_t size = 0;
     if (!pl_echo_challenge_decode(bytes, &version, nonce))
         memset(nonce, 0x5A, sizeof nonce);
-    memcpy(covered, bytes, GREETING_DIGEST_AT);
-    memcpy(covered + GREETING_DIGEST_AT, nonce, sizeof nonce);
+    memcpy(covered, bytes, RESPONSE_DIGEST_AT);
+    memcpy(covered + RESPONSE_DIGEST_AT, nonce, sizeof nonce);
     if (signed_well)
-        pl_put_u64(bytes + GREETING_DIGEST_AT, pl_siphash(token, covered, sizeof covered));
+        pl_put64(bytes + RESPONSE_DIGEST_AT, pl_siphash(token, covered, sizeof covered));
     if (pl_echo_response_decode(bytes, token, nonce, &size) != PL_PROBE_ADMITTED)
         return;
     REQUIRE(size >= PL_PROBE_HEAD_BYTES && size <= PL_PROBE_MESSAGE_MAX);

@@ -9,6 +9,37 @@
 
 #define READ_TIMEOUT_NS (10 * PL_NS_PER_S)
 
+static int read_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool pl_token_parse(const char *text, uint8_t token[PL_TOKEN_BYTES])
+{
+    if (text == NULL || strlen(text) != 2UL * PL_TOKEN_BYTES)
+        return false;
+    for (size_t i = 0; i < PL_TOKEN_BYTES; i++) {
+        int high = read_hex_digit(text[2 * i]);
+        int low = read_hex_digit(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        token[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+bool pl_token_equal(const uint8_t a[PL_TOKEN_BYTES], const uint8_t b[PL_TOKEN_BYTES])
+{
+    volatile uint8_t difference = 0;
+    for (size_t i = 0; i < PL_TOKEN_BYTES; i++)
+        difference = (uint8_t)(difference | (a[i] ^ b[i]));
+    return difference == 0;
+}
+
 static bool is_stdin(const char *text)
 {
     return strcmp(text, "stdin") == 0;

@@ -6,7 +6,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/wire.h"
+
+#define PL_TOKEN_BYTES 16
+
+/* 32 hexadecimal digits to 16 bytes; false for anything else. */
+bool pl_token_parse(const char *text, uint8_t token[PL_TOKEN_BYTES]);
+/* Compares in a time that does not depend on where the tokens differ. */
+bool pl_token_equal(const uint8_t a[PL_TOKEN_BYTES], const uint8_t b[PL_TOKEN_BYTES]);
 
 /* Whether the value of `--token` is none (""), 32 hexadecimal digits, or "stdin"; else false with `error` set
  * (usage). Never quotes the value. */

@@ -3,6 +3,7 @@
 #include <linux/if_ether.h>
 #include <sys/uio.h>
 
+#include "base/bytes.h"
 #include "emulate/ip_header.h"
 #include "emulate/superpacket.h"
 

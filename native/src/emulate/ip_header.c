@@ -1,5 +1,7 @@
 #include "emulate/ip_header.h"
 
+#include "base/bytes.h"
+
 enum {
     IPV4_HEADER_BYTES_MIN = 20,
     IPV4_CHECKSUM_AT = 10,
@@ -8,44 +10,6 @@ enum {
     IPV6_CLASS_SHIFT = 4,
     ECN_MASK = 3
 };
-
-uint32_t pl_get16(const unsigned char *at)
-{
-    return (uint32_t)at[0] << 8 | at[1];
-}
-
-void pl_put16(unsigned char *at, uint32_t value)
-{
-    at[0] = (unsigned char)(value >> 8);
-    at[1] = (unsigned char)value;
-}
-
-uint32_t pl_get32(const unsigned char *at)
-{
-    return pl_get16(at) << 16 | pl_get16(at + 2);
-}
-
-void pl_put32(unsigned char *at, uint32_t value)
-{
-    pl_put16(at, value >> 16);
-    pl_put16(at + 2, value);
-}
-
-static uint32_t fold(uint32_t sum)
-{
-    while (sum >> 16 != 0) {
-        sum = (sum & 0xffffU) + (sum >> 16);
-    }
-    return sum;
-}
-
-uint32_t pl_internet_sum(const unsigned char *at, uint32_t bytes, uint32_t sum)
-{
-    for (uint32_t i = 0; i < bytes; i += 2) {
-        sum += pl_get16(at + i);
-    }
-    return fold(sum);
-}
 
 enum pl_ecn pl_ip_ecn(const unsigned char *ip, size_t bytes)
 {
@@ -67,5 +31,5 @@ void pl_ip_mark_ce(unsigned char *ip)
     uint32_t before = pl_get16(ip);
     ip[CLASS_AT] |= PL_ECN_CE;
     uint32_t sum = (~pl_get16(ip + IPV4_CHECKSUM_AT) & 0xffffU) + (~before & 0xffffU) + pl_get16(ip);
-    pl_put16(ip + IPV4_CHECKSUM_AT, ~fold(sum));
+    pl_put16(ip + IPV4_CHECKSUM_AT, ~pl_internet_fold(sum));
 }

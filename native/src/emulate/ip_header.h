@@ -9,16 +9,6 @@
 /* The two bits of RFC 3168. */
 enum pl_ecn { PL_ECN_NOT_CAPABLE = 0, PL_ECN_ECT1 = 1, PL_ECN_ECT0 = 2, PL_ECN_CE = 3 };
 
-uint32_t pl_get16(const unsigned char *at);
-uint32_t pl_get32(const unsigned char *at);
-
-/* The low 16 bits of `value`. */
-void pl_put16(unsigned char *at, uint32_t value);
-void pl_put32(unsigned char *at, uint32_t value);
-
-/* The ones' complement sum of RFC 1071 over an even number of bytes, added to `sum` and folded to 16 bits. */
-uint32_t pl_internet_sum(const unsigned char *at, uint32_t bytes, uint32_t sum);
-
 /* The ECN field of the IPv4 or IPv6 header at `ip`, of which `bytes` may be read. PL_ECN_NOT_CAPABLE where
  * this is no whole IP header. */
 enum pl_ecn pl_ip_ecn(const unsigned char *ip, size_t bytes);

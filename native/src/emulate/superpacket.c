@@ -3,7 +3,7 @@
 #include <linux/virtio_net.h>
 #include <string.h>
 
-#include "emulate/ip_header.h"
+#include "base/bytes.h"
 
 enum {
     IPV4_HEADER_BYTES_MIN = 20,

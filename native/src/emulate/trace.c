@@ -6,15 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emulate/ip_header.h"
+#include "base/bytes.h"
 
 static const uint32_t MAGIC = 0x504c5452; /* "PLTR" */
-
-static void put64(unsigned char *at, uint64_t value)
-{
-    pl_put32(at, (uint32_t)(value >> 32));
-    pl_put32(at + 4, (uint32_t)value);
-}
 
 /* False with errno when not all of it could be written. */
 static bool write_all(int fd, const unsigned char *bytes, size_t count)
@@ -55,7 +49,7 @@ enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t 
     pl_put32(header, MAGIC);
     pl_put16(header + 4, PL_TRACE_VERSION);
     pl_put16(header + 6, PL_TRACE_RECORD_BYTES);
-    put64(header + 8, (uint64_t)trace->origin_ns);
+    pl_put64(header + 8, (uint64_t)trace->origin_ns);
     if (!write_all(trace->fd, header, sizeof header)) {
         return fail(error, path, "cannot be written", errno);
     }
@@ -80,8 +74,8 @@ void pl_trace_add(struct pl_trace *trace, const struct pl_trace_packet *packet,
                      (verdict->duplicate ? PL_TRACE_DUPLICATED : 0U) |
                      (packet->segment ? PL_TRACE_SEGMENT : 0U);
     unsigned char *record = trace->buffer + trace->buffered_records * PL_TRACE_RECORD_BYTES;
-    put64(record, (uint64_t)(packet->arrival_ns - trace->origin_ns));
-    put64(record + 8, (uint64_t)due_ns);
+    pl_put64(record, (uint64_t)(packet->arrival_ns - trace->origin_ns));
+    pl_put64(record + 8, (uint64_t)due_ns);
     pl_put32(record + 16, packet->ip_bytes);
     record[20] = packet->direction;
     record[21] = (unsigned char)verdict->fate;

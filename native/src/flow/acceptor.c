@@ -9,7 +9,8 @@
 #include "base/events.h"
 #include "base/message.h"
 #include "base/program.h"
-#include "base/wire.h"
+#include "base/token.h"
+#include "flow/hello.h"
 
 #define NONE UINT32_MAX
 #define ACCEPTS_PER_TURN 64

@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/message.h"
 #include "base/program.h"
-#include "base/wire.h"
+#include "flow/hello.h"
 #include "flow/sockopts.h"
 
 /* Connections begun and not yet answered at a time: enough for a long path, bearable for a small backlog. */

@@ -8,7 +8,7 @@
 
 #include <linux/sctp.h> /* needs what stands above */
 
-#include "base/wire.h"
+#include "base/bytes.h"
 #include "flow/tcp_info.h"
 
 /* Chunks of an SCTP association that wait or are under way; 0 when it is gone. */
@@ -51,7 +51,7 @@ int64_t pl_delivery_missing_bytes(const struct pl_stream *stream, enum pl_transp
 {
     uint64_t sent = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
     if (stream->confirmed == PL_CONFIRMATION_BYTES) {
-        uint64_t received = pl_get_u64(stream->confirmation);
+        uint64_t received = pl_get64(stream->confirmation);
         return received < sent ? (int64_t)(sent - received) : 0;
     }
     if (!pl_transport_is_tcp(transport))

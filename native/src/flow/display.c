@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/units.h"
-#include "base/wire.h"
 #include "flow/sockopts.h"
 
 /* A stretch shorter than this has no rate worth reading: the end of a trial. */
@@ -137,7 +137,7 @@ static void print_confirmed(const struct pl_counters *counters)
     for (uint32_t s = 0; s < counters->count; s++) {
         if (counters->streams[s].confirmed < PL_CONFIRMATION_BYTES)
             continue;
-        sum += pl_get_u64(counters->streams[s].confirmation);
+        sum += pl_get64(counters->streams[s].confirmation);
         known++;
     }
     pl_format_quantity((double)sum, PL_UNIT_BYTES, bytes);

@@ -171,12 +171,6 @@ bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello)
     return true;
 }
 
-bool pl_flow_is_complete(const struct pl_flow *flow)
-{
-    return flow->streams > 0 && flow->warmup_ns >= 0 && flow->duration_ns >= 0 && flow->bytes >= 0 &&
-           pl_flow_direction(flow) != 0;
-}
-
 int64_t pl_flow_stream_rate(const struct pl_flow *flow)
 {
     int64_t share = flow->streams > 0 ? flow->rate_bits_per_s / flow->streams : 0;

@@ -10,8 +10,9 @@
 #include "base/marking.h"
 #include "base/options.h"
 #include "base/port_range.h"
+#include "base/token.h"
 #include "base/transport.h"
-#include "base/wire.h"
+#include "flow/hello.h"
 
 #define PL_MAX_STREAMS 4096
 #define PL_MAX_WORKERS 256
@@ -85,8 +86,6 @@ enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int ar
 uint16_t pl_flow_direction(const struct pl_flow *flow);
 /* Takes what the receiver was not told from a hello; false when the hello contradicts what it was told. */
 bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);
-/* Whether everything is known that a trial needs. */
-bool pl_flow_is_complete(const struct pl_flow *flow);
 /* Settles workers, write size and pacing once the number of streams is known. */
 void pl_flow_derive(struct pl_flow *flow);
 /* Fits writes and the held window to the segments of the connected streams: Linux fills a small window by

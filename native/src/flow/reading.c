@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "base/bytes.h"
 #include "base/message.h"
-#include "base/wire.h"
 
 static void record_first_byte(struct pl_worker *worker)
 {
@@ -36,7 +36,7 @@ static bool on_end_of_file(struct pl_worker *worker, struct pl_stream *stream)
         /* Our count and our end of file tell the sender that everything has been read. The descriptor stays
          * open for a last TCP_INFO. */
         uint8_t count[PL_CONFIRMATION_BYTES];
-        pl_put_u64(count, atomic_load_explicit(&stream->received_bytes, memory_order_relaxed));
+        pl_put64(count, atomic_load_explicit(&stream->received_bytes, memory_order_relaxed));
         (void)pl_message_send(stream->fd, count, sizeof count, true);
         (void)shutdown(stream->fd, SHUT_WR);
         pl_worker_close(worker, stream, 0);

@@ -1,6 +1,7 @@
 #include "flow/records.h"
 
-#include "base/wire.h"
+#include "base/bytes.h"
+#include "flow/hello.h"
 #include "flow/sockopts.h"
 
 static const char *name_direction(const struct pl_flow *flow)
@@ -174,7 +175,7 @@ static void write_confirmed(struct pl_json *j, const struct pl_counters *counter
     pl_json_begin_array(j, "confirmed_bytes");
     for (uint32_t s = 0; s < counters->count; s++) {
         if (counters->streams[s].confirmed == PL_CONFIRMATION_BYTES)
-            pl_json_u64(j, NULL, pl_get_u64(counters->streams[s].confirmation));
+            pl_json_u64(j, NULL, pl_get64(counters->streams[s].confirmation));
         else
             pl_json_null(j, NULL);
     }

@@ -18,7 +18,6 @@
 #include "base/subcommands.h"
 #include "base/token.h"
 #include "base/units.h"
-#include "base/wire.h"
 #include "probe/echo_idle.h"
 #include "probe/echo_streams.h"
 #include "probe/echo_wire.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/wire.h"
+#include "base/token.h"
 
 #define PL_ECHO_STREAMS 64
 

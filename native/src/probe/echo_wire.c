@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "probe/siphash.h"
 
 /* The same in every version, and so is the place of version and kind. */
@@ -24,13 +25,7 @@ static void write_header(enum pl_probe_kind kind, size_t size, uint8_t *bytes)
     memcpy(bytes, magic, sizeof magic);
     bytes[VERSION_AT] = PL_PROBE_VERSION;
     bytes[KIND_AT] = (uint8_t)kind;
-    bytes[SIZE_AT] = (uint8_t)(size >> 8);
-    bytes[SIZE_AT + 1] = (uint8_t)(size & 0xFF);
-}
-
-static size_t read_size(const uint8_t *bytes)
-{
-    return (size_t)bytes[SIZE_AT] << 8 | bytes[SIZE_AT + 1];
+    pl_put16(bytes + SIZE_AT, (uint32_t)size);
 }
 
 /* Whether what comes next may be read; a version of which only the front is known is told apart. */
@@ -48,10 +43,10 @@ void pl_probe_encode(const struct pl_probe_head *head, enum pl_probe_kind kind, 
                      const uint8_t token[PL_TOKEN_BYTES], uint8_t *message)
 {
     write_header(kind, bytes, message);
-    pl_put_u64(message + COOKIE_AT, head->cookie);
-    pl_put_u64(message + SEQUENCE_AT, head->sequence);
-    pl_put_u64(message + HELD_AT, (uint64_t)head->held_ns);
-    pl_put_u64(message + DIGEST_AT, pl_siphash(token, message, DIGEST_AT));
+    pl_put64(message + COOKIE_AT, head->cookie);
+    pl_put64(message + SEQUENCE_AT, head->sequence);
+    pl_put64(message + HELD_AT, (uint64_t)head->held_ns);
+    pl_put64(message + DIGEST_AT, pl_siphash(token, message, DIGEST_AT));
 }
 
 enum pl_probe_verdict pl_probe_decode(const uint8_t *message, size_t bytes, enum pl_probe_kind kind,
@@ -62,12 +57,12 @@ enum pl_probe_verdict pl_probe_decode(const uint8_t *message, size_t bytes, enum
     enum pl_probe_verdict verdict = check_header(message, kind, token);
     if (verdict != PL_PROBE_ADMITTED)
         return verdict;
-    if (bytes < PL_PROBE_HEAD_BYTES || read_size(message) != bytes ||
-        pl_siphash(token, message, DIGEST_AT) != pl_get_u64(message + DIGEST_AT))
+    if (bytes < PL_PROBE_HEAD_BYTES || pl_get16(message + SIZE_AT) != bytes ||
+        pl_siphash(token, message, DIGEST_AT) != pl_get64(message + DIGEST_AT))
         return PL_PROBE_REFUSED;
-    uint64_t held_ns = pl_get_u64(message + HELD_AT);
-    head->cookie = pl_get_u64(message + COOKIE_AT);
-    head->sequence = pl_get_u64(message + SEQUENCE_AT);
+    uint64_t held_ns = pl_get64(message + HELD_AT);
+    head->cookie = pl_get64(message + COOKIE_AT);
+    head->sequence = pl_get64(message + SEQUENCE_AT);
     head->held_ns = held_ns <= INT64_MAX ? (pl_ns)held_ns : 0;
     return PL_PROBE_ADMITTED;
 }
@@ -112,7 +107,7 @@ void pl_echo_response_encode(const uint8_t token[PL_TOKEN_BYTES], const uint8_t 
                              uint32_t message_bytes, uint8_t bytes[PL_ECHO_RESPONSE_BYTES])
 {
     write_header(PL_ECHO_RESPONSE, message_bytes, bytes);
-    pl_put_u64(bytes + RESPONSE_DIGEST_AT, digest_response(token, bytes, nonce));
+    pl_put64(bytes + RESPONSE_DIGEST_AT, digest_response(token, bytes, nonce));
 }
 
 enum pl_probe_verdict pl_echo_response_decode(const uint8_t bytes[PL_ECHO_RESPONSE_BYTES],
@@ -123,9 +118,9 @@ enum pl_probe_verdict pl_echo_response_decode(const uint8_t bytes[PL_ECHO_RESPON
     enum pl_probe_verdict verdict = check_header(bytes, PL_ECHO_RESPONSE, token);
     if (verdict != PL_PROBE_ADMITTED)
         return verdict;
-    size_t size = read_size(bytes);
+    size_t size = pl_get16(bytes + SIZE_AT);
     *message_bytes = (uint32_t)size;
-    bool valid = digest_response(token, bytes, nonce) == pl_get_u64(bytes + RESPONSE_DIGEST_AT) &&
+    bool valid = digest_response(token, bytes, nonce) == pl_get64(bytes + RESPONSE_DIGEST_AT) &&
                  size >= PL_PROBE_HEAD_BYTES && size <= PL_PROBE_MESSAGE_MAX;
     return valid ? PL_PROBE_ADMITTED : PL_PROBE_REFUSED;
 }

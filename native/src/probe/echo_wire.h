@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "base/wire.h"
+#include "base/token.h"
 
 /* Version 1 had the token itself in front, and no direction. */
 #define PL_PROBE_VERSION 2

@@ -1,36 +1,19 @@
 #include "probe/icmp.h"
 
+#include "base/bytes.h"
+
 enum { V4_REQUEST = 8, V4_REPLY = 0, V6_REQUEST = 128, V6_REPLY = 129, V4_HEADER_BYTES = 20 };
-
-/* RFC 1071, over bytes in network order. */
-static uint16_t checksum(const uint8_t *bytes, size_t count)
-{
-    uint32_t sum = 0;
-    for (size_t i = 0; i + 1 < count; i += 2)
-        sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
-    if (count % 2 != 0)
-        sum += (uint32_t)bytes[count - 1] << 8;
-    while (sum >> 16 != 0)
-        sum = (sum & 0xffff) + (sum >> 16);
-    return (uint16_t)~sum;
-}
-
-static void put_u16(uint8_t *bytes, uint16_t value)
-{
-    bytes[0] = (uint8_t)(value >> 8);
-    bytes[1] = (uint8_t)value;
-}
 
 void pl_icmp_write_request(uint8_t *message, size_t payload_bytes, bool v6, uint16_t identifier,
                            uint16_t sequence)
 {
     message[0] = v6 ? V6_REQUEST : V4_REQUEST;
     message[1] = 0;
-    put_u16(message + 2, 0);
-    put_u16(message + 4, identifier);
-    put_u16(message + 6, sequence);
+    pl_put16(message + 2, 0);
+    pl_put16(message + 4, identifier);
+    pl_put16(message + 6, sequence);
     if (!v6)
-        put_u16(message + 2, checksum(message, PL_ICMP_HEADER_BYTES + payload_bytes));
+        pl_put16(message + 2, ~pl_internet_sum(message, PL_ICMP_HEADER_BYTES + payload_bytes, 0));
 }
 
 const uint8_t *pl_icmp_reply_payload(const uint8_t *message, size_t bytes, bool v6, bool with_ip_header,

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "probe/echo_wire.h"
 #include "probe/icmp.h"
 #include "probe/probe_stream.h"
@@ -153,8 +154,8 @@ int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence)
         const struct pl_probe_head head = {.cookie = probing->cookie, .sequence = sequence};
         pl_probe_encode(&head, PL_PROBE_REQUEST, bytes, probing->token, payload);
     } else {
-        pl_put_u64(payload + ICMP_COOKIE_AT, probing->cookie);
-        pl_put_u64(payload + ICMP_SEQUENCE_AT, sequence);
+        pl_put64(payload + ICMP_COOKIE_AT, probing->cookie);
+        pl_put64(payload + ICMP_SEQUENCE_AT, sequence);
     }
     if (probing->method == PL_PROBE_TCP) {
         probing->sends++;
@@ -249,9 +250,9 @@ static bool match_answer(const struct pl_probe_socket *probing, size_t bytes, st
     const uint8_t *payload =
         pl_icmp_reply_payload(probing->incoming, bytes, probing->v6, with_ip_header, &payload_bytes);
     if (payload == NULL || payload_bytes != probing->payload_bytes ||
-        pl_get_u64(payload + ICMP_COOKIE_AT) != probing->cookie)
+        pl_get64(payload + ICMP_COOKIE_AT) != probing->cookie)
         return false;
-    answer->sequence = pl_get_u64(payload + ICMP_SEQUENCE_AT);
+    answer->sequence = pl_get64(payload + ICMP_SEQUENCE_AT);
     answer->held_ns = -1;
     return true;
 }

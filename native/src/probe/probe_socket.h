@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/marking.h"
-#include "base/wire.h"
+#include "base/token.h"
 
 enum pl_method { PL_ICMP_DATAGRAM, PL_ICMP_RAW, PL_PROBE_UDP, PL_PROBE_TCP, PL_METHODS };
 

@@ -61,8 +61,58 @@ static void check_flag(void)
     CHECK(strstr(error.text, "0011") == NULL);
 }
 
+static void check_token_parsing(void)
+{
+    uint8_t token[PL_TOKEN_BYTES];
+    memset(token, 0xA5, sizeof token);
+    CHECK(pl_token_parse(DIGITS, token));
+    CHECK(memcmp(token, golden, sizeof token) == 0);
+
+    static const char *const wrong[] = {
+        NULL,
+        "",
+        "00112233445566778899aabbccddeef",   /* a digit short */
+        "00112233445566778899aabbccddeeff0", /* a digit more */
+        "0x112233445566778899aabbccddeeff",  /* not a digit */
+        "00112233445566778899aabbccddeefg",
+        "00112233445566778899aabbccddeef ",
+        " 0112233445566778899aabbccddeeff",
+        "+0112233445566778899aabbccddeeff",
+        "00112233445566778899aabbccddee\xFF\xFF",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        CHECK(!pl_token_parse(wrong[i], token));
+}
+
+/* A difference in any single bit is found. */
+static void check_token_equality(void)
+{
+    uint8_t a[PL_TOKEN_BYTES];
+    uint8_t b[PL_TOKEN_BYTES];
+    CHECK(pl_token_parse(DIGITS, a));
+    memcpy(b, a, sizeof b);
+    CHECK(pl_token_equal(a, b));
+    CHECK(pl_token_equal(a, a));
+    for (unsigned bit = 0; bit < 8 * PL_TOKEN_BYTES; bit++) {
+        b[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        CHECK(!pl_token_equal(a, b));
+        CHECK(!pl_token_equal(b, a));
+        b[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    /* Two differences that cancel under addition or exclusive or. */
+    b[0] ^= 0x80;
+    b[15] ^= 0x80;
+    CHECK(!pl_token_equal(a, b));
+    const uint8_t none[PL_TOKEN_BYTES] = {0};
+    uint8_t all[PL_TOKEN_BYTES];
+    memset(all, 0xFF, sizeof all);
+    CHECK(!pl_token_equal(none, all));
+}
+
 int main(void)
 {
+    check_token_parsing();
+    check_token_equality();
     check_flag();
     check_taken(DIGITS "\n", "");
     check_taken(DIGITS "\r\ngo\n", "go\n");

@@ -1,13 +1,14 @@
 /* The hello of a data connection and its answer, encoded field by field in network byte order (PROTOCOL.md).
  */
-#ifndef PL_WIRE_H
-#define PL_WIRE_H
+#ifndef PL_HELLO_H
+#define PL_HELLO_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PL_TOKEN_BYTES 16
+#include "base/token.h"
+
 #define PL_HELLO_BYTES 56
 #define PL_ANSWER_BYTES 12
 /* Magic and version: what of a hello is the same in every version. */
@@ -45,14 +46,5 @@ bool pl_hello_peek(const uint8_t bytes[PL_HELLO_COMMON_BYTES], uint16_t *version
 void pl_answer_encode(const struct pl_answer *answer, uint8_t bytes[PL_ANSWER_BYTES]);
 /* False when the magic is wrong. */
 bool pl_answer_decode(const uint8_t bytes[PL_ANSWER_BYTES], struct pl_answer *answer);
-
-/* 32 hexadecimal digits to 16 bytes; false for anything else. */
-bool pl_token_parse(const char *text, uint8_t token[PL_TOKEN_BYTES]);
-/* Compares in a time that does not depend on where the tokens differ. */
-bool pl_token_equal(const uint8_t a[PL_TOKEN_BYTES], const uint8_t b[PL_TOKEN_BYTES]);
-
-/* 64 bits in network byte order. */
-void pl_put_u64(uint8_t *bytes, uint64_t value);
-uint64_t pl_get_u64(const uint8_t *bytes);
 
 #endif

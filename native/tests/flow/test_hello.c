@@ -1,6 +1,6 @@
-/* The hello and its answer, byte by byte as PROTOCOL.md has them, and the token. */
-#include "base/wire.h"
+/* The hello and its answer against the bytes that PROTOCOL.md states. */
 #include "check.h"
+#include "flow/hello.h"
 
 static const uint8_t golden_hello[PL_HELLO_BYTES] = {
     0x50, 0x4C, 0x44, 0x43,                         /* magic */
@@ -14,8 +14,6 @@ static const uint8_t golden_hello[PL_HELLO_BYTES] = {
     0x00, 0x00, 0x00, 0x02, 0x54, 0x0B, 0xE4, 0x00, /* duration: 10 s */
     0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, /* bytes */
 };
-static const char token_text[] = "00112233445566778899aAbBcCdDeEfF";
-
 static const uint8_t golden_answer[PL_ANSWER_BYTES] = {
     0x50, 0x4C, 0x44, 0x43, /* magic */
     0x00, 0x01,             /* version */
@@ -111,65 +109,6 @@ static void check_answer(void)
     CHECK_EQUAL(PL_ANSWER_ADMITTED, 0);
 }
 
-static void check_token_parsing(void)
-{
-    uint8_t token[PL_TOKEN_BYTES];
-    memset(token, 0xA5, sizeof token);
-    CHECK(pl_token_parse(token_text, token));
-    CHECK(memcmp(token, golden_hello + 16, sizeof token) == 0);
-
-    static const char *const wrong[] = {
-        NULL,
-        "",
-        "00112233445566778899aabbccddeef",   /* a digit short */
-        "00112233445566778899aabbccddeeff0", /* a digit more */
-        "0x112233445566778899aabbccddeeff",  /* not a digit */
-        "00112233445566778899aabbccddeefg",
-        "00112233445566778899aabbccddeef ",
-        " 0112233445566778899aabbccddeeff",
-        "+0112233445566778899aabbccddeeff",
-        "00112233445566778899aabbccddee\xFF\xFF",
-    };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        CHECK(!pl_token_parse(wrong[i], token));
-}
-
-/* Every single bit counts, wherever it stands and whatever the others are. */
-static void check_token_equality(void)
-{
-    uint8_t a[PL_TOKEN_BYTES];
-    uint8_t b[PL_TOKEN_BYTES];
-    CHECK(pl_token_parse(token_text, a));
-    memcpy(b, a, sizeof b);
-    CHECK(pl_token_equal(a, b));
-    CHECK(pl_token_equal(a, a));
-    for (unsigned bit = 0; bit < 8 * PL_TOKEN_BYTES; bit++) {
-        b[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        CHECK(!pl_token_equal(a, b));
-        CHECK(!pl_token_equal(b, a));
-        b[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    }
-    /* Two differences that cancel under addition or exclusive or. */
-    b[0] ^= 0x80;
-    b[15] ^= 0x80;
-    CHECK(!pl_token_equal(a, b));
-    const uint8_t none[PL_TOKEN_BYTES] = {0};
-    uint8_t all[PL_TOKEN_BYTES];
-    memset(all, 0xFF, sizeof all);
-    CHECK(!pl_token_equal(none, all));
-}
-
-static void check_u64(void)
-{
-    const uint8_t golden[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF};
-    uint8_t bytes[8];
-    pl_put_u64(bytes, UINT64_C(0x0123456789ABCDEF));
-    CHECK(memcmp(bytes, golden, sizeof bytes) == 0);
-    CHECK(pl_get_u64(golden) == UINT64_C(0x0123456789ABCDEF));
-    pl_put_u64(bytes, UINT64_MAX);
-    CHECK(pl_get_u64(bytes) == UINT64_MAX);
-}
-
 int main(void)
 {
     check_hello();
@@ -177,8 +116,5 @@ int main(void)
     check_magic();
     check_peek();
     check_answer();
-    check_token_parsing();
-    check_token_equality();
-    check_u64();
     CHECK_RETURN();
 }
