@@ -328,10 +328,10 @@ def _declared_flags(subcommand: str) -> list[str]:
     tables = re.findall(r"const struct pl_option (\w+)\[\] = \{\n(.*?)\n    \};", text, re.DOTALL)
     assert {"accepting", "sending", "common", "load"} <= {name for name, _ in tables}
     declared = [
-        flag
+        flag or shared
         for name, rows in tables
         if name != foreign
-        for flag in re.findall(r'^ +(?:INTEGER|TEXT|POSITIONAL|SWITCH)\("([a-z-]+)"', rows, re.MULTILINE)
+        for flag, shared in re.findall(r'pl_option_\w+\(\s*group,\s*"([a-z-]+)"|pl_(output)_option\(', rows)
     ]
     return [re.sub(r"(?<=.)-(ns|bytes|bits-per-s)$", "", flag) for flag in declared]
 

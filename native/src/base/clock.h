@@ -4,11 +4,14 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 
 typedef int64_t pl_ns;
 
 #define PL_NS_PER_S INT64_C(1000000000)
 #define PL_NS_PER_MS INT64_C(1000000)
+
+pl_ns pl_timespec_ns(const struct timespec *time);
 
 /* CLOCK_MONOTONIC now. Cannot fail on Linux. */
 pl_ns pl_now_ns(void);

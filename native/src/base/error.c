@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +39,11 @@ const char *pl_errno_name(int errno_value)
         if (names[i].value == errno_value)
             return names[i].name;
     return NULL;
+}
+
+bool pl_errno_is_exhaustion(int errno_value)
+{
+    return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOBUFS || errno_value == ENOMEM;
 }
 
 void pl_error_escape(const char *text, char *out, size_t bytes)
@@ -100,4 +104,9 @@ int pl_error_report(const struct pl_error *e, const char *subcommand)
     (void)pl_json_flush_line(&j);
     pl_json_release(&j);
     return pl_error_print(e, subcommand);
+}
+
+int pl_error_output(const struct pl_error *e, const char *subcommand, bool human)
+{
+    return human ? pl_error_print(e, subcommand) : pl_error_report(e, subcommand);
 }

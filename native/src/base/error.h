@@ -2,6 +2,7 @@
 #ifndef PL_ERROR_H
 #define PL_ERROR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The engine's exit statuses (PROTOCOL.md). */
@@ -29,6 +30,12 @@ int pl_error_print(const struct pl_error *e, const char *subcommand);
 
 /* Prints the error record on stdout and one line on stderr; returns the exit status. */
 int pl_error_report(const struct pl_error *e, const char *subcommand);
+
+/* What a run that fails does: pl_error_print() where people read the output, else pl_error_report(). */
+int pl_error_output(const struct pl_error *e, const char *subcommand, bool human);
+
+/* Whether an errno means that memory or descriptors ran out. */
+bool pl_errno_is_exhaustion(int errno_value);
 
 /* The symbolic name of an errno ("ECONNREFUSED"), or NULL for one not in our table. Static storage. */
 const char *pl_errno_name(int errno_value);

@@ -24,14 +24,19 @@ struct pl_events {
     pl_ns armed_ns;
 };
 
-static bool open_descriptors(struct pl_events *events, struct pl_error *error)
+int pl_signals_open(void)
 {
     sigset_t set;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGINT);
     (void)sigaddset(&set, SIGTERM);
-    if (pthread_sigmask(SIG_BLOCK, &set, NULL) == 0)
-        events->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    errno = pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return errno == 0 ? signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC) : -1;
+}
+
+static bool open_descriptors(struct pl_events *events, struct pl_error *error)
+{
+    events->signal_fd = pl_signals_open();
     events->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (events->signal_fd < 0 || events->timer_fd < 0) {
         pl_error_set(error, PL_RESOURCES, "events", errno, "cannot open a signal and a timer descriptor");

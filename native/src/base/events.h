@@ -23,6 +23,10 @@ enum pl_command {
 
 struct pl_events;
 
+/* A descriptor that is readable after SIGINT or SIGTERM, which are blocked for this thread and those that it
+ * starts. -1 with errno. */
+int pl_signals_open(void);
+
 /* One wait: `deadline_ns` on pl_now_ns()'s clock or PL_NEVER, descriptors or -1. */
 struct pl_wait {
     pl_ns deadline_ns;

@@ -126,6 +126,14 @@ void pl_json_u64(struct pl_json *j, const char *key, uint64_t value)
     append_text(j, text);
 }
 
+void pl_json_known_i64(struct pl_json *j, const char *key, int64_t value)
+{
+    if (value >= 0)
+        pl_json_i64(j, key, value);
+    else
+        pl_json_null(j, key);
+}
+
 void pl_json_double(struct pl_json *j, const char *key, double value)
 {
     if (!isfinite(value)) {

@@ -25,6 +25,8 @@ void pl_json_begin_array(struct pl_json *j, const char *key);
 void pl_json_end_array(struct pl_json *j);
 void pl_json_i64(struct pl_json *j, const char *key, int64_t value);
 void pl_json_u64(struct pl_json *j, const char *key, uint64_t value);
+/* A negative `value` means "not known" and is written as null. */
+void pl_json_known_i64(struct pl_json *j, const char *key, int64_t value);
 /* A value that is not finite is written as null. */
 void pl_json_double(struct pl_json *j, const char *key, double value);
 /* A NULL `value` is written as null. */

@@ -56,3 +56,18 @@ bool pl_lateness_percentile(const struct pl_lateness *lateness, double ratio, pl
     }
     return false;
 }
+
+void pl_lateness_write(const struct pl_lateness *lateness, struct pl_json *j, const char *key)
+{
+    static const struct {
+        const char *key;
+        double ratio;
+    } members[] = {{"median", 0.5}, {"p99", 0.99}, {"max", 1.0}};
+    pl_json_begin_object(j, key);
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        pl_ns late_ns = -1;
+        (void)pl_lateness_percentile(lateness, members[i].ratio, &late_ns);
+        pl_json_known_i64(j, members[i].key, late_ns);
+    }
+    pl_json_end_object(j);
+}

@@ -24,3 +24,17 @@ int pl_message_send(int fd, const uint8_t *message, size_t bytes, bool wait_for_
     }
     return 0;
 }
+
+int pl_wait_ready(int fd, short events, pl_ns deadline_ns)
+{
+    struct pollfd descriptor = {.fd = fd, .events = events};
+    for (;;) {
+        pl_ns left_ns = deadline_ns - pl_now_ns();
+        int ready = poll(&descriptor, 1, left_ns > 0 ? (int)(left_ns / PL_NS_PER_MS) + 1 : 0);
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0)
+            return ETIMEDOUT;
+        return ready < 0 ? errno : 0;
+    }
+}

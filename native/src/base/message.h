@@ -1,4 +1,4 @@
-/* Short messages of our own protocol over a non-blocking stream socket. */
+/* Short messages of the engine's own protocols over a non-blocking stream socket. */
 #ifndef PL_MESSAGE_H
 #define PL_MESSAGE_H
 
@@ -6,9 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 /* Sends the whole message, or returns the errno why not. Half a message is never left where the rest could
  * still go: it waits up to 200 ms for room. `patient`: also for the room of the first byte, where there is
  * none; without, EAGAIN then means that nothing was sent. */
 int pl_message_send(int fd, const uint8_t *message, size_t bytes, bool wait_for_room);
+
+/* Waits until a descriptor is ready for `events` (poll(2)). 0, ETIMEDOUT at the deadline, or another errno.
+ */
+int pl_wait_ready(int fd, short events, pl_ns deadline_ns);
 
 #endif

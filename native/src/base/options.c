@@ -35,6 +35,58 @@ bool pl_parse_double(const char *text, double low, double high, double *value)
     return true;
 }
 
+struct pl_option pl_option_integer(const char *group, const char *name, int64_t *target, int64_t minimum,
+                                   int64_t maximum, const char *help)
+{
+    return (struct pl_option){.group = group,
+                              .name = name,
+                              .kind = PL_OPTION_INT64,
+                              .target = target,
+                              .minimum = minimum,
+                              .maximum = maximum,
+                              .help = help};
+}
+
+struct pl_option pl_option_text(const char *group, const char *name, const char **target, const char *help)
+{
+    return (struct pl_option){
+        .group = group, .name = name, .kind = PL_OPTION_STRING, .target = target, .help = help};
+}
+
+struct pl_option pl_option_positional(const char *group, const char *name, const char **target,
+                                      const char *help)
+{
+    struct pl_option option = pl_option_text(group, name, target, help);
+    option.positional = true;
+    return option;
+}
+
+struct pl_option pl_option_switch(const char *group, const char *name, bool *target, const char *help)
+{
+    return (struct pl_option){
+        .group = group, .name = name, .kind = PL_OPTION_SWITCH, .target = target, .help = help};
+}
+
+struct pl_option pl_option_required(struct pl_option option)
+{
+    option.required = true;
+    return option;
+}
+
+int pl_parse_choice(const char *flag, const char *text, const char *const *names, struct pl_error *error)
+{
+    char listed[96] = "";
+    size_t length = 0;
+    for (int i = 0; names[i] != NULL; i++) {
+        if (strcmp(text, names[i]) == 0)
+            return i;
+        int added = snprintf(listed + length, sizeof listed - length, "%s%s", i > 0 ? ", " : "", names[i]);
+        length += added > 0 && (size_t)added < sizeof listed - length ? (size_t)added : 0;
+    }
+    pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is none of %s", flag, text, listed);
+    return -1;
+}
+
 /* A flag as it was written: which one, whether without its unit, and a value after "=". */
 struct written {
     const struct pl_option *option;
@@ -53,8 +105,6 @@ static void print_default(const struct pl_option *option)
         pl_format_exact_quantity(*(const int64_t *)option->target, pl_unit_of_name(option->name, &stem),
                                  formatted);
         (void)printf(" (default %s)", formatted);
-    } else if (option->kind == PL_OPTION_DOUBLE) {
-        (void)printf(" (default %g)", *(const double *)option->target);
     } else if (option->kind == PL_OPTION_STRING) {
         const char *text = *(const char *const *)option->target;
         if (text != NULL && text[0] != 0)
@@ -67,7 +117,7 @@ static const char *name_value(const struct pl_option *option, enum pl_unit unit)
     static const char *const of_unit[] = {"N", "TIME", "SIZE", "RATE"};
     if (option->kind == PL_OPTION_INT64)
         return of_unit[unit];
-    return option->kind == PL_OPTION_DOUBLE ? "X" : option->kind == PL_OPTION_STRING ? "TEXT" : "";
+    return option->kind == PL_OPTION_STRING ? "TEXT" : "";
 }
 
 static void print_capitals(const char *name)
@@ -172,12 +222,6 @@ static bool parse_value(const struct written *written, const char *text, struct 
         return true;
     case PL_OPTION_INT64:
         return parse_integer(written, text, error);
-    case PL_OPTION_DOUBLE:
-        if (pl_parse_double(text, option->low, option->high, option->target))
-            return true;
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is not a number from %g to %g",
-                     option->name, text, option->low, option->high);
-        return false;
     case PL_OPTION_SWITCH:
         if (is_switch_value(text)) {
             *(bool *)option->target = text[0] == 'y';

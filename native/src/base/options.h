@@ -8,30 +8,38 @@
 
 #include "base/error.h"
 
-enum pl_option_kind { PL_OPTION_INT64, PL_OPTION_DOUBLE, PL_OPTION_STRING, PL_OPTION_SWITCH };
+enum pl_option_kind { PL_OPTION_INT64, PL_OPTION_STRING, PL_OPTION_SWITCH };
 
 #define PL_MAX_OPTIONS 64
 
-/* One flag `--name value` or `--name=value`. `target` points to an int64_t, a double, a const char * or a
- * bool that holds the default and receives the value (strings stay in argv). Integers are bounded by
- * minimum..maximum, doubles by low..high, both inclusive. A switch needs no value and takes yes or no.
+/* One flag `--name value` or `--name=value`. `target` points to an int64_t, a const char * or a bool that
+ * holds the default and receives the value (strings stay in argv). Integers lie within minimum..maximum. A
+ * switch needs no value and takes yes or no.
  *
- * An integer whose name ends with a unit (duration-ns) may as well be written without it (--duration), and
- * its value then with its unit (10s). A positional one may stand alone: the first value without a flag.
- * `group` is a heading of the help, printed where it changes. `help` is one line. */
+ * The name of an integer may end with a unit (duration-ns). People may leave the unit out of the name and
+ * write it with the value (--duration 10s). A positional flag needs no name: the first value without a flag
+ * is its value. `group` is a heading of the help, printed where it changes; NULL: none. `help` is one line.
+ */
 struct pl_option {
     const char *name;
     enum pl_option_kind kind;
     void *target;
     int64_t minimum;
     int64_t maximum;
-    double low;
-    double high;
     const char *help;
     const char *group;
     bool required;
     bool positional;
 };
+
+/* Rows of a table. */
+struct pl_option pl_option_integer(const char *group, const char *name, int64_t *target, int64_t minimum,
+                                   int64_t maximum, const char *help);
+struct pl_option pl_option_text(const char *group, const char *name, const char **target, const char *help);
+struct pl_option pl_option_positional(const char *group, const char *name, const char **target,
+                                      const char *help);
+struct pl_option pl_option_switch(const char *group, const char *name, bool *target, const char *help);
+struct pl_option pl_option_required(struct pl_option option);
 
 struct pl_options {
     const char *subcommand;
@@ -46,6 +54,10 @@ enum pl_options_outcome { PL_OPTIONS_OK, PL_OPTIONS_HELP, PL_OPTIONS_WRONG };
  * with status 0. PL_OPTIONS_WRONG: `error` (PL_USAGE, stage "options") names the flag. */
 enum pl_options_outcome pl_options_parse(const struct pl_options *options, int argc, char **argv,
                                          struct pl_error *error);
+
+/* The index of `text` among `names`, which end with NULL. -1 with `error` set (usage): names the flag and all
+ * names. */
+int pl_parse_choice(const char *flag, const char *text, const char *const *names, struct pl_error *error);
 
 /* Plain decimal integer (a sign is allowed) within minimum..maximum; false otherwise, `value` untouched. */
 bool pl_parse_int64(const char *text, int64_t minimum, int64_t maximum, int64_t *value);

@@ -1,13 +1,18 @@
 #include "base/output.h"
 
-#include <string.h>
 #include <unistd.h>
+
+enum { AUTO, JSON, HUMAN };
+
+struct pl_option pl_output_option(const char *group, const char **target)
+{
+    return pl_option_text(group, "output", target, "human, json, or auto: human at a terminal");
+}
 
 bool pl_output_parse(const char *text, bool *human, struct pl_error *error)
 {
-    *human = strcmp(text, "human") == 0 || (strcmp(text, "auto") == 0 && isatty(STDOUT_FILENO) == 1);
-    if (*human || strcmp(text, "json") == 0 || strcmp(text, "auto") == 0)
-        return true;
-    pl_error_set(error, PL_USAGE, "options", 0, "--output: '%.20s' is none of auto, json, human", text);
-    return false;
+    static const char *const names[] = {[AUTO] = "auto", [JSON] = "json", [HUMAN] = "human", NULL};
+    int chosen = pl_parse_choice("output", text, names, error);
+    *human = chosen == HUMAN || (chosen == AUTO && isatty(STDOUT_FILENO) == 1);
+    return chosen >= 0;
 }

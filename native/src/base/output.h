@@ -5,9 +5,13 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/options.h"
 
-/* The flag --output: "json", "human", or "auto": human when stdout is a terminal. False with `error` set for
- * anything else. */
+/* The row of --output in a table of flags. */
+struct pl_option pl_output_option(const char *group, const char **target);
+
+/* The value of --output: "json", "human", or "auto": human when stdout is a terminal. False with `error` set
+ * for anything else. */
 bool pl_output_parse(const char *text, bool *human, struct pl_error *error);
 
 #endif

@@ -33,9 +33,27 @@ bool pl_program_write_hello(const char *subcommand)
     return written;
 }
 
-int pl_program_refuse(const char *subcommand, const struct pl_error *error)
+/* How a run is to write is not known yet, so the output decides: a terminal gets the line on stderr alone. */
+static int report_usage(const char *subcommand, const struct pl_error *error)
 {
     if (isatty(STDOUT_FILENO) == 1)
         return pl_error_print(error, subcommand);
     return pl_program_write_hello(subcommand) ? pl_error_report(error, subcommand) : PL_RESOURCES;
+}
+
+bool pl_program_begin(const char *subcommand, enum pl_options_outcome outcome, bool human,
+                      const struct pl_error *error, int *status)
+{
+    switch (outcome) {
+    case PL_OPTIONS_HELP:
+        *status = PL_OK;
+        return false;
+    case PL_OPTIONS_WRONG:
+        *status = report_usage(subcommand, error);
+        return false;
+    case PL_OPTIONS_OK:
+        break;
+    }
+    *status = human || pl_program_write_hello(subcommand) ? PL_OK : PL_RESOURCES;
+    return *status == PL_OK;
 }

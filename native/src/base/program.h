@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/options.h"
 
 #define PL_VERSION "0.1.0"
 #define PL_PROTOCOL 2
@@ -16,9 +17,11 @@
  * a signal. False when the parent is gone already. */
 bool pl_program_prepare(void);
 
-/* A usage error, met before it is known how the run shall write: one line on stderr, and at other outputs
- * than a terminal the hello and the error record as well. Returns the exit status. */
-int pl_program_refuse(const char *subcommand, const struct pl_error *error);
+/* Begins a run after its flags were read: writes the hello record unless `human`. False with the exit status
+ * in `status` when the run is over: the flags asked for help, a flag is wrong (reported here), or the output
+ * is gone. */
+bool pl_program_begin(const char *subcommand, enum pl_options_outcome outcome, bool human,
+                      const struct pl_error *error, int *status);
 
 /* Writes the hello record, the first line of every run; false when the output is gone. */
 bool pl_program_write_hello(const char *subcommand);

@@ -9,7 +9,7 @@ pl_ns pl_stamp_read(struct msghdr *message)
         if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_TIMESTAMPNS) {
             struct timespec time;
             memcpy(&time, CMSG_DATA(part), sizeof time);
-            return (pl_ns)time.tv_sec * PL_NS_PER_S + time.tv_nsec;
+            return pl_timespec_ns(&time);
         }
     }
     return 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/message.h"
 
 #define READ_TIMEOUT_NS (10 * PL_NS_PER_S)
 
@@ -55,20 +56,6 @@ bool pl_token_check(const char *text, struct pl_error *error)
     return false;
 }
 
-/* Waits until a byte or the end can be read; false when the time is over. */
-static bool await_input(pl_ns deadline_ns)
-{
-    for (;;) {
-        pl_ns left_ns = deadline_ns - pl_now_ns();
-        struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-        int ready = poll(&input, 1, left_ns > 0 ? (int)(left_ns / PL_NS_PER_MS) + 1 : 0);
-        if (ready > 0)
-            return true;
-        if (ready == 0 || errno != EINTR)
-            return false;
-    }
-}
-
 /* One line without its end, read byte by byte, since a command may follow. False when it is longer than
  * `size` - 1 bytes, which are then all that was read, or (with `error` set) does not come. */
 static bool read_line(char *line, size_t size, struct pl_error *error)
@@ -76,7 +63,7 @@ static bool read_line(char *line, size_t size, struct pl_error *error)
     pl_ns deadline_ns = pl_now_ns() + READ_TIMEOUT_NS;
     size_t length = 0;
     while (length + 1 < size) {
-        if (!await_input(deadline_ns)) {
+        if (pl_wait_ready(STDIN_FILENO, POLLIN, deadline_ns) != 0) {
             pl_error_set(error, PL_ENDED, "token", 0, "no --token came on stdin within 10 s");
             return false;
         }

@@ -26,7 +26,7 @@
 #define IPPROTO_SCTP 132
 #endif
 
-static const char *const names[PL_TRANSPORTS] = {"tcp", "mptcp", "unix", "sctp", "vsock"};
+static const char *const names[PL_TRANSPORTS + 1] = {"tcp", "mptcp", "unix", "sctp", "vsock", NULL};
 
 const char *pl_transport_name(enum pl_transport transport)
 {
@@ -35,15 +35,10 @@ const char *pl_transport_name(enum pl_transport transport)
 
 bool pl_transport_parse(const char *text, enum pl_transport *transport, struct pl_error *error)
 {
-    for (int t = 0; t < PL_TRANSPORTS; t++) {
-        if (strcmp(text, names[t]) == 0) {
-            *transport = (enum pl_transport)t;
-            return true;
-        }
-    }
-    pl_error_set(error, PL_USAGE, "options", 0,
-                 "--transport: '%.20s' is none of tcp, mptcp, unix, sctp, vsock", text);
-    return false;
+    int chosen = pl_parse_choice("transport", text, names, error);
+    if (chosen >= 0)
+        *transport = (enum pl_transport)chosen;
+    return chosen >= 0;
 }
 
 static bool parse_unix(const char *text, const char *flag, struct pl_address *address, struct pl_error *error)
@@ -117,7 +112,6 @@ int pl_transport_socket(enum pl_transport transport, int family, struct pl_error
     if (fd >= 0)
         return fd;
     int cause = errno;
-    bool full = cause == EMFILE || cause == ENFILE || cause == ENOBUFS || cause == ENOMEM;
     bool lacking = cause == EPROTONOSUPPORT || cause == EAFNOSUPPORT || cause == ESOCKTNOSUPPORT ||
                    cause == ENOPROTOOPT || cause == EINVAL;
     if (lacking && transport != PL_TCP)
@@ -125,8 +119,8 @@ int pl_transport_socket(enum pl_transport transport, int family, struct pl_error
                      "this kernel has no %s (or its module is not loaded): choose another --transport",
                      pl_transport_name(transport));
     else
-        pl_error_set(error, full ? PL_RESOURCES : PL_SETUP, "socket", cause, "cannot open a %s socket",
-                     pl_transport_name(transport));
+        pl_error_set(error, pl_errno_is_exhaustion(cause) ? PL_RESOURCES : PL_SETUP, "socket", cause,
+                     "cannot open a %s socket", pl_transport_name(transport));
     return -1;
 }
 

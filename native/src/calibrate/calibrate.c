@@ -36,59 +36,6 @@ struct calibration {
     struct pl_json json;
 };
 
-static enum pl_options_outcome parse(struct calibration *calibration, int argc, char **argv,
-                                     struct pl_error *error)
-{
-    const struct pl_option table[] = {
-        {.name = "streams",
-         .kind = PL_OPTION_STRING,
-         .target = &calibration->streams_text,
-         .help = "numbers of streams to carry over loopback, each copied and uncopied"},
-        {.name = "congestion",
-         .kind = PL_OPTION_STRING,
-         .target = &calibration->congestion,
-         .help = "congestion control; none: the kernel's default"},
-        {.name = "duration-ns",
-         .kind = PL_OPTION_INT64,
-         .target = &calibration->duration_ns,
-         .minimum = 10 * PL_NS_PER_MS,
-         .maximum = 60 * PL_NS_PER_S,
-         .help = "time of each, after the warm-up"},
-        {.name = "warmup-ns",
-         .kind = PL_OPTION_INT64,
-         .target = &calibration->warmup_ns,
-         .maximum = 60 * PL_NS_PER_S,
-         .help = "time before"},
-        {.name = "timer-count",
-         .kind = PL_OPTION_INT64,
-         .target = &calibration->timer_count,
-         .minimum = 10,
-         .maximum = 1000000,
-         .help = "wake-ups whose lateness is measured"},
-        {.name = "timer-ns",
-         .kind = PL_OPTION_INT64,
-         .target = &calibration->timer_ns,
-         .minimum = 10000,
-         .maximum = PL_NS_PER_S,
-         .help = "time between them"},
-        {.name = "output",
-         .kind = PL_OPTION_STRING,
-         .target = &calibration->output_text,
-         .help = "human, json, or auto: human at a terminal"},
-        {.name = "control",
-         .kind = PL_OPTION_STRING,
-         .target = &calibration->control,
-         .help = "stdin: read the command stop from there"},
-    };
-    const struct pl_options options = {
-        .subcommand = "calibrate",
-        .about = "Measures what this host itself can do: its clock, its timers, and its loopback.",
-        .table = table,
-        .count = sizeof table / sizeof table[0],
-    };
-    return pl_options_parse(&options, argc, argv, error);
-}
-
 static bool parse_counts(struct calibration *calibration, struct pl_error *error)
 {
     const char *text = calibration->streams_text;
@@ -112,6 +59,36 @@ static bool parse_counts(struct calibration *calibration, struct pl_error *error
                  "--streams: '%.40s' is no list of up to %d numbers from 1 to %d such as 1,4,16",
                  calibration->streams_text, MAX_COUNTS, MAX_STREAMS);
     return false;
+}
+
+static enum pl_options_outcome parse(struct calibration *calibration, int argc, char **argv,
+                                     struct pl_error *error)
+{
+    const struct pl_option table[] = {
+        pl_option_text(NULL, "streams", &calibration->streams_text,
+                       "numbers of streams to carry over loopback, each copied and uncopied"),
+        pl_option_text(NULL, "congestion", &calibration->congestion,
+                       "congestion control; none: the kernel's default"),
+        pl_option_integer(NULL, "duration-ns", &calibration->duration_ns, 10 * PL_NS_PER_MS, 60 * PL_NS_PER_S,
+                          "time of each, after the warm-up"),
+        pl_option_integer(NULL, "warmup-ns", &calibration->warmup_ns, 0, 60 * PL_NS_PER_S, "time before"),
+        pl_option_integer(NULL, "timer-count", &calibration->timer_count, 10, 1000000,
+                          "wake-ups whose lateness is measured"),
+        pl_option_integer(NULL, "timer-ns", &calibration->timer_ns, 10000, PL_NS_PER_S, "time between them"),
+        pl_output_option(NULL, &calibration->output_text),
+        pl_option_text(NULL, "control", &calibration->control, "stdin: read the command stop from there"),
+    };
+    const struct pl_options options = {
+        .subcommand = "calibrate",
+        .about = "Measures what this host itself can do: its clock, its timers, and its loopback.",
+        .table = table,
+        .count = sizeof table / sizeof table[0],
+    };
+    enum pl_options_outcome outcome = pl_options_parse(&options, argc, argv, error);
+    if (outcome == PL_OPTIONS_OK && (!pl_output_parse(calibration->output_text, &calibration->human, error) ||
+                                     !parse_counts(calibration, error)))
+        return PL_OPTIONS_WRONG;
+    return outcome;
 }
 
 static void end_record(struct calibration *calibration)
@@ -142,7 +119,7 @@ static void measure_clock(struct calibration *calibration)
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "clock");
     pl_json_string(j, "clock", "CLOCK_MONOTONIC");
-    pl_json_i64(j, "resolution_ns", (int64_t)resolution.tv_sec * PL_NS_PER_S + resolution.tv_nsec);
+    pl_json_i64(j, "resolution_ns", pl_timespec_ns(&resolution));
     pl_json_i64(j, "step_ns", least_step_ns);
     pl_json_double(j, "read_ns", read_ns);
     end_record(calibration);
@@ -181,11 +158,7 @@ static bool measure_timer(struct calibration *calibration, struct pl_error *erro
     pl_json_string(j, "type", "timer");
     pl_json_i64(j, "interval_ns", calibration->timer_ns);
     pl_json_u64(j, "wake_ups", lateness.count);
-    pl_json_begin_object(j, "late_ns");
-    pl_json_i64(j, "median", median_ns);
-    pl_json_i64(j, "p99", p99_ns);
-    pl_json_i64(j, "max", lateness.max_ns);
-    pl_json_end_object(j);
+    pl_lateness_write(&lateness, j, "late_ns");
     end_record(calibration);
     return true;
 }
@@ -240,19 +213,14 @@ static bool measure_loopback(struct calibration *calibration, struct pl_error *e
     return true;
 }
 
-static int refuse(const struct calibration *calibration, const struct pl_error *error)
-{
-    return calibration->human ? pl_error_print(error, "calibrate") : pl_error_report(error, "calibrate");
-}
-
 static int run(struct calibration *calibration, struct pl_error *error)
 {
     calibration->events = pl_events_open(calibration->control, error);
     if (calibration->events == NULL)
-        return refuse(calibration, error);
+        return pl_error_output(error, "calibrate", calibration->human);
     measure_clock(calibration);
     if (!measure_timer(calibration, error) || !measure_loopback(calibration, error))
-        return refuse(calibration, error);
+        return pl_error_output(error, "calibrate", calibration->human);
     if (!calibration->human) {
         pl_json_begin_object(&calibration->json, NULL);
         pl_json_string(&calibration->json, "type", "result");
@@ -276,20 +244,11 @@ int pl_calibrate_main(int argc, char **argv)
         .timer_ns = PL_NS_PER_MS,
         .written = true,
     };
-    switch (parse(&calibration, argc, argv, &error)) {
-    case PL_OPTIONS_HELP:
-        return PL_OK;
-    case PL_OPTIONS_WRONG:
-        return pl_program_refuse("calibrate", &error);
-    case PL_OPTIONS_OK:
-        break;
-    }
-    if (!pl_output_parse(calibration.output_text, &calibration.human, &error) ||
-        !parse_counts(&calibration, &error))
-        return pl_program_refuse("calibrate", &error);
-    if (!calibration.human && !pl_program_write_hello("calibrate"))
-        return PL_RESOURCES;
-    int status = run(&calibration, &error);
+    enum pl_options_outcome outcome = parse(&calibration, argc, argv, &error);
+    int status;
+    if (!pl_program_begin("calibrate", outcome, calibration.human, &error, &status))
+        return status;
+    status = run(&calibration, &error);
     pl_events_close(calibration.events);
     pl_json_release(&calibration.json);
     return status;

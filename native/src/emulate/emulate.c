@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -56,7 +55,7 @@ static void write_total_lateness(struct emulator *emulator)
     for (unsigned i = 0; i < 2; i++) {
         pl_lateness_merge(&total, &emulator->forwarder.directions[i].lateness);
     }
-    pl_write_lateness(&emulator->json, "late_ns", &total);
+    pl_lateness_write(&total, &emulator->json, "late_ns");
 }
 
 /* `counters` while it runs, `result` at the end. */
@@ -71,11 +70,8 @@ static void print_counters(struct emulator *emulator, const char *type)
     }
     pl_json_i64(j, "elapsed_ns", pl_now_ns() - emulator->started_ns);
     pl_ns cpu_ns = pl_thread_cpu_ns(pthread_self());
-    if (cpu_ns < 0 || emulator->cpu_before_ns < 0) {
-        pl_json_null(j, "cpu_ns");
-    } else {
-        pl_json_i64(j, "cpu_ns", cpu_ns - emulator->cpu_before_ns);
-    }
+    bool known = cpu_ns >= 0 && emulator->cpu_before_ns >= 0;
+    pl_json_known_i64(j, "cpu_ns", known ? cpu_ns - emulator->cpu_before_ns : -1);
     write_total_lateness(emulator);
     if (emulator->tracing) {
         pl_trace_flush(&emulator->trace);
@@ -196,12 +192,7 @@ static void read_signal(struct emulator *emulator)
 
 static enum pl_status open_signals(struct emulator *emulator, struct pl_error *error)
 {
-    sigset_t ending;
-    sigemptyset(&ending);
-    sigaddset(&ending, SIGINT);
-    sigaddset(&ending, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &ending, NULL);
-    emulator->signal_fd = signalfd(-1, &ending, SFD_NONBLOCK | SFD_CLOEXEC);
+    emulator->signal_fd = pl_signals_open();
     if (emulator->signal_fd < 0) {
         pl_error_set(error, PL_RESOURCES, "signals", errno, "cannot wait for signals");
         return PL_RESOURCES;
@@ -317,14 +308,9 @@ int pl_emulate_main(int argc, char **argv)
     struct pl_emulation_plan plan;
     struct pl_error error = {0};
     enum pl_options_outcome outcome = pl_emulation_plan_parse(&plan, argc, argv, &error);
-    if (outcome == PL_OPTIONS_HELP) {
-        return PL_OK;
-    }
-    if (outcome == PL_OPTIONS_WRONG) {
-        return pl_error_report(&error, NAME);
-    }
-    if (!pl_program_write_hello(NAME)) {
-        return PL_RESOURCES;
+    int status;
+    if (!pl_program_begin(NAME, outcome, false, &error, &status)) {
+        return status;
     }
     struct emulator *emulator = calloc(1, sizeof *emulator);
     if (emulator == NULL) {
@@ -336,7 +322,7 @@ int pl_emulate_main(int argc, char **argv)
     for (unsigned i = 0; i < 2; i++) {
         emulator->devices[i].fd = emulator->devices[i].netlink_fd = -1;
     }
-    int status = run(emulator, &plan);
+    status = run(emulator, &plan);
     close_all(emulator);
     free(emulator);
     return status;

@@ -5,23 +5,6 @@
 
 #include "base/clock.h"
 
-static struct pl_option text_option(const char *name, const char **target, bool required, const char *help)
-{
-    return (struct pl_option){
-        .name = name, .kind = PL_OPTION_STRING, .target = target, .required = required, .help = help};
-}
-
-static struct pl_option number_option(const char *name, int64_t *target, int64_t minimum, int64_t maximum,
-                                      const char *help)
-{
-    return (struct pl_option){.name = name,
-                              .kind = PL_OPTION_INT64,
-                              .target = target,
-                              .minimum = minimum,
-                              .maximum = maximum,
-                              .help = help};
-}
-
 static enum pl_options_outcome parse_options(struct pl_emulation_plan *plan, int argc, char **argv,
                                              struct pl_error *error)
 {
@@ -37,23 +20,27 @@ static enum pl_options_outcome parse_options(struct pl_emulation_plan *plan, int
         .trace_limit_bytes = INT64_C(64) << 20,
     };
     const struct pl_option table[] = {
-        text_option("backend", &plan->backend, false, "tun (made here) or packet (existing interfaces)"),
-        text_option("namespace-a", &plan->namespaces[0], false,
-                    "path of a network namespace; empty: the own one"),
-        text_option("namespace-b", &plan->namespaces[1], false, "likewise for end b"),
-        text_option("interface-a", &plan->interfaces[0], true, "name of the interface at end a"),
-        text_option("interface-b", &plan->interfaces[1], true, "name of the interface at end b"),
-        text_option("forward", &plan->specs[0], false, "the link from a to b: key=value,... (PROTOCOL.md)"),
-        text_option("reverse", &plan->specs[1], false, "the link from b to a"),
-        number_option("seed", &plan->seed, 0, INT64_MAX, "the same seed gives the same losses"),
-        number_option("spin-ns", &plan->spin_ns, 0, 10 * PL_NS_PER_MS, "spin this long before a delivery"),
-        number_option("mtu-bytes", &plan->mtu_bytes, 0, 65535, "MTU of the TUN interfaces; 0: leave"),
-        number_option("buffer-bytes", &plan->buffer_bytes, 1 << 20, INT64_C(1) << 40,
-                      "bound on packet buffers"),
-        text_option("trace", &plan->trace, false, "file for the fate of every packet (PROTOCOL.md)"),
-        number_option("trace-limit-bytes", &plan->trace_limit_bytes, 0, INT64_C(1) << 40,
-                      "greatest size of that file"),
-        text_option("control", &plan->control, false, "stdin: read commands from stdin"),
+        pl_option_text(NULL, "backend", &plan->backend, "tun (made here) or packet (existing interfaces)"),
+        pl_option_text(NULL, "namespace-a", &plan->namespaces[0],
+                       "path of a network namespace; empty: the own one"),
+        pl_option_text(NULL, "namespace-b", &plan->namespaces[1], "likewise for end b"),
+        pl_option_required(
+            pl_option_text(NULL, "interface-a", &plan->interfaces[0], "name of the interface at end a")),
+        pl_option_required(
+            pl_option_text(NULL, "interface-b", &plan->interfaces[1], "name of the interface at end b")),
+        pl_option_text(NULL, "forward", &plan->specs[0], "the link from a to b: key=value,... (PROTOCOL.md)"),
+        pl_option_text(NULL, "reverse", &plan->specs[1], "the link from b to a"),
+        pl_option_integer(NULL, "seed", &plan->seed, 0, INT64_MAX, "the same seed gives the same losses"),
+        pl_option_integer(NULL, "spin-ns", &plan->spin_ns, 0, 10 * PL_NS_PER_MS,
+                          "spin this long before a delivery"),
+        pl_option_integer(NULL, "mtu-bytes", &plan->mtu_bytes, 0, 65535,
+                          "MTU of the TUN interfaces; 0: leave"),
+        pl_option_integer(NULL, "buffer-bytes", &plan->buffer_bytes, 1 << 20, INT64_C(1) << 40,
+                          "bound on packet buffers"),
+        pl_option_text(NULL, "trace", &plan->trace, "file for the fate of every packet (PROTOCOL.md)"),
+        pl_option_integer(NULL, "trace-limit-bytes", &plan->trace_limit_bytes, 0, INT64_C(1) << 40,
+                          "greatest size of that file"),
+        pl_option_text(NULL, "control", &plan->control, "stdin: read commands from stdin"),
     };
     const struct pl_options options = {
         .subcommand = "emulate",

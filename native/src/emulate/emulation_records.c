@@ -2,26 +2,6 @@
 
 #include <string.h>
 
-static void write_percentile(struct pl_json *j, const char *key, const struct pl_lateness *lateness,
-                             double ratio)
-{
-    pl_ns late_ns = 0;
-    if (pl_lateness_percentile(lateness, ratio, &late_ns)) {
-        pl_json_i64(j, key, late_ns);
-    } else {
-        pl_json_null(j, key);
-    }
-}
-
-void pl_write_lateness(struct pl_json *j, const char *key, const struct pl_lateness *lateness)
-{
-    pl_json_begin_object(j, key);
-    write_percentile(j, "p50", lateness, 0.50);
-    write_percentile(j, "p99", lateness, 0.99);
-    write_percentile(j, "max", lateness, 1.0);
-    pl_json_end_object(j);
-}
-
 void pl_write_trace(struct pl_json *j, const char *key, const struct pl_trace *trace)
 {
     pl_json_begin_object(j, key);
@@ -58,7 +38,7 @@ void pl_write_direction(struct pl_json *j, const char *key, const struct pl_dire
     } else {
         pl_json_null(j, "socket_dropped");
     }
-    pl_write_lateness(j, "late_ns", &direction->lateness);
+    pl_lateness_write(&direction->lateness, j, "late_ns");
     pl_json_end_object(j);
 }
 

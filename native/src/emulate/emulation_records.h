@@ -5,9 +5,6 @@
 #include "base/json.h"
 #include "emulate/forwarder.h"
 
-/* {"p50":..,"p99":..,"max":..}, nanoseconds; null when nothing was delivered. */
-void pl_write_lateness(struct pl_json *j, const char *key, const struct pl_lateness *lateness);
-
 /* {"records":..,"skipped_records":..,"error":..}: how many are in the file now, how many are not, and the
  * name of the errno that ended it, null where none did. */
 void pl_write_trace(struct pl_json *j, const char *key, const struct pl_trace *trace);

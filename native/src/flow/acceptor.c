@@ -231,7 +231,7 @@ static bool accept_connections(struct pl_acceptor *acceptor, struct pl_error *er
             add_handshake(acceptor, fd);
             continue;
         }
-        bool full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+        bool full = pl_errno_is_exhaustion(errno);
         if (full && acceptor->oldest == NONE) {
             pl_error_set(error, PL_RESOURCES, "accept", errno, "cannot accept a connection");
             return false;

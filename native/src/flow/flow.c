@@ -24,28 +24,13 @@ static int64_t count_cores(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-static bool refuse(struct pl_error *error, const char *flag, const char *text, const char *expected)
-{
-    pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is none of %s", flag, text, expected);
-    return false;
-}
-
-/* The place of `text` among `names`, -1 when it is not there. */
-static int find_name(const char *text, const char *const *names, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp(text, names[i]) == 0)
-            return i;
-    return -1;
-}
-
 static bool parse_direction(struct pl_flow *flow, struct pl_error *error)
 {
-    static const char *const names[] = {"any", "forward", "reverse", "both"};
-    int direction = find_name(flow->direction_text, names, 4);
-    if (direction < 0 || (direction == 0 && !flow->accepting))
-        return refuse(error, "direction", flow->direction_text,
-                      flow->accepting ? "any, forward, reverse, both" : "forward, reverse, both");
+    static const char *const names[] = {"any", "forward", "reverse", "both", NULL};
+    int first = flow->accepting ? 0 : 1; /* a sender has to choose */
+    int direction = pl_parse_choice("direction", flow->direction_text, names + first, error) + first;
+    if (direction < first)
+        return false;
     bool forward = (direction & PL_HELLO_FORWARD) != 0;
     bool reverse = (direction & PL_HELLO_REVERSE) != 0;
     flow->transmits = flow->accepting ? reverse : forward;
@@ -106,22 +91,19 @@ static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
 
 static bool parse_words(struct pl_flow *flow, struct pl_error *error)
 {
-    static const char *const transfers[] = {"copy", "zero-copy"};
-    static const char *const details[] = {"none", "fields", "raw"};
-    static const char *const pacings[] = {"auto", "kernel", "user"};
+    static const char *const transfers[] = {"copy", "zero-copy", NULL};
+    static const char *const details[] = {"none", "fields", "raw", NULL};
+    static const char *const pacings[] = {"auto", "kernel", "user", NULL};
     if (!pl_output_parse(flow->output_text, &flow->human, error) ||
         !pl_transport_parse(flow->transport_text, &flow->transport, error) || !parse_direction(flow, error) ||
         !parse_cores(flow, error))
         return false;
-    if (find_name(flow->transfer_text, transfers, 2) < 0)
-        return refuse(error, "transfer", flow->transfer_text, "copy, zero-copy");
-    flow->zero_copy = strcmp(flow->transfer_text, "zero-copy") == 0;
-    int detail = find_name(flow->tcp_info_text, details, 3);
-    if (detail < 0)
-        return refuse(error, "tcp-info", flow->tcp_info_text, "none, fields, raw");
+    int transfer = pl_parse_choice("transfer", flow->transfer_text, transfers, error);
+    int detail = pl_parse_choice("tcp-info", flow->tcp_info_text, details, error);
+    if (transfer < 0 || detail < 0 || pl_parse_choice("pacing", flow->pacing_text, pacings, error) < 0)
+        return false;
+    flow->zero_copy = transfer == 1;
     flow->tcp_info = (enum pl_tcp_info_detail)detail;
-    if (find_name(flow->pacing_text, pacings, 3) < 0)
-        return refuse(error, "pacing", flow->pacing_text, "auto, kernel, user");
     if (!check_transport(flow, error))
         return false;
     flow->open = flow->token_text[0] == 0;

@@ -149,11 +149,6 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
     return true;
 }
 
-static int refuse(const struct pl_flow *flow, const struct pl_error *error)
-{
-    return flow->human ? pl_error_print(error, "receive") : pl_error_report(error, "receive");
-}
-
 /* One flow, with the settings asked for. */
 static int serve_flow(const struct pl_flow *requested, struct pl_events *events, int listen_fd)
 {
@@ -164,7 +159,7 @@ static int serve_flow(const struct pl_flow *requested, struct pl_events *events,
         session.acceptor = pl_acceptor_open(listen_fd, &session.flow, session.streams, &error);
     if (session.acceptor == NULL || !admit_streams(&session, &error) ||
         !pl_session_prepare(&session, &error)) {
-        status = refuse(requested, &error);
+        status = pl_error_output(&error, "receive", requested->human);
     } else {
         pl_session_run(&session, &error);
         status = pl_session_finish(&session);
@@ -191,14 +186,13 @@ static int serve_flows(const struct pl_flow *flow, struct pl_events *events, int
 
 static int run(struct pl_flow *flow, struct pl_error *error)
 {
-    if (!flow->human && !pl_program_write_hello("receive"))
-        return PL_RESOURCES;
     struct pl_events *events = pl_events_open(flow->control, error);
     int listen_fd = -1;
     if (events != NULL && pl_token_read(flow->token_text, flow->token, error) &&
         pl_limit_memory(flow->memory_limit_bytes, error))
         listen_fd = open_listener(flow, error);
-    int status = listen_fd >= 0 ? serve_flows(flow, events, listen_fd) : refuse(flow, error);
+    int status = listen_fd >= 0 ? serve_flows(flow, events, listen_fd)
+                                : pl_error_output(error, "receive", flow->human);
     if (listen_fd >= 0)
         close_listener(listen_fd);
     pl_events_close(events);
@@ -209,13 +203,7 @@ int pl_receive_main(int argc, char **argv)
 {
     struct pl_error error = {0};
     struct pl_flow flow;
-    switch (pl_flow_parse(&flow, false, argc, argv, &error)) {
-    case PL_OPTIONS_HELP:
-        return PL_OK;
-    case PL_OPTIONS_WRONG:
-        return pl_program_refuse("receive", &error);
-    case PL_OPTIONS_OK:
-        break;
-    }
-    return run(&flow, &error);
+    int status;
+    enum pl_options_outcome outcome = pl_flow_parse(&flow, false, argc, argv, &error);
+    return pl_program_begin("receive", outcome, flow.human, &error, &status) ? run(&flow, &error) : status;
 }

@@ -56,18 +56,13 @@ static bool await_go(struct pl_session *session)
     return true;
 }
 
-static int refuse(const struct pl_flow *flow, const struct pl_error *error)
-{
-    return flow->human ? pl_error_print(error, "send") : pl_error_report(error, "send");
-}
-
 static int run(struct pl_session *session, struct pl_error *error)
 {
     struct pl_flow *flow = &session->flow;
     if (!pl_token_read(flow->token_text, flow->token, error) ||
         !pl_limit_memory(flow->memory_limit_bytes, error) || !pl_session_open(session, error) ||
         !connect_streams(session, error) || !pl_session_prepare(session, error))
-        return refuse(flow, error);
+        return pl_error_output(error, "send", flow->human);
     if (session->written && await_go(session))
         pl_session_run(session, error);
     return pl_session_finish(session);
@@ -77,19 +72,13 @@ int pl_send_main(int argc, char **argv)
 {
     struct pl_error error = {0};
     struct pl_session session = {0};
-    switch (pl_flow_parse(&session.flow, true, argc, argv, &error)) {
-    case PL_OPTIONS_HELP:
-        return PL_OK;
-    case PL_OPTIONS_WRONG:
-        return pl_program_refuse("send", &error);
-    case PL_OPTIONS_OK:
-        break;
-    }
-    if (!session.flow.human && !pl_program_write_hello("send"))
-        return PL_RESOURCES;
+    enum pl_options_outcome outcome = pl_flow_parse(&session.flow, true, argc, argv, &error);
+    int status;
+    if (!pl_program_begin("send", outcome, session.flow.human, &error, &status))
+        return status;
     struct pl_events *events = pl_events_open(session.flow.control, &error);
     session.events = events;
-    int status = events != NULL ? run(&session, &error) : refuse(&session.flow, &error);
+    status = events != NULL ? run(&session, &error) : pl_error_output(&error, "send", session.flow.human);
     pl_session_close(&session);
     pl_events_close(events);
     return status;

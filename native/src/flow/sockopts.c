@@ -143,14 +143,6 @@ void pl_read_socket_facts(int fd, struct pl_socket_facts *facts)
         facts->remote_port = pl_address_port(&address);
 }
 
-void pl_json_known_i64(struct pl_json *j, const char *key, int64_t value)
-{
-    if (value >= 0)
-        pl_json_i64(j, key, value);
-    else
-        pl_json_null(j, key);
-}
-
 void pl_write_window(struct pl_json *j, int64_t requested_bytes, int64_t sndbuf_bytes, int64_t rcvbuf_bytes)
 {
     pl_json_begin_object(j, "window");

@@ -52,34 +52,19 @@ struct echo {
 static enum pl_options_outcome read_flags(struct echo *echo, int argc, char **argv, struct pl_error *error)
 {
     const struct pl_option table[] = {
-        {.name = "port",
-         .kind = PL_OPTION_STRING,
-         .target = &echo->port_text,
-         .help = "port, the same for both transports, or a range such as 5201-5300; 0: any"},
-        {.name = "token",
-         .kind = PL_OPTION_STRING,
-         .target = &echo->token_text,
-         .help = "token of the probes, 32 hexadecimal digits or stdin: its first line; without one, all "
-                 "probes are answered"},
-        {.name = "transport",
-         .kind = PL_OPTION_STRING,
-         .target = &echo->transport_text,
-         .help = "udp, tcp or both"},
-        {.name = "idle-timeout-ns",
-         .kind = PL_OPTION_INT64,
-         .target = &echo->idle_timeout_ns,
-         .maximum = IDLE_TIMEOUT_MAX_NS,
-         .help =
-             "end after this time without an admitted peer; 0: never (default 1min; with --control never)"},
-        {.name = "bind", .kind = PL_OPTION_STRING, .target = &echo->bind, .help = "own numeric address"},
-        {.name = "output",
-         .kind = PL_OPTION_STRING,
-         .target = &echo->output_text,
-         .help = "human, json, or auto: human at a terminal"},
-        {.name = "control",
-         .kind = PL_OPTION_STRING,
-         .target = &echo->control,
-         .help = "stdin: read the command stop from there"},
+        pl_option_text(NULL, "port", &echo->port_text,
+                       "port, the same for both transports, or a range such as 5201-5300; 0: any"),
+        pl_option_text(
+            NULL, "token", &echo->token_text,
+            "token of the probes, 32 hexadecimal digits or stdin: its first line; without one, all "
+            "probes are answered"),
+        pl_option_text(NULL, "transport", &echo->transport_text, "udp, tcp or both"),
+        pl_option_integer(
+            NULL, "idle-timeout-ns", &echo->idle_timeout_ns, 0, IDLE_TIMEOUT_MAX_NS,
+            "end after this time without an admitted peer; 0: never (default 1min; with --control never)"),
+        pl_option_text(NULL, "bind", &echo->bind, "own numeric address"),
+        pl_output_option(NULL, &echo->output_text),
+        pl_option_text(NULL, "control", &echo->control, "stdin: read the command stop from there"),
     };
     const struct pl_options options = {
         .subcommand = "echo",
@@ -95,16 +80,14 @@ static enum pl_options_outcome parse(struct echo *echo, int argc, char **argv, s
     enum pl_options_outcome outcome = read_flags(echo, argc, argv, error);
     if (outcome != PL_OPTIONS_OK)
         return outcome;
-    bool tcp = strcmp(echo->transport_text, "tcp") == 0;
-    echo->datagrams = !tcp;
-    if (!tcp && strcmp(echo->transport_text, "udp") != 0 && strcmp(echo->transport_text, "both") != 0)
-        pl_error_set(error, PL_USAGE, "options", 0, "--transport: '%.20s' is none of udp, tcp, both",
-                     echo->transport_text);
-    else if (pl_token_check(echo->token_text, error) &&
-             pl_port_range_parse(echo->port_text, &echo->ports, error) &&
-             pl_output_parse(echo->output_text, &echo->human, error))
-        return PL_OPTIONS_OK;
-    return PL_OPTIONS_WRONG;
+    static const char *const transports[] = {"udp", "tcp", "both", NULL};
+    int transport = pl_parse_choice("transport", echo->transport_text, transports, error);
+    echo->datagrams = transport != 1;
+    return transport >= 0 && pl_token_check(echo->token_text, error) &&
+                   pl_port_range_parse(echo->port_text, &echo->ports, error) &&
+                   pl_output_parse(echo->output_text, &echo->human, error)
+               ? PL_OPTIONS_OK
+               : PL_OPTIONS_WRONG;
 }
 
 /* A bound socket; -1 with errno set. */
@@ -322,23 +305,16 @@ int pl_echo_main(int argc, char **argv)
                         .port_text = DEFAULT_PORT,
                         .idle_timeout_ns = PL_ECHO_IDLE_UNSET,
                         .fd = -1};
-    switch (parse(&echo, argc, argv, &error)) {
-    case PL_OPTIONS_HELP:
-        return PL_OK;
-    case PL_OPTIONS_WRONG:
-        return pl_program_refuse("echo", &error);
-    case PL_OPTIONS_OK:
-        break;
-    }
-    if (!echo.human && !pl_program_write_hello("echo"))
-        return PL_RESOURCES;
     int status;
+    enum pl_options_outcome outcome = parse(&echo, argc, argv, &error);
+    if (!pl_program_begin("echo", outcome, echo.human, &error, &status))
+        return status;
     struct pl_events *events = pl_events_open(echo.control, &error);
     if (events != NULL && pl_token_read(echo.token_text, echo.token, &error) &&
         open_sockets(&echo, &own, &error))
         status = run_echo(&echo, events, &own);
     else
-        status = echo.human ? pl_error_print(&error, "echo") : pl_error_report(&error, "echo");
+        status = pl_error_output(&error, "echo", echo.human);
     pl_echo_streams_close(echo.streams);
     pl_events_close(events);
     if (echo.fd >= 0)

@@ -17,10 +17,7 @@ static bool flushed(void)
 bool pl_ping_text_start(const char *address, const struct pl_probe_socket *socket)
 {
     (void)printf("probing %s by %s, %zu bytes, %s time stamps\n", address, pl_method_name(socket->method),
-                 socket->payload_bytes,
-                 socket->keyed     ? "kernel"
-                 : socket->stamped ? "kernel receive"
-                                   : "user");
+                 socket->payload_bytes, pl_stamps_name(pl_probe_socket_stamps(socket)));
     return flushed();
 }
 

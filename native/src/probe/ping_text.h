@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "probe/ping_records.h"
 #include "probe/probe_socket.h"
 #include "probe/probe_table.h"
 
@@ -16,10 +17,6 @@ struct pl_ping_text {
     size_t count;
     size_t capacity;
     uint64_t unkept; /* round trips that no memory was left for */
-};
-
-struct pl_ping_counts {
-    uint64_t sent, duplicates, late, reordered, send_errors;
 };
 
 /* All that print return false when the output is gone. */

@@ -145,6 +145,13 @@ void pl_probe_socket_close(struct pl_probe_socket *probing)
     *probing = (struct pl_probe_socket){.fd = -1};
 }
 
+enum pl_stamps pl_probe_socket_stamps(const struct pl_probe_socket *probing)
+{
+    if (probing->keyed)
+        return PL_STAMPS_KERNEL;
+    return probing->stamped ? PL_STAMPS_KERNEL_RECEIVE : PL_STAMPS_USER;
+}
+
 int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence)
 {
     uint8_t *payload = probing->message + PL_ICMP_HEADER_BYTES;
@@ -180,11 +187,6 @@ int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence)
     return errno;
 }
 
-static pl_ns to_ns(const struct timespec *time)
-{
-    return (pl_ns)time->tv_sec * PL_NS_PER_S + time->tv_nsec;
-}
-
 /* The software stamp in a message's ancillary data, 0 without one; and the key of a transmit stamp. */
 static pl_ns read_stamp(struct msghdr *message, uint64_t *key)
 {
@@ -193,7 +195,7 @@ static pl_ns read_stamp(struct msghdr *message, uint64_t *key)
         if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_TIMESTAMPING) {
             struct scm_timestamping stamps;
             memcpy(&stamps, CMSG_DATA(part), sizeof stamps);
-            stamp_ns = to_ns(&stamps.ts[0]);
+            stamp_ns = pl_timespec_ns(&stamps.ts[0]);
         } else if ((part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_RECVERR) ||
                    (part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_RECVERR)) {
             struct sock_extended_err extended;

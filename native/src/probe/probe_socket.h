@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/marking.h"
 #include "base/token.h"
+#include "probe/probe_table.h"
 
 enum pl_method { PL_ICMP_DATAGRAM, PL_ICMP_RAW, PL_PROBE_UDP, PL_PROBE_TCP, PL_METHODS };
 
@@ -62,6 +63,9 @@ size_t pl_method_payload_min(enum pl_method method);
 bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method,
                           const struct pl_probe_settings *settings, struct pl_error *error);
 void pl_probe_socket_close(struct pl_probe_socket *probing);
+
+/* The best stamps that its round trips can be taken from. */
+enum pl_stamps pl_probe_socket_stamps(const struct pl_probe_socket *probing);
 
 /* Sends one probe. 0, or the errno. */
 int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence);

@@ -24,25 +24,10 @@ static bool fail_connect(const struct pl_probe_settings *settings, int cause, st
     return false;
 }
 
-/* Waits until the socket can be read or written, as asked; 0, or an errno. */
-static int await_socket(int fd, short events, pl_ns deadline_ns)
-{
-    struct pollfd socket_ready = {.fd = fd, .events = events};
-    for (;;) {
-        pl_ns left_ns = deadline_ns - pl_now_ns();
-        int ready = left_ns > 0 ? poll(&socket_ready, 1, (int)(left_ns / PL_NS_PER_MS) + 1) : 0;
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready <= 0)
-            return ready == 0 ? ETIMEDOUT : errno;
-        return 0;
-    }
-}
-
 /* The errno of a connect that is under way, once it is decided; ETIMEDOUT when it is not in time. */
 static int await_connection(int fd, pl_ns deadline_ns)
 {
-    int cause = await_socket(fd, POLLOUT, deadline_ns);
+    int cause = pl_wait_ready(fd, POLLOUT, deadline_ns);
     socklen_t length = sizeof cause;
     if (cause != 0)
         return cause;
@@ -53,7 +38,7 @@ static int await_connection(int fd, pl_ns deadline_ns)
 static int read_challenge(int fd, uint8_t bytes[PL_ECHO_CHALLENGE_BYTES], pl_ns deadline_ns)
 {
     for (size_t received = 0; received < PL_ECHO_CHALLENGE_BYTES;) {
-        int cause = await_socket(fd, POLLIN, deadline_ns);
+        int cause = pl_wait_ready(fd, POLLIN, deadline_ns);
         if (cause != 0)
             return cause;
         ssize_t count = recv(fd, bytes + received, PL_ECHO_CHALLENGE_BYTES - received, MSG_DONTWAIT);

@@ -18,6 +18,12 @@ struct pl_probe_table {
     pl_ns timeout_ns;
 };
 
+const char *pl_stamps_name(enum pl_stamps stamps)
+{
+    static const char *const names[] = {"user", "kernel-receive", "kernel"};
+    return names[stamps];
+}
+
 static struct pl_probe *slot_of(struct pl_probe_table *table, uint64_t sequence)
 {
     return &table->probes[sequence & (table->capacity - 1)];

@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+/* What a round trip was taken from: user-space times, user-space send and kernel receive time, kernel times.
+ */
 enum pl_stamps { PL_STAMPS_USER, PL_STAMPS_KERNEL_RECEIVE, PL_STAMPS_KERNEL };
 enum pl_answer_kind { PL_ANSWERED, PL_LATE, PL_DUPLICATE, PL_FOREIGN };
 
@@ -35,6 +37,9 @@ struct pl_arrival {
     pl_ns kernel_received_ns;
     pl_ns held_ns; /* as in struct pl_probe */
 };
+
+/* "user", "kernel-receive", "kernel". */
+const char *pl_stamps_name(enum pl_stamps stamps);
 
 struct pl_probe_table;
 

@@ -21,7 +21,7 @@ def count(
     **outside: int | None,
 ) -> dict[str, Any]:
     way: dict[str, Any] = {**dict.fromkeys(OUTSIDE_THE_MODEL, 0), "lost_packets": 10**6, **outside}
-    late = None if late_p99_ns is None else {"p50": 1, "p99": late_p99_ns, "max": 10**9}
+    late = None if late_p99_ns is None else {"median": 1, "p99": late_p99_ns, "max": 10**9}
     return {"cpu_ns": cpu_ns, "elapsed_ns": elapsed_ns, "late_ns": late, "forward": way, "reverse": way}
 
 

@@ -1,0 +1,26 @@
+/* The records of `ping` as JSON lines (PROTOCOL.md). All return false when the output is gone. */
+#ifndef PL_PING_RECORDS_H
+#define PL_PING_RECORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/lateness.h"
+#include "probe/probe_socket.h"
+#include "probe/probe_table.h"
+
+struct pl_ping_counts {
+    uint64_t sent, received, duplicates, late, reordered, send_errors;
+};
+
+/* `start_ns` is on pl_now_ns()'s clock. */
+bool pl_ping_records_start(struct pl_json *j, const char *address, const struct pl_probe_socket *socket,
+                           pl_ns start_ns);
+bool pl_ping_records_probe(struct pl_json *j, const struct pl_probe *probe);
+/* `reason`: why the run ended early; NULL: it did not. */
+bool pl_ping_records_result(struct pl_json *j, const char *reason, enum pl_method method,
+                            const struct pl_ping_counts *counts, const struct pl_lateness *send_lateness);
+
+#endif
