@@ -140,10 +140,10 @@ class Estimator:
     def _estimate(self, row: PlanRow) -> TrialEstimate:
         campaign, truth = self._campaign, self.know(row.path)
         rtt_ns, drain_ns = truth.rtt_ns or 0, campaign.trial.drain_ns
-        rest = campaign.rest
+        cool_down = campaign.cool_down
         probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
         traffic_ns = row.cell.traffic_ns
-        fixed_ns = OVERHEAD_NS + CONNECT_ROUND_TRIPS * rtt_ns + traffic_ns + probes_ns + rest.quiet_ns
+        fixed_ns = OVERHEAD_NS + CONNECT_ROUND_TRIPS * rtt_ns + traffic_ns + probes_ns + cool_down.pause_ns
         return TrialEstimate(
             time_ns=fixed_ns
             + (rtt_ns if campaign.probes.unloaded else 0)
@@ -152,7 +152,7 @@ class Estimator:
             + drain_ns
             + _unloaded_wait_ns(campaign)
             + campaign.probes.timeout_ns
-            + (rest.cap_ns if rest.drained else 0),
+            + (cool_down.max_wait_ns if cool_down.until_idle else 0),
             bytes_max=self._bound_bytes(row, truth, traffic_ns),
         )
 

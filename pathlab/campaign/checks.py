@@ -12,9 +12,9 @@ from typing import Any
 from pathlab.campaign.design_checks import check_design
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.levels import list_levels
-from pathlab.campaign.written import Finding as Finding
-from pathlab.campaign.written import Key as Key
-from pathlab.campaign.written import (
+from pathlab.campaign.source_text import Finding as Finding
+from pathlab.campaign.source_text import Key as Key
+from pathlab.campaign.source_text import (
     list_names,
     read_names,
     read_quantity,

@@ -7,7 +7,7 @@ from typing import Any
 
 from pathlab.campaign.levels import try_levels
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
-from pathlab.campaign.written import Finding, Key, list_names, read_rows, read_table, suggest_name
+from pathlab.campaign.source_text import Finding, Key, list_names, read_rows, read_table, suggest_name
 
 
 def fill_lab(data: Mapping[str, Any], findings: list[Finding]) -> Mapping[str, Any]:

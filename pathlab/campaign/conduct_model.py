@@ -1,4 +1,4 @@
-"""How a campaign conducts itself: budgets, harm, the stop rule, rest, and times of day."""
+"""How a campaign conducts itself: budgets, safety limits, the stop rule and the cool-down."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from pathlab.campaign.factor_model import HOUR_NS
+from pathlab.campaign.file_table import FileTable
 from pathlab.campaign.hours import DayHours
 from pathlab.campaign.levels import AllowLevels
-from pathlab.campaign.part import Added, Part
-from pathlab.campaign.quantities import Quantity
+from pathlab.campaign.quantities import BYTES, HOUR_NS, RATE, RATIO, TIME, Bounds
 from pathlab.errors import UsageError
 from pathlab.units import SECOND_NS, format_exact_ratio, parse_ratio
 
@@ -24,7 +23,7 @@ _UNTIL = re.compile(r"\s*(\S+)\s+of\s+the\s+(median)\s*")
 
 def _read_hours(value: Any) -> Any:
     try:
-        return DayHours.parse(value).spelled
+        return DayHours.parse(value).text
     except UsageError as error:
         raise PydanticCustomError("hours", "{text}", {"text": f"{error.message}; {error.hint}"}) from error
 
@@ -38,39 +37,39 @@ Hours = Annotated[
     BeforeValidator(_read_hours),
     WithJsonSchema({"type": "string", "$comment": 'hours of the day such as "22:00-06:00", local time'}),
 ]
-Size = Annotated[int | None, Quantity.bytes(1, 2**60), Added()]
+Size = Annotated[int | None, Bounds(BYTES, 1, 2**60)]
 
 
-class Budget(Part):
+class Budget(FileTable):
     """What the campaign may use. It stops, and can be continued, before it would use more."""
 
     bytes_per_campaign: Size = Field(None, description="Data that the whole campaign may send.")
     bytes_per_day: Size = Field(None, description="Data that it may send in a day (local time).")
-    rate_bits_per_s: Annotated[int | None, Quantity.rate(1000, 10**12), Added()] = Field(
+    rate_bits_per_s: Annotated[int | None, Bounds(RATE, 1000, 10**12)] = Field(
         None, alias="rate", description="Rate that no trial exceeds, all its streams together."
     )
-    only: Annotated[
-        tuple[Hours, ...], Field(min_length=1), AllowLevels(), BeforeValidator(_wrap_hours), Added()
-    ] = Field((), description="Hours of the day in which trials may run, in the controller's local time.")
+    hours: Annotated[tuple[Hours, ...], Field(min_length=1), AllowLevels(), BeforeValidator(_wrap_hours)] = (
+        Field((), description="Hours of the day in which trials may run, in the controller's local time.")
+    )
 
     @property
-    def hours(self) -> tuple[DayHours, ...]:
-        """``only`` as hours that can be asked whether they are open; empty: always."""
-        return tuple(DayHours.parse(text) for text in self.only)
+    def day_hours(self) -> tuple[DayHours, ...]:
+        """``hours`` parsed; empty: always."""
+        return tuple(DayHours.parse(text) for text in self.hours)
 
 
-class Harm(Part):
-    """What the campaign must not do to others: beyond a ceiling a trial is ended early, and recorded so."""
+class SafetyLimits(FileTable):
+    """What a trial may do to the path at most: beyond a limit it ends early and is recorded so."""
 
-    loaded_rtt_ns: Annotated[int | None, Quantity.time(SECOND_NS // 10**6, 60 * SECOND_NS), Added()] = Field(
-        None, alias="loaded_rtt", description="Ceiling of the loaded round-trip time (median of one second)."
+    loaded_rtt_ns: Annotated[int | None, Bounds(TIME, SECOND_NS // 10**6, 60 * SECOND_NS)] = Field(
+        None, alias="loaded_rtt", description="Limit of the loaded RTT (median of one second)."
     )
-    loss_ratio: Annotated[float | None, Quantity.ratio(), Added()] = Field(
-        None, alias="loss", description="Ceiling of the share of probes lost."
+    loss_ratio: Annotated[float | None, Bounds(RATIO)] = Field(
+        None, alias="loss", description="Limit of the share of probes lost."
     )
 
 
-class Until(Part):
+class Until(FileTable):
     """The stop rule: a cell is done when the interval of its statistic is within this of it, either side."""
 
     relative: Annotated[float, Field(gt=0, lt=1)] = Field(
@@ -84,8 +83,9 @@ class Until(Part):
     def _read_words(cls, value: Any) -> Any:
         return read_until(value) if isinstance(value, str) else value
 
-    def spell(self) -> str:
-        """As the file says it."""
+    @property
+    def text(self) -> str:
+        """As in a campaign file."""
         return f"{format_exact_ratio(self.relative)} of the {self.statistic}"
 
 
@@ -101,15 +101,15 @@ def read_until(text: str) -> Mapping[str, Any]:
     return {"relative": relative, "statistic": found.group(2)}
 
 
-class Rest(Part):
+class CoolDown(FileTable):
     """The pause between two trials."""
 
-    drained: Annotated[bool, Field(strict=True), Added()] = Field(
-        False, description="Whether to wait until probes see the round trip of the idle path again."
+    until_idle: Annotated[bool, Field(strict=True)] = Field(
+        False, description="Whether to wait until probes measure the RTT of the idle path again."
     )
-    cap_ns: Annotated[int, Quantity.time(0, HOUR_NS), Added()] = Field(
-        10 * SECOND_NS, alias="cap", description="The longest wait for that."
+    max_wait_ns: Annotated[int, Bounds(TIME, 0, HOUR_NS)] = Field(
+        10 * SECOND_NS, alias="max_wait", description="The longest wait for an idle path."
     )
-    quiet_ns: Annotated[int, Quantity.time(0, 24 * HOUR_NS), Added()] = Field(
-        0, alias="quiet", description="Silence after that, before the next trial."
+    pause_ns: Annotated[int, Bounds(TIME, 0, 24 * HOUR_NS)] = Field(
+        0, alias="pause", description="Silence after that, before the next trial."
     )

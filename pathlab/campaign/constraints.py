@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pathlab.campaign.factor_model import Factors
-from pathlab.campaign.written import list_names, suggest_name
+from pathlab.campaign.factors import FACTORS_BY_KEY
+from pathlab.campaign.source_text import list_names, suggest_name
 from pathlab.errors import UsageError
 from pathlab.units import (
     BYTE_UNITS,
@@ -27,12 +27,12 @@ from pathlab.units import (
     parse_time_ns,
 )
 
-FACTOR_KEYS = tuple(field.alias or name for name, field in Factors.model_fields.items())
+FACTOR_KEYS = tuple(FACTORS_BY_KEY)
 CONSTRAINT_EXPECTED = 'expected a comparison such as "streams * window <= 16MiB"'
 TEXT_MAX = 500
-SWITCHES = ("no_delay", "zero_copy")
+SWITCHES = tuple(key for key, factor in FACTORS_BY_KEY.items() if isinstance(factor.default, bool))
 #: Words for a level that is left to the system.
-UNSET_WORDS = ("auto", "none", "default", "any")
+UNSET_WORDS = frozenset(factor.unset for factor in FACTORS_BY_KEY.values() if factor.unset)
 
 _TOKEN = re.compile(r"""("[^"]*"|'[^']*')|(?<![\w.])(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+(?:/s)?)(?![\w.])""")
 _NOT_UNITS = ("and", "or", "not", "in", "is", "if", "else")

@@ -7,16 +7,9 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from pathlab.campaign.cell import Cell, build_cells, build_combination, expand_levels, list_factors
 from pathlab.campaign.constraints import Constraint, parse_constraint
-from pathlab.campaign.factors import (
-    Cell,
-    Level,
-    build_cells,
-    build_combination,
-    expand_levels,
-    list_factors,
-    name_levels,
-)
+from pathlab.campaign.factors import Level, name_levels
 from pathlab.campaign.model import Campaign
 
 Levels = tuple[Level, ...]

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pathlab.campaign.constraints import parse_constraint
+from pathlab.campaign.factors import ALWAYS_GIVEN, FACTORS, FACTORS_BY_KEY
 from pathlab.campaign.levels import try_levels
-from pathlab.campaign.written import Finding, Key, list_names, read_quantity, read_rows, read_table
+from pathlab.campaign.source_text import Finding, Key, list_names, read_quantity, read_rows, read_table
 from pathlab.errors import UsageError
-from pathlab.units import parse_bytes, parse_rate_bits_per_s, parse_time_ns
-
-#: How levels that may be written in several ways are compared.
-LEVEL_PARSERS: Mapping[str, Callable[[Any], int]] = {
-    "window": parse_bytes,
-    "window_sender": parse_bytes,
-    "window_receiver": parse_bytes,
-    "message": parse_bytes,
-    "mss": parse_bytes,
-    "duration": parse_time_ns,
-    "warmup": parse_time_ns,
-    "pacing": parse_rate_bits_per_s,
-}
-#: Factors that every combination has, whether the file gives them or not.
-ALWAYS = ("streams", "window", "congestion")
+from pathlab.units import parse_time_ns
 
 
 def check_design(data: Mapping[str, Any]) -> Iterator[Finding]:
@@ -40,9 +27,10 @@ def _check_levels(data: Mapping[str, Any]) -> Iterator[Finding]:
         if not isinstance(levels, list):
             continue
         seen: dict[Any, Any] = {}
+        factor = FACTORS_BY_KEY.get(name)
         for index, level in enumerate(levels):
-            parse = LEVEL_PARSERS.get(name)
-            parsed = read_quantity(parse, level) if parse is not None else None
+            unit = factor.unit if factor is not None else None
+            parsed = read_quantity(unit.parse, level) if unit is not None else None
             value = str(level) if parsed is None else parsed
             if value in seen:
                 as_well = f" ('{seen[value]}' is the same)" if seen[value] != level else ""
@@ -102,7 +90,7 @@ def _check_rows(data: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _check_where(data: Mapping[str, Any]) -> Iterator[Finding]:
     where = data.get("where", ())
-    given = [*ALWAYS, *read_table(data, "factors")]
+    given = [*(FACTORS[name].key for name in ALWAYS_GIVEN), *read_table(data, "factors")]
     texts = where if isinstance(where, (list, tuple)) else (where,)
     for index, text in enumerate(texts):
         if not isinstance(text, str):

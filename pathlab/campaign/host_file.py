@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pathlab.campaign.host_model import Host, HostFile
-from pathlab.campaign.written import list_names, read_rows, read_table, suggest_name
+from pathlab.campaign.source_text import list_names, read_rows, read_table, suggest_name
 from pathlab.errors import CampaignError
 
 DEFAULT_NAME = "hosts.toml"

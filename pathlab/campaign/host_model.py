@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pathlab.campaign.part import Added, HostName, Part
-from pathlab.campaign.quantities import Quantity
+from pathlab.campaign.file_table import FileTable, HostName
+from pathlab.campaign.quantities import BYTES, RATE, TIME, Bounds
 
 SSH_NAME_PATTERN = r"^[^\s@/-][^\s@/]*$"  # no leading dash: it must never look like an option
 USER_PATTERN = r"^[^\s@:/-][^\s@:/]*$"
@@ -68,14 +68,14 @@ MeasureAddress = Annotated[str, BeforeValidator(_read_measure_address)]
 Cpu = Annotated[int, Field(strict=True, ge=0, le=65535)]
 
 
-class Host(Part):
+class Host(FileTable):
     """A host that takes part, besides `local` (this machine, always known) and the hosts of the lab."""
 
     transport: Literal["ssh", "local"] = Field(
         description="How PathLab reaches the host: `ssh` (also if left out beside `address`) or `local`, "
         "this machine."
     )
-    address: Annotated[str | None, Field(pattern=SSH_NAME_PATTERN), Added()] = Field(
+    address: Annotated[str | None, Field(pattern=SSH_NAME_PATTERN)] = Field(
         None, description="Name or address that SSH connects to; else the host's name, as for `ssh` itself."
     )
     user: Annotated[str | None, Field(pattern=USER_PATTERN)] = Field(
@@ -100,29 +100,29 @@ class Host(Part):
         exclude=True,
         description="Python interpreter on the host, 3.8 or newer; else one is looked for.",
     )
-    measure_addresses: Annotated[tuple[MeasureAddress, ...], Added()] = Field(
+    measure_addresses: tuple[MeasureAddress, ...] = Field(
         (),
         description="Addresses that traffic uses, the first one unless the other end needs another family.",
     )
-    port_range: Annotated[
-        str | None, AfterValidator(lambda value: value and _check_port_range(value)), Added()
-    ] = Field(None, description='Ports for data on this host, such as "5201-5300"; else any free one.')
-    cpus: Annotated[tuple[Cpu, ...], AfterValidator(_check_cpus), Added()] = Field(
+    port_range: Annotated[str | None, AfterValidator(lambda value: value and _check_port_range(value))] = (
+        Field(None, description='Ports for data on this host, such as "5201-5300"; else any free one.')
+    )
+    cpus: Annotated[tuple[Cpu, ...], AfterValidator(_check_cpus)] = Field(
         (), description="Processors that carry the traffic; else the system chooses."
     )
-    numa_node: Annotated[int | None, Field(strict=True, ge=0, le=1023), Added()] = Field(
+    numa_node: Annotated[int | None, Field(strict=True, ge=0, le=1023)] = Field(
         None, description="NUMA node whose processors carry the traffic."
     )
-    nic: Annotated[str | None, Field(pattern=DEVICE_PATTERN), Added()] = Field(
+    nic: Annotated[str | None, Field(pattern=DEVICE_PATTERN)] = Field(
         None, description="Network interface that the traffic uses; checked by `pathlab hosts check`."
     )
-    max_rate_bits_per_s: Annotated[int | None, Quantity.rate(1000, 10**14), Added()] = Field(
+    max_rate_bits_per_s: Annotated[int | None, Bounds(RATE, 1000, 10**14)] = Field(
         None, alias="max_rate", description="No trial sends faster from this host, whatever it asks for."
     )
-    max_bytes: Annotated[int | None, Quantity.bytes(1, 10**15), Added()] = Field(
+    max_bytes: Annotated[int | None, Bounds(BYTES, 1, 10**15)] = Field(
         None, description="No trial carries more through this host; one that would ends early."
     )
-    max_time_ns: Annotated[int | None, Quantity.time(10**9, 7 * 24 * 3600 * 10**9), Added()] = Field(
+    max_time_ns: Annotated[int | None, Bounds(TIME, 10**9, 7 * 24 * 3600 * 10**9)] = Field(
         None,
         alias="max_time",
         description="No trial, with its set-up and its drain, takes longer on this host.",
@@ -164,7 +164,7 @@ class Host(Part):
         return None if self.port_range is None else parse_port_range(self.port_range)
 
 
-class HostFile(Part):
+class HostFile(FileTable):
     """A ``hosts.toml``: the same tables of hosts as in a campaign, to be shared between campaigns."""
 
     hosts: dict[HostName, Host]

@@ -38,8 +38,8 @@ class DayHours:
         return cls(start_minute=start, end_minute=end)
 
     @property
-    def spelled(self) -> str:
-        """As a file writes them."""
+    def text(self) -> str:
+        """As in a campaign file."""
         return "-".join(
             f"{minute // 60:02}:{minute % 60:02}" for minute in (self.start_minute, self.end_minute)
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pathlab.campaign.levels import try_levels
-from pathlab.campaign.written import (
+from pathlab.campaign.source_text import (
     Finding,
     Key,
     list_names,

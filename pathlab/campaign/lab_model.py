@@ -10,18 +10,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pathlab.campaign.part import MIB, Added, HostName, Part, Seed
-from pathlab.campaign.quantities import Quantity
+from pathlab.campaign.file_table import MIB, FileTable, HostName, Seed
+from pathlab.campaign.quantities import BYTES, RATE, RATIO, TIME, Bounds
 from pathlab.units import SECOND_NS
 
-Rate = Annotated[int | None, Quantity.rate(1000, 100 * 10**9)]
-Delay = Annotated[int, Quantity.time(0, 60 * SECOND_NS)]
-Queue = Annotated[int | None, Quantity.bytes(576, 1024 * MIB)]
-QueueTime = Annotated[int | None, Quantity.time(1000, 60 * SECOND_NS)]
-Ratio = Annotated[float, Quantity.ratio()]
+Rate = Annotated[int | None, Bounds(RATE, 1000, 100 * 10**9)]
+Delay = Annotated[int, Bounds(TIME, 0, 60 * SECOND_NS)]
+Queue = Annotated[int | None, Bounds(BYTES, 576, 1024 * MIB)]
+QueueTime = Annotated[int | None, Bounds(TIME, 1000, 60 * SECOND_NS)]
+Ratio = Annotated[float, Bounds(RATIO)]
 
 
-class BurstLoss(Part):
+class BurstLoss(FileTable):
     """Losses in bursts, by the model of Gilbert and Elliott: a good and a bad state, drawn per packet."""
 
     enter_ratio: Ratio = Field(alias="enter", description="Share of packets at which a bad time begins.")
@@ -29,7 +29,7 @@ class BurstLoss(Part):
     loss_ratio: Ratio = Field(1.0, alias="loss", description="Share of packets lost in bad times.")
 
 
-class LabDirection(Part):
+class LabDirection(FileTable):
     """One direction of a link; what is left out is as in the other direction."""
 
     rate_bits_per_s: Rate = Field(None, alias="rate", description="Rate; left out: not limited.")
@@ -89,7 +89,7 @@ class LabLink(LabDirection):
         return self.model_copy(update=given)
 
 
-class Lab(Part):
+class LabSettings(FileTable):
     """Hosts that exist only on this machine, in network namespaces joined by emulated links."""
 
     topology: str | None = Field(
@@ -100,7 +100,7 @@ class Lab(Part):
     )
     seed: Seed = Field(1, description="Seed of all that happens at random on the links; netem has none.")
     backend: Literal["auto", "netem", "tun", "packet"] = Field("auto", description="How links are emulated.")
-    ipv6: Annotated[bool, Field(strict=True), Added()] = Field(
+    ipv6: Annotated[bool, Field(strict=True)] = Field(
         False, description="Whether the links have IPv6 addresses besides those of IPv4."
     )
     hosts: tuple[HostName, ...] = Field(

@@ -17,15 +17,16 @@ from pydantic_core import ErrorDetails
 
 from pathlab.campaign.checks import find_contradictions
 from pathlab.campaign.completion import complete_design, fill_lab, is_filled_in
-from pathlab.campaign.document import Node, build_json_schema, describe_value, find_node
+from pathlab.campaign.file_table import HOST_NAME_EXPECTED
 from pathlab.campaign.host_file import find_host_file, put_hosts, read_host_file
 from pathlab.campaign.lab_checks import check_lab
-from pathlab.campaign.lab_model import Lab
-from pathlab.campaign.model import HOST_NAME_PATTERN, PROFILE_NAME_PATTERN, Campaign
+from pathlab.campaign.lab_model import LabSettings
+from pathlab.campaign.model import PROFILE_NAME_PATTERN, Campaign
 from pathlab.campaign.overrides import list_keys, put_override, put_paths, put_profile, take_profiles
 from pathlab.campaign.plan_checks import find_plan_faults
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
-from pathlab.campaign.written import Finding, Key, list_names, read_table, suggest_name
+from pathlab.campaign.schema import Node, build_json_schema, describe_value, find_node
+from pathlab.campaign.source_text import Finding, Key, list_names, read_table, suggest_name
 from pathlab.errors import CampaignError, UsageError
 
 SHIPPED_PACKAGE = "pathlab.campaigns"
@@ -208,10 +209,10 @@ def _check_profiles(
     return lines
 
 
-def load_lab(source: str) -> Lab:
+def load_lab(source: str) -> LabSettings:
     """Return a ready-made lab by its name, or the ``[lab]`` table of a file. Raises CampaignError."""
     if source in list_ready_labs() and not Path(source).is_file():
-        return Lab.model_validate(read_ready_lab(source))
+        return LabSettings.model_validate(read_ready_lab(source))
     if not Path(source).exists() and not source.endswith(".toml"):
         known = list_ready_labs()
         message = (
@@ -231,11 +232,11 @@ def load_lab(source: str) -> Lab:
     return lab
 
 
-def build_lab(whole: Mapping[str, Any], findings: list[Finding]) -> Lab | None:
+def build_lab(whole: Mapping[str, Any], findings: list[Finding]) -> LabSettings | None:
     """Return the lab of the table ``lab``; add what is wrong with it."""
     lab = None
     try:
-        lab = Lab.model_validate(whole["lab"])
+        lab = LabSettings.model_validate(whole["lab"])
     except ValidationError as error:
         for details in error.errors(include_url=False):
             details["loc"] = ("lab", *details["loc"])
@@ -280,7 +281,7 @@ def _translate(details: ErrorDetails, data: Mapping[str, Any]) -> tuple[Key, str
     node = find_node(_schema(), key)
     expected = f"expected {describe_value(node)}" if node else "expected another value"
     if details["loc"][-1:] == ("[key]",):
-        return key, f"is no name of a host; expected {describe_value({'pattern': HOST_NAME_PATTERN})}"
+        return key, f"is no name of a host; expected {HOST_NAME_EXPECTED}"
     if "text" in context:
         text = str(context["text"])
         return key, text if "expected" in text else f"{text}; {expected}"

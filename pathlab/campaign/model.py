@@ -2,7 +2,7 @@
 
 Keys in the file are short (``duration = "2s"``); attributes carry their unit (``duration_ns``). A file is
 read by ``pathlab.campaign.load``, which also finds contradictions between keys and reports every mistake at
-once; ``Campaign.from_stored`` reads back the form that a results file keeps.
+once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import json
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -21,17 +20,17 @@ from pathlab.campaign.conduct_model import (
     CYCLES_MIN_DEFAULT,
     UNTIL_EXPECTED,
     Budget,
-    Harm,
-    Rest,
+    CoolDown,
+    SafetyLimits,
     Until,
 )
-from pathlab.campaign.factor_model import HOUR_NS, Combination, Control, Factors, PairName
+from pathlab.campaign.factor_model import Combination, Control, Factors
+from pathlab.campaign.factors import PairName
+from pathlab.campaign.file_table import FileTable, HostName, Seed
 from pathlab.campaign.host_model import Host as Host
-from pathlab.campaign.lab_model import Lab
+from pathlab.campaign.lab_model import LabSettings
 from pathlab.campaign.levels import AllowLevels
-from pathlab.campaign.part import HOST_NAME_PATTERN as HOST_NAME_PATTERN
-from pathlab.campaign.part import Added, HostName, Part, Seed
-from pathlab.campaign.quantities import STORED, Quantity
+from pathlab.campaign.quantities import BYTES, HOUR_NS, RATE, RATIO, TIME, Bounds
 from pathlab.units import SECOND_NS
 
 FORMAT = 1
@@ -52,57 +51,63 @@ def _wrap_text(value: Any) -> Any:
 
 
 Address = Annotated[str, BeforeValidator(_read_address)]
-ProfileName = Annotated[str, Field(pattern=PROFILE_NAME_PATTERN)]
+ProfileName = Annotated[
+    str,
+    Field(
+        pattern=PROFILE_NAME_PATTERN,
+        json_schema_extra={"$comment": "a name of small letters, digits, '_' and '-'"},
+    ),
+]
 _UNTIL_SCHEMA = WithJsonSchema(
     {"type": "string", "$comment": UNTIL_EXPECTED.removeprefix("expected ")}, mode="validation"
 )
 
 
-class AddressPair(Part):
+class AddressPair(FileTable):
     """Addresses of both ends of a path."""
 
     source: Address = Field(description="Address to send from.")
     destination: Address = Field(description="Address to send to.")
 
 
-class MeasuredPath(Part):
+class MeasuredPath(FileTable):
     """An ordered pair of hosts and the addresses used; the reverse direction is another path."""
 
     source: HostName = Field(description="The host that sends.")
     destination: HostName = Field(description="The host that receives.")
     source_address: Address | None = Field(None, description="Address to send from; else the system chooses.")
     destination_address: Address | None = Field(None, description="Address to send to; else the host's own.")
-    connect_from: Annotated[Literal["sender", "receiver"], Added()] = Field(
+    connect_from: Literal["sender", "receiver"] = Field(
         "sender",
         description="The end that opens the data connections: `receiver` where the sender alone can be "
         "reached, as from behind a NAT or a firewall.",
     )
-    addresses: Annotated[dict[PairName, AddressPair], Added()] = Field(
+    addresses: dict[PairName, AddressPair] = Field(
         default_factory=dict, description="Pairs of addresses by name, for the factor `addresses`."
     )
-    capacity_bits_per_s: Annotated[int | None, Quantity.rate(1000, 10**12), Added()] = Field(
+    capacity_bits_per_s: Annotated[int | None, Bounds(RATE, 1000, 10**12)] = Field(
         None,
         alias="capacity",
         description="Rate of the path as far as known: for estimates of the plan only.",
     )
-    rtt_ns: Annotated[int | None, Quantity.time(1000, 60 * SECOND_NS), Added()] = Field(
+    rtt_ns: Annotated[int | None, Bounds(TIME, 1000, 60 * SECOND_NS)] = Field(
         None, alias="rtt", description="Idle round-trip time as far as known: for estimates of the plan only."
     )
 
 
-class Trial(Part):
+class TrialSettings(FileTable):
     """How one measurement runs."""
 
-    warmup_ns: Annotated[int, Quantity.time(0, HOUR_NS)] = Field(
+    warmup_ns: Annotated[int, Bounds(TIME, 0, HOUR_NS)] = Field(
         SECOND_NS, alias="warmup", description="Traffic before the steady window; not counted."
     )
-    duration_ns: Annotated[int, Quantity.time(SECOND_NS // 100, 24 * HOUR_NS)] = Field(
+    duration_ns: Annotated[int, Bounds(TIME, SECOND_NS // 100, 24 * HOUR_NS)] = Field(
         10 * SECOND_NS, alias="duration", description="The steady window, in which throughput is counted."
     )
-    interval_ns: Annotated[int, Quantity.time(SECOND_NS // 100, 10 * SECOND_NS)] = Field(
+    interval_ns: Annotated[int, Bounds(TIME, SECOND_NS // 100, 10 * SECOND_NS)] = Field(
         SECOND_NS // 10, alias="interval", description="Length of one record of bytes, TCP state and CPU."
     )
-    drain_ns: Annotated[int, Quantity.time(SECOND_NS // 100, HOUR_NS)] = Field(
+    drain_ns: Annotated[int, Bounds(TIME, SECOND_NS // 100, HOUR_NS)] = Field(
         10 * SECOND_NS,
         alias="drain",
         description="The longest wait, after the sender stopped, for what is still queued to arrive. Then "
@@ -110,18 +115,18 @@ class Trial(Part):
     )
 
 
-class Probes(Part):
+class ProbeSettings(FileTable):
     """Round-trip probes: during the steady window, and after the traffic ended and the queue drained."""
 
-    interval_ns: Annotated[int, Quantity.time(100_000, 60 * SECOND_NS)] = Field(
+    interval_ns: Annotated[int, Bounds(TIME, 100_000, 60 * SECOND_NS)] = Field(
         SECOND_NS // 50, alias="interval", description="Time between two probes."
     )
-    payload_bytes: Annotated[int, Quantity.bytes(16, 8 * 1024)] = Field(
+    payload_bytes: Annotated[int, Bounds(BYTES, 16, 8 * 1024)] = Field(
         56,
         alias="payload",
         description="Data in one probe; by UDP, where ICMP does not work, at least 40 bytes.",
     )
-    timeout_ns: Annotated[int, Quantity.time(SECOND_NS // 100, 300 * SECOND_NS)] = Field(
+    timeout_ns: Annotated[int, Bounds(TIME, SECOND_NS // 100, 300 * SECOND_NS)] = Field(
         SECOND_NS, alias="timeout", description="A probe without an answer for so long is lost."
     )
     unloaded: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = Field(
@@ -129,85 +134,91 @@ class Probes(Part):
     )
 
 
-class Campaign(Part):
+class Campaign(FileTable):
     """A path set, factor levels and cycles: what is measured, in which order, and how."""
 
     format: Annotated[Literal[1], Field(description="Version of this file format.")]
-    name: Annotated[str, Field(pattern=CAMPAIGN_NAME_PATTERN, description="Short name.")]
+    name: Annotated[
+        str,
+        Field(
+            pattern=CAMPAIGN_NAME_PATTERN,
+            description="Short name.",
+            json_schema_extra={"$comment": "a name of small letters, digits and '-'"},
+        ),
+    ]
     title: Annotated[str, Field(min_length=1, max_length=200, description="Title of the report.")]
     description: str = Field("", description="What the campaign is for, in a few sentences.")
     seed: Seed = Field(description="Seed of the random order; the same seed gives the same order.")
     cycles: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(
         1, description="Passes over all combinations; with `until` see `cycles_max`."
     )
-    cycles_min: Annotated[int | None, Field(strict=True, ge=2, le=100_000), Added()] = Field(
+    cycles_min: Annotated[int | None, Field(strict=True, ge=2, le=100_000)] = Field(
         None, description="With `until`: cycles before any cell may be done (6 if left out)."
     )
-    cycles_max: Annotated[int | None, Field(strict=True, ge=2, le=100_000), Added()] = Field(
+    cycles_max: Annotated[int | None, Field(strict=True, ge=2, le=100_000)] = Field(
         None, description="With `until`, and then instead of `cycles`: where the campaign ends in any case."
     )
-    until: Annotated[Until | None, _UNTIL_SCHEMA, Added()] = Field(
+    until: Annotated[Until | None, _UNTIL_SCHEMA] = Field(
         None, description="Stop rule: a cell is done when the interval of its median is within this."
     )
     order: Literal["random", "given"] = Field(
         "random",
         description="Order within a cycle: drawn afresh for each cycle, or as the factors are given.",
     )
-    block: Annotated[Literal["cycle", "cycle+hour"], Added()] = Field(
+    block: Literal["cycle", "cycle+hour"] = Field(
         "cycle",
         description="What the random order is balanced over: cycles, or hours within them as well.",
     )
-    design: Annotated[Literal["full", "lhs", "fraction", "explicit"], Added()] = Field(
+    design: Literal["full", "lhs", "fraction", "explicit"] = Field(
         "full",
         description="Which combinations: all, a Latin hypercube, a random part, or those of `[[rows]]`.",
     )
-    points: Annotated[int | None, Field(strict=True, ge=1, le=1_000_000), Added()] = Field(
+    points: Annotated[int | None, Field(strict=True, ge=1, le=1_000_000)] = Field(
         None, description="Combinations of a Latin hypercube, or of a random part."
     )
-    fraction: Annotated[float | None, Quantity.ratio(), Added()] = Field(
+    fraction: Annotated[float | None, Bounds(RATIO)] = Field(
         None, description="Share of all combinations in a random part (instead of `points`)."
     )
-    where: Annotated[tuple[str, ...], BeforeValidator(_wrap_text), AllowLevels(), Added()] = Field(
+    where: Annotated[tuple[str, ...], BeforeValidator(_wrap_text), AllowLevels()] = Field(
         (), description="Constraints that every combination meets, such as `streams * window <= 16MiB`."
     )
-    rows: Annotated[tuple[Combination, ...], Added()] = Field(
+    rows: tuple[Combination, ...] = Field(
         (), description="The combinations of an explicit design, in their order."
     )
-    control: Annotated[Control | None, Added()] = Field(
+    control: Control | None = Field(
         None, description="A combination repeated at fixed places, which shows drift."
     )
-    retries: Annotated[int, Field(strict=True, ge=0, le=100), Added()] = Field(
+    retries: Annotated[int, Field(strict=True, ge=0, le=100)] = Field(
         1, description="How often a failed trial is tried again, at the end of its cycle."
     )
-    rest: Annotated[Rest, Added()] = Field(
-        default_factory=lambda: Rest.model_validate({}), description="The pause between two trials."
+    cool_down: CoolDown = Field(
+        default_factory=lambda: CoolDown.model_validate({}), description="The pause between two trials."
     )
-    budget: Annotated[Budget, Added()] = Field(
+    budget: Budget = Field(
         default_factory=lambda: Budget.model_validate({}), description="What the campaign may use."
     )
-    harm: Annotated[Harm, Added()] = Field(
-        default_factory=lambda: Harm.model_validate({}), description="What it must not do to others."
+    safety_limits: SafetyLimits = Field(
+        default_factory=lambda: SafetyLimits.model_validate({}),
+        description="What a trial may do to the path at most.",
     )
-    every_ns: Annotated[int | None, Quantity.time(60 * SECOND_NS, 366 * 24 * HOUR_NS), Added()] = Field(
+    every_ns: Annotated[int | None, Bounds(TIME, 60 * SECOND_NS, 366 * 24 * HOUR_NS)] = Field(
         None, alias="every", description="A cycle begins this often; left out: one after the other."
     )
-    every_jitter_ns: Annotated[int, Quantity.time(0, 24 * HOUR_NS), Added()] = Field(
+    every_jitter_ns: Annotated[int, Bounds(TIME, 0, 24 * HOUR_NS)] = Field(
         0, alias="every_jitter", description="Up to so much later each time, drawn from the seed."
     )
-    on_change: Annotated[Literal["mark", "refuse"], Added()] = Field(
+    on_change: Literal["mark", "refuse"] = Field(
         "mark", description="When a host has changed since an unfinished run began: mark it, or refuse."
     )
-    concurrency: Annotated[int, Field(strict=True, ge=1, le=1000), Added()] = Field(
+    concurrency: Annotated[int, Field(strict=True, ge=1, le=1000)] = Field(
         1, description="Trials at once, on paths that have no host in common."
     )
-    survey: Annotated[Literal["none", "before", "before and after"], Added()] = Field(
+    survey: Literal["none", "before", "before and after"] = Field(
         "none",
         description="When to find out MTU and capacity of every hop, besides the route of each trial.",
     )
-    profile: Annotated[ProfileName | None, Added()] = Field(
-        None, description="The profile that applies; `--profile` sets it."
-    )
-    profiles: Annotated[dict[ProfileName, dict[str, Any]], Added()] = Field(
+    profile: ProfileName | None = Field(None, description="The profile that applies; `--profile` sets it.")
+    profiles: dict[ProfileName, dict[str, Any]] = Field(
         default_factory=dict, description="Other values of any keys, by name; `quick` is for trying it out."
     )
     paths: tuple[MeasuredPath, ...] = Field(
@@ -215,18 +226,13 @@ class Campaign(Part):
     )
     hosts: dict[HostName, Host] = Field(default_factory=dict, description="Hosts by name.")
     factors: Factors = Field(description="What is varied.")
-    trial: Trial = Field(
-        default_factory=lambda: Trial.model_validate({}), description="How one measurement runs."
+    trial: TrialSettings = Field(
+        default_factory=lambda: TrialSettings.model_validate({}), description="How one measurement runs."
     )
-    probes: Probes = Field(
-        default_factory=lambda: Probes.model_validate({}), description="Round-trip probes."
+    probes: ProbeSettings = Field(
+        default_factory=lambda: ProbeSettings.model_validate({}), description="Round-trip probes."
     )
-    lab: Lab | None = Field(None, description="Hosts and links emulated on this machine.")
-
-    @classmethod
-    def from_stored(cls, model: Mapping[str, Any]) -> Campaign:
-        """Read back what ``to_stored`` gave; values are in the units that the names say."""
-        return cls.model_validate(dict(model), by_name=True, by_alias=False, context=STORED)
+    lab: LabSettings | None = Field(None, description="Hosts and links emulated on this machine.")
 
     def to_stored(self) -> dict[str, Any]:
         """The model as JSON, keyed by attribute names (``duration_ns``), as a results file keeps it."""

@@ -7,13 +7,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pathlab.campaign.cell import Cell, build_combination
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.factor_model import Control
-from pathlab.campaign.factors import ALWAYS_GIVEN, Cell, Level, build_combination
+from pathlab.campaign.factors import ALWAYS_GIVEN, Level
 from pathlab.campaign.model import Campaign, MeasuredPath
-from pathlab.units import SECOND_NS
+from pathlab.campaign.quantities import HOUR_NS
 
-HOUR_NS = 3600 * SECOND_NS
 _IDENTITY = json.JSONEncoder(ensure_ascii=True, sort_keys=True)
 
 

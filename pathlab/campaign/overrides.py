@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pathlab.campaign.completion import fill_lab
-from pathlab.campaign.written import list_names, read_names, read_table, suggest_name
+from pathlab.campaign.source_text import list_names, read_names, read_table, suggest_name
 from pathlab.errors import UsageError
 
 PATH_EXPECTED = "expected SOURCE:DESTINATION, several joined by commas"

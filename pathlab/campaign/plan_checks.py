@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from pathlab.campaign.budget import Estimator
+from pathlab.campaign.cell import Cell
 from pathlab.campaign.checks import PLAN_ROWS_MAX
 from pathlab.campaign.design import count_cells, list_cells
-from pathlab.campaign.factors import Cell
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
-from pathlab.campaign.written import Finding
+from pathlab.campaign.source_text import Finding
 from pathlab.units import SECOND_NS, format_bytes, format_time
 
 IPERF3_STREAMS_MAX = 128
@@ -29,10 +29,10 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
             key = ("cycles",) if campaign.until is None else ("cycles_max",)
             told = f"the plan would have {trials} trials; expected at most {PLAN_ROWS_MAX}"
             return [*findings, (key, told)]
-    if "iperf3" in (campaign.factors.engine or ()):
+    if "iperf3" in campaign.factors.levels("engine"):
         findings += _check_iperf3(list_cells(campaign))
     budget = campaign.budget
-    if any((budget.bytes_per_campaign, budget.bytes_per_day, budget.only, campaign.every_ns)):
+    if any((budget.bytes_per_campaign, budget.bytes_per_day, budget.hours, campaign.every_ns)):
         findings += _check_cells(campaign, list_cells(campaign))
     return findings
 
@@ -108,11 +108,11 @@ def _check_unbounded(campaign: Campaign, engines: Collection[str]) -> Iterator[F
 
 
 def _check_hours(campaign: Campaign, longest_ns: int) -> Iterator[Finding]:
-    hours = campaign.budget.hours
+    hours = campaign.budget.day_hours
     open_ns = max((part.length_minutes for part in hours), default=0) * 60 * SECOND_NS
     if hours and longest_ns > open_ns:
         yield (
-            ("budget", "only"),
+            ("budget", "hours"),
             f"one trial takes {format_time(longest_ns)}, longer than any of these hours; "
             "expected longer hours or shorter trials",
         )
@@ -128,8 +128,8 @@ def _check_period(campaign: Campaign, cycle_ns: int) -> Iterator[Finding]:
 
 
 def _check_rate(campaign: Campaign) -> Iterator[Finding]:
-    cap, levels = campaign.budget.rate_bits_per_s, campaign.factors.pacing_bits_per_s or ()
-    if cap is not None and any(level is not None and level > cap for level in levels):
+    cap, levels = campaign.budget.rate_bits_per_s, campaign.factors.levels("pacing_bits_per_s")
+    if cap is not None and any(isinstance(level, int) and level > cap for level in levels):
         yield (
             ("factors", "pacing"),
             "a level is above the rate that the budget allows; expected levels up to budget.rate",

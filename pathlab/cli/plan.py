@@ -12,8 +12,7 @@ from rich.table import Table
 
 from pathlab.campaign.budget import CampaignEstimate, Estimator, PathEstimate, estimate_campaign
 from pathlab.campaign.design import count_cells
-from pathlab.campaign.factors import format_level, name_levels
-from pathlab.campaign.levels import FILE_KEYS
+from pathlab.campaign.factors import FACTORS, format_level, name_levels
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.cli.choices import Choices
@@ -74,7 +73,7 @@ def _print_rows(model: Campaign, rows: Sequence[PlanRow], shown: int, console: C
             f"{row.row + 1}{' control' if row.control else ''}",
             str(row.cycle + 1),
             f"{row.path_source} to {row.path_destination}",
-            *(format_level(FILE_KEYS.get(name, name), levels[name]) for name in columns),
+            *(format_level(FACTORS[name].key, levels[name]) for name in columns),
             *([_spell_levels(row, others)] if others else []),
             format_time(estimate.time_ns),
             _bytes_text(estimate.bytes_max),
@@ -112,7 +111,7 @@ def _bytes_text(size_bytes: int | None) -> str:
 
 def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -> None:
     at_cap = format_time(estimate.time_max_ns)
-    until = "" if model.until is None else f", fewer where {model.until.spell()} is reached before"
+    until = "" if model.until is None else f", fewer where {model.until.text} is reached before"
     console.print(
         f"{estimate.trials} trials{until}, about {format_time(estimate.time_ns)} (every wait at its cap: "
         f"{at_cap})."
@@ -128,8 +127,8 @@ def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -
             f"A cycle begins every {format_time(model.every_ns)}: "
             f"the last one after about {format_time((model.cycles_planned - 1) * model.every_ns)}."
         )
-    if model.budget.only:
-        console.print(f"Trials run only within {', '.join(model.budget.only)} (local time).")
+    if model.budget.hours:
+        console.print(f"Trials run only within {', '.join(model.budget.hours)} (local time).")
     if estimate.bytes_max is None:
         console.print(
             "Bytes sent: unknown, as neither a rate nor a round-trip time is known beforehand "

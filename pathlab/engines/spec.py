@@ -1,8 +1,11 @@
-"""What one trial asks for: path, factor levels, times, and the ceilings over which it ends early."""
+"""What one trial requests: path, factor levels, times, and the safety limits beyond which it ends early."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+from pathlab.campaign.cell import Cell
+from pathlab.campaign.conduct_model import SafetyLimits
 
 FORWARD = "forward"
 REVERSE = "reverse"
@@ -40,80 +43,45 @@ class TrialPath:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialSettings:
-    """Factor levels besides streams, window and congestion control. None leaves the choice to the host.
-
-    The sender is the end whose data are counted: the destination of the path where ``direction`` is reverse.
-    """
-
-    engine: str = "native"  # native | iperf3
-    direction: str = FORWARD  # forward | reverse | both, of data along the path
-    transport: str = "tcp"  # tcp | mptcp
-    window_sender_bytes: int | None = None
-    window_receiver_bytes: int | None = None
-    message_bytes: int | None = None  # of one write
-    dscp: int | None = None
-    pacing_bits_per_s: int | None = None  # all streams of one direction together
-    mss_bytes: int | None = None
-    no_delay: bool = False
-    zero_copy: bool = False
-    worker_threads: int | None = None
-    cpus: str | None = None  # cores to pin the workers to, at both ends, such as 0,2-3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HarmCeiling:
-    """What a trial may do to the path at most; beyond it the trial ends early. None: no ceiling."""
-
-    loaded_rtt_ns: int | None = None  # median of the latest probes
-    loss_ratio: float | None = None  # of the latest probes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialSpec:
-    """Everything one trial asks for. Times in ns, sizes in bytes; ``window_bytes`` None means autotuning."""
+    """Everything that one trial requests. Times in ns, sizes in bytes.
+
+    The sender is the end whose data are counted: the destination of the path where the direction is reverse.
+    """
 
     row: int
     cycle: int
     path: TrialPath
-    streams: int
-    window_bytes: int | None  # of both ends; where they differ, the smaller one
-    congestion: str | None
-    warmup_ns: int
-    duration_ns: int
+    cell: Cell
     interval_ns: int
     drain_ns: int
     probe_interval_ns: int
     probe_payload_bytes: int
     probe_timeout_ns: int
     unloaded_count: int
-    settings: TrialSettings = field(default_factory=TrialSettings)
     rate_cap_bits_per_s: int | None = None  # of the campaign's budget; none where it is above the pacing
     volume_limit_bytes: int | None = None  # at which an end stops, by what it sends and receives
-    harm: HarmCeiling = field(default_factory=HarmCeiling)
+    safety_limits: SafetyLimits = field(default_factory=lambda: SafetyLimits.model_validate({}))
 
     @property
     def traffic_s(self) -> float:
         """Seconds from go until the slowest permitted end of the drain."""
-        return (self.warmup_ns + self.duration_ns + self.drain_ns) / 1e9
+        return (self.cell.warmup_ns + self.cell.duration_ns + self.drain_ns) / 1e9
 
     @property
     def flow_path(self) -> TrialPath:
         """The path in the direction of the data that are counted."""
-        return self.path.turned() if self.settings.direction == REVERSE else self.path
+        return self.path.turned() if self.cell.direction == REVERSE else self.path
 
     @property
     def windows_bytes(self) -> tuple[int | None, int | None]:
-        """What is asked for at the sending and at the receiving end."""
-        settings = self.settings
-        if settings.window_sender_bytes is None and settings.window_receiver_bytes is None:
-            return self.window_bytes, self.window_bytes
-        return settings.window_sender_bytes, settings.window_receiver_bytes
+        """What is requested at the sending and at the receiving end."""
+        return self.cell.window_sender_bytes, self.cell.window_receiver_bytes
 
     @property
     def rate_bits_per_s(self) -> int | None:
         """The lower one of pacing and cap."""
-        requested = [rate for rate in (self.settings.pacing_bits_per_s, self.rate_cap_bits_per_s) if rate]
+        requested = [rate for rate in (self.cell.pacing_bits_per_s, self.rate_cap_bits_per_s) if rate]
         return min(requested, default=None)
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pathlab.analysis.estimators.loss import Loss, pool_loss
-from pathlab.campaign.factor_model import Factors
-from pathlab.campaign.factors import ALWAYS_GIVEN, find_default, format_level, name_levels
+from pathlab.campaign.factors import ALWAYS_GIVEN, FACTORS, find_default, format_level, name_levels
 from pathlab.report.source import (
     ResultsSource,
     StoredTrial,
@@ -191,7 +190,7 @@ def _list_apart(plan: Sequence[PlanRecord]) -> tuple[str, ...]:
     A campaign's factors first, then what only other programs' files tell.
     """
     rows = [row.settings for row in plan if not row.settings.get("control")]
-    names = [*Factors.model_fields, *sorted({name for row in rows for name in row} - {*Factors.model_fields})]
+    names = [*FACTORS, *sorted({name for row in rows for name in row} - FACTORS.keys())]
     levels = {name: {row[name] for row in rows if name in row} for name in names}
     return tuple(
         name

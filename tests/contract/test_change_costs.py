@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,72 @@ def test_a_copy_runs_its_own_sources_and_names_each_changed_file_once(tree: Tree
     assert printed == "20117\n"
     assert tree.changed_files() == ["analysis/furlongs.py", "pathlab/units.py"]
     assert (ROOT / "pathlab" / "units.py").read_text(encoding="utf-8") == unit
+
+
+FACTOR = """    Factor(
+        key="nap",
+        name="nap_ns",
+        description="Time for which the sender sleeps between two writes; `none`: it does not.",
+        unit=TIME,
+        bounds=(1000, SECOND_NS),
+        unset="none",
+        native=NativeOption(flag="nap-ns", ends="sender", read=native.read_key("nap_ns"), grants=eq),
+    ),
+"""
+CAMPAIGN_WITH_NAP = """
+import json
+from pathlab.campaign.factors import format_level, name_levels
+from pathlab.campaign.load import build_campaign
+from pathlab.campaign.order import plan_rows
+from pathlab.campaign.schema import build_json_schema, describe_campaign_file
+from pathlab.errors import CampaignError
+from pathlab.runner.campaign.row import RowTask, build_spec
+from pathlab.engines.settings import find_refused, flow_options, list_settings
+from pathlab.engines.spec import Allowed, TrialPath
+
+tables = {
+    "format": 1, "name": "naps", "title": "Naps", "seed": 1, "order": "given", "where": "nap != 2ms",
+    "paths": [{"source": "local", "destination": "local"}],
+    "factors": {"streams": 1, "nap": ["none", "1ms..3ms step 1ms"]},
+}
+wrong = {**tables, "factors": {"streams": 1, "nap": ["2s", "1ms"]}}
+try:
+    build_campaign(wrong, label="f")
+except CampaignError as error:
+    mistakes = error.mistakes
+tables["factors"]["nap"] = "1ms..3ms step 1ms"
+rows = plan_rows(build_campaign(tables, label="f"))
+path = TrialPath(source="local", destination="local", source_address="::1", destination_address="::1")
+spec = build_spec(build_campaign(tables, label="f"), RowTask(row=rows[0], attempt=1), path)
+allowed = Allowed(probe_method="icmp", congestion=None)
+settings = list_settings(spec, {"nap_ns": 500}, {})
+print(json.dumps({
+    "mistakes": mistakes,
+    "levels": [row.settings["nap_ns"] for row in rows],
+    "flags": [flow_options(spec, allowed, sends=sends).get("nap-ns") for sends in (True, False)],
+    "setting": next(line for line in settings if line["name"] == "nap_ns"),
+    "refused": find_refused(settings),
+    "words": {key: format_level(key, level) for key, level in name_levels({"nap_ns": 10**6}).items()},
+    "unset": format_level("nap", None),
+    "schema": "nap" in build_json_schema()["$defs"]["Factors"]["properties"],
+    "page": describe_campaign_file().count("| `nap` |"),
+}))
+"""
+
+
+def test_a_factor_takes_its_entry_and_its_typed_field(tree: TreeCopy) -> None:
+    tree.insert("pathlab/campaign/factors.py", FACTOR, before='    Factor(\n        key="engine"')
+    tree.insert("pathlab/campaign/cell.py", "    nap_ns: int | None\n", before="    engine: Engine")
+    told = json.loads(tree.run(CAMPAIGN_WITH_NAP))
+    assert told == {
+        "mistakes": ["f:factors.nap.0: '2s' is out of range; expected a value from 1us to 1s"],
+        "levels": [1_000_000, 3_000_000],
+        "flags": [1_000_000, None],
+        "setting": {"name": "nap_ns", "requested": "1000000", "sender": "500", "receiver": None},
+        "refused": ["nap-not-granted"],
+        "words": {"nap": "1 ms"},
+        "unset": "none",
+        "schema": True,
+        "page": 1,
+    }
+    assert len(tree.changed_files()) == 2

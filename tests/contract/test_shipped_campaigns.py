@@ -8,9 +8,9 @@ from importlib import resources
 import pytest
 
 from pathlab.campaign.budget import estimate_campaign
-from pathlab.campaign.document import JSON_NAME, MARKDOWN_NAME, build_json_schema, describe_campaign_file
 from pathlab.campaign.load import list_shipped, load_campaign
 from pathlab.campaign.order import plan_rows
+from pathlab.campaign.schema import JSON_NAME, MARKDOWN_NAME, build_json_schema, describe_campaign_file
 
 FOLDER = resources.files("pathlab.campaigns")
 
@@ -67,20 +67,20 @@ def test_windows_against_streams_has_the_sources_settings() -> None:
 def test_the_sweep_has_the_sources_settings() -> None:
     """Cottrell et al., Bulk thruput measurements, SLAC, 2000 and 2001."""
     campaign = load_campaign("streams-sweep")
-    assert campaign.factors.streams == (1, 20, 5, 12, 8, 10, 4, 11, 3, 7, 15, 9, 2, 6)
-    assert campaign.factors.window_bytes == tuple(1000 * kb for kb in (8, 16, 32, 55, 64, 128, 256))
+    assert campaign.factors.levels("streams") == (1, 20, 5, 12, 8, 10, 4, 11, 3, 7, 15, 9, 2, 6)
+    assert campaign.factors.levels("window_bytes") == tuple(1000 * kb for kb in (8, 16, 32, 55, 64, 128, 256))
     assert campaign.order == "random"
     assert campaign.trial.duration_ns == 20 * 10**9
     probes = campaign.probes
     assert (probes.unloaded, probes.payload_bytes, probes.interval_ns) == (20, 100, 10**9)
     given = [row.streams for row in plan_rows(load_campaign("streams-sweep", ["order=given"]))]
-    assert given[:98:7] == list(campaign.factors.streams)
+    assert given[:98:7] == list(campaign.factors.levels("streams"))
 
 
 def test_durations_cpu_cost_and_products_have_the_sources_settings() -> None:
     durations = [row.cell.duration_ns // 10**9 for row in plan_rows(load_campaign("duration"))]
     assert durations[:6] == [10, 320, 40, 80, 160, 20]
-    assert load_campaign("cpu-cost").factors.duration_ns == (10 * 10**9, 60 * 10**9)
+    assert load_campaign("cpu-cost").factors.levels("duration_ns") == (10 * 10**9, 60 * 10**9)
     fixed = {(row.streams, row.window_bytes) for row in plan_rows(load_campaign("fixed-product"))}
     assert fixed == {(2**n, 2 * 1024**2 // 2**n) for n in range(7)}
     products: dict[int, set[int]] = {}
@@ -93,8 +93,8 @@ def test_durations_cpu_cost_and_products_have_the_sources_settings() -> None:
 
 def test_the_quickstart_is_what_the_readme_promises() -> None:
     campaign = load_campaign("quickstart")
-    assert campaign.factors.streams == (1, 2, 4, 8)
-    assert campaign.factors.window_bytes == (65_536, 262_144)
+    assert campaign.factors.levels("streams") == (1, 2, 4, 8)
+    assert campaign.factors.levels("window_bytes") == (65_536, 262_144)
     assert campaign.cycles == 2
     assert campaign.lab is not None
     link = campaign.lab.links[0]
@@ -104,18 +104,18 @@ def test_the_quickstart_is_what_the_readme_promises() -> None:
 
 
 def test_the_schema_page_is_current() -> None:
-    """Make it again with: python -m pathlab.campaign.document campaigns."""
+    """Make it again with: python -m pathlab.campaign.schema campaigns."""
     assert (FOLDER / MARKDOWN_NAME).read_text(encoding="utf-8") == describe_campaign_file()
 
 
 def test_the_json_schema_is_current() -> None:
-    """Make it again with: python -m pathlab.campaign.document campaigns."""
+    """Make it again with: python -m pathlab.campaign.schema campaigns."""
     assert json.loads((FOLDER / JSON_NAME).read_text(encoding="utf-8")) == build_json_schema()
 
 
 def test_the_json_schema_speaks_the_files_language() -> None:
     schema = build_json_schema()
-    trial = schema["$defs"]["Trial"]
+    trial = schema["$defs"]["TrialSettings"]
     assert list(trial["properties"]) == ["warmup", "duration", "interval", "drain"]
     assert trial["properties"]["interval"]["default"] == "100ms"
     assert trial["additionalProperties"] is False

@@ -119,24 +119,24 @@ def test_a_host_that_does_not_answer_is_named_and_the_others_are_measured(tmp_pa
 
 
 @pytest.mark.netns
-def test_a_ceiling_ends_a_trial_early_and_it_is_not_repeated(tmp_path: Path) -> None:
+def test_a_safety_limit_ends_a_trial_early_and_it_is_not_repeated(tmp_path: Path) -> None:
     require_namespaces()
     campaign = campaign_of(
         lab=LAB,
         paths=AB,
         factors={"streams": [4], "window": ["256KiB"]},
         trial={"warmup": "0ms", "duration": "20s"},
-        harm={"loaded_rtt": "30ms"},
+        safety_limits={"loaded_rtt": "30ms"},
     )
     outcome = run(campaign, tmp_path / "out")
     (record,) = stored(tmp_path / "out")
-    assert (record.status, record.failed_stage) == ("failed", "harm")
-    assert "is over the ceiling of 30 ms" in str(record.failure)
+    assert (record.status, record.failed_stage) == ("failed", "safety-limit")
+    assert "is above the limit of 30 ms" in str(record.failure)
     assert record.received_total_bytes is not None
     assert record.received_total_bytes < 20e6 / 8 * 10  # far less than twenty seconds of the line
-    assert (outcome.harmed, outcome.missing) == (1, 0)
+    assert (outcome.aborted, outcome.missing) == (1, 0)
     again = run(campaign, tmp_path / "out")
-    assert (again.harmed, len(stored(tmp_path / "out"))) == (1, 1)
+    assert (again.aborted, len(stored(tmp_path / "out"))) == (1, 1)
 
 
 def test_no_trial_is_faster_than_the_budget_allows(tmp_path: Path) -> None:

@@ -183,9 +183,9 @@ def test_the_rest_is_seen_by_udp_where_icmp_is_not_permitted(
 
     monkeypatch.setattr(Environment, "_icmp_works", lambda _self, _path: False)
     monkeypatch.setattr(Session, "start_engine", listen)
-    rest = {"drained": True, "cap": "5s"}
+    cool_down = {"until_idle": True, "max_wait": "5s"}
     small = {"payload": 16}  # less than a probe to an echo needs
-    outcome = run(campaign_of(cycles=2, rest=rest, probes=small), tmp_path / "out")
+    outcome = run(campaign_of(cycles=2, cool_down=cool_down, probes=small), tmp_path / "out")
     assert (outcome.complete, outcome.failed) == (2, 0)
     assert all("not-drained" not in r.flags for r in stored(tmp_path / "out"))
     trial = ["receive", "send", "echo", "ping", "echo", "ping"]  # loaded, then unloaded probes
@@ -201,11 +201,11 @@ def test_the_rest_is_seen_by_udp_where_icmp_is_not_permitted(
 @pytest.mark.netns
 def test_the_next_trial_waits_until_the_queue_has_drained(tmp_path: Path) -> None:
     require_namespaces()
-    rest = {"drained": True, "cap": "2s", "quiet": "50ms"}
-    campaign = campaign_of(lab=LAB, paths=AB, cycles=2, rest=rest)
+    cool_down = {"until_idle": True, "max_wait": "2s", "pause": "50ms"}
+    campaign = campaign_of(lab=LAB, paths=AB, cycles=2, cool_down=cool_down)
     run(campaign, tmp_path / "out")
     assert all("not-drained" not in r.flags for r in stored(tmp_path / "out"))
-    blocked = campaign_of(lab=LAB, paths=AB, cycles=2, rest={"drained": True, "cap": "0ms"})
+    blocked = campaign_of(lab=LAB, paths=AB, cycles=2, cool_down={"until_idle": True, "max_wait": "0ms"})
     run(blocked, tmp_path / "blocked")
     assert [("not-drained" in r.flags) for r in stored(tmp_path / "blocked")] == [False, True]
 

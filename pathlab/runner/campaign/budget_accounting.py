@@ -12,7 +12,7 @@ from pathlab.units import format_bytes, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leave:
+class Permission:
     """Whether a trial may start: now, not before ``wait_until``, or not at all (``spent`` says why).
 
     ``volume_limit_bytes`` is what it may send at most in all, None without a limit.
@@ -24,14 +24,14 @@ class Leave:
     volume_limit_bytes: int | None = None
 
 
-class Allowance:
+class BudgetAccount:
     """The budget of a campaign and what its trials have used, over all its runs."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._used_bytes = 0
         self._used_by_day: dict[datetime.date, int] = {}
-        self._held_bytes: dict[int, int] = {}  # of trials under way, by row: what they may send at most
+        self._reserved_bytes: dict[int, int] = {}  # of trials under way, by row: what they may send at most
 
     @property
     def is_counting(self) -> bool:
@@ -44,47 +44,49 @@ class Allowance:
         self._used_bytes += sent_bytes
         self._used_by_day[day] = self._used_by_day.get(day, 0) + sent_bytes
 
-    def hold(self, row: int, volume_limit_bytes: int | None) -> None:
-        """Keep back what a trial that begins may send, until ``give_back``."""
+    def reserve(self, row: int, volume_limit_bytes: int | None) -> None:
+        """Keep back what a trial that begins may send, until ``release``."""
         if volume_limit_bytes is not None:
-            self._held_bytes[row] = volume_limit_bytes
+            self._reserved_bytes[row] = volume_limit_bytes
 
-    def give_back(self, row: int) -> None:
+    def release(self, row: int) -> None:
         """A trial has ended; what it sent is booked by ``count``."""
-        self._held_bytes.pop(row, None)
+        self._reserved_bytes.pop(row, None)
 
-    def ask(self, now: datetime.datetime, trial_ns: int, trial_bytes: int | None) -> Leave:
+    def check(self, now: datetime.datetime, trial_ns: int, trial_bytes: int | None) -> Permission:
         """May a trial of about that length and at most so many bytes (None: unknown) start now?"""
-        budget, held = self._budget, sum(self._held_bytes.values())
-        left = self._left(budget.bytes_per_campaign, self._used_bytes + held)
+        budget, reserved = self._budget, sum(self._reserved_bytes.values())
+        left = self._left(budget.bytes_per_campaign, self._used_bytes + reserved)
         if left is not None and left < (trial_bytes or 1):
-            return Leave(spent=_say_spent("bytes_per_campaign", trial_bytes, left))
-        today = self._left(budget.bytes_per_day, self._used_by_day.get(now.date(), 0) + held)
+            return Permission(spent=_format_spent("bytes_per_campaign", trial_bytes, left))
+        today = self._left(budget.bytes_per_day, self._used_by_day.get(now.date(), 0) + reserved)
         if today is not None and today < (trial_bytes or 1):
             if trial_bytes is not None and trial_bytes > (budget.bytes_per_day or 0):
-                return Leave(spent=_say_spent("bytes_per_day", trial_bytes, budget.bytes_per_day or 0))
+                return Permission(
+                    spent=_format_spent("bytes_per_day", trial_bytes, budget.bytes_per_day or 0)
+                )
             midnight = (now + datetime.timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
-            return Leave(wait_until=midnight, reason="today's bytes are spent (budget.bytes_per_day)")
+            return Permission(wait_until=midnight, reason="today's bytes are spent (budget.bytes_per_day)")
         closed = self._find_hours(now, trial_ns)
         if closed is not None:
             return closed
         known = [limit for limit in (left, today) if limit is not None]
-        return Leave(volume_limit_bytes=min(known, default=None))
+        return Permission(volume_limit_bytes=min(known, default=None))
 
-    def _find_hours(self, now: datetime.datetime, trial_ns: int) -> Leave | None:
+    def _find_hours(self, now: datetime.datetime, trial_ns: int) -> Permission | None:
         """A trial starts where the hours are open and will be until its end, or as soon as they open."""
-        hours = self._budget.hours
-        reason = f"outside the hours {', '.join(self._budget.only)} (budget.only)"
+        hours = self._budget.day_hours
+        reason = f"outside the hours {', '.join(self._budget.hours)} (budget.hours)"
         if not is_open(hours, now):
-            return Leave(wait_until=find_opening(hours, now), reason=reason)
+            return Permission(wait_until=find_opening(hours, now), reason=reason)
         closing = find_closing(hours, now) if hours else None
         if closing is None or now + datetime.timedelta(microseconds=trial_ns / 1000) <= closing:
             return None
         longest_ns = max(part.length_minutes for part in hours) * 60 * 10**9
         if trial_ns > longest_ns:
-            text = f"budget.only: a trial takes about {format_time(trial_ns)}, longer than the hours are open"
-            return Leave(spent=text)
-        return Leave(wait_until=find_opening(hours, closing), reason=reason)
+            text = f"budget.hours: a trial takes about {format_time(trial_ns)}, longer than any of the hours"
+            return Permission(spent=text)
+        return Permission(wait_until=find_opening(hours, closing), reason=reason)
 
     @staticmethod
     def _left(limit: int | None, used: int) -> int | None:
@@ -96,7 +98,7 @@ def count_sent(record: TrialRecord) -> int | None:
     return record.sent_total_bytes if record.sent_total_bytes is not None else record.received_total_bytes
 
 
-def _say_spent(key: str, trial_bytes: int | None, left: int) -> str:
+def _format_spent(key: str, trial_bytes: int | None, left: int) -> str:
     if trial_bytes is None:
         return f"budget.{key} is spent"
     needs, has = format_bytes(trial_bytes), format_bytes(max(left, 0))

@@ -1,4 +1,4 @@
-"""The rest between two trials: until probes see the round trip of the idle path again, then silence."""
+"""The cool-down between two trials: until probes measure the RTT of the idle path again, then silence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlab.remote.session import Session
 #: An RTT within this of the idle one counts as idle: noise of the path, and of the stamps.
 IDLE_RATIO = 1.25
 IDLE_SLACK_NS = 500_000
-#: So many idle probes one after the other mean that the queue has drained.
+#: This many idle probes in a row mean that the queue has drained.
 IDLE_PROBES = 3
 PROBE_INTERVAL_NS = 20_000_000
 GRACE_S = 10.0
@@ -24,22 +24,22 @@ ECHO_START_S, ECHO_STOP_S = 15.0, 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestOptions:
-    """How to see that a path is idle.
+class CoolDownOptions:
+    """How to find that a path is idle.
 
-    ``idle_rtt_ns`` None: not known, the first probes tell it. ``echo`` is the session with the destination
+    ``idle_rtt_ns`` None: not known. ``echo`` is the session with the destination
     where probes go by UDP to an echo there, None where they go by ICMP.
     """
 
     path: TrialPath
     idle_rtt_ns: float | None
-    cap_ns: int
+    max_wait_ns: int
     timeout_ns: int
     echo: Session | None = None
 
 
 class IdleWatch:
-    """Whether the latest probes saw the idle path."""
+    """Whether the latest probes measured the idle path."""
 
     def __init__(self, idle_rtt_ns: float) -> None:
         self._limit_ns = IDLE_RATIO * idle_rtt_ns + IDLE_SLACK_NS
@@ -54,13 +54,13 @@ class IdleWatch:
 
 
 def wait_until_idle(
-    session: Session, options: RestOptions, pause: Callable[[threading.Event, float], None]
+    session: Session, options: CoolDownOptions, pause: Callable[[threading.Event, float], None]
 ) -> bool:
-    """Probe until the path is idle or the cap is reached, and say whether it is. Raises HostError.
+    """Probe until the path is idle or the longest wait is over; return whether it is. Raises HostError.
 
-    ``pause`` waits for an event for so many seconds at most, and may raise what ends the run.
+    ``pause`` waits for an event for at most this many seconds, and may raise what ends the run.
     """
-    if options.idle_rtt_ns is None or options.cap_ns == 0:
+    if options.idle_rtt_ns is None or options.max_wait_ns == 0:
         return options.idle_rtt_ns is None
     watch, idle = IdleWatch(options.idle_rtt_ns), threading.Event()
 
@@ -68,19 +68,19 @@ def wait_until_idle(
         if watch.add(record):
             idle.set()
 
-    asked: dict[str, str | int] = {
+    flags: dict[str, str | int] = {
         "address": options.path.destination_address,
         "bind": options.path.source_address,
         "count": 0,
         "interval-ns": PROBE_INTERVAL_NS,
         "timeout-ns": options.timeout_ns,
     }
-    cap_s = options.cap_ns / 1e9
-    with _open_echo(options, cap_s + 2 * GRACE_S) as (way, token):
-        seconds = cap_s + GRACE_S
-        job = session.start_engine("ping", {**asked, **way}, seconds=seconds, token=token, on_record=heed)
+    max_wait_s = options.max_wait_ns / 1e9
+    with _open_echo(options, max_wait_s + 2 * GRACE_S) as (way, token):
+        seconds = max_wait_s + GRACE_S
+        job = session.start_engine("ping", {**flags, **way}, seconds=seconds, token=token, on_record=heed)
         try:
-            pause(idle, cap_s)
+            pause(idle, max_wait_s)
             if not idle.is_set() and job.ended:
                 job.wait_for("result", 0.0)  # raises what ended it
             return idle.is_set()
@@ -91,7 +91,7 @@ def wait_until_idle(
 
 
 @contextlib.contextmanager
-def _open_echo(options: RestOptions, seconds: float) -> Iterator[tuple[dict[str, str | int], str | None]]:
+def _open_echo(options: CoolDownOptions, seconds: float) -> Iterator[tuple[dict[str, str | int], str | None]]:
     """An echo at the destination where one is needed: the prober's flags for it, and its token."""
     if options.echo is None:
         yield {}, None

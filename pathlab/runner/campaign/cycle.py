@@ -15,7 +15,7 @@ from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import BOTH
 from pathlab.errors import HostError
-from pathlab.runner.campaign.budget_accounting import Allowance, count_sent
+from pathlab.runner.campaign.budget_accounting import BudgetAccount, count_sent
 from pathlab.runner.campaign.failures import FAILURES_IN_A_ROW, LAB, Failures
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
 from pathlab.runner.campaign.row import Measured, RowRunner, RowTask
@@ -25,7 +25,7 @@ from pathlab.runner.events import Emit, TrialEnded, TrialStarted
 from pathlab.runner.journal import Journal
 from pathlab.runner.trial.iperf3 import FLAG as IPERF3_FLAG
 from pathlab.runner.trial.record import build_record
-from pathlab.runner.trial.safety_limit import STAGE as HARM_STAGE
+from pathlab.runner.trial.safety_limit import STAGE as SAFETY_STAGE
 from pathlab.runner.trial.series import build_series
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
@@ -33,7 +33,7 @@ from pathlab.store.results import Results
 CHANGED_FLAG = "changed-since-start"
 STOPPED = "stopped by `pathlab stop`"
 #: Stages at which a trial of iperf3 may have carried data.
-IPERF3_UNTOLD = (HARM_STAGE, "engine", "controller")
+IPERF3_UNTOLD = (SAFETY_STAGE, "engine", "controller")
 
 Future = concurrent.futures.Future[Measured]
 Given = ParamSpec("Given")
@@ -71,7 +71,7 @@ class CycleRunner:
         self._failures = Failures(parts.campaign.retries, lab.hosts if lab is not None else ())
         self._lab_fault: str | None = None  # of the trial before
         self._rebuilds = 0  # without a trial since
-        self._allowance = Allowance(parts.campaign.budget)
+        self._account = BudgetAccount(parts.campaign.budget)
         self._attempts = parts.results.attempts()
         self._idle_rtt_ns: dict[tuple[str, str], float] = {}
         self._complete: list[TrialRecord] = []
@@ -157,7 +157,7 @@ class CycleRunner:
         """What to measure; why the run ends instead; None when others under way have to end first."""
         estimate = self._estimator.trial(row)
         while not self._parts.wait.is_stopped:
-            leave = self._allowance.ask(self._parts.wait.now(), estimate.time_ns, estimate.bytes_max)
+            leave = self._account.check(self._parts.wait.now(), estimate.time_ns, estimate.bytes_max)
             if leave.spent is None and leave.wait_until is None:
                 lanes = self._campaign.concurrency - schedule.running + 1
                 return self._start(row, _share(leave.volume_limit_bytes, estimate.bytes_max, lanes))
@@ -184,7 +184,7 @@ class CycleRunner:
                 settings=dict(row.settings),
             )
         )
-        self._allowance.hold(row.row, volume_limit_bytes)
+        self._account.reserve(row.row, volume_limit_bytes)
         if volume_limit_bytes is not None and row.cell.direction == BOTH and estimate.bytes_max is None:
             volume_limit_bytes //= 2  # an engine does not know yet what the other end has under way
         return RowTask(
@@ -205,9 +205,9 @@ class CycleRunner:
             row = running.pop(future)
             schedule.finish(row)
             self._rebuilds = 0
-            self._allowance.give_back(row.row)
+            self._account.release(row.row)
             if isinstance(future.exception(), Interrupted):
-                signalled = True  # during its rest: nothing was measured
+                signalled = True  # during its cool-down: nothing was measured
                 continue
             with interruption.shield():  # a signal now must not cost the trial just measured
                 record = self._store(future.result())
@@ -233,7 +233,7 @@ class CycleRunner:
             self._complete.append(record)
         else:
             self.failed += 1
-        if record.failed_stage == HARM_STAGE or record.status == "interrupted":
+        if record.failed_stage == SAFETY_STAGE or record.status == "interrupted":
             return
         aside = self._failures.add(record, measured.host)
         if record.failed_stage == "lab":
@@ -251,8 +251,8 @@ class CycleRunner:
 
     def _learn(self, record: TrialRecord) -> None:
         """Bytes used, and the idle round trip, from a stored trial of this run or of one before."""
-        if self._allowance.is_counting:
-            self._allowance.count(record.started_utc, self._count_sent(record))
+        if self._account.is_counting:
+            self._account.count(record.started_utc, self._count_sent(record))
         idle_ns = record.unloaded_rtt_median_ns
         if record.status == "complete" and idle_ns is not None:
             path = (record.path_source, record.path_destination)
@@ -266,7 +266,7 @@ class CycleRunner:
         total_bytes = count_sent(record)
         if total_bytes is None and IPERF3_FLAG in record.flags and record.failed_stage in IPERF3_UNTOLD:
             return self._estimator.trial(self._parts.rows[record.plan_row]).bytes_max or 0
-        if total_bytes is not None and BOTH not in (self._campaign.factors.direction or ()):
+        if total_bytes is not None and BOTH not in (self._campaign.factors.levels("direction")):
             return total_bytes
         results = self._parts.results
         frame = results.trials(plan_row=record.plan_row, attempt=record.attempt)

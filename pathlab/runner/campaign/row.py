@@ -1,4 +1,4 @@
-"""One row of the plan: its specification, its rest, its trial, and how that ended."""
+"""One row of the plan: its specification, its cool-down, its trial, and how that ended."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
-from pathlab.engines.spec import BOTH, Allowed, HarmCeiling, TrialPath, TrialSettings, TrialSpec
+from pathlab.engines.spec import BOTH, Allowed, TrialPath, TrialSpec
 from pathlab.errors import HostError, PathlabError
-from pathlab.runner.campaign.cool_down import RestOptions, wait_until_idle
+from pathlab.runner.campaign.cool_down import CoolDownOptions, wait_until_idle
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.events import Emit, RateNow, RttNow
 from pathlab.runner.hosts.environment import Environment
@@ -23,8 +23,8 @@ from pathlab.runner.trial.iperf3 import FLAG as IPERF3_FLAG
 from pathlab.runner.trial.iperf3 import PROGRAM
 from pathlab.runner.trial.peer_trial import Iperf3Trial
 from pathlab.runner.trial.record import Outcome
-from pathlab.runner.trial.safety_limit import STAGE as HARM_STAGE
-from pathlab.runner.trial.safety_limit import HarmStop
+from pathlab.runner.trial.safety_limit import STAGE as SAFETY_STAGE
+from pathlab.runner.trial.safety_limit import SafetyAbort
 
 LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 CONTROL_FLAG, CLOCK_FLAG, NOT_DRAINED_FLAG = "control", "clock-jumped", "not-drained"
@@ -62,7 +62,7 @@ class _End:
 
 
 def build_spec(campaign: Campaign, task: RowTask, path: TrialPath) -> TrialSpec:
-    """What a row asks for, with the campaign's ceilings."""
+    """What a row asks for, with the limits of the campaign."""
     row, cell = task.row, task.row.cell
     ways = 2 if cell.direction == BOTH else 1  # the budget's rate is of both directions, the engine's of each
     cap, volume = campaign.budget.rate_bits_per_s, task.volume_limit_bytes
@@ -70,35 +70,16 @@ def build_spec(campaign: Campaign, task: RowTask, path: TrialPath) -> TrialSpec:
         row=row.row,
         cycle=row.cycle,
         path=path,
-        streams=cell.streams,
-        window_bytes=cell.window_bytes,
-        congestion=cell.congestion,
-        warmup_ns=cell.warmup_ns,
-        duration_ns=cell.duration_ns,
+        cell=cell,
         interval_ns=campaign.trial.interval_ns,
         drain_ns=campaign.trial.drain_ns,
         probe_interval_ns=campaign.probes.interval_ns,
         probe_payload_bytes=campaign.probes.payload_bytes,
         probe_timeout_ns=campaign.probes.timeout_ns,
         unloaded_count=campaign.probes.unloaded,
-        settings=TrialSettings(
-            engine=cell.engine,
-            direction=cell.direction,
-            transport=cell.transport,
-            window_sender_bytes=cell.window_sender_bytes,
-            window_receiver_bytes=cell.window_receiver_bytes,
-            message_bytes=cell.message_bytes,
-            dscp=cell.dscp,
-            pacing_bits_per_s=cell.pacing_bits_per_s,
-            mss_bytes=cell.mss_bytes,
-            no_delay=cell.no_delay,
-            zero_copy=cell.zero_copy,
-            worker_threads=cell.worker_threads,
-            cpus=cell.cpus,
-        ),
         rate_cap_bits_per_s=None if cap is None else max(1, cap // ways),
         volume_limit_bytes=None if volume is None else max(1, volume),
-        harm=HarmCeiling(loaded_rtt_ns=campaign.harm.loaded_rtt_ns, loss_ratio=campaign.harm.loss_ratio),
+        safety_limits=campaign.safety_limits,
     )
 
 
@@ -152,14 +133,14 @@ class RowRunner:
             self._environment.rebuild_lab()
 
     def measure(self, task: RowTask) -> Measured:
-        """Rest, run the trial, and say how it ended; nothing but a signal during the rest is raised."""
+        """Cool down, run the trial and return how it ended; only a signal before the trial is raised."""
         data, flags = TrialData(), [*task.flags, *((CONTROL_FLAG,) if task.row.control else ())]
         with self._lock:
             path = self._find_path(task.row)
         if task.row.cell.engine == PROGRAM:
             flags.append(IPERF3_FLAG)
-        rested = self._rest(task, path)
-        if not rested:
+        cooled = self._cool_down(task, path)
+        if not cooled:
             flags.append(NOT_DRAINED_FLAG)
         started, clock = datetime.datetime.now(datetime.UTC), ClockWatch()
         try:
@@ -200,7 +181,7 @@ class RowRunner:
         about: tuple[datetime.datetime, int, tuple[str, ...]],
     ) -> Outcome:
         environment, (started, attempt, flags) = self._environment, about
-        rate_bits_per_s, mtu_bytes = environment.line_of(spec.flow_path, spec.settings.transport)
+        rate_bits_per_s, mtu_bytes = environment.line_of(spec.flow_path, spec.cell.transport)
         return Outcome(
             status=end.status,
             attempt=attempt,
@@ -209,7 +190,7 @@ class RowRunner:
             reason=end.reason,
             lab_rate_bits_per_s=rate_bits_per_s,
             lab_mtu_bytes=mtu_bytes,
-            host_ceiling_bits_per_s=environment.host_ceiling(spec.path, spec.streams),
+            host_ceiling_bits_per_s=environment.host_ceiling(spec.path, spec.cell.streams),
             standing_flags=(*environment.standing_flags, *flags),
             lab=environment.evaluate_lab(data.lab, spec.path),
         )
@@ -229,8 +210,8 @@ class RowRunner:
                     idle=lambda: self._renew_route(spec, data),
                 )
             )
-        except HarmStop as error:
-            return _End(status="failed", stage=HARM_STAGE, reason=str(error))
+        except SafetyAbort as error:
+            return _End(status="failed", stage=SAFETY_STAGE, reason=str(error))
         except HostError as error:
             return self._explain(error)
         except PathlabError as error:
@@ -264,9 +245,9 @@ class RowRunner:
             destination = environment.session(spec.path.destination)
             allowed = Allowed(
                 probe_method=environment.probe_method(spec.flow_path),
-                congestion=environment.usable_congestion(spec.congestion),
+                congestion=environment.usable_congestion(spec.cell.congestion),
             )
-            kind = Iperf3Trial if spec.settings.engine == PROGRAM else Trial
+            kind = Iperf3Trial if spec.cell.engine == PROGRAM else Trial
             trial = kind(spec, source, destination, allowed=allowed, data=data)
             data.route = self._routes.read(spec.path)
             self._trials.add(trial)
@@ -290,19 +271,19 @@ class RowRunner:
         if reading is not None and reading.changed:
             data.route = replace(data.route, changed=True)
 
-    def _rest(self, task: RowTask, path: TrialPath) -> bool:
-        """Wait as ``[rest]`` says; False when the path was not idle at the cap."""
-        rest, idle = self._campaign.rest, True
-        if rest.drained and task.idle_rtt_ns is not None:
+    def _cool_down(self, task: RowTask, path: TrialPath) -> bool:
+        """Wait as ``[cool_down]`` says; False when the path was not idle in time."""
+        cool_down, idle = self._campaign.cool_down, True
+        if cool_down.until_idle and task.idle_rtt_ns is not None:
             try:
                 with self._lock:
                     session = self._environment.session(path.source)
                     by_udp = self._environment.probe_method(path) == "udp"
                     echo = self._environment.session(path.destination) if by_udp else None
-                options = RestOptions(
+                options = CoolDownOptions(
                     path=path,
                     idle_rtt_ns=task.idle_rtt_ns,
-                    cap_ns=rest.cap_ns,
+                    max_wait_ns=cool_down.max_wait_ns,
                     timeout_ns=self._campaign.probes.timeout_ns,
                     echo=echo,
                 )
@@ -310,9 +291,9 @@ class RowRunner:
             except PathlabError:
                 idle = True  # the trial itself will say what is wrong with the host
         last_s = max(self._ended_s.get(host, 0.0) for host in (path.source, path.destination))
-        quiet_s = last_s + rest.quiet_ns / 1e9 - time.monotonic()
-        if last_s and quiet_s > 0:
-            self._pause(self._cancelled, quiet_s)
+        pause_s = last_s + cool_down.pause_ns / 1e9 - time.monotonic()
+        if last_s and pause_s > 0:
+            self._pause(self._cancelled, pause_s)
         return idle
 
     @staticmethod

@@ -34,7 +34,7 @@ from pathlab.runner.hosts.route_watch import RouteWatch
 from pathlab.runner.hosts.run_lock import HostLock, name_run
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED, Journal
-from pathlab.runner.trial.safety_limit import STAGE as HARM_STAGE
+from pathlab.runner.trial.safety_limit import STAGE as SAFETY_STAGE
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
 
@@ -45,7 +45,7 @@ BY_SIGNAL = "ended by a signal"
 class RunOutcome:
     """What a run left in the results folder.
 
-    ``not_needed`` rows are those that the stop rule left out, ``harmed`` those that a ceiling ended early.
+    ``not_needed`` rows were left out by the stop rule, ``aborted`` ones ended early by a safety limit.
     ``ended`` says why the run ended before its plan was done, None where it is done or rows failed.
     """
 
@@ -55,13 +55,13 @@ class RunOutcome:
     failed: int
     interrupted: bool
     not_needed: int = 0
-    harmed: int = 0
+    aborted: int = 0
     ended: str | None = None
 
     @property
     def missing(self) -> int:
         """Rows that another run has still to measure."""
-        return self.rows - self.complete - self.not_needed - self.harmed
+        return self.rows - self.complete - self.not_needed - self.aborted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +275,7 @@ class _Run:
         needed: list[PlanRow] = []
         for cycle, group in itertools.groupby(unsettled, lambda row: row.cycle):
             needed += self._needed(list(group), cycle, quiet=True)
-        harmed = len(self._rows) - complete - len(unsettled)
+        aborted = len(self._rows) - complete - len(unsettled)
         ended = BY_SIGNAL if self.interrupted else self._ending.reason if self._ending else None
         outcome = RunOutcome(
             folder=self._results.folder,
@@ -284,7 +284,7 @@ class _Run:
             failed=self._failed,
             interrupted=self.interrupted,
             not_needed=len(unsettled) - len(needed),
-            harmed=harmed,
+            aborted=aborted,
             ended=ended,
         )
         if not needed:
@@ -296,8 +296,8 @@ class _Run:
         return outcome
 
     def _unsettled(self, records: list[TrialRecord]) -> list[PlanRow]:
-        """Rows without a complete trial; one that a ceiling ended early is not measured again."""
-        settled = {r.plan_row for r in records if r.status == "complete" or r.failed_stage == HARM_STAGE}
+        """Rows without a complete trial; one that a safety limit ended early is not measured again."""
+        settled = {r.plan_row for r in records if r.status == "complete" or r.failed_stage == SAFETY_STAGE}
         return [row for number, row in self._rows.items() if number not in settled]
 
     def _needed(self, rows: list[PlanRow], cycle: int, *, quiet: bool = False) -> list[PlanRow]:

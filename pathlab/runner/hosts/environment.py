@@ -124,8 +124,8 @@ class Environment:
 
     def _drop_refused_congestion(self) -> Iterator[str]:
         """Outside a lab an ordinary user may not set every congestion control; the default stands in."""
-        for name in self._campaign.factors.congestion:
-            if name is not None and not may_set_congestion(name):
+        for name in self._campaign.factors.levels("congestion"):
+            if isinstance(name, str) and not may_set_congestion(name):
                 self._refused_congestion.add(name)
                 text = f"This user may not set the congestion control '{name}'; the kernel's default is used."
                 self._emit(Notice(text=text))
@@ -302,7 +302,8 @@ class Environment:
             machines.setdefault(self._machine(name), []).append(name)
         if not machines:
             return
-        congestion = self.usable_congestion(self._campaign.factors.congestion[0])
+        first = self._campaign.factors.levels("congestion")[0]
+        congestion = self.usable_congestion(None if first is None else str(first))
         with ThreadPoolExecutor(min(len(machines), PARALLEL_MAX)) as pool:
             running = [
                 (names, pool.submit(calibrate, self._sessions[names[0]], congestion))

@@ -7,7 +7,7 @@ from typing import Any
 
 from pathlab.campaign.load import build_lab
 from pathlab.campaign.overrides import put_override
-from pathlab.campaign.written import Finding
+from pathlab.campaign.source_text import Finding
 from pathlab.errors import UsageError
 from pathlab.lab.topology import Link, LinkSettings
 from pathlab.runner.hosts.lab_topology import build_topology

@@ -8,7 +8,7 @@ from pathlab.campaign import lab_model
 from pathlab.lab.topology import Link, LinkSettings, Topology
 
 
-def build_topology(lab: lab_model.Lab) -> Topology:
+def build_topology(lab: lab_model.LabSettings) -> Topology:
     """Return what the table describes."""
     return Topology(
         hosts=lab.hosts,

@@ -21,7 +21,7 @@ from pathlab.errors import HostError, PathlabError
 from pathlab.lab.verdict import LabSnapshot
 from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
-from pathlab.runner.trial.safety_limit import HarmStop, HarmWatch
+from pathlab.runner.trial.safety_limit import SafetyAbort, SafetyWatch
 
 SETUP_TIMEOUT_S = 15.0
 #: Time an engine may take beyond its own deadlines before the controller calls it silent.
@@ -100,7 +100,7 @@ class Trial:
         self._sending, self._receiving = (destination, source) if turned else (source, destination)
         # The end of the path that opens the connections sends, unless either is the other way round.
         self._sender_connects = turned == (spec.path.connect_from == "receiver")
-        self._harm = HarmWatch(spec.harm, spec.probe_interval_ns)
+        self._safety = SafetyWatch(spec.safety_limits, spec.probe_interval_ns)
         self._token = secrets.token_hex(16)
         # Of its own: the data connections' token can be read on the path, and probes are signed with theirs.
         self._probe_token = secrets.token_hex(16)
@@ -108,7 +108,7 @@ class Trial:
         self._roles: dict[str, EngineJob] = {}  # by the name of the TrialData field that keeps its records
 
     def run(self, show: Onlooker) -> None:
-        """Measure. Raises HostError with the stage that failed, HarmStop when a ceiling ended the trial."""
+        """Measure. Raises HostError with the failed stage, SafetyAbort where a safety limit is exceeded."""
         watches: list[tuple[CounterWatch, list[dict[str, Any]]]] = []
         try:
             watches = self._start_counters()
@@ -156,7 +156,7 @@ class Trial:
             job.wait_for("ready", SETUP_TIMEOUT_S)
 
         def heed_probe(record: dict[str, Any]) -> None:
-            if self._harm.add(record):
+            if self._safety.add(record):
                 connecting.command("stop")
             if record["type"] == "probe":
                 show.rtt(record["rtt_ns"])
@@ -171,8 +171,8 @@ class Trial:
         received = receiver.wait_for("result", spec.drain_ns / 1e9 + GRACE_S)
         show.traffic()
         loaded.wait_for("result", spec.probe_timeout_ns / 1e9 + GRACE_S)
-        if self._harm.reason is not None:
-            raise HarmStop(f"ended early to do no harm: {self._harm.reason}")
+        if self._safety.reason is not None:
+            raise SafetyAbort(f"ended early by a safety limit: {self._safety.reason}")
         for session, end, result in (
             (self._sending, "sender", sent),
             (self._receiving, "receiver", received),

@@ -43,8 +43,8 @@ def _find_busiest_core(spec: TrialSpec, samples: Sequence[Record], start: Record
     """Mean busy share of the busiest core, over the samples taken wholly inside the steady window."""
     if start is None:
         return None
-    begin_ns = start["monotonic_ns"] + spec.warmup_ns
-    end_ns = begin_ns + spec.duration_ns
+    begin_ns = start["monotonic_ns"] + spec.cell.warmup_ns
+    end_ns = begin_ns + spec.cell.duration_ns
     busy: dict[int, list[float]] = {}
     for sample in samples:
         if begin_ns <= sample["time_ns"] - sample["span_ns"] and sample["time_ns"] <= end_ns:

@@ -24,7 +24,7 @@ FLAG = "iperf3"
 
 def check_settings(spec: TrialSpec) -> None:
     """Raise HostError (stage engine) naming what iperf3 cannot be asked for."""
-    settings = spec.settings
+    settings = spec.cell
     sender, receiver = spec.windows_bytes
     cannot = {
         "direction 'both'": settings.direction == BOTH,
@@ -33,7 +33,7 @@ def check_settings(spec: TrialSpec) -> None:
         "a number of worker threads": settings.worker_threads is not None,
         "cores to be bound to": settings.cpus is not None,
         "connections from the receiver": spec.path.connect_from != "sender",
-        "more than 128 streams": spec.streams > 128,
+        "more than 128 streams": spec.cell.streams > 128,
     }
     for what, asked in cannot.items():
         if asked:
@@ -54,10 +54,10 @@ def server_arguments(spec: TrialSpec) -> list[str]:
 
 def client_arguments(spec: TrialSpec, allowed: Allowed, port: int) -> list[str]:
     """Arguments of the end that connects, which tells the other one all but its own interval."""
-    settings, window = spec.settings, spec.windows_bytes[0]
-    seconds = math.ceil((spec.warmup_ns + spec.duration_ns) / NS_PER_S)
+    settings, window = spec.cell, spec.windows_bytes[0]
+    seconds = math.ceil((spec.cell.warmup_ns + spec.cell.duration_ns) / NS_PER_S)
     words = ["-c", spec.path.destination_address, "-B", spec.path.source_address, "-p", str(port), "-J"]
-    words += ["-t", str(seconds), "-i", _interval(spec), "-P", str(spec.streams)]
+    words += ["-t", str(seconds), "-i", _interval(spec), "-P", str(spec.cell.streams)]
     rate = spec.rate_bits_per_s
     valued = {
         "-w": window,
@@ -65,7 +65,7 @@ def client_arguments(spec: TrialSpec, allowed: Allowed, port: int) -> list[str]:
         "-M": settings.mss_bytes,
         "-C": allowed.congestion,
         "--dscp": settings.dscp,
-        "-b": None if rate is None else max(1, rate // spec.streams),  # of each stream
+        "-b": None if rate is None else max(1, rate // spec.cell.streams),  # of each stream
     }
     for name, value in valued.items():
         words += [] if value is None else [name, str(value)]
@@ -75,7 +75,7 @@ def client_arguments(spec: TrialSpec, allowed: Allowed, port: int) -> list[str]:
 
 def traffic_s(spec: TrialSpec) -> int:
     """Seconds for which iperf3 sends: it knows whole ones only."""
-    return math.ceil((spec.warmup_ns + spec.duration_ns) / NS_PER_S)
+    return math.ceil((spec.cell.warmup_ns + spec.cell.duration_ns) / NS_PER_S)
 
 
 def convert_output(
@@ -110,7 +110,7 @@ def _convert(output: Mapping[str, Any], spec: TrialSpec, ended_ns: int, sends: b
         "type": "result",
         "complete": True,
         "reason": None,
-        "phases": _phases(intervals, spec.streams),
+        "phases": _phases(intervals, spec.cell.streams),
         "total_bytes": totals,
         "rejected": None,
         "workers": [_cpu(end, length_ns)],
@@ -138,21 +138,21 @@ def _ready(start: Mapping[str, Any], end: Mapping[str, Any], spec: TrialSpec, se
         "type": "ready",
         "streams": test["num_streams"],
         "transport": str(test["protocol"]).lower(),
-        "direction": spec.settings.direction,
+        "direction": spec.cell.direction,
         "congestion": congestion,
         "write_bytes": test["blksize"] if sends else None,
-        "sockets": [{"stream": number, **socket} for number in range(spec.streams)],
+        "sockets": [{"stream": number, **socket} for number in range(spec.cell.streams)],
     }
 
 
 def _interval_record(number: int, item: Mapping[str, Any], spec: TrialSpec) -> dict[str, Any]:
     streams = sorted(item["streams"], key=lambda stream: stream["socket"])
-    if len(streams) != spec.streams:
-        raise ValueError(f"an interval of {len(streams)} streams where there are {spec.streams}")
+    if len(streams) != spec.cell.streams:
+        raise ValueError(f"an interval of {len(streams)} streams where there are {spec.cell.streams}")
     start_ns, end_ns = (round(item["sum"][key] * NS_PER_S) for key in ("start", "end"))
     middle_ns = (start_ns + end_ns) // 2
-    phase = "warmup" if middle_ns < spec.warmup_ns else "steady"
-    if middle_ns >= spec.warmup_ns + spec.duration_ns:
+    phase = "warmup" if middle_ns < spec.cell.warmup_ns else "steady"
+    if middle_ns >= spec.cell.warmup_ns + spec.cell.duration_ns:
         phase = "drain"
     names = {
         "rtt_us": "rtt",

@@ -8,7 +8,7 @@ from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
 from pathlab.runner.trial import iperf3
 from pathlab.runner.trial.choreography import GRACE_S, SETUP_TIMEOUT_S, Onlooker, Trial
-from pathlab.runner.trial.safety_limit import HarmStop
+from pathlab.runner.trial.safety_limit import SafetyAbort
 
 
 class Iperf3Trial(Trial):
@@ -27,7 +27,7 @@ class Iperf3Trial(Trial):
         clients: list[EngineJob] = []
 
         def heed_probe(record: dict[str, Any]) -> None:
-            if self._harm.add(record):
+            if self._safety.add(record):
                 for client in clients:
                     client.command("stop")
             if record["type"] == "probe":
@@ -46,8 +46,8 @@ class Iperf3Trial(Trial):
         finally:
             show.traffic()
             loaded.command("stop")
-            if self._harm.reason is not None:
-                raise HarmStop(f"ended early to do no harm: {self._harm.reason}")
+            if self._safety.reason is not None:
+                raise SafetyAbort(f"ended early by a safety limit: {self._safety.reason}")
         loaded.wait_for("result", spec.probe_timeout_ns / 1e9 + GRACE_S)
 
     def _gather(self, ends: tuple[EngineJob, EngineJob], turned: bool, lifetime_s: float) -> None:

@@ -64,7 +64,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
     throughput = flow["throughput_bits_per_s"]
     effective = None
     if throughput is not None and loaded["mean_ns"]:
-        effective = effective_window(throughput, spec.streams, loaded["mean_ns"])
+        effective = effective_window(throughput, spec.cell.streams, loaded["mean_ns"])
     granted_sender = _least(sender_ready, "sndbuf_bytes")
     granted_receiver = _least(first(data.receiver, "ready"), "rcvbuf_bytes")
     hosts = (
@@ -81,7 +81,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
     flags = _find_flags(spec, data, outcome, rates, (granted_sender, granted_receiver))
     if outcome.status == "complete" and undelivered:
         flags.append("undelivered-data")
-    back = _flow(_phase(data.sender, "steady") if spec.settings.direction == BOTH else None)
+    back = _flow(_phase(data.sender, "steady") if spec.cell.direction == BOTH else None)
     return TrialRecord(
         plan_row=spec.row,
         attempt=outcome.attempt,
@@ -94,19 +94,19 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         path_destination=spec.path.destination,
         source_address=spec.path.source_address,
         destination_address=spec.path.destination_address,
-        streams=spec.streams,
-        window_requested_bytes=spec.window_bytes,
+        streams=spec.cell.streams,
+        window_requested_bytes=spec.cell.window_bytes,
         window_granted_sender_bytes=granted_sender,
         window_granted_receiver_bytes=granted_receiver,
         window_effective_bytes=effective,
         window_in_flight_max_bytes=_most_in_flight(data.sender),
-        congestion_requested=spec.congestion,
+        congestion_requested=spec.cell.congestion,
         congestion_sender=_text(sender_ready, "congestion"),
         congestion_receiver=_text(first(data.receiver, "ready"), "congestion"),
         mss_bytes=_least(sender_ready, "mss_bytes"),
-        interval_ns=choose_interval_ns(spec) if spec.settings.engine == PROGRAM else spec.interval_ns,
-        warmup_ns=spec.warmup_ns,
-        duration_ns=spec.duration_ns,
+        interval_ns=choose_interval_ns(spec) if spec.cell.engine == PROGRAM else spec.interval_ns,
+        warmup_ns=spec.cell.warmup_ns,
+        duration_ns=spec.cell.duration_ns,
         steady_ns=flow["steady_ns"],
         received_steady_bytes=flow["received_bytes"],
         received_total_bytes=sum(received["total_bytes"]) if received else None,
@@ -147,7 +147,7 @@ def _find_flags(
     flags += _window_flags(spec, *granted)
     flags += _congestion_flags(spec, data)
     flags += find_refused(list_settings(spec, first(data.sender, "ready"), first(data.receiver, "ready")))
-    mptcp = spec.settings.transport == MPTCP and TRANSPORT_REFUSED not in flags
+    mptcp = spec.cell.transport == MPTCP and TRANSPORT_REFUSED not in flags
     line = _line_rate(spec, data, outcome, mptcp=mptcp)
     return flags + _limit_flags(spec, rates, line, outcome.host_ceiling_bits_per_s)
 
@@ -222,10 +222,10 @@ def _undelivered_bytes(spec: TrialSpec, sent: Record | None, received: Record | 
 
     None where an end did not state its bytes, and of iperf3, which does not wait for what is under way.
     """
-    if not sent or not received or spec.settings.engine == PROGRAM:
+    if not sent or not received or spec.cell.engine == PROGRAM:
         return None
     missing: int = (_sent_bytes(sent) or 0) - sum(received["total_bytes"])
-    if spec.settings.direction == BOTH:
+    if spec.cell.direction == BOTH:
         missing += (_sent_bytes(received) or 0) - sum(sent["total_bytes"])
     return missing
 
@@ -296,18 +296,17 @@ def _window_flags(spec: TrialSpec, sender_bytes: int | None, receiver_bytes: int
 
 
 def _congestion_flags(spec: TrialSpec, data: TrialData) -> list[str]:
-    """``congestion-not-granted`` where another congestion control was at work than the one asked for."""
-    at_work = {_text(first(records, "ready"), "congestion") for records in (data.sender, data.receiver)} - {
-        None
-    }
-    return ["congestion-not-granted"] if spec.congestion is not None and at_work - {spec.congestion} else []
+    """``congestion-not-granted`` where an end used another congestion control than the requested one."""
+    used = {_text(first(records, "ready"), "congestion") for records in (data.sender, data.receiver)}
+    requested = spec.cell.congestion
+    return ["congestion-not-granted"] if requested is not None and used - {None, requested} else []
 
 
 def _limit_flags(spec: TrialSpec, rates: Rates, line: float | None, ceiling: float | None) -> list[str]:
     """What stands in the way of reading the rate as the path's: the link's payload rate, the host's own."""
     windows = None
-    if spec.window_bytes is not None and rates.idle_rtt_ns:
-        windows = spec.streams * spec.window_bytes * 8e9 / rates.idle_rtt_ns
+    if spec.cell.window_bytes is not None and rates.idle_rtt_ns:
+        windows = spec.cell.streams * spec.cell.window_bytes * 8e9 / rates.idle_rtt_ns
     flags = []
     if rates.throughput is not None and line is not None and rates.throughput > line * OVER_LINE_RATIO:
         flags.append("over-line-rate")

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from pathlab.campaign.cell import Cell, build_cell
+from pathlab.campaign.factors import Level
 from pathlab.campaign.load import build_campaign
-from pathlab.campaign.model import Campaign
+from pathlab.campaign.model import Campaign, TrialSettings
 from pathlab.errors import CampaignError
 
 
@@ -33,3 +35,9 @@ def list_mistakes(**changes: Any) -> tuple[str, ...]:
     with pytest.raises(CampaignError) as caught:
         make_sample(**changes)
     return tuple(mistake.removeprefix("f.toml:") for mistake in caught.value.mistakes)
+
+
+def make_cell(**levels: Level) -> Cell:
+    """The cell with these levels, by attribute; one stream and the times of `[trial]` unless given."""
+    always: dict[str, Level] = {"streams": 1, "window_bytes": None, "congestion": None}
+    return build_cell({**always, **levels}, TrialSettings.model_validate({}))

@@ -78,7 +78,9 @@ def test_durations_of_the_factors_count() -> None:
 
 def test_silence_is_expected_and_a_rests_cap_is_not() -> None:
     plain = estimate_campaign(make_sample(cycles=10))
-    rested = estimate_campaign(make_sample(cycles=10, rest={"drained": True, "cap": "20s", "quiet": "2s"}))
+    rested = estimate_campaign(
+        make_sample(cycles=10, cool_down={"until_idle": True, "max_wait": "20s", "pause": "2s"})
+    )
     assert rested.time_ns - plain.time_ns == 10 * 2 * 10**9
     assert rested.time_max_ns - plain.time_max_ns == 10 * 22 * 10**9
 

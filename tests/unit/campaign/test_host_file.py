@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from pathlab.campaign.host_file import read_host_file
 from pathlab.campaign.load import load_campaign
-from pathlab.campaign.model import Campaign, Host
+from pathlab.campaign.model import Host
 from pathlab.errors import CampaignError
 
 CAMPAIGN = """
@@ -72,8 +72,6 @@ def test_how_one_gets_in_is_not_kept_and_does_not_make_another_campaign(tmp_path
     first = load_campaign(write(tmp_path))
     stored = first.to_stored()
     assert "special" not in str(stored)
-    again = Campaign.from_stored(stored)
-    assert again.digest == first.digest
     moved = HOSTS.replace('"me"', '"you"').replace("special", "other")
     assert load_campaign(write(tmp_path, hosts=moved)).digest == first.digest
     elsewhere = HOSTS.replace("192.0.2.2", "192.0.2.8")

@@ -49,12 +49,16 @@ def mistakes_of(text: str, *overrides: str, **choices: Any) -> tuple[str, ...]:
 
 def test_a_profile_changes_its_keys_alone() -> None:
     plain, quick = parse_campaign(GIVEN), parse_campaign(GIVEN, profile="quick")
-    assert (plain.cycles, plain.factors.streams, plain.trial.duration_ns) == (9, (1, 2, 4), 20 * 10**9)
-    assert (quick.cycles, quick.factors.streams, quick.trial.duration_ns) == (1, (1,), 10**9)
-    assert (quick.trial.warmup_ns, quick.factors.window_bytes) == (2 * 10**9, (65_536,))
+    assert (plain.cycles, plain.factors.levels("streams"), plain.trial.duration_ns) == (
+        9,
+        (1, 2, 4),
+        20 * 10**9,
+    )
+    assert (quick.cycles, quick.factors.levels("streams"), quick.trial.duration_ns) == (1, (1,), 10**9)
+    assert (quick.trial.warmup_ns, quick.factors.levels("window_bytes")) == (2 * 10**9, (65_536,))
     assert (plain.profile, quick.profile) == (None, "quick")
     assert quick.to_stored()["profile"] == "quick"
-    assert "profile" not in plain.to_stored()
+    assert plain.to_stored()["profile"] is None
     assert parse_campaign(GIVEN, ["cycles=3"], profile="full").cycles == 3
 
 
@@ -128,7 +132,7 @@ def test_single_keys_reach_the_new_tables_and_are_named_when_wrong() -> None:
         "fixed-product", ["where=streams * window == 1MiB", "factors.streams=1..8 step x2"]
     )
     assert campaign.where == ("streams * window == 1MiB",)
-    assert campaign.factors.streams == (1, 2, 4, 8)
+    assert campaign.factors.levels("streams") == (1, 2, 4, 8)
     with pytest.raises(CampaignError) as caught:
         load_campaign("fixed-product", ["where=streams *", "factors.streams=8..1", "design=some"])
     assert sorted(mistake.partition("': ")[0] for mistake in caught.value.mistakes) == [
@@ -160,8 +164,8 @@ JUNK: tuple[object, ...] = ("x", [], [1], [[]], {"a": 1}, {"a": {}}, True, 1.5, 
     "key",
     [
         "block", "budget", "concurrency", "control", "cycles_max", "cycles_min", "design", "every",
-        "every_jitter", "fraction", "harm", "on_change", "points", "profiles", "rest", "retries", "rows",
-        "until", "where",
+        "every_jitter", "fraction", "on_change", "points", "profiles", "cool_down", "retries", "rows",
+        "safety_limits", "until", "where",
     ],
 )  # fmt: skip
 def test_junk_never_crashes(key: str, junk: object) -> None:

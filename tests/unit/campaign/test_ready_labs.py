@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pathlab.campaign.lab_model import Lab, LabDirection
+from pathlab.campaign.lab_model import LabDirection, LabSettings
 from pathlab.campaign.load import build_campaign, load_lab
 from pathlab.campaign.ready_labs import describe_ready_lab, list_ready_labs
 from pathlab.errors import CampaignError
@@ -54,7 +54,7 @@ def test_a_campaign_takes_one_over_and_changes_what_it_likes() -> None:
 
 
 def test_the_other_direction_takes_over_what_it_does_not_name() -> None:
-    lab = Lab.model_validate(
+    lab = LabSettings.model_validate(
         {
             "hosts": ["a", "b"],
             "links": [

@@ -63,7 +63,7 @@ def test_a_path_of_which_nothing_is_known_has_no_bound() -> None:
 
 
 def test_a_stop_rule_a_period_and_hours_are_told() -> None:
-    choices = ["until='5% of the median'", "cycles_max=30", "every='12h'", "budget.only='22:00-06:00'"]
+    choices = ["until='5% of the median'", "cycles_max=30", "every='12h'", "budget.hours='22:00-06:00'"]
     text = show_plan("lan", "--paths=local:local", *(f"--set={choice}" for choice in choices if choice))
     assert "fewer where 5% of the median is reached before" in text
     assert "A cycle begins every 12 h: the last one after about 348 h." in text
@@ -142,9 +142,9 @@ def test_the_interview_writes_a_campaign(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     campaign = load_campaign(file)
     assert (campaign.name, campaign.title, campaign.seed, campaign.cycles) == ("mine-2", 'A "title"', 17, 3)
-    assert campaign.factors.streams == (1, 2, 4, 8)
-    assert campaign.factors.window_bytes == (65_536, None)
-    assert campaign.factors.congestion == ("reno",)
+    assert campaign.factors.levels("streams") == (1, 2, 4, 8)
+    assert campaign.factors.levels("window_bytes") == (65_536, None)
+    assert campaign.factors.levels("congestion") == ("reno",)
     assert (campaign.trial.warmup_ns, campaign.trial.duration_ns) == (10**9, 5 * 10**9)
     assert [(path.source, path.destination) for path in campaign.paths] == [("a", "b"), ("b", "a")]
     assert campaign.lab is not None
@@ -158,7 +158,7 @@ def test_the_interview_takes_hosts(tmp_path: Path) -> None:
     campaign = load_campaign(file)
     assert [(path.source, path.destination) for path in campaign.paths] == [("local", "far.example")]
     assert campaign.hosts["far.example"].address == "192.0.2.7"
-    assert (campaign.factors.streams, campaign.cycles) == ((4,), 6)
+    assert (campaign.factors.levels("streams"), campaign.cycles) == ((4,), 6)
 
 
 def test_a_wrong_answer_is_asked_for_again(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_wrong_answer_is_asked_for_again(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert result.output.count("Error: ") == 3
     assert "expected a name of small letters" in result.output
-    assert load_campaign(file).factors.streams == (1, 2, 4, 8)
+    assert load_campaign(file).factors.levels("streams") == (1, 2, 4, 8)
 
 
 def test_an_existing_file_is_not_touched(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pathlab.campaign.model import HOST_NAME_PATTERN
+from pathlab.campaign.file_table import HOST_NAME_PATTERN
 from pathlab.cli.host_options import name_host, name_hosts
 from pathlab.errors import UsageError
 

@@ -12,7 +12,7 @@ import pytest
 from pathlab.campaign.conduct_model import Budget
 from pathlab.campaign.order import plan_rows
 from pathlab.errors import UsageError
-from pathlab.runner.campaign.budget_accounting import Allowance, count_sent
+from pathlab.runner.campaign.budget_accounting import BudgetAccount, count_sent
 from pathlab.runner.campaign.cycle import CycleRunner, RunParts
 from pathlab.runner.campaign.slots import Timetable
 from pathlab.runner.campaign.waiting import StopRequest, Wait
@@ -30,36 +30,36 @@ def local_noon() -> datetime.datetime:
 
 
 def test_without_a_budget_every_trial_may_start() -> None:
-    leave = Allowance(Budget.model_validate({})).ask(NOON, SECOND_NS, None)
+    leave = BudgetAccount(Budget.model_validate({})).check(NOON, SECOND_NS, None)
     assert (leave.wait_until, leave.spent, leave.volume_limit_bytes) == (None, None, None)
 
 
 def test_what_is_left_limits_the_next_trial_and_a_spent_budget_ends_the_run() -> None:
-    allowance = Allowance(Budget.model_validate({"bytes_per_campaign": "1000B"}))
-    allowance.count("2026-01-05T09:00:00+00:00", 400)
-    assert allowance.ask(NOON, SECOND_NS, None).volume_limit_bytes == 600
-    assert allowance.ask(NOON, SECOND_NS, 600).volume_limit_bytes == 600
-    refused = allowance.ask(NOON, SECOND_NS, 601).spent
+    account = BudgetAccount(Budget.model_validate({"bytes_per_campaign": "1000B"}))
+    account.count("2026-01-05T09:00:00+00:00", 400)
+    assert account.check(NOON, SECOND_NS, None).volume_limit_bytes == 600
+    assert account.check(NOON, SECOND_NS, 600).volume_limit_bytes == 600
+    refused = account.check(NOON, SECOND_NS, 601).spent
     assert refused == "budget.bytes_per_campaign is spent: the next trial may take 601 B, 600 B is left"
-    allowance.count("2026-01-05T09:00:00+00:00", 600)
-    assert allowance.ask(NOON, SECOND_NS, None).spent == "budget.bytes_per_campaign is spent"
+    account.count("2026-01-05T09:00:00+00:00", 600)
+    assert account.check(NOON, SECOND_NS, None).spent == "budget.bytes_per_campaign is spent"
 
 
 def test_a_spent_day_waits_for_midnight_and_yesterday_does_not_count() -> None:
     now = local_noon()
-    allowance = Allowance(Budget.model_validate({"bytes_per_day": "1000B"}))
-    allowance.count((now - datetime.timedelta(days=1)).isoformat(), 1000)
-    assert allowance.ask(now, SECOND_NS, None).volume_limit_bytes == 1000
-    allowance.count(now.isoformat(), 900)
-    leave = allowance.ask(now, SECOND_NS, 200)
+    account = BudgetAccount(Budget.model_validate({"bytes_per_day": "1000B"}))
+    account.count((now - datetime.timedelta(days=1)).isoformat(), 1000)
+    assert account.check(now, SECOND_NS, None).volume_limit_bytes == 1000
+    account.count(now.isoformat(), 900)
+    leave = account.check(now, SECOND_NS, 200)
     assert leave.spent is None
     assert leave.wait_until is not None
     assert leave.wait_until.replace(tzinfo=None) == datetime.datetime(2026, 1, 6)
 
 
 def test_a_trial_that_no_day_has_room_for_is_refused_rather_than_waited_for() -> None:
-    allowance = Allowance(Budget.model_validate({"bytes_per_day": "1000B"}))
-    assert "bytes_per_day" in str(allowance.ask(local_noon(), SECOND_NS, 1001).spent)
+    account = BudgetAccount(Budget.model_validate({"bytes_per_day": "1000B"}))
+    assert "bytes_per_day" in str(account.check(local_noon(), SECOND_NS, 1001).spent)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_a_trial_that_no_day_has_room_for_is_refused_rather_than_waited_for() ->
 def test_trials_run_within_the_hours_to_their_end(
     hour: int, minute: int, trial_s: int, waits_for: tuple[int, int, int] | None
 ) -> None:
-    allowance = Allowance(Budget.model_validate({"only": ["22:00-06:00"]}))
+    account = BudgetAccount(Budget.model_validate({"hours": ["22:00-06:00"]}))
     now = datetime.datetime(2026, 1, 5, hour, minute, tzinfo=HERE)
-    leave = allowance.ask(now, trial_s * SECOND_NS, None)
+    leave = account.check(now, trial_s * SECOND_NS, None)
     assert leave.spent is None
     if waits_for is None:
         assert leave.wait_until is None
@@ -86,9 +86,9 @@ def test_trials_run_within_the_hours_to_their_end(
 
 
 def test_a_trial_longer_than_the_hours_can_never_run() -> None:
-    allowance = Allowance(Budget.model_validate({"only": ["22:00-22:10"]}))
+    account = BudgetAccount(Budget.model_validate({"hours": ["22:00-22:10"]}))
     now = datetime.datetime(2026, 1, 5, 22, 0, tzinfo=HERE)
-    assert "longer than the hours are open" in str(allowance.ask(now, 700 * SECOND_NS, None).spent)
+    assert "longer than any of the hours" in str(account.check(now, 700 * SECOND_NS, None).spent)
 
 
 def test_bytes_are_the_senders_count_or_what_arrived() -> None:
@@ -101,13 +101,13 @@ def test_bytes_are_the_senders_count_or_what_arrived() -> None:
 
 
 def test_what_a_trial_under_way_may_send_is_kept_back() -> None:
-    allowance = Allowance(Budget.model_validate({"bytes_per_campaign": "1000B", "bytes_per_day": "900B"}))
-    allowance.hold(3, 400)
-    assert allowance.ask(NOON, SECOND_NS, None).volume_limit_bytes == 500
-    assert allowance.ask(NOON, SECOND_NS, 601).spent is not None
-    allowance.count(NOON.isoformat(), 100)
-    allowance.give_back(3)
-    assert allowance.ask(NOON, SECOND_NS, None).volume_limit_bytes == 800
+    account = BudgetAccount(Budget.model_validate({"bytes_per_campaign": "1000B", "bytes_per_day": "900B"}))
+    account.reserve(3, 400)
+    assert account.check(NOON, SECOND_NS, None).volume_limit_bytes == 500
+    assert account.check(NOON, SECOND_NS, 601).spent is not None
+    account.count(NOON.isoformat(), 100)
+    account.release(3)
+    assert account.check(NOON, SECOND_NS, None).volume_limit_bytes == 800
 
 
 class NoTrials:
@@ -129,10 +129,10 @@ def test_an_iperf3_trial_that_ended_early_counts_as_what_it_may_have_sent() -> N
         campaign=campaign, rows={0: row}, results=nothing, journal=nothing, wait=nothing, emit=nothing
     )
     cycles = CycleRunner(parts, nothing)
-    ended = make_record(status="failed", failed_stage="harm", flags=("iperf3",))
+    ended = make_record(status="failed", failed_stage="safety-limit", flags=("iperf3",))
     cycles.remember([ended, replace(ended, attempt=2)], ())
     # two trials of 10 MB in their second, and as much in the next one while it drains
-    assert cycles._allowance.ask(NOON, SECOND_NS, None).volume_limit_bytes == 10_000_000
+    assert cycles._account.check(NOON, SECOND_NS, None).volume_limit_bytes == 10_000_000
 
 
 TIMETABLE = Timetable(origin=NOON, every_ns=3600 * SECOND_NS, jitter_ns=600 * SECOND_NS, seed=7)

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.engines.spec import TrialPath, TrialSettings, TrialSpec
+from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.record import Outcome, build_record
+from tests.unit.campaign.campaign_samples import make_cell
 
 S, STEP_NS = 10**9, 10**8
 START_NS = 5 * S
@@ -20,11 +21,7 @@ SPEC = TrialSpec(
     row=0,
     cycle=0,
     path=TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.2"),
-    streams=1,
-    window_bytes=None,
-    congestion=None,
-    warmup_ns=2 * STEP_NS,
-    duration_ns=5 * STEP_NS,
+    cell=make_cell(warmup_ns=2 * STEP_NS, duration_ns=5 * STEP_NS),
     interval_ns=STEP_NS,
     drain_ns=S,
     probe_interval_ns=S,
@@ -117,7 +114,7 @@ def test_a_trial_whose_threads_wait_for_a_shared_core_is_the_hosts() -> None:
 
 
 def test_a_rate_that_was_asked_for_is_not_the_hosts() -> None:
-    paced = dataclasses.replace(SPEC, settings=TrialSettings(pacing_bits_per_s=8_000_000))
+    paced = dataclasses.replace(SPEC, cell=dataclasses.replace(SPEC.cell, pacing_bits_per_s=8_000_000))
     assert find_flags(paced, 60_000_000) == ("busy-core",)
     capped = dataclasses.replace(SPEC, rate_cap_bits_per_s=8_000_000)
     assert find_flags(capped, 60_000_000) == ("busy-core",)

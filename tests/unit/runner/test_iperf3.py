@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from pathlab.agents.peers import read_arguments
-from pathlab.engines.spec import Allowed, TrialPath, TrialSettings, TrialSpec
+from pathlab.engines.spec import Allowed, TrialPath, TrialSpec
 from pathlab.errors import HostError
 from pathlab.runner.campaign.engine_validation import compare_engines
 from pathlab.runner.trial.iperf3 import check_settings, client_arguments, convert_output, server_arguments
+from tests.unit.campaign.campaign_samples import make_cell
 from tests.unit.runner.trial_records import make_record
 
 S = 10**9
@@ -22,24 +23,19 @@ SPEC = TrialSpec(
     row=0,
     cycle=0,
     path=PATH,
-    streams=2,
-    window_bytes=None,
-    congestion=None,
-    warmup_ns=S // 5,
-    duration_ns=S,
+    cell=make_cell(streams=2, warmup_ns=S // 5, duration_ns=S, engine="iperf3"),
     interval_ns=S // 10,
     drain_ns=S,
     probe_interval_ns=S // 50,
     probe_payload_bytes=56,
     probe_timeout_ns=S,
     unloaded_count=0,
-    settings=TrialSettings(engine="iperf3"),
 )
 ALLOWED = Allowed(probe_method="icmp", congestion="cubic")
 
 
 def spec_with(**settings: Any) -> TrialSpec:
-    return dataclasses.replace(SPEC, settings=TrialSettings(engine="iperf3", **settings))
+    return dataclasses.replace(SPEC, cell=dataclasses.replace(SPEC.cell, **settings))
 
 
 def test_both_ends_are_asked_for_the_same_and_the_agent_allows_it() -> None:
@@ -51,17 +47,16 @@ def test_both_ends_are_asked_for_the_same_and_the_agent_allows_it() -> None:
 
 
 def test_every_setting_that_it_knows_is_passed_on() -> None:
-    spec = dataclasses.replace(
-        spec_with(
-            message_bytes=1000,
-            dscp=8,
-            mss_bytes=1400,
-            pacing_bits_per_s=10**7,
-            no_delay=True,
-            zero_copy=True,
-            direction="reverse",
-        ),
-        window_bytes=65536,
+    spec = spec_with(
+        window_sender_bytes=65536,
+        window_receiver_bytes=65536,
+        message_bytes=1000,
+        dscp=8,
+        mss_bytes=1400,
+        pacing_bits_per_s=10**7,
+        no_delay=True,
+        zero_copy=True,
+        direction="reverse",
     )
     words = client_arguments(spec, ALLOWED, 5201)
     pairs = dict(itertools.pairwise(words))

@@ -8,32 +8,29 @@ from typing import Any
 
 import pytest
 
-from pathlab.engines.spec import TrialPath, TrialSettings, TrialSpec
+from pathlab.campaign.factors import Level
+from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.store.records import TrialRecord
+from tests.unit.campaign.campaign_samples import make_cell
 
 PATH = TrialPath(source="a", destination="b", source_address="127.0.0.1", destination_address="127.0.0.1")
 STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 
 
-def make_spec(direction: str) -> TrialSpec:
+def make_spec(**levels: Level) -> TrialSpec:
     return TrialSpec(
         row=0,
         cycle=0,
         path=PATH,
-        streams=2,
-        window_bytes=None,
-        congestion=None,
-        warmup_ns=0,
-        duration_ns=1_000_000_000,
+        cell=make_cell(streams=2, warmup_ns=0, duration_ns=1_000_000_000, **levels),
         interval_ns=100_000_000,
         drain_ns=0,
         probe_interval_ns=100_000_000,
         probe_payload_bytes=56,
         probe_timeout_ns=1_000_000_000,
         unloaded_count=0,
-        settings=TrialSettings(direction=direction),
     )
 
 
@@ -51,7 +48,9 @@ def make_result(received: list[int], length_ns: int) -> dict[str, Any]:
 
 def build(direction: str, sender: list[dict[str, Any]], receiver: list[dict[str, Any]]) -> TrialRecord:
     data = TrialData(sender=sender, receiver=receiver)
-    return build_record(make_spec(direction), data, Outcome(status="complete", attempt=1, started=STARTED))
+    return build_record(
+        make_spec(direction=direction), data, Outcome(status="complete", attempt=1, started=STARTED)
+    )
 
 
 def test_the_way_back_is_what_the_sending_end_received_in_its_own_window() -> None:
@@ -94,7 +93,7 @@ def test_what_is_over_the_links_payload_rate_is_flagged_by_its_own_headers(
         received = [int(payload_bits_per_s / 8 * excess_ratio)]
         ready = {"type": "ready", "sockets": [{"mss_bytes": mss_bytes}]}
         data = TrialData(sender=[ready], receiver=[make_result(received, 10**9)])
-        spec = replace(make_spec("forward"), path=replace(PATH, destination_address=address))
+        spec = replace(make_spec(direction="forward"), path=replace(PATH, destination_address=address))
         outcome = Outcome(
             status="complete",
             attempt=1,
@@ -155,12 +154,14 @@ def test_undelivered_bytes_are_unknown_without_both_counts_and_no_flag_of_a_fail
     assert build("forward", [whole], []).undelivered_bytes is None
     assert build("forward", [], [whole]).undelivered_bytes is None
     outcome = Outcome(status="failed", attempt=1, started=STARTED, stage="engine", reason="it did")
-    failed = build_record(make_spec("forward"), TrialData(sender=[whole], receiver=[whole]), outcome)
+    failed = build_record(
+        make_spec(direction="forward"), TrialData(sender=[whole], receiver=[whole]), outcome
+    )
     assert (failed.undelivered_bytes, failed.flags) == (800, ())
 
 
 def test_iperf3_does_not_wait_for_what_is_under_way() -> None:
-    spec = replace(make_spec("forward"), settings=TrialSettings(direction="forward", engine="iperf3"))
+    spec = make_spec(engine="iperf3")
     data = TrialData(sender=[make_result([1, 1], 10**9)], receiver=[make_result([1, 1], 10**9)])
     record = build_record(spec, data, Outcome(status="complete", attempt=1, started=STARTED))
     assert record.undelivered_bytes is None

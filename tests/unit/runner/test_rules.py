@@ -1,4 +1,4 @@
-"""Failures, harm, schedule, rest, stop rule, changes and locks: the rules of a run, without a packet."""
+"""Failures, safety limits, schedule, cool-down, stop rule, changes and locks, without a packet."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from pathlab.campaign.conduct_model import SafetyLimits
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
-from pathlab.engines.spec import HarmCeiling
 from pathlab.errors import HostError
 from pathlab.runner.campaign.cool_down import IdleWatch
 from pathlab.runner.campaign.failures import Failures
@@ -22,7 +22,7 @@ from pathlab.runner.campaign.schedule import Schedule
 from pathlab.runner.hosts.changes import find_changes, is_other_route
 from pathlab.runner.hosts.run_lock import HostLock
 from pathlab.runner.hosts.window_limits import find_short_windows
-from pathlab.runner.trial.safety_limit import HarmWatch
+from pathlab.runner.trial.safety_limit import SafetyWatch
 from pathlab.store.records import HostRecord, JournalRecord
 from tests.unit.runner.trial_records import make_record
 
@@ -51,26 +51,26 @@ def probe(rtt_ns: int | None) -> dict[str, Any]:
     return {"type": "probe", "sent_ns": 1, "rtt_ns": rtt_ns}
 
 
-def test_one_late_probe_is_no_harm_and_a_second_of_them_is() -> None:
-    watch = HarmWatch(HarmCeiling(loaded_rtt_ns=100 * MS), 100 * MS)
+def test_one_late_probe_is_below_the_limit_and_a_second_of_them_is_above() -> None:
+    watch = SafetyWatch(SafetyLimits.model_validate({"loaded_rtt": "100ms"}), 100 * MS)
     assert not any(watch.add(probe(50 * MS)) for _ in range(10))
     assert not watch.add(probe(900 * MS))
     passed = [watch.add(probe(200 * MS)) for _ in range(10)]
     assert passed.count(True) == 1
-    assert watch.reason == "a loaded RTT of 125 ms is over the ceiling of 100 ms"
+    assert watch.reason == "a loaded RTT of 125 ms is above the limit of 100 ms"
 
 
 def test_loss_is_judged_from_twenty_probes_on() -> None:
-    watch = HarmWatch(HarmCeiling(loss_ratio=0.1), 20 * MS)
+    watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
     assert not any(watch.add(probe(None)) for _ in range(19))
     assert watch.add(probe(None))
-    assert watch.reason == "a probe loss of 100.0 % is over the ceiling of 10 %"
-    watch = HarmWatch(HarmCeiling(loss_ratio=0.1), 20 * MS)
+    assert watch.reason == "a probe loss of 100.0 % is above the limit of 10 %"
+    watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
     assert not any(watch.add(probe(None if n % 10 == 9 else MS)) for n in range(200))
 
 
 def test_a_probe_that_the_kernel_did_not_take_says_nothing() -> None:
-    watch = HarmWatch(HarmCeiling(loss_ratio=0.1), 20 * MS)
+    watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
     unsent = {"type": "probe", "sent_ns": None, "rtt_ns": None}
     assert not any(watch.add(unsent) for _ in range(100))
 

@@ -1,6 +1,6 @@
 """The campaign file described from its model: JSON Schema for editors, Markdown for people.
 
-``python -m pathlab.campaign.document FOLDER`` writes both files.
+``python -m pathlab.campaign.schema FOLDER`` writes both files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from pathlab.campaign import conduct_model, factor_model, lab_model, model
-from pathlab.campaign.quantities import Quantity
+from pathlab.campaign.factors import FACTORS_BY_KEY
+from pathlab.campaign.quantities import Bounds
 
 MARKDOWN_NAME = "SCHEMA.md"
 JSON_NAME = "campaign.schema.json"
@@ -26,25 +27,18 @@ _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`[paths.addresses.NAME]`", model.AddressPair),
     ("`[hosts.NAME]`", model.Host),
     ("`[factors]`", factor_model.Factors),
-    ("`[trial]`", model.Trial),
-    ("`[probes]`", model.Probes),
+    ("`[trial]`", model.TrialSettings),
+    ("`[probes]`", model.ProbeSettings),
     ("`[[rows]]`", factor_model.Combination),
     ("`[control]`", factor_model.Control),
-    ("`[rest]`", conduct_model.Rest),
+    ("`[cool_down]`", conduct_model.CoolDown),
     ("`[budget]`", conduct_model.Budget),
-    ("`[harm]`", conduct_model.Harm),
-    ("`[lab]`", lab_model.Lab),
+    ("`[safety_limits]`", conduct_model.SafetyLimits),
+    ("`[lab]`", lab_model.LabSettings),
     ("`[[lab.links]]`", lab_model.LabLink),
     ("`[lab.links.reverse]`", lab_model.LabDirection),
     ("`[lab.links.burst_loss]`", lab_model.BurstLoss),
 )
-_NAMES_IN_WORDS = {
-    model.HOST_NAME_PATTERN: "a name of letters, digits, '.', '_' and '-'",
-    model.CAMPAIGN_NAME_PATTERN: "a name of small letters, digits and '-'",
-    model.PROFILE_NAME_PATTERN: "a name of small letters, digits, '_' and '-'",
-    factor_model.PAIR_NAME_PATTERN: "a name of small letters, digits, '_' and '-'",
-    factor_model.CONGESTION_PATTERN: 'a name such as "cubic" or "bbr", or "default"',
-}
 _HEAD = """# Campaign files
 
 A campaign file is TOML in UTF-8. It says which paths are measured, what is varied, and how one trial runs;
@@ -63,7 +57,7 @@ on the command line (`--set KEY=VALUE`) count for more than a profile, a profile
 Sizes: `64KiB` and `256K` are powers of 1024, `250kB` of 1000. Rates are decimal bits: `40Mbit/s`. Times need
 a unit: `100ms`. The host `local` is this machine and always known.
 
-This page is made from the model: `python -m pathlab.campaign.document campaigns`.
+This page is made from the model: `python -m pathlab.campaign.schema campaigns`.
 """
 
 
@@ -77,7 +71,7 @@ def build_json_schema() -> Node:
             child.pop("default", None)  # what is left out is as in the factors
         for key, default in _spelled_defaults(table):
             node["properties"][key]["default"] = default
-    del schema["$defs"]["Lab"]["required"]  # a ready-made topology may give them
+    del schema["$defs"]["LabSettings"]["required"]  # a ready-made topology may give them
     needed = schema["$defs"]["Factors"].pop("required")  # of an explicit design the rows may give them
     schema |= {
         "if": {"properties": {"design": {"const": "explicit"}}, "required": ["design"]},
@@ -104,7 +98,7 @@ def describe_value(node: Node) -> str:
     if "anyOf" in node:
         return f"{describe_value(node['anyOf'][0])}; one or a list of them"
     if "pattern" in node:
-        return _NAMES_IN_WORDS.get(node["pattern"], "a text in quotes")
+        return "a text in quotes"
     kind = node.get("type")
     if kind == "boolean":
         return "true or false"
@@ -149,8 +143,7 @@ def _own_keys(table: type[BaseModel], properties: Node) -> Node:
     """The keys of a table without those that it has from ``[factors]``."""
     if not issubclass(table, factor_model.Combination):
         return properties
-    factors = {field.alias or name for name, field in factor_model.Factors.model_fields.items()}
-    return {key: child for key, child in properties.items() if key not in factors}
+    return {key: child for key, child in properties.items() if key not in FACTORS_BY_KEY}
 
 
 def _children(schema: Node, node: Node, step: str | int) -> Iterator[Node]:
@@ -200,13 +193,13 @@ def _spelled_defaults(table: type[BaseModel]) -> Iterator[tuple[str, Any]]:
         return
     for name, field in table.model_fields.items():
         key, default = field.alias or name, field.default
-        quantity = next((item for item in field.metadata if isinstance(item, Quantity)), None)
+        quantity = next((item for item in field.metadata if isinstance(item, Bounds)), None)
         if field.is_required() or field.default_factory is not None or default is None:
             continue
         if quantity is not None:
-            yield key, quantity.describe(default)
+            yield key, quantity.unit.format_exact(default)
         elif default == (None,):
-            yield key, "auto" if key == "window" else "default"
+            yield key, FACTORS_BY_KEY[key].unset
         elif default == ():
             yield key, []
         else:

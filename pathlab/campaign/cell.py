@@ -1,0 +1,101 @@
+"""Factor levels expanded into cells."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pathlab.campaign.factor_model import Combination, Factors
+from pathlab.campaign.factors import (
+    ALWAYS_GIVEN,
+    FACTORS,
+    Direction,
+    Engine,
+    Family,
+    Level,
+    Transport,
+)
+from pathlab.campaign.model import Campaign, TrialSettings
+from pathlab.units import SECOND_NS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One combination of factor levels, typed; None leaves the choice to the kernel or the engine.
+
+    ``window_bytes`` is the smaller window where the two ends' differ. ``given`` names the factors that the
+    campaign has; the others have the trial's or their default level.
+    """
+
+    streams: int
+    window_bytes: int | None
+    congestion: str | None
+    window_sender_bytes: int | None
+    window_receiver_bytes: int | None
+    duration_ns: int
+    warmup_ns: int
+    message_bytes: int | None  # of one write
+    transport: Transport
+    direction: Direction
+    dscp: int | None
+    pacing_bits_per_s: int | None  # all streams of one direction together
+    mss_bytes: int | None
+    no_delay: bool
+    zero_copy: bool
+    worker_threads: int | None
+    cpus: str | None  # at both ends
+    engine: Engine
+    family: Family
+    addresses: str | None  # name of a pair of the path
+    given: tuple[str, ...] = ALWAYS_GIVEN
+
+    @property
+    def traffic_ns(self) -> int:
+        """Warm-up and steady window; iperf3 sends for whole seconds."""
+        requested_ns = self.warmup_ns + self.duration_ns
+        return -(-requested_ns // SECOND_NS) * SECOND_NS if self.engine == "iperf3" else requested_ns
+
+    @property
+    def levels(self) -> dict[str, Level]:
+        """The levels of the factors that the campaign has, by attribute."""
+        return {name: getattr(self, name) for name in self.given}
+
+
+_DEFAULTS = {name: factor.default for name, factor in FACTORS.items()}
+
+
+def build_cell(levels: Mapping[str, Level], trial: TrialSettings) -> Cell:
+    """Return the cell with these levels, by attribute; the others are the trial's times and the defaults."""
+    times = {"duration_ns": trial.duration_ns, "warmup_ns": trial.warmup_ns}
+    values: dict[str, Any] = {**_DEFAULTS, **times, **levels}
+    both = values["window_bytes"]
+    ends = ("window_sender_bytes", "window_receiver_bytes")
+    values |= {end: levels.get(end, both) for end in ends}
+    if not levels.keys().isdisjoint(ends):
+        values["window_bytes"] = min((values[end] for end in ends if values[end] is not None), default=None)
+    return Cell(**values, given=tuple(levels))
+
+
+def build_cells(
+    names: Sequence[str], combinations: Iterable[Sequence[Level]], trial: TrialSettings
+) -> Iterator[Cell]:
+    """Yield the cells with these levels of the given factors, which ``names`` are in the same order."""
+    for levels in combinations:
+        yield build_cell(dict(zip(names, levels, strict=True)), trial)
+
+
+def list_factors(factors: Factors) -> dict[str, tuple[Level, ...]]:
+    """Return the levels of every factor that is given, by attribute, in the order in which they vary."""
+    return {name: factors.levels(name) for name in factors.given}
+
+
+def expand_levels(factors: Factors) -> Iterator[tuple[Level, ...]]:
+    """Yield every combination of the given factors' levels, the first varying slowest, in the order given."""
+    return itertools.product(*list_factors(factors).values())
+
+
+def build_combination(combination: Combination, campaign: Campaign) -> Cell:
+    """Return the cell of an explicit row or of the control row."""
+    return build_cell({name: getattr(combination, name) for name in campaign.factors.given}, campaign.trial)

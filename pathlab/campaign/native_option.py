@@ -1,0 +1,106 @@
+"""A factor in the native engine: its flag, and how an end's ``ready`` states it (native/PROTOCOL.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+TIMESTAMP_BYTES = 12
+
+Ready = Mapping[str, Any]
+
+
+def _keep(level: Any) -> Any:
+    return level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeOption:
+    """How one factor reaches the engine and is read back.
+
+    ``flag`` None: it reaches the engine in another way. ``ends`` get the flag: both, those that transmit, or
+    the one at which the counted data start (sender) or arrive (receiver). ``write`` gives the flag's value,
+    None to leave it out. ``read`` gives what an end's ``ready`` states, None where it does not. ``grants``
+    compares the texts of requested and stated level; None: a difference is no flag of the trial.
+    """
+
+    flag: str | None = None
+    ends: Literal["both", "transmitting", "sender", "receiver"] = "both"
+    write: Callable[[Any], str | int | None] = _keep
+    read: Callable[[Ready], Any] | None = None
+    grants: Callable[[str, str], bool] | None = None
+
+    def is_for(self, *, sends: bool, transmits: bool) -> bool:
+        """Whether an end gets the flag; ``sends``: it is the end whose data are counted."""
+        chosen = {"both": True, "transmitting": transmits, "sender": sends, "receiver": not sends}
+        return chosen[self.ends]
+
+
+def read_key(key: str) -> Callable[[Ready], Any]:
+    """A value of the record itself."""
+    return lambda ready: ready.get(key)
+
+
+def read_least(key: str) -> Callable[[Ready], Any]:
+    """The smallest value over the end's sockets: what the worst-off stream was granted."""
+
+    def read(ready: Ready) -> int | None:
+        values = [line[key] for line in ready.get("sockets", ()) if line.get(key) is not None]
+        return min(values, default=None)
+
+    return read
+
+
+def read_congestion(ready: Ready) -> str | None:
+    """The congestion control of the first socket."""
+    return next((line.get("congestion") for line in ready.get("sockets", ())), None)
+
+
+def read_code_point(ready: Ready) -> int | None:
+    """The code point is the upper six bits of the traffic class (RFC 2474)."""
+    traffic_class = read_least("traffic_class")(ready)
+    return None if traffic_class is None else traffic_class >> 2
+
+
+def read_pacing(ready: Ready) -> int | None:
+    """The pacing that the end applies."""
+    rate: int | None = (ready.get("pacing") or {}).get("requested_bits_per_s")
+    return rate
+
+
+def read_zero_copy(ready: Ready) -> bool | None:
+    """Whether neither way is by copying; None where the end names no way."""
+    transfer = ready.get("transfer") or {}
+    modes = [transfer.get("send"), transfer.get("receive")]
+    return "copy" not in modes if any(modes) else None
+
+
+def read_cores(ready: Ready) -> str | None:
+    """The cores of the workers, each once."""
+    cores = [core for core in ready.get("cores", ()) if core is not None]
+    return ",".join(map(str, dict.fromkeys(cores))) or None
+
+
+def list_cores(text: str) -> list[int]:
+    """The cores of a list such as ``0,2-3``."""
+    cores: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        cores += range(int(first), int(last or first) + 1)
+    return cores
+
+
+def write_cores(level: str | None) -> str | None:
+    """The cores one by one, as the engine takes them."""
+    return None if level is None else ",".join(map(str, list_cores(level)))
+
+
+def is_granted_mss(requested: str, stated: str) -> bool:
+    """The kernel states it less the room that timestamps take."""
+    return int(requested) - TIMESTAMP_BYTES <= int(stated) <= int(requested)
+
+
+def are_granted_cores(requested: str, stated: str) -> bool:
+    """Fewer workers than cores use the first ones."""
+    return set(list_cores(stated)) <= set(list_cores(requested))
