@@ -9,7 +9,7 @@ from typing import Any
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, list_thresholds
+from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, list_flags
 from pathlab.study.answer import Answer, Spread
 from pathlab.units import (
     NOT_MEASURED,
@@ -47,7 +47,7 @@ def format_figure(value: float | None) -> str:
 
 def format_factor(value: float | None) -> str:
     """A ratio with three significant digits, or as many as keep it on its side of 1 and of the margin."""
-    return NOT_MEASURED if value is None else format_beside(value, list_thresholds(MARGIN_RATIO))
+    return NOT_MEASURED if value is None else format_beside(value, list_flags(MARGIN_RATIO))
 
 
 def _part(answer: Answer[Any]) -> str:
@@ -87,7 +87,7 @@ def tell_cells(answer: Answer[Any]) -> Sequence[Row]:
     return [
         (
             _part(answer),
-            str(answer.basis.used),
+            str(answer.selection.used),
             _spread(found.throughput_bits_per_s, format_rate),
             format_time(found.drtt_ns.median),
             format_ratio(found.loaded_variability_ratio.median),

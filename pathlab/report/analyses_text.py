@@ -13,8 +13,9 @@ from rich.text import Text
 
 from pathlab.campaign.factors import format_level, name_levels
 from pathlab.report import analyses_rows as rows
+from pathlab.report.sections.recommendation_text import SHORT_HEADINGS, shorten_recommendation
 from pathlab.study.answer import Answer
-from pathlab.study.source import Condition
+from pathlab.study.trials import Condition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +68,10 @@ def name_condition(condition: Condition) -> str:
 
 def list_doubts(answers: Sequence[Answer[Any]]) -> list[str]:
     """What was left out and what is doubtful, each once for the table."""
-    left = {(one.reason, one.trials) for answer in answers for one in answer.basis.left_out}
+    left = {(one.reason, one.trials) for answer in answers for one in answer.selection.excluded}
     doubts: dict[str, int] = {}
     for answer in answers:
-        for one in answer.basis.cautions:
+        for one in answer.selection.warnings:
             doubts[one.reason] = max(doubts.get(one.reason, 0), one.trials)
     lines = [f"  left out: {trials} × {reason}" for reason, trials in sorted(left)]
     told = [
@@ -81,6 +82,11 @@ def list_doubts(answers: Sequence[Answer[Any]]) -> list[str]:
 
 MESSAGE_COLUMNS = ("n", "per message", "per byte", "half size", "undecided")
 LAYOUTS: Mapping[str, Layout] = {
+    "recommendation": Layout(
+        title="Recommendation",
+        columns=SHORT_HEADINGS[1:],
+        tell=lambda answer: [tuple(shorten_recommendation(answer.result)[1:])],
+    ),
     "cells": Layout(
         title="Cells",
         columns=("cell", "n", "throughput", "dRTT", "RV", "loss", "CPU-s/GB"),

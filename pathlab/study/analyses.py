@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from pathlab.analysis.estimators.trend import ChangeBound
 from pathlab.analysis.fits.cpu_cost import CpuCost
@@ -15,35 +17,36 @@ from pathlab.analysis.planning.stopping import StopDecision, StopRule
 from pathlab.analysis.verdicts.drift import Drift
 from pathlab.store.results import Results
 from pathlab.study.answer import Answers, StudyOptions, make_generator
+from pathlab.study.cells import MeasuredCondition, list_conditions
 from pathlab.study.costs import (
     CellFigures,
     FairnessFigures,
     TcpFigures,
     describe_cells,
     describe_fairness,
+    evaluate_transfers,
     fit_cpu_costs,
     fit_message_costs,
-    judge_tcp,
 )
 from pathlab.study.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
 from pathlab.study.limits import (
     TRIALS_PER_CELL,
     CellLimit,
     CellWarmUp,
-    RateShelf,
-    judge_cells,
-    judge_warm_ups,
+    RateCache,
+    classify_cell_limits,
+    evaluate_warm_ups,
 )
 from pathlab.study.order import (
     NamedOutliers,
     SerialFigures,
     describe_series,
+    evaluate_precision,
     find_drifts,
     find_outliers,
-    judge_precision,
 )
+from pathlab.study.recommendation import Recommendation, recommend_combinations
 from pathlab.study.references import ReferenceOverlay, lay_beside
-from pathlab.study.source import Condition, StudySource, TrialTable, read_trials
 from pathlab.study.throughput import (
     StreamsVsWindows,
     bound_durations,
@@ -53,7 +56,9 @@ from pathlab.study.throughput import (
     fit_surfaces,
     plan_comparisons,
 )
+from pathlab.study.trials import Condition, StudySource, TrialTable, read_trials
 
+Kept = TypeVar("Kept")
 #: Difference that ``planning`` asks for unless told otherwise: one of a pair is 5 % larger.
 DIFFERENCE_RATIO = 0.05
 
@@ -64,8 +69,8 @@ class Analyses(ABC):
     Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per
     condition (a path, and all settings besides streams and window), per window or per cell, in the order in
     which they were first measured. Failed, interrupted, host-limited and lab-limited trials, and those with
-    another congestion control than was asked for, are left out as each analysis says, and counted in the
-    answer's basis; loopback fallbacks, labs, imported trials and real hosts are never pooled. Too little data
+    another congestion control than requested, are excluded as each analysis says, and counted in the answer's
+    selection; loopback fallbacks, labs, imported trials and real hosts are never pooled. Too little data
     is an answer that is undecided and says why; no method raises for it; a cell of which no trial counts has
     no answer. Random draws come from the campaign's seed, so that the same results give the same answers.
     Reading again is needed for trials stored later: ``reread``.
@@ -73,9 +78,7 @@ class Analyses(ABC):
 
     study_options = StudyOptions()
     _table: TrialTable | None = None
-    _surfaces: Answers[Surface] | None = None
-    _shelf: RateShelf | None = None
-    _limits: dict[int | None, Answers[CellLimit]] | None = None
+    _known: dict[Any, Any] | None = None  # what several analyses or readers rest on, by name and arguments
 
     @property
     @abstractmethod
@@ -84,7 +87,7 @@ class Analyses(ABC):
 
     def reread(self) -> None:
         """Forget the trials read so far, so that the next analysis sees those stored since."""
-        self._table, self._surfaces, self._shelf, self._limits = None, None, None, None
+        self._table, self._known = None, None
 
     def study_table(self) -> TrialTable:
         """All trials with their conditions, read once."""
@@ -92,13 +95,27 @@ class Analyses(ABC):
             self._table = read_trials(self.study_source)
         return self._table
 
+    def conditions(self) -> tuple[MeasuredCondition, ...]:
+        """Every condition with its trials by cell, in the order of first measurement; control rows apart."""
+        environment = self.study_source.campaign.environment
+        return self._once("conditions", lambda: list_conditions(self.study_table(), environment))
+
+    def recommend(self) -> Answers[Recommendation]:
+        """The streams and the window to use under each condition, what that costs and how sure it is.
+
+        At most ``recommendation.TRIALS_PER_CELL`` trials of each cell are read for what limited it.
+        """
+        return self._once("recommendation", lambda: Answers(recommend_combinations(self)))
+
     def cells(self) -> Answers[CellFigures]:
         """Spreads of throughput, dRTT, RV, loss, retransmissions and CPU-s/GB of every cell."""
         return Answers(describe_cells(self.study_table()))
 
     def streams_vs_windows(self) -> Answers[StreamsVsWindows]:
         """Every two cells of equal streams x window compared in pairs within a cycle, with their costs."""
-        return Answers(compare_streams_and_windows(self.study_table()))
+        return self._once(
+            "streams_vs_windows", lambda: Answers(compare_streams_and_windows(self.study_table()))
+        )
 
     def saturation(self) -> Answers[Saturation]:
         """The saturation families over streams, for each window."""
@@ -111,24 +128,28 @@ class Analyses(ABC):
 
     def surface(self) -> Answers[Surface]:
         """Throughput over streams and windows, T = min(N W / RTT, C) in its smooth form."""
-        if self._surfaces is None:
+
+        def fit() -> Answers[Surface]:
             rng = make_generator(self._seed(), "surface")
-            self._surfaces = Answers(fit_surfaces(self.study_table(), rng, self.study_options))
-        return self._surfaces
+            return Answers(fit_surfaces(self.study_table(), rng, self.study_options))
+
+        return self._once("surface", fit)
 
     def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Answers[CellLimit]:
         """What limited each cell, by at most so many of its trials' series and 1,000 in all (None: all)."""
-        if self._limits is None:
-            self._limits = {}
-        if trials_per_cell not in self._limits:
-            found = judge_cells(self.study_source, self.study_table(), trials_per_cell, self._get_shelf())
-            self._limits[trials_per_cell] = Answers(found)
-        return self._limits[trials_per_cell]
+
+        def judge() -> Answers[CellLimit]:
+            found = classify_cell_limits(
+                self.study_source, self.study_table(), trials_per_cell, self._get_rates()
+            )
+            return Answers(found)
+
+        return self._once(("limits", trials_per_cell), judge)
 
     def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Answers[CellWarmUp]:
         """Whether each cell's warm-up was long enough; ``trials_per_cell`` as for ``limits``."""
         return Answers(
-            judge_warm_ups(self.study_source, self.study_table(), trials_per_cell, self._get_shelf())
+            evaluate_warm_ups(self.study_source, self.study_table(), trials_per_cell, self._get_rates())
         )
 
     def rfc6349(self) -> Answers[TcpFigures]:
@@ -138,7 +159,9 @@ class Analyses(ABC):
             for answer in self.surface()
             if answer.result.capacity.value is not None and answer.result.capacity.interval.decided
         }
-        return Answers(judge_tcp(self.study_table(), self.study_source.campaign.environment, capacities))
+        return Answers(
+            evaluate_transfers(self.study_table(), self.study_source.campaign.environment, capacities)
+        )
 
     def fairness(self) -> Answers[FairnessFigures]:
         """Jain's index of each cell of several streams."""
@@ -179,7 +202,7 @@ class Analyses(ABC):
 
     def drift(self) -> Answers[Drift]:
         """Whether the path changed over the campaign, every cell being its own control."""
-        return Answers(find_drifts(self.study_table()))
+        return self._once("drift", lambda: Answers(find_drifts(self.study_table())))
 
     def outliers(self) -> Answers[NamedOutliers]:
         """Outliers of each cell by number of the trial; none of them is dropped anywhere."""
@@ -191,12 +214,19 @@ class Analyses(ABC):
 
     def precision(self, rule: StopRule | None = None) -> Answers[StopDecision]:
         """Whether the cells' medians are known as well as the rule asks (default: within 5 %)."""
-        return Answers(judge_precision(self.study_table(), rule or StopRule()))
+        return Answers(evaluate_precision(self.study_table(), rule or StopRule()))
 
-    def _get_shelf(self) -> RateShelf:
-        if self._shelf is None:
-            self._shelf = RateShelf()
-        return self._shelf
+    def _get_rates(self) -> RateCache:
+        return self._once("rates", RateCache)
+
+    def _once(self, key: Any, compute: Callable[[], Kept]) -> Kept:
+        """What ``compute`` returned the first time since trials were read."""
+        if self._known is None:
+            self._known = {}
+        if key not in self._known:
+            self._known[key] = compute()
+        found: Kept = self._known[key]
+        return found
 
     def _seed(self) -> int:
         seed = self.study_options.seed

@@ -26,12 +26,13 @@ from pathlab.errors import UsageError
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.selection import survey_table
-from pathlab.study.source import Condition
+from pathlab.study.trials import Condition
 
 DOCUMENT = "pathlab-analysis"
 DOCUMENT_VERSION = 1
 #: Every analysis by the name of its method, in the order of the document.
 ANALYSES: Mapping[str, Callable[[Analyses], tuple[Answer[Any], ...]]] = {
+    "recommendation": lambda study: study.recommend(),
     "cells": lambda study: study.cells(),
     "streams_vs_windows": lambda study: study.streams_vs_windows(),
     "saturation": lambda study: study.saturation(),
@@ -71,7 +72,7 @@ def build_document(
     ``references``: published tables to lay beside the results, each with one of its columns (None: all).
     """
     campaign = study.study_source.campaign
-    status, basis = study.study_table().frame["status"], survey_table(study.study_table())
+    status, selection = study.study_table().frame["status"], survey_table(study.study_table())
     return {
         "document": DOCUMENT,
         "version": DOCUMENT_VERSION,
@@ -85,9 +86,9 @@ def build_document(
         "trials": {
             "stored": len(status),
             "complete": int((status == "complete").sum()),
-            "used": basis.used,
-            "left_out": encode(basis.left_out),
-            "cautions": encode(basis.cautions),
+            "used": selection.used,
+            "excluded": encode(selection.excluded),
+            "warnings": encode(selection.warnings),
         },
         "analyses": {name: encode(ANALYSES[name](study)) for name in choose_analyses(names)},
         "references": {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 #: ``pathlab.study.document.ANALYSES``
 ANALYSES = (
+    "recommendation",
     "cells",
     "streams_vs_windows",
     "saturation",
