@@ -49,7 +49,7 @@ def log_margins(margin_ratio: float) -> tuple[float, float]:
     return -math.log1p(margin_ratio), math.log1p(margin_ratio)
 
 
-def list_flags(margin_ratio: float) -> tuple[float, float, float]:
+def list_thresholds(margin_ratio: float) -> tuple[float, float, float]:
     """The ratios that a verdict depends on: the lower margin, 1, the upper margin (as ``log_margins``)."""
     return 1 / (1 + margin_ratio), 1.0, 1 + margin_ratio
 

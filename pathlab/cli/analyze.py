@@ -10,18 +10,29 @@ import click
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.overlay import render_overlays
 from pathlab.errors import UsageError
-from pathlab.report.analyses_text import render_analyses
+from pathlab.report.answer_table import render_analyses
 from pathlab.study.analyses import StudiedResults
-from pathlab.study.document import ANALYSES, build_document, choose_analyses
+from pathlab.study.document import build_document
+from pathlab.study.registry import ANALYSES, choose_analyses
 from pathlab.study.selection import survey_table
+
+#: Given instead of an analysis: which there are.
+LIST = "list"
 
 
 def analyze(
     results: Path, names: tuple[str, ...], reference: str | None, column: str | None, *, as_json: bool
 ) -> None:
-    """Print the analyses named (none: all) and, if one is named, the comparison with a published table."""
+    """Print the analyses named (none: all) and, if one is named, the comparison with a published table.
+
+    The name ``list`` prints what there is to name instead.
+    """
     if column is not None and reference is None:
         raise UsageError("--column is a column of a published table", hint="name the table with --reference")
+    if LIST in names:
+        for name, entry in ANALYSES.items():
+            click.echo(f"{name}\t{entry.description.partition('. ')[0].removesuffix('.')}")
+        return
     chosen = choose_analyses(names)
     references = {} if reference is None else {reference: column}
     with StudiedResults.open(results) as stored:
@@ -31,11 +42,11 @@ def analyze(
             return
         overlays = {name: stored.against_reference(name, column) for name in references}
         answers = {name: ANALYSES[name](stored) for name in chosen}
-        selection = survey_table(stored.study_table())
+        basis = survey_table(stored.study_table())
     console = TerminalConsole()
-    if not selection.used:
-        told = ", ".join(f"{count.trials} × {count.reason}" for count in selection.excluded)
-        console.print(f"No usable trial of {selection.trials}{': ' * bool(told)}{told}.")
+    if not basis.used:
+        told = ", ".join(f"{count.trials} × {count.reason}" for count in basis.left_out)
+        console.print(f"No usable trial of {basis.trials}{': ' * bool(told)}{told}.")
     render_analyses(answers, console)
     for name, found in overlays.items():
         render_overlays(name, found, console)

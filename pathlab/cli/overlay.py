@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pathlab.report.analyses_text import list_doubts, name_condition
+from pathlab.report.answer_table import list_warnings, name_condition
 from pathlab.study.answer import Answer
 from pathlab.study.references import ReferenceOverlay, ReferenceRow
 from pathlab.units import format_bytes, format_rate
@@ -27,8 +27,8 @@ def render_overlays(name: str, answers: Sequence[Answer[ReferenceOverlay]], cons
         return
     for answer in answers:
         console.print(_build_table(answer))
-        for line in list_doubts([answer]):
-            console.print(line, style="dim")
+        for line in list_warnings([answer]):
+            console.print(f"  {line}", style="dim")
     console.print("The ratio's interval holds half a step of the published figure as well.", style="dim")
 
 

@@ -12,9 +12,12 @@ from rich.table import Table
 from pathlab.analysis.fits.message_cost import fit_message_cost
 from pathlab.cli.console import TerminalConsole
 from pathlab.reference.series import ReferenceTable, list_tables, load_table
-from pathlab.report.analyses_rows import describe_message_cost
-from pathlab.report.analyses_text import MESSAGE_COLUMNS
+from pathlab.report.answer_table import format_row, list_headings
+from pathlab.study.answer import Answer
 from pathlab.study.document import encode
+from pathlab.study.registry import ANALYSES
+from pathlab.study.selection import Basis
+from pathlab.study.source import Condition
 
 SIZES = "message_bytes"
 
@@ -40,9 +43,14 @@ def show(name: str, *, as_json: bool) -> None:
         shown.add_row(*(f"{value:g}" for value in row))
     console.print(shown)
     if fits:
-        fitted = Table("column", *MESSAGE_COLUMNS, title="t(m) = a + m / r", box=box.SIMPLE_HEAD)
+        entry = ANALYSES["message_cost"]
+        fitted = Table("column", *list_headings(entry)[1:], title="t(m) = a + m / r", box=box.SIMPLE_HEAD)
         for column, fit in fits.items():
-            fitted.add_row(column, *describe_message_cost(fit))
+            published = Condition(path_source=name, path_destination=column, medium="published", settings=())
+            basis = Basis(trials=fit.n, used=fit.n)
+            fitted.add_row(
+                *format_row(entry, Answer(condition=published, basis=basis, result=fit, quantity=column))
+            )
         console.print(fitted)
         console.print(
             "One figure a size was published: the intervals say how far the sizes stray from one line.",

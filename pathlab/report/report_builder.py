@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from pathlab._version import VERSION
 from pathlab.report.blocks import CampaignFacts, Report, Section, TrialCounts
-from pathlab.report.inputs import ReportInputs
+from pathlab.report.page.answer import answer_paths
 from pathlab.report.sections.chapters import build_sections
+from pathlab.report.sections.material import Material
 from pathlab.report.sections.method import build_appendices, build_method
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.sections.opening import build_opening
@@ -19,26 +20,26 @@ from pathlab.study.analyses import Analyses, Study
 NOT_MEASURED = "not-measured"  # key of the chapter that says what the results cannot show
 
 
-def gather_inputs(results: ResultsSource) -> ReportInputs:
+def gather_material(results: ResultsSource) -> Material:
     """What a report of these results is made from; nothing is analysed yet. Trials are read once."""
     study = results if isinstance(results, Analyses) else Study(results)
     summary = summarise(results, study.study_table().frame)
-    return ReportInputs(source=results, study=study, summary=summary, windows=_list_windows(summary))
+    return Material(source=results, study=study, summary=summary, windows=_list_windows(summary))
 
 
 def build_document(results: ResultsSource) -> Report:
     """The whole report. Results without a complete trial give one that says so."""
-    return arrange_report(gather_inputs(results))
+    return arrange_report(gather_material(results))
 
 
-def arrange_report(inputs: ReportInputs) -> Report:
+def arrange_report(material: Material) -> Report:
     """The report of a material whose analyses may have been done in part."""
-    campaign, summary = inputs.source.campaign, inputs.summary
-    recommendations = inputs.study.recommend()
-    chapters = tuple(_list_chapters(inputs)) if summary.complete else ()
+    campaign, summary = material.source.campaign, material.summary
+    answers = answer_paths(material)
+    chapters = tuple(_list_chapters(material)) if summary.complete else ()
     return Report(
         title=summary.title,
-        facts=tuple(_list_facts(inputs)),
+        facts=tuple(_list_facts(material)),
         footer=(
             f"Campaign {campaign.name} · model digest {campaign.digest[:16]} · measured by PathLab "
             f"{campaign.program_version}, written by PathLab {VERSION}"
@@ -53,22 +54,22 @@ def arrange_report(inputs: ReportInputs) -> Report:
         ),
         trials=TrialCounts(planned=summary.planned, complete=summary.complete, failed=len(summary.failures)),
         notices=list_notices(summary),
-        recommendations=recommendations,
-        opening=build_opening(recommendations),
-        sections=(build_method(inputs), *chapters, *build_appendices(inputs)),
+        answers=answers,
+        opening=build_opening(answers),
+        sections=(build_method(material), *chapters, *build_appendices(material)),
     )
 
 
-def _list_chapters(inputs: ReportInputs) -> Iterator[Section]:
+def _list_chapters(material: Material) -> Iterator[Section]:
     """The experiments, single trials, and last what was not measured."""
-    found = build_sections(inputs)
+    found = build_sections(material)
     yield from (section for section in found if section.key != NOT_MEASURED)
-    yield build_trials(inputs)
+    yield build_trials(material)
     yield from (section for section in found if section.key == NOT_MEASURED)
 
 
-def _list_facts(inputs: ReportInputs) -> list[str]:
-    campaign, summary = inputs.source.campaign, inputs.summary
+def _list_facts(material: Material) -> list[str]:
+    campaign, summary = material.source.campaign, material.summary
     facts = [
         f"{summary.complete} complete trial{'s' * (summary.complete != 1)}",
         f"{summary.cycles} cycle{'s' * (summary.cycles != 1)}",

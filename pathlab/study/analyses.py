@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Iterable
 
 from pathlab.analysis.estimators.trend import ChangeBound
 from pathlab.analysis.fits.cpu_cost import CpuCost
@@ -16,37 +14,36 @@ from pathlab.analysis.planning.cycles import CyclePlan
 from pathlab.analysis.planning.stopping import StopDecision, StopRule
 from pathlab.analysis.verdicts.drift import Drift
 from pathlab.store.results import Results
-from pathlab.study.answer import Answers, StudyOptions, make_generator
-from pathlab.study.cells import MeasuredCondition, list_conditions
+from pathlab.study.answer import Answer, Answers, StudyOptions
 from pathlab.study.costs import (
     CellFigures,
     FairnessFigures,
     TcpFigures,
     describe_cells,
     describe_fairness,
-    evaluate_transfers,
     fit_cpu_costs,
     fit_message_costs,
+    judge_tcp,
 )
 from pathlab.study.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
 from pathlab.study.limits import (
     TRIALS_PER_CELL,
     CellLimit,
     CellWarmUp,
-    RateCache,
-    classify_cell_limits,
-    evaluate_warm_ups,
+    judge_cells,
+    judge_warm_ups,
 )
 from pathlab.study.order import (
     NamedOutliers,
     SerialFigures,
     describe_series,
-    evaluate_precision,
     find_drifts,
     find_outliers,
+    judge_precision,
 )
-from pathlab.study.recommendation import Recommendation, recommend_combinations
 from pathlab.study.references import ReferenceOverlay, lay_beside
+from pathlab.study.registry import UNDECIDED, AnalysesBase, AnswerColumn, analysis
+from pathlab.study.source import Condition, StudySource
 from pathlab.study.throughput import (
     StreamsVsWindows,
     bound_durations,
@@ -56,124 +53,321 @@ from pathlab.study.throughput import (
     fit_surfaces,
     plan_comparisons,
 )
-from pathlab.study.trials import Condition, StudySource, TrialTable, read_trials
 
-Kept = TypeVar("Kept")
 #: Difference that ``planning`` asks for unless told otherwise: one of a pair is 5 % larger.
 DIFFERENCE_RATIO = 0.05
 
 
-class Analyses(ABC):
+_NO_CHANGE = {True: "yes", False: "not shown", None: None}
+
+
+def _name_pair(answer: Answer[StreamsVsWindows]) -> str:
+    one = answer.result
+    return f"{one.many_streams} x {one.many_window_bytes} : {one.large_streams} x {one.large_window_bytes}"
+
+
+def _name_family(answer: Answer[Saturation]) -> str | None:
+    """The family that won; one that is best and not told apart from others bears a question mark."""
+    one = answer.result
+    return one.winner or (f"{one.best}?" if one.best else None)
+
+
+def _list_outliers(answer: Answer[NamedOutliers]) -> tuple[int, ...] | None:
+    return answer.result.trial_ids if answer.result.outliers.undecided is None else None
+
+
+class Analyses(AnalysesBase):
     """The analyses of METHOD section 4 over stored trials.
 
     Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per
     condition (a path, and all settings besides streams and window), per window or per cell, in the order in
     which they were first measured. Failed, interrupted, host-limited and lab-limited trials, and those with
-    another congestion control than requested, are excluded as each analysis says, and counted in the answer's
-    selection; loopback fallbacks, labs, imported trials and real hosts are never pooled. Too little data
+    another congestion control than was asked for, are left out as each analysis says, and counted in the
+    answer's basis; loopback fallbacks, labs, imported trials and real hosts are never pooled. Too little data
     is an answer that is undecided and says why; no method raises for it; a cell of which no trial counts has
     no answer. Random draws come from the campaign's seed, so that the same results give the same answers.
     Reading again is needed for trials stored later: ``reread``.
     """
 
-    study_options = StudyOptions()
-    _table: TrialTable | None = None
-    _known: dict[Any, Any] | None = None  # what several analyses or readers rest on, by name and arguments
+    @analysis(
+        "Combinations",
+        AnswerColumn("combination", "part"),
+        AnswerColumn("n", "basis.used"),
+        AnswerColumn("throughput", "throughput_bits_per_s"),
+        AnswerColumn("dRTT", "drtt_ns.median"),
+        AnswerColumn("RV", "loaded_variability_ratio.median"),
+        AnswerColumn("loss", "loaded_loss.loss_ratio"),
+        AnswerColumn("CPU-s/GB", "cpu_s_per_gb.median"),
+    )
+    def cells(self) -> Iterable[Answer[CellFigures]]:
+        """Spreads of throughput, dRTT, RTT and RV with and without load, loss, retransmissions, CPU-s/GB.
 
-    @property
-    @abstractmethod
-    def study_source(self) -> StudySource:
-        """What trials and series are read from."""
-
-    def reread(self) -> None:
-        """Forget the trials read so far, so that the next analysis sees those stored since."""
-        self._table, self._known = None, None
-
-    def study_table(self) -> TrialTable:
-        """All trials with their conditions, read once."""
-        if self._table is None:
-            self._table = read_trials(self.study_source)
-        return self._table
-
-    def conditions(self) -> tuple[MeasuredCondition, ...]:
-        """Every condition with its trials by cell, in the order of first measurement; control rows apart."""
-        environment = self.study_source.campaign.environment
-        return self._once("conditions", lambda: list_conditions(self.study_table(), environment))
-
-    def recommend(self) -> Answers[Recommendation]:
-        """The streams and the window to use under each condition, what that costs and how sure it is.
-
-        At most ``recommendation.TRIALS_PER_CELL`` trials of each cell are read for what limited it.
+        dRTT is that of averages and of medians, RTT has minimum, mean and inter-quartile range; of UDP there
+        are the loss of datagrams and their jitter.
         """
-        return self._once("recommendation", lambda: Answers(recommend_combinations(self)))
+        return describe_cells(self.study_table())
 
-    def cells(self) -> Answers[CellFigures]:
-        """Spreads of throughput, dRTT, RV, loss, retransmissions and CPU-s/GB of every cell."""
-        return Answers(describe_cells(self.study_table()))
+    @analysis(
+        "More streams against larger windows",
+        AnswerColumn("streams : windows", _name_pair),
+        AnswerColumn("pairs", "comparison.pairs"),
+        AnswerColumn("ratio", "comparison.ratio", ""),
+        AnswerColumn("95 % CI (Holm)", "comparison.ratio_interval", "factor"),
+        AnswerColumn("p (Holm)", "comparison.p_value"),
+        AnswerColumn("verdict", "comparison.words"),
+        per="pair",
+    )
+    def streams_vs_windows(self) -> Iterable[Answer[StreamsVsWindows]]:
+        """Combinations of equal streams × window, compared in pairs within a cycle: ratio, verdict, costs.
 
-    def streams_vs_windows(self) -> Answers[StreamsVsWindows]:
-        """Every two cells of equal streams x window compared in pairs within a cycle, with their costs."""
-        return self._once(
-            "streams_vs_windows", lambda: Answers(compare_streams_and_windows(self.study_table()))
-        )
+        Shift, ratio, equivalence and verdict are corrected (Holm) over all pairs of a condition; with the
+        cycles that would decide, and the costs side by side.
+        """
+        return compare_streams_and_windows(self.study_table())
 
-    def saturation(self) -> Answers[Saturation]:
-        """The saturation families over streams, for each window."""
-        rng = make_generator(self._seed(), "saturation")
-        return Answers(fit_saturations(self.study_table(), rng, self.study_options))
+    @analysis(
+        "Saturation in streams",
+        AnswerColumn("window", "part"),
+        AnswerColumn("n", "n"),
+        AnswerColumn("model", _name_family),
+        AnswerColumn("weight", "fits.0.weight_ratio"),
+        AnswerColumn("capacity", "capacity", "bit/s"),
+        AnswerColumn("streams for 90 %", "n_90"),
+        UNDECIDED,
+        per="window",
+        draws=2,
+    )
+    def saturation(self) -> Iterable[Answer[Saturation]]:
+        """Seven models of throughput over streams; capacity and streams for 90 % of it, averaged."""
+        return fit_saturations(self.study_table(), self._generator("saturation"), self.study_options)
 
-    def optimum(self) -> Answers[OptimalStreams]:
-        """The streams with the least dRTT / throughput, for each window."""
-        return Answers(find_optima(self.study_table(), make_generator(self._seed(), "optimum")))
+    @analysis(
+        "Least dRTT / throughput",
+        AnswerColumn("window", "part"),
+        AnswerColumn("n", "n"),
+        AnswerColumn("streams", "streams"),
+        AnswerColumn("95 % CI", "interval"),
+        UNDECIDED,
+        per="window",
+        draws=4,
+    )
+    def optimum(self) -> Iterable[Answer[OptimalStreams]]:
+        """The streams with the least dRTT / throughput."""
+        return find_optima(self.study_table(), self._generator("optimum"))
 
-    def surface(self) -> Answers[Surface]:
-        """Throughput over streams and windows, T = min(N W / RTT, C) in its smooth form."""
+    @analysis(
+        "Response surface",
+        AnswerColumn("n", "n"),
+        AnswerColumn("capacity", "capacity", "bit/s"),
+        AnswerColumn("effective RTT", "effective_rtt", "ns"),
+        AnswerColumn("sharpness", "sharpness"),
+        AnswerColumn("lack of fit p", "lack_of_fit_p"),
+        UNDECIDED,
+        per="condition",
+        draws=3,
+    )
+    def surface(self) -> Iterable[Answer[Surface]]:
+        """Throughput over streams and windows, T = min(N·W/RTT, C), smoothed: capacity, effective RTT."""
+        return fit_surfaces(self.study_table(), self._generator("surface"), self.study_options)
 
-        def fit() -> Answers[Surface]:
-            rng = make_generator(self._seed(), "surface")
-            return Answers(fit_surfaces(self.study_table(), rng, self.study_options))
+    @analysis(
+        "What limits",
+        AnswerColumn("combination", "part"),
+        AnswerColumn("limit", "limit"),
+        AnswerColumn("judged", "judged"),
+        AnswerColumn("trials", "counts"),
+        UNDECIDED,
+    )
+    def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellLimit]]:
+        """What limited the flow and its streams: window, loss, path capacity, application or host CPU.
 
-        return self._once("surface", fit)
+        All evidence stands with each limit. At most so many trials of a combination, and 1,000 in all, have
+        their series read (None: all).
+        """
+        return judge_cells(self.study_source, self.study_table(), trials_per_cell, self.rate_shelf())
 
-    def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Answers[CellLimit]:
-        """What limited each cell, by at most so many of its trials' series and 1,000 in all (None: all)."""
+    @analysis(
+        "Warm-up long enough",
+        AnswerColumn("combination", "part"),
+        AnswerColumn("enough", "sufficient"),
+        AnswerColumn("judged", "judged"),
+        UNDECIDED,
+    )
+    def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellWarmUp]]:
+        """Whether the configured warm-up was long enough (MSER-5); ``trials_per_cell`` as for ``limits``."""
+        return judge_warm_ups(self.study_source, self.study_table(), trials_per_cell, self.rate_shelf())
 
-        def judge() -> Answers[CellLimit]:
-            found = classify_cell_limits(
-                self.study_source, self.study_table(), trials_per_cell, self._get_rates()
-            )
-            return Answers(found)
+    @analysis(
+        "RFC 6349",
+        AnswerColumn("combination", "part"),
+        AnswerColumn("bottleneck", "bottleneck_bits_per_s", detail="bottleneck"),
+        AnswerColumn("BDP", "capacity.bdp_bytes"),
+        AnswerColumn("time ratio", "transfer_time_ratio", ""),
+        AnswerColumn("efficiency %", "efficiency_percent.median"),
+        AnswerColumn("buffer delay %", "buffer_delay_percent.median"),
+        UNDECIDED,
+    )
+    def rfc6349(self) -> Iterable[Answer[TcpFigures]]:
+        """Bandwidth-delay product, transfer time, TCP efficiency and buffer delay of RFC 6349.
 
-        return self._once(("limits", trials_per_cell), judge)
-
-    def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Answers[CellWarmUp]:
-        """Whether each cell's warm-up was long enough; ``trials_per_cell`` as for ``limits``."""
-        return Answers(
-            evaluate_warm_ups(self.study_source, self.study_table(), trials_per_cell, self._get_rates())
-        )
-
-    def rfc6349(self) -> Answers[TcpFigures]:
-        """The figures of RFC 6349 of each cell, against the lab's link or the surface's capacity."""
+        Against the lab's link, else the capacity that ``surface`` fitted.
+        """
         capacities: dict[Condition, float] = {
             answer.condition: answer.result.capacity.value
             for answer in self.surface()
             if answer.result.capacity.value is not None and answer.result.capacity.interval.decided
         }
-        return Answers(
-            evaluate_transfers(self.study_table(), self.study_source.campaign.environment, capacities)
-        )
+        return judge_tcp(self.study_table(), self.study_source.campaign.environment, capacities)
 
-    def fairness(self) -> Answers[FairnessFigures]:
-        """Jain's index of each cell of several streams."""
-        return Answers(describe_fairness(self.study_table()))
+    @analysis(
+        "Fairness (Jain)",
+        AnswerColumn("combination", "part"),
+        AnswerColumn("n", "jain_ratio.n", ""),
+        AnswerColumn("index", "jain_ratio", ""),
+        UNDECIDED,
+        per="combination of several streams",
+    )
+    def fairness(self) -> Iterable[Answer[FairnessFigures]]:
+        """Jain's index over the streams."""
+        return describe_fairness(self.study_table())
 
-    def cpu_cost(self) -> Answers[CpuCost]:
-        """CPU % against throughput, user, kernel and total, of sender and receiver; CPU-s per GB."""
-        return Answers(fit_cpu_costs(self.study_table()))
+    @analysis(
+        "CPU % (one core is 100) against Gbit/s",
+        AnswerColumn("end", "part"),
+        AnswerColumn("n", "n"),
+        AnswerColumn("slope", "with_intercept.slope_percent_per_gbit_s"),
+        AnswerColumn("95 % CI", "with_intercept.slope_interval_percent_per_gbit_s"),
+        AnswerColumn("R²", "with_intercept.r_squared_ratio", "R²"),
+        AnswerColumn("through 0", "through_origin.slope_percent_per_gbit_s"),
+        AnswerColumn("CPU-s/GB", "cpu_s_per_gb"),
+        UNDECIDED,
+        per="end and user/kernel/total",
+    )
+    def cpu_cost(self) -> Iterable[Answer[CpuCost]]:
+        """CPU % against Gbit/s with and without intercept; CPU-s/GB."""
+        return fit_cpu_costs(self.study_table())
 
-    def message_cost(self) -> Answers[MessageCost]:
-        """The cost of a message and of a byte in each cell, where the plan varies ``message_bytes``."""
-        return Answers(fit_message_costs(self.study_table()))
+    @analysis(
+        "Throughput over duration",
+        AnswerColumn("combination", "part"),
+        AnswerColumn("n", "n"),
+        AnswerColumn("change", "change_ratio"),
+        AnswerColumn("95 % CI", "interval_ratio"),
+        AnswerColumn("equivalent", lambda answer: _NO_CHANGE[answer.result.equivalent]),
+        UNDECIDED,
+    )
+    def duration(self) -> Iterable[Answer[ChangeBound]]:
+        """By how much throughput changes over the trials' durations, and the bound of that change."""
+        return bound_durations(self.study_table())
+
+    @analysis(
+        "Where delay climbs over throughput",
+        AnswerColumn("n", "n"),
+        AnswerColumn("dRTT climbs at", "drtt", "bit/s"),
+        AnswerColumn("RV climbs at", "variability", "bit/s"),
+        AnswerColumn("R²", "r_squared_ratio", "R²"),
+        AnswerColumn("Spearman", "spearman_ratio", ""),
+        AnswerColumn("RV ≤ 10 %", "steady_share_ratio"),
+        per="condition",
+        draws=5,
+    )
+    def breakpoint(self) -> Iterable[Answer[ThroughputEffect]]:
+        """Where dRTT and RV climb over throughput; R² and Spearman between them; share of RV ≤ 10 %."""
+        return find_effects(self.study_table(), self._generator("breakpoint"))
+
+    @analysis(
+        "Distributions",
+        AnswerColumn("quantity", "part"),
+        AnswerColumn("n", "laws.n"),
+        AnswerColumn("distribution", "laws.fits.0.distribution"),
+        AnswerColumn("KS", "laws.fits.0.ks_distance_ratio", ""),
+        AnswerColumn("decline scale", "decline.scale", "quantity"),
+        AnswerColumn("climb slope", "climb.slope"),
+        AnswerColumn("undecided", "laws.undecided"),
+        per="throughput, dRTT, RV",
+        draws=6,
+    )
+    def distributions(self) -> Iterable[Answer[QuantitySpread]]:
+        """Exponential, log-normal, normal and Weibull; SLAC's exponential and logarithmic fits."""
+        return describe_distributions(self.study_table(), self._generator("distributions"))
+
+    @analysis(
+        "Serial correlation",
+        AnswerColumn("combination", "part"),
+        AnswerColumn("n", "size.n"),
+        AnswerColumn("lag 1", "autocorrelation.lag_ratios.0", ""),
+        AnswerColumn("worth", "size.effective"),
+        AnswerColumn("median", "median.estimate", "bit/s", "median.interval"),
+        AnswerColumn("undecided", "size.undecided"),
+    )
+    def serial(self) -> Iterable[Answer[SerialFigures]]:
+        """Autocorrelation, the effective sample size that intervals assume, the median's interval."""
+        return describe_series(self.study_table())
+
+    @analysis(
+        "Drift",
+        AnswerColumn("verdict", "verdict"),
+        AnswerColumn("n", "n"),
+        AnswerColumn("change", "change.change_ratio"),
+        AnswerColumn("95 % CI", "change.interval_ratio"),
+        AnswerColumn("trend p", "trend_p_value"),
+        AnswerColumn("step p", "step_p_value"),
+        UNDECIDED,
+        per="condition",
+    )
+    def drift(self) -> Iterable[Answer[Drift]]:
+        """Whether the path changed over the campaign: by control rows, and by combinations' own medians."""
+        return find_drifts(self.study_table())
+
+    @analysis(
+        "Outliers (kept)",
+        AnswerColumn("combination", "part"),
+        AnswerColumn("n", "outliers.n"),
+        AnswerColumn("trials", _list_outliers),
+        AnswerColumn("rule", "outliers.rule"),
+        AnswerColumn("undecided", "outliers.undecided"),
+    )
+    def outliers(self) -> Iterable[Answer[NamedOutliers]]:
+        """Trials beyond the fences, by number; none is dropped."""
+        return find_outliers(self.study_table())
+
+    @analysis(
+        "Cycles needed to see a difference of 5 %",
+        AnswerColumn("streams against windows", "part"),
+        AnswerColumn("cycles", "cycles"),
+        AnswerColumn("95 % CI", "interval"),
+        AnswerColumn("spread", "spread"),
+        UNDECIDED,
+        per="pair",
+    )
+    def planning(self, difference_ratio: float = DIFFERENCE_RATIO) -> Iterable[Answer[CyclePlan]]:
+        """Cycles needed to see such a difference between two combinations of equal streams × window."""
+        return plan_comparisons(self.study_table(), difference_ratio)
+
+    @analysis(
+        "Precision",
+        AnswerColumn("medians within ±5 %", "reason"),
+        AnswerColumn("cycles", "cycles"),
+        AnswerColumn("widest", "cells.0.name"),
+        AnswerColumn("half width", "cells.0.half_width_ratio"),
+        per="condition",
+    )
+    def precision(self, rule: StopRule | None = None) -> Iterable[Answer[StopDecision]]:
+        """Whether every combination's median is known as well as the rule asks (default: within ±5 %)."""
+        return judge_precision(self.study_table(), rule or StopRule())
+
+    @analysis(
+        "Cost of a message",
+        AnswerColumn("combination", "part"),
+        AnswerColumn("n", "n"),
+        AnswerColumn("per message", "message_ns", detail="message_interval_ns"),
+        AnswerColumn("per byte", "rate_bits_per_s", detail="rate_interval_bits_per_s"),
+        AnswerColumn("half size", "half_size_bytes", detail="half_size_interval_bytes"),
+        UNDECIDED,
+    )
+    def message_cost(self) -> Iterable[Answer[MessageCost]]:
+        """The cost of a message and of a byte, where the plan varies ``message``."""
+        return fit_message_costs(self.study_table())
 
     def against_reference(self, name: str, column: str | None = None) -> Answers[ReferenceOverlay]:
         """Own throughput beside a published table's, by its levels: ``pathlab reference list`` names them.
@@ -181,56 +375,6 @@ class Analyses(ABC):
         ``column`` alone, or every column. Raises ``UsageError`` for one that there is not.
         """
         return Answers(lay_beside(self.study_table(), name, column))
-
-    def duration(self) -> Answers[ChangeBound]:
-        """By how much each cell's throughput changes over the trials' durations."""
-        return Answers(bound_durations(self.study_table()))
-
-    def breakpoint(self) -> Answers[ThroughputEffect]:
-        """Where dRTT and RV climb over throughput, and how they agree."""
-        return Answers(find_effects(self.study_table(), make_generator(self._seed(), "breakpoint")))
-
-    def distributions(self) -> Answers[QuantitySpread]:
-        """The distributions of throughput, dRTT and RV, with SLAC's fits."""
-        return Answers(
-            describe_distributions(self.study_table(), make_generator(self._seed(), "distributions"))
-        )
-
-    def serial(self) -> Answers[SerialFigures]:
-        """Serial correlation and effective sample size of each cell."""
-        return Answers(describe_series(self.study_table()))
-
-    def drift(self) -> Answers[Drift]:
-        """Whether the path changed over the campaign, every cell being its own control."""
-        return self._once("drift", lambda: Answers(find_drifts(self.study_table())))
-
-    def outliers(self) -> Answers[NamedOutliers]:
-        """Outliers of each cell by number of the trial; none of them is dropped anywhere."""
-        return Answers(find_outliers(self.study_table()))
-
-    def planning(self, difference_ratio: float = DIFFERENCE_RATIO) -> Answers[CyclePlan]:
-        """Cycles needed to see such a difference between two cells of equal streams x window."""
-        return Answers(plan_comparisons(self.study_table(), difference_ratio))
-
-    def precision(self, rule: StopRule | None = None) -> Answers[StopDecision]:
-        """Whether the cells' medians are known as well as the rule asks (default: within 5 %)."""
-        return Answers(evaluate_precision(self.study_table(), rule or StopRule()))
-
-    def _get_rates(self) -> RateCache:
-        return self._once("rates", RateCache)
-
-    def _once(self, key: Any, compute: Callable[[], Kept]) -> Kept:
-        """What ``compute`` returned the first time since trials were read."""
-        if self._known is None:
-            self._known = {}
-        if key not in self._known:
-            self._known[key] = compute()
-        found: Kept = self._known[key]
-        return found
-
-    def _seed(self) -> int:
-        seed = self.study_options.seed
-        return self.study_source.campaign.seed if seed is None else seed
 
 
 class Study(Analyses):

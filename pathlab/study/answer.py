@@ -14,8 +14,8 @@ from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.study.frames import build_frame, format_answer
-from pathlab.study.selection import Sample, SampleSelection
-from pathlab.study.trials import Condition
+from pathlab.study.selection import Basis, Sample
+from pathlab.study.source import Condition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 #: Answers that are printed where a tuple of them is shown.
 LINES = 20
-#: Numbers that keep the random draws of different analyses apart; one is never given to another (1: retired).
-DRAWS = {
-    "saturation": 2,
-    "surface": 3,
-    "optimum": 4,
-    "breakpoint": 5,
-    "distributions": 6,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -44,7 +36,7 @@ class Answer(Generic[Result]):
     """
 
     condition: Condition
-    selection: SampleSelection
+    basis: Basis
     result: Result
     streams: int | None = None
     window_bytes: int | None = None
@@ -114,11 +106,6 @@ class StudyOptions:
     fit: FitOptions = field(default_factory=FitOptions)
 
 
-def make_generator(seed: int, analysis: str) -> np.random.Generator:
-    """The generator of one analysis: the same results give the same answers, alone or among others."""
-    return np.random.default_rng([seed % 2**63, DRAWS[analysis]])
-
-
 def measure_spread(values: Floats) -> Spread:
     """The spread of values in the order of measurement; NaN is left out."""
     known = values[~np.isnan(values)]
@@ -146,7 +133,7 @@ def make_cell_answer(
     streams, window = cell
     return Answer(
         condition=sample.condition,
-        selection=sample.selection,
+        basis=sample.basis,
         result=result,
         streams=streams,
         window_bytes=window,

@@ -12,7 +12,7 @@ value. A version only grows: a field that changes its meaning or goes makes a ne
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -22,46 +22,13 @@ import numpy as np
 
 from pathlab._version import VERSION
 from pathlab.analysis.verdicts.limits import FlowVerdict
-from pathlab.errors import UsageError
 from pathlab.study.analyses import Analyses
-from pathlab.study.answer import Answer
+from pathlab.study.registry import ANALYSES, choose_analyses
 from pathlab.study.selection import survey_table
-from pathlab.study.trials import Condition
+from pathlab.study.source import Condition
 
 DOCUMENT = "pathlab-analysis"
 DOCUMENT_VERSION = 1
-#: Every analysis by the name of its method, in the order of the document.
-ANALYSES: Mapping[str, Callable[[Analyses], tuple[Answer[Any], ...]]] = {
-    "recommendation": lambda study: study.recommend(),
-    "cells": lambda study: study.cells(),
-    "streams_vs_windows": lambda study: study.streams_vs_windows(),
-    "saturation": lambda study: study.saturation(),
-    "optimum": lambda study: study.optimum(),
-    "surface": lambda study: study.surface(),
-    "limits": lambda study: study.limits(),
-    "warm_up": lambda study: study.warm_up(),
-    "rfc6349": lambda study: study.rfc6349(),
-    "fairness": lambda study: study.fairness(),
-    "cpu_cost": lambda study: study.cpu_cost(),
-    "duration": lambda study: study.duration(),
-    "breakpoint": lambda study: study.breakpoint(),
-    "distributions": lambda study: study.distributions(),
-    "serial": lambda study: study.serial(),
-    "drift": lambda study: study.drift(),
-    "outliers": lambda study: study.outliers(),
-    "planning": lambda study: study.planning(),
-    "precision": lambda study: study.precision(),
-    "message_cost": lambda study: study.message_cost(),
-}
-
-
-def choose_analyses(names: Iterable[str]) -> tuple[str, ...]:
-    """The names in the document's order, all of them for none; UsageError for one that there is not."""
-    wanted = set(names)
-    unknown = sorted(wanted - set(ANALYSES))
-    if unknown:
-        raise UsageError(f"there is no analysis '{unknown[0]}'", hint=f"take of: {', '.join(ANALYSES)}")
-    return tuple(name for name in ANALYSES if not wanted or name in wanted)
 
 
 def build_document(
@@ -72,7 +39,7 @@ def build_document(
     ``references``: published tables to lay beside the results, each with one of its columns (None: all).
     """
     campaign = study.study_source.campaign
-    status, selection = study.study_table().frame["status"], survey_table(study.study_table())
+    status, basis = study.study_table().frame["status"], survey_table(study.study_table())
     return {
         "document": DOCUMENT,
         "version": DOCUMENT_VERSION,
@@ -86,9 +53,9 @@ def build_document(
         "trials": {
             "stored": len(status),
             "complete": int((status == "complete").sum()),
-            "used": selection.used,
-            "excluded": encode(selection.excluded),
-            "warnings": encode(selection.warnings),
+            "used": basis.used,
+            "left_out": encode(basis.left_out),
+            "cautions": encode(basis.cautions),
         },
         "analyses": {name: encode(ANALYSES[name](study)) for name in choose_analyses(names)},
         "references": {

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pathlab.store.results import Results
-from pathlab.study.document import ANALYSES, DOCUMENT_VERSION
+from pathlab.study.document import DOCUMENT_VERSION
+from pathlab.study.registry import ANALYSES
 from tests import command_line
 from tests.unit.study.trials import make_sweep
 
@@ -48,18 +49,18 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
         for answer in answers:
             assert sorted(answer) == promised["answer"]
             assert sorted(answer["condition"]) == promised["condition"]
-            assert sorted(answer["selection"]) == promised["selection"]
+            assert sorted(answer["basis"]) == promised["basis"]
             assert sorted(answer["result"]) == promised["results"][name]
     assert {name for name, answers in document["analyses"].items() if not answers} == {"message_cost"}
     interval = document["analyses"]["surface"][0]["result"]["capacity"]["interval"]
     assert sorted(interval) == promised["interval"]
     assert document["references"] == {}
-    counted = {"stored": 36, "complete": 36, "used": 36, "excluded": []}
-    assert document["trials"] == counted | {"warnings": [{"reason": "lab", "trials": 36}]}
+    counted = {"stored": 36, "complete": 36, "used": 36, "left_out": []}
+    assert document["trials"] == counted | {"cautions": [{"reason": "lab", "trials": 36}]}
     cell = document["analyses"]["cells"][0]
     assert cell["condition"]["settings"]["congestion"] == "cubic"
     assert cell["condition"]["medium"] == "lab"
-    assert cell["selection"]["used"] == 6
+    assert cell["basis"]["used"] == 6
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,11 @@ def test_chosen_analyses_alone(folder: Path, call: Call) -> None:
 def test_tables_for_people(folder: Path, call: Call) -> None:
     done = call("analyze", str(folder))
     assert (done.status, done.err) == (0, "")
-    for title in ("Cells: west → east (lab)", "More streams against larger windows", "Response surface"):
+    for title in (
+        "Combinations: west → east (lab)",
+        "More streams against larger windows",
+        "Response surface",
+    ):
         assert title in done.out
     assert "8 × 64 KiB" in done.out
     assert "Cost of a message: nothing in these results to answer it." in done.out
@@ -129,7 +134,7 @@ def test_wrong_analyses_and_wrong_files_are_one_line_and_a_fix(
     wrong = call("analyze", str(folder), "--only", "everything")
     assert wrong.status == 2
     assert wrong.err.splitlines()[0] == "pathlab: there is no analysis 'everything'"
-    assert "fix: take of: recommendation, cells, streams_vs_windows" in wrong.err
+    assert "fix: take of: cells, streams_vs_windows" in wrong.err
     nothing = call("analyze", str(tmp_path))
     assert nothing.status == 5
     assert len(nothing.err.splitlines()) == 2

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pathlab.store.results import Results
 from tests.contract.tree_copy import ROOT, TreeCopy
+from tests.unit.study.trials import make_sweep
 
 
 @pytest.fixture
@@ -92,3 +95,63 @@ def test_a_factor_takes_its_entry_and_its_typed_field(tree: TreeCopy) -> None:
         "page": 1,
     }
     assert len(tree.changed_files()) == 2
+
+
+MEDIANS = """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MedianFigures:
+    median_bits_per_s: float | None
+    undecided: Undecided | None = None
+
+
+def find_medians(table: TrialTable) -> tuple[Answer[MedianFigures], ...]:
+    return tuple(
+        Answer(
+            condition=sample.condition,
+            basis=sample.basis,
+            result=MedianFigures(median_bits_per_s=measure_spread(sample.rates_bits_per_s).median),
+        )
+        for sample in select(table)
+    )
+
+
+"""
+MEDIAN_ENTRY = """
+    @analysis("Medians", AnswerColumn("median rate", "median_bits_per_s"), UNDECIDED, per="condition")
+    def medians(self) -> Iterable[Answer[Any]]:
+        \"\"\"The median of all trials.\"\"\"
+        return costs.find_medians(self.study_table())
+
+"""
+USE_OF_AN_ANALYSIS = """
+import json
+import pathlab
+from pathlab.cli.main import pathlab as command
+from pathlab.study.document import build_document
+
+folder = "results"
+with pathlab.open(folder) as results:
+    print(results.medians().to_frame()["result.median_bits_per_s"].tolist())
+    document = json.loads(json.dumps(build_document(results, ["medians"])))
+    print([answer["result"]["median_bits_per_s"] for answer in document["analyses"]["medians"]])
+command(["analyze", folder, "--only", "medians"], standalone_mode=False)
+command(["analyze", folder, "--only", "list"], standalone_mode=False)
+"""
+
+
+def test_an_analysis_takes_its_function_and_its_entry(tree: TreeCopy) -> None:
+    made = make_sweep(3, levels=[(1, 65536)], change=lambda one: replace(one, throughput_bits_per_s=25e6))
+    with Results.create(tree.folder / "results", made.campaign, made.plan()) as results:
+        for record in made.records:
+            results.add_trial(record, {})
+    tree.insert("pathlab/study/costs.py", MEDIANS, before="def describe_cells(")
+    tree.insert("pathlab/study/analyses.py", MEDIAN_ENTRY, before="    def against_reference(")
+    tree.insert(
+        "pathlab/study/analyses.py", "from pathlab.study import costs\n", before="from pathlab.study."
+    )
+    frame, encoded, *printed = tree.run(USE_OF_AN_ANALYSIS).splitlines()
+    assert frame == encoded == "[25000000.0]"
+    assert any("Medians" in line for line in printed)
+    assert any("25 Mbit/s" in line for line in printed)
+    assert "medians\tThe median of all trials" in printed
+    assert tree.changed_files() == ["pathlab/study/analyses.py", "pathlab/study/costs.py"]

@@ -161,3 +161,9 @@ def test_the_citation_names_this_version_and_licence() -> None:
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {__version__}\n" in text
     assert "\nlicense: Apache-2.0\n" in text
+
+
+def test_the_table_of_analyses_is_that_of_the_registry() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "analyses_table.py"))["make_page"]()
+    stored = (ROOT / "docs" / "ANALYSES.md").read_text(encoding="utf-8")
+    assert stored == made, "docs/ANALYSES.md is old: run python docs/analyses_table.py"

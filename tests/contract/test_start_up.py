@@ -23,7 +23,6 @@ from pathlab.store.database import RESULTS_ROOT
 from pathlab.store.exporters.formats import FORMATS
 from pathlab.study.comparison.metrics import METRICS
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules
-from pathlab.study.document import ANALYSES
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What help may load besides the standard library.
@@ -156,7 +155,6 @@ def test_every_command_gives_its_action_what_that_takes() -> None:
 
 def test_names_in_the_help_are_those_of_their_owners() -> None:
     rules = ComparisonRules()
-    assert tuple(ANALYSES) == names.ANALYSES
     assert tuple(METRICS) == names.METRICS
     assert (rules.metrics, rules.margin_ratio) == (names.COMPARED_METRICS, names.MARGIN_RATIO)
     assert (names.WORSE, names.UNDECIDED) == (ChangeVerdict.WORSE, ChangeVerdict.UNDECIDED)

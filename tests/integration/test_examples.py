@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.cli.commands.names import ANALYSES
+from pathlab.study.registry import ANALYSES
 from tests.integration.test_report_commands import store
 from tests.require import require_engine
 from tests.unit.synthetic_results import make_quickstart

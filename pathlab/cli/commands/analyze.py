@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlab.cli.commands.declaration import RESULTS, declare, json_flag, option
-from pathlab.cli.commands.names import ANALYSES
 
 command = declare(
     "analyze",
@@ -18,7 +17,7 @@ command = declare(
         "names",
         multiple=True,
         metavar="NAME",
-        help=f"Only this analysis; may be repeated. One of: {', '.join(ANALYSES)}.",
+        help="Only this analysis; may be repeated; 'list' names them all.",
     ),
     option(
         "--reference",

@@ -7,29 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-#: ``pathlab.study.document.ANALYSES``
-ANALYSES = (
-    "recommendation",
-    "cells",
-    "streams_vs_windows",
-    "saturation",
-    "optimum",
-    "surface",
-    "limits",
-    "warm_up",
-    "rfc6349",
-    "fairness",
-    "cpu_cost",
-    "duration",
-    "breakpoint",
-    "distributions",
-    "serial",
-    "drift",
-    "outliers",
-    "planning",
-    "precision",
-    "message_cost",
-)
 #: ``pathlab.study.comparison.metrics.METRICS``
 METRICS = ("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss", "udp-loss")
 #: ``pathlab.study.comparison.rows.ComparisonRules``

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pathlab.analysis.verdicts.equivalence import list_flags
+from pathlab.analysis.verdicts.equivalence import list_thresholds
 from pathlab.report.names import enumerate_cells
 from pathlab.study.comparison.groups import ComparedCell
 from pathlab.study.comparison.metrics import LOSS_SHARE_RATIO, ComparedMetric
@@ -143,7 +143,7 @@ def format_change(row: ComparisonRow, margin_ratio: float) -> tuple[str, str]:
     """The ratio, or the difference of what may be 0, and its interval, whose ends agree with the verdict."""
     if row.shift is None:
         interval, ratio = row.change.interval_ratio, row.change.ratio
-        marks = list_flags(margin_ratio)
+        marks = list_thresholds(margin_ratio)
         ends = [
             format_beside(end, marks, kind="f") for end in (interval.low, interval.high) if end is not None
         ]
@@ -226,7 +226,7 @@ def _list_margins(found: ResultsComparison) -> Iterator[str]:
     margin_ratio = found.rules.margin_ratio
     metrics = {row.metric.name: row.metric for row in found.rows}
     if any(metric.bound is None for metric in metrics.values()):
-        low, _, high = list_flags(margin_ratio)
+        low, _, high = list_thresholds(margin_ratio)
         yield f"a ratio of {low:.4g} to {high:.4g} (±{format_ratio(margin_ratio)})"
     if "drtt" in metrics:
         yield f"±{format_ratio(margin_ratio)} of the idle RTT for dRTT"

@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.estimators.trend import ChangeBound
-from pathlab.analysis.verdicts.equivalence import list_flags
-from pathlab.report.analyses_rows import tell_duration
-from pathlab.report.analyses_text import LAYOUTS
+from pathlab.analysis.verdicts.equivalence import list_thresholds
+from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
-from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import draw_clouds, gather
 from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import build_table, note_doubts
 from pathlab.report.sections.phrases import say_interval, say_reason, say_spread, say_undecided
+from pathlab.report.sections.places import Book, Part, Place, number_places, spell_window
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import Answer, measure_spread
-from pathlab.study.cells import Cell, MeasuredCondition
-from pathlab.units import format_rate, format_ratio, format_time, format_window
+from pathlab.study.registry import ANALYSES
+from pathlab.units import format_rate, format_ratio, format_time
 
 DURATION = of.Quantity(label="Duration", kind="plain", take=lambda sample: sample.get("duration_ns") / 1e9)
 TITLE = "Throughput against the duration of a trial"
@@ -31,65 +30,63 @@ TITLE = "Throughput against the duration of a trial"
 MOST_CELLS = 7
 
 
-Conditions = tuple[MeasuredCondition, ...]
+Places = tuple[Place, ...]
 
 
-def _list_groups(inputs: ReportInputs) -> list[Conditions]:
+def _list_groups(book: Book) -> list[Places]:
     """Places that differ in the duration alone, where it varied and a trial of each counts, in its order."""
-    groups: dict[Any, list[MeasuredCondition]] = {}
-    for condition in inputs.conditions:
-        if condition.cells:
-            groups.setdefault(condition.key.without("duration_ns"), []).append(condition)
-    return [
-        tuple(sorted(conditions, key=_duration_s)) for conditions in groups.values() if len(conditions) > 1
-    ]
+    groups: dict[Any, list[Place]] = {}
+    for place in book.places:
+        if place.parts:
+            groups.setdefault(place.key.without("duration_ns"), []).append(place)
+    return [tuple(sorted(places, key=_duration_s)) for places in groups.values() if len(places) > 1]
 
 
-def _duration_s(condition: MeasuredCondition) -> float:
-    return float(condition.key.get("duration_ns")) / 1e9
+def _duration_s(place: Place) -> float:
+    return float(place.key.get("duration_ns")) / 1e9
 
 
-def _find_answers(inputs: ReportInputs, conditions: Conditions) -> list[Answer[Any]]:
-    """The answers on the cells of these conditions."""
-    condition = conditions[0].key.without("duration_ns")
-    return [one for one in inputs.answers("duration") if one.condition == condition]
+def _find_answers(book: Book, places: Places) -> list[Answer[Any]]:
+    """The answers on the cells of these places."""
+    condition = places[0].key.without("duration_ns")
+    return [one for one in book.material.answers("duration") if one.condition == condition]
 
 
-def _take_cell(conditions: Conditions, answer: Answer[Any]) -> list[Cell]:
+def _take_cell(places: Places, answer: Answer[Any]) -> list[Part]:
     """One cell at every duration, by duration."""
     return [
-        cell
-        for condition in conditions
-        for cell in condition.cells
-        if (cell.streams, cell.window_bytes) == (answer.streams, answer.window_bytes)
+        part
+        for place in places
+        for part in place.parts
+        if (part.streams, part.window_bytes) == (answer.streams, answer.window_bytes)
     ]
 
 
-def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Plot:
+def plot_durations(book: Book, places: Places) -> Plot:
     """Throughput over the duration: trials as points, a line through each cell's medians with intervals."""
-    answers = _find_answers(inputs, conditions)
+    answers = _find_answers(book, places)
     shown = [answer for answer in answers if answer.streams is not None][:MOST_CELLS]
-    cells = [_take_cell(conditions, answer) for answer in shown]
-    names = [f"{one.streams} × {format_window(one.window_bytes)}" for one in shown]
+    cells = [_take_cell(places, answer) for answer in shown]
+    names = [f"{one.streams} × {spell_window(one.window_bytes)}" for one in shown]
     clouds = [
-        gather(name, slot, line, (DURATION, of.THROUGHPUT))
-        for slot, (name, line) in enumerate(zip(names, cells, strict=True))
+        gather(name, slot, parts, (DURATION, of.THROUGHPUT))
+        for slot, (name, parts) in enumerate(zip(names, cells, strict=True))
     ]
     unit = choose_unit("rate", np.concatenate([cloud.y for cloud in clouds]))
-    drawn = draw_clouds(clouds, (1.0, unit.size), inputs.points)
+    drawn = draw_clouds(clouds, (1.0, unit.size), book.points)
     layers: list[Layer] = list(drawn.layers)
     spreads = []
-    for slot, (name, line) in enumerate(zip(names, cells, strict=True)):
-        found = [measure_spread(cell.sample.rates_bits_per_s) for cell in line]
+    for slot, (name, parts) in enumerate(zip(names, cells, strict=True)):
+        found = [measure_spread(part.sample.rates_bits_per_s) for part in parts]
         spreads += found
         ends = [(one.median, one.interval.low, one.interval.high) for one in found]
         table = np.array([[np.nan if end is None else end / unit.size for end in row] for row in ends])
-        x = np.array([float(DURATION.take(cell.sample)[0]) for cell in line])
+        x = np.array([float(DURATION.take(part.sample)[0]) for part in parts])
         layers.append(Curve(name=name, x=x, y=table[:, 0], low=table[:, 1], high=table[:, 2], slot=slot))
     said = [_say_change(name, answer.result) for name, answer in zip(names, shown, strict=True)]
     if len(answers) > len(shown):
         said.append(f"{len(answers) - len(shown)} more cells are in the table alone.")
-    levels = sorted({float(DURATION.take(cell.sample)[0]) for line in cells for cell in line})
+    levels = sorted({float(DURATION.take(part.sample)[0]) for parts in cells for part in parts})
     axis = Axis(
         label="Duration of the steady window",
         unit="s",
@@ -98,10 +95,10 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Plot:
         tick_labels=tuple(f"{level:g}" for level in levels),
     )
     return Plot(
-        name=f"duration-{find_first_number(conditions)}",
+        name=f"duration-{number_places(places)}",
         title=TITLE,
-        condition=conditions[0].title_without("duration"),
-        sentence=" ".join(cell for cell in (*said, say_undecided(spreads), drawn.words) if cell),
+        condition=places[0].title_without("duration"),
+        sentence=" ".join(part for part in (*said, say_undecided(spreads), drawn.words) if part),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
         ),
@@ -120,48 +117,48 @@ def _say_change(name: str, found: ChangeBound) -> str:
     word = "equivalent within" if found.equivalent else "not shown to be equivalent within"
     trend = found.trend.p_value
     test = f"; trend p = {trend:.3g} (Mann–Kendall)" if trend is not None else ""
-    low, high = format_ratio(list_flags(found.margin_ratio)[0] - 1), format_ratio(found.margin_ratio)
+    low, high = format_ratio(list_thresholds(found.margin_ratio)[0] - 1), format_ratio(found.margin_ratio)
     return f"{text}: {word} {low} to {high}{test}."
 
 
-def _tell_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Block]:
-    answers = _find_answers(inputs, conditions)
-    where, number = conditions[0].name_without("duration"), find_first_number(conditions)
+def _tell_cells(book: Book, places: Places) -> Iterator[Block]:
+    answers = _find_answers(book, places)
+    where, number = places[0].name_without("duration"), number_places(places)
     rows = []
     for answer in answers:
-        for cell in _take_cell(conditions, answer):
-            spread = measure_spread(cell.sample.rates_bits_per_s)
-            length = format_time(float(cell.sample.get("duration_ns")[0]))
-            rows.append((cell.name, length, str(spread.n), say_spread(spread, format_rate)))
+        for part in _take_cell(places, answer):
+            spread = measure_spread(part.sample.rates_bits_per_s)
+            length = format_time(float(part.sample.get("duration_ns")[0]))
+            rows.append((part.name, length, str(spread.n), say_spread(spread, format_rate)))
     yield TableBlock(
         name=f"durations-{number}",
         title=f"Throughput by duration: {where}",
         table=build_table(("cell", "duration", "n", "throughput, median"), rows),
         note=note_doubts(answers),
     )
-    layout = LAYOUTS["duration"]
+    entry = ANALYSES["duration"]
     yield TableBlock(
         name=f"duration-table-{number}",
-        title=f"{layout.title}: {where}",
-        table=build_table(layout.columns, [row for answer in answers for row in tell_duration(answer)]),
+        title=f"{entry.title}: {where}",
+        table=build_table(list_headings(entry), [format_row(entry, answer) for answer in answers]),
         note="Change: Theil–Sen over the logarithm of the duration, from the shortest to the longest.",
     )
 
 
-def _outline(inputs: ReportInputs) -> Iterator[Draft]:
-    for conditions in _list_groups(inputs):
-        name = f"duration-{find_first_number(conditions)}"
+def _outline(book: Book) -> Iterator[Draft]:
+    for places in _list_groups(book):
+        name = f"duration-{number_places(places)}"
         yield PlotDraft(
             name=name,
             title=TITLE,
-            condition=conditions[0].title_without("duration"),
-            build=partial(plot_durations, inputs, conditions),
+            condition=places[0].title_without("duration"),
+            build=partial(plot_durations, book, places),
         )
-        yield TextDraft(build=partial(_tell_cells, inputs, conditions))
+        yield TextDraft(build=partial(_tell_cells, book, places))
 
 
-def _find_gap(inputs: ReportInputs) -> str | None:
-    return None if _list_groups(inputs) else "every path was measured with trials of one duration"
+def _find_gap(book: Book) -> str | None:
+    return None if _list_groups(book) else "every path was measured with trials of one duration"
 
 
 CHAPTER = Chapter(key="duration", title="Throughput against duration", find_gap=_find_gap, outline=_outline)

@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from pathlab.report.analyses_rows import Row
-from pathlab.report.analyses_text import LAYOUTS, list_doubts
+from pathlab.report.answer_table import Row, format_row, list_headings, list_warnings
 from pathlab.report.blocks import Block, Paragraph, TableBlock
-from pathlab.report.inputs import ReportInputs
 from pathlab.report.sections.drafts import Draft, FoldDraft, TextDraft
+from pathlab.report.sections.places import Book, Place
 from pathlab.report.tables import Heading, TextTable
 from pathlab.study.answer import Answer
-from pathlab.study.cells import MeasuredCondition
+from pathlab.study.registry import ANALYSES
 
 #: Columns that hold words; every other one but the first is set flush right.
 WORDS = frozenset(
     {
-        *("verdict", "limit", "trials", "undecided", "law", "family", "bottleneck", "rule", "enough"),
+        *("verdict", "limit", "trials", "undecided", "distribution", "model", "bottleneck", "rule", "enough"),
         *(
             "path",
             "medians within ±5 %",
@@ -33,8 +32,6 @@ WORDS = frozenset(
 )
 #: A table of more rows is shown on demand.
 LONG_ROWS = 24
-#: Analyses with one answer for a condition; all others have one for each cell, window or pair.
-PER_PLACE = frozenset({"breakpoint", "drift", "precision", "surface"})
 #: Analyses that are told in a sentence, so that their tables are shown on demand.
 FOLDED = frozenset({"warm_up", "serial", "outliers", "planning"})
 Choose = Callable[[Answer[Any]], bool]
@@ -56,16 +53,16 @@ def build_table(columns: Sequence[str], rows: Iterable[Row], meanings: Sequence[
     )
 
 
-def tell_answers(name: str, answers: Sequence[Answer[Any]], condition: MeasuredCondition) -> Iterator[Block]:
-    """The table of one analysis at one condition; nothing where no answer rests on a trial."""
-    found = [answer for answer in answers if answer.selection.used]
+def tell_answers(name: str, answers: Sequence[Answer[Any]], place: Place) -> Iterator[Block]:
+    """The table of one analysis at one place; nothing where no answer rests on a trial."""
+    found = [answer for answer in answers if answer.basis.used]
     if not found:
         return
-    layout = LAYOUTS[name]
-    table = build_table(layout.columns, (row for answer in found for row in layout.tell(answer)))
+    entry = ANALYSES[name]
+    table = build_table(list_headings(entry), (format_row(entry, answer) for answer in found))
     yield TableBlock(
-        name=f"{name.replace('_', '-')}-table-{condition.number}",
-        title=f"{layout.title}: {condition.name}",
+        name=f"{name.replace('_', '-')}-table-{place.number}",
+        title=f"{entry.title}: {place.name}",
         table=table,
         note=note_doubts(answers),
     )
@@ -73,49 +70,47 @@ def tell_answers(name: str, answers: Sequence[Answer[Any]], condition: MeasuredC
 
 def note_doubts(answers: Sequence[Answer[Any]]) -> str | None:
     """What was left out and what is doubtful, as one line; None for nothing."""
-    lines = [line.strip() for line in list_doubts(answers)]
+    lines = list_warnings(answers)
     return "; ".join(lines) + "." if lines else None
 
 
-def outline_answers(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[Draft]:
-    """The tables of one analysis: one for all conditions where it is short, else one for each, on demand.
+def outline_answers(book: Book, name: str, choose: Choose | None = None) -> Iterator[Draft]:
+    """The tables of one analysis: one for all places where it is short, else one for each, on demand.
 
     ``choose``: which answers are told; None: all.
     """
-    title = LAYOUTS[name].title
-    per_place = name in PER_PLACE
-    rows = [1 if per_place else len(condition.levels) for condition in inputs.conditions]
+    entry = ANALYSES[name]
+    title, per_place = entry.title, entry.per == "condition"
+    rows = [1 if per_place else len(place.cells) for place in book.places]
     if per_place or sum(rows) <= LONG_ROWS:
-        draft = TextDraft(build=partial(_tell_together, inputs, name, choose))
+        draft = TextDraft(build=partial(_tell_together, book, name, choose))
         yield FoldDraft(title=title, drafts=(draft,)) if name in FOLDED else draft
         return
-    for condition in inputs.conditions:
-        draft = TextDraft(build=partial(_tell_chosen, inputs, name, condition, choose))
-        yield FoldDraft(title=f"{title}: {condition.name}", drafts=(draft,))
+    for place in book.places:
+        draft = TextDraft(build=partial(_tell_chosen, book, name, place, choose))
+        yield FoldDraft(title=f"{title}: {place.name}", drafts=(draft,))
 
 
-def _tell_chosen(
-    inputs: ReportInputs, name: str, condition: MeasuredCondition, choose: Choose | None
-) -> Iterator[Block]:
-    found = inputs.answers(name, condition)
-    yield from tell_answers(name, [one for one in found if choose is None or choose(one)], condition)
+def _tell_chosen(book: Book, name: str, place: Place, choose: Choose | None) -> Iterator[Block]:
+    found = book.answers(name, place)
+    yield from tell_answers(name, [one for one in found if choose is None or choose(one)], place)
 
 
-def _tell_together(inputs: ReportInputs, name: str, choose: Choose | None) -> Iterator[Block]:
-    """One table with the answers on all conditions; of several the first column names each."""
-    layout, several = LAYOUTS[name], len(inputs.conditions) > 1
+def _tell_together(book: Book, name: str, choose: Choose | None) -> Iterator[Block]:
+    """One table with the answers on all places; the first column names the place where there are several."""
+    entry, several = ANALYSES[name], len(book.places) > 1
     rows: list[Row] = []
     told: list[Answer[Any]] = []
-    for condition in inputs.conditions:
-        for answer in inputs.answers(name, condition):
-            if answer.selection.used and (choose is None or choose(answer)):
+    for place in book.places:
+        for answer in book.answers(name, place):
+            if answer.basis.used and (choose is None or choose(answer)):
                 told.append(answer)
-                rows += [(condition.name, *row) if several else tuple(row) for row in layout.tell(answer)]
+                rows.append((place.name,) * several + format_row(entry, answer))
     if rows:
         yield TableBlock(
             name=f"{name.replace('_', '-')}-table",
-            title=layout.title,
-            table=build_table(("path", *layout.columns) if several else layout.columns, rows),
+            title=entry.title,
+            table=build_table(("path",) * several + list_headings(entry), rows),
             note=note_doubts(told),
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.report.analyses_rows import format_figure
+from pathlab.report.answer_table import format_figure
 from pathlab.study.selection import Sample
 from pathlab.units import format_rate, format_ratio, format_time
 

@@ -10,11 +10,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pathlab.report.analyses_text import LAYOUTS
 from pathlab.report.blocks import Report, TableBlock, list_blocks, list_figures
 from pathlab.report.formats.html import ROWS_SHOWN, STATIC_FIGURES, Shape, render_html, render_page, tie_units
 from pathlab.report.formats.report_json import describe_report
-from pathlab.report.report_builder import build_document, gather_inputs
+from pathlab.report.report_builder import build_document, gather_material
 from pathlab.report.sections.method import build_appendices
 from pathlab.report.tables import (
     flatten_facts,
@@ -23,7 +22,6 @@ from pathlab.report.tables import (
     tabulate_journal,
 )
 from pathlab.store.records import JournalRecord
-from pathlab.study.document import ANALYSES
 from tests.unit.synthetic_results import (
     SyntheticResults,
     make_campaign,
@@ -188,8 +186,8 @@ def test_one_trial_gives_honest_figures() -> None:
 def test_a_long_table_is_cut_in_the_page_alone_and_says_so(report: Report) -> None:
     first = make_quickstart(cycles=1, levels=[(1, 64 * KIB)]).plan()[0]
     plan = [replace(first, row=number) for number in range(ROWS_SHOWN + 7)]
-    inputs = gather_inputs(SyntheticResults(make_campaign(), plan, [], {}))
-    long = replace(report, sections=build_appendices(inputs))
+    material = gather_material(SyntheticResults(make_campaign(), plan, [], {}))
+    long = replace(report, sections=build_appendices(material))
     page = render_page(long, draw=lambda _: "", sheet="", scripts=(), shape=Shape())
     assert f"The first {ROWS_SHOWN} of {len(plan)} rows" in page
     tables = [block for block in list_blocks(long.sections[0].blocks) if isinstance(block, TableBlock)]
@@ -277,11 +275,7 @@ def test_impossible_figures_of_imported_trials_end_no_report(changes: dict[str, 
         for record in results.records
     ]
     report = build_document(results)
-    chosen = [one for answer in report.recommendations if (one := answer.result.recommended) is not None]
-    assert all(10e6 < (one.throughput_bits_per_s.median or 0) < 40e6 for one in chosen)
+    chosen = [answer.recommended for answer in report.answers if answer.recommended is not None]
+    assert all(10e6 < (one.rate.median or 0) < 40e6 for one in chosen)
     assert Outline(render_html(report)).open == []
     json.dumps(describe_report(report), allow_nan=False)
-
-
-def test_every_analysis_has_a_layout() -> None:
-    assert set(LAYOUTS) == set(ANALYSES)

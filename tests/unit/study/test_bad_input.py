@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.store.records import TrialRecord
-from pathlab.study.document import ANALYSES, build_document
+from pathlab.study.document import build_document
+from pathlab.study.registry import ANALYSES
 from tests.unit.study.trials import BareResults, make_sweep, study
 from tests.unit.synthetic_results import SyntheticResults
 

@@ -1,0 +1,195 @@
+"""Answers of any analysis as tables: the columns of its registry entry, every value as text with its unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.fits.breakpoints import Breakpoint
+from pathlab.analysis.fits.curve_fit import Estimate
+from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, list_thresholds
+from pathlab.campaign.factors import format_level, name_levels
+from pathlab.study.answer import Answer, Spread
+from pathlab.study.limits import LimitCount
+from pathlab.study.registry import ANALYSES, AnalysisEntry, AnswerColumn
+from pathlab.study.source import Condition
+from pathlab.units import (
+    NOT_MEASURED,
+    format_beside,
+    format_bytes,
+    format_r_squared,
+    format_rate,
+    format_ratio,
+    format_time,
+)
+
+_CELL = re.compile(r"\b(\d+) x (\d+)\b")
+Row = tuple[str, ...]
+Format = Callable[[float | None], str]
+#: What a distribution is of, by its name in answers.
+QUANTITIES = {
+    "throughput_bits_per_s": "throughput",
+    "drtt_ns": "dRTT",
+    "loaded_variability_ratio": "RV, loaded",
+}
+
+
+def format_figure(value: float | None) -> str:
+    """A bare number with three significant digits."""
+    return NOT_MEASURED if value is None else f"{value:.3g}"
+
+
+def format_factor(value: float | None) -> str:
+    """A ratio with three significant digits, or as many as keep it on its side of 1 and of the margin."""
+    return NOT_MEASURED if value is None else format_beside(value, list_thresholds(MARGIN_RATIO))
+
+
+#: How a figure is written, by its unit; one of another unit as a bare number.
+FORMATS: Mapping[str, Format] = {
+    "bit/s": format_rate,
+    "ns": format_time,
+    "byte": format_bytes,
+    "ratio": format_ratio,
+    "factor": format_factor,
+    "R²": format_r_squared,
+}
+
+
+def format_interval(interval: Interval, spell: Format) -> str:
+    """``low–high``, ``-low to high`` where that begins below 0, or why there is none."""
+    if interval.low is None or interval.high is None:
+        return str(interval.undecided or NOT_MEASURED)
+    word = " to " if interval.low < 0 else "–"
+    return f"{spell(interval.low)}{word}{spell(interval.high)}"
+
+
+def format_cells(text: str) -> str:
+    """Cells that an analysis names, ``4 x 65536``, as people write them: ``4 × 64 KiB``."""
+    return _CELL.sub(lambda found: f"{found[1]} × {format_bytes(int(found[2]))}", text).replace(" x ", " × ")
+
+
+def format_part(answer: Answer[Any]) -> str:
+    """The part of the condition that an answer speaks of: combination, window or quantity."""
+    window = "auto" if answer.autotuned else None
+    if answer.window_bytes is not None:
+        window = format_bytes(answer.window_bytes)
+    if answer.streams is not None:
+        return f"{answer.streams} × {window}"
+    if answer.quantity is not None:
+        return QUANTITIES.get(answer.quantity) or format_cells(answer.quantity)
+    return window if window is not None else "all"
+
+
+def format_value(value: Any, unit: str = "") -> str:
+    """A value of an answer as text; a spread and an estimate with the interval."""
+    spell = FORMATS.get(unit, format_figure)
+    if isinstance(value, Answer):
+        return format_part(value)
+    if isinstance(value, Spread):
+        return f"{spell(value.median)} ({format_interval(value.interval, spell)})"
+    if isinstance(value, Estimate):
+        if value.value is None:
+            return str(value.undecided or NOT_MEASURED)
+        return f"{spell(value.value)} ({format_interval(value.interval, spell)})"
+    if isinstance(value, Interval):
+        return format_interval(value, spell)
+    if isinstance(value, Breakpoint):
+        return _format_breakpoint(value, unit)
+    if isinstance(value, LimitCount):
+        return f"{value.limit or 'undecided'} {value.trials}"
+    if isinstance(value, tuple):
+        return ", ".join(format_value(one, unit) for one in value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return format_cells(str(value))
+    return str(value) if isinstance(value, int) and not unit else spell(value)
+
+
+def _format_breakpoint(found: Breakpoint, unit: str) -> str:
+    """Where the line turns upwards; one that turns the other way is said to."""
+    before, after = found.slope_before.value, found.slope_after.value
+    text = format_value(found.breakpoint, unit)
+    return f"flatter from {text}" if before is not None and after is not None and after < before else text
+
+
+def format_cell(column: AnswerColumn, answer: Answer[Any]) -> str:
+    """What one column shows of one answer; nothing for no reason to be undecided."""
+    value, unit = column.read(answer), column.find_unit(answer)
+    if value is None and column.heading == "undecided":
+        return ""
+    text = format_value(value, unit)
+    return f"{text} ({format_value(column.read_detail(answer), unit)})" if column.detail else text
+
+
+def format_row(entry: AnalysisEntry, answer: Answer[Any]) -> Row:
+    """The row of one answer, a text for each column of the entry."""
+    return tuple(format_cell(column, answer) for column in entry.columns)
+
+
+def list_headings(entry: AnalysisEntry) -> tuple[str, ...]:
+    """The headings of an entry's columns."""
+    return tuple(column.heading for column in entry.columns)
+
+
+def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Console) -> None:
+    """Print a table for each analysis by its name; one without answers says so in a line."""
+    for name, found in answers.items():
+        entry = ANALYSES[name]
+        console.print()
+        if not found:
+            console.print(Text.assemble((entry.title, "bold"), ": nothing in these results to answer it."))
+            continue
+        for condition in dict.fromkeys(answer.condition for answer in found):
+            part = [answer for answer in found if answer.condition == condition]
+            console.print(_build_table(entry, condition, part))
+            for line in list_warnings(part):
+                console.print(f"  {line}", style="dim")
+
+
+def _build_table(entry: AnalysisEntry, condition: Condition, answers: Sequence[Answer[Any]]) -> Table:
+    table = Table(
+        title=f"{entry.title}: {name_condition(condition)}",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    for number, heading in enumerate(list_headings(entry)):
+        if number:
+            table.add_column(heading, justify="right", overflow="fold")
+        else:
+            table.add_column(heading, overflow="fold", min_width=len(heading))
+    for answer in answers:
+        table.add_row(*format_row(entry, answer))
+    return table
+
+
+def name_condition(condition: Condition) -> str:
+    """Path, and the settings that were set."""
+    levels = name_levels({name: value for name, value in condition.settings if value is not None})
+    told = [f"{name} {format_level(name, level)}" for name, level in levels.items()]
+    where = "" if condition.medium == "hosts" else f" ({condition.medium})"
+    return f"{condition.path_source} → {condition.path_destination}{where}, {', '.join(told)}"
+
+
+def list_warnings(answers: Sequence[Answer[Any]]) -> list[str]:
+    """Excluded trials and flags of those used, each once for the table."""
+    left = {(one.reason, one.trials) for answer in answers for one in answer.basis.left_out}
+    flags: dict[str, int] = {}
+    for answer in answers:
+        for one in answer.basis.cautions:
+            flags[one.reason] = max(flags.get(one.reason, 0), one.trials)
+    lines = [f"excluded: {trials} × {reason}" for reason, trials in sorted(left)]
+    for reason, trials in sorted(flags.items()):
+        if reason != "lab":
+            most = "" if len(answers) == 1 else "at most "
+            lines.append(f"includes {most}{trials} trial{'s' * (trials != 1)} flagged {reason}")
+    return lines

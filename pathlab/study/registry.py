@@ -1,0 +1,195 @@
+"""The registry of analyses: what an entry says of an analysis, and the decorator that makes one.
+
+An entry is a method of ``pathlab.study.analyses.Analyses``. From it follow the Python API, the tables and the
+JSON of ``pathlab analyze``, the names that ``--only`` takes, and the table of docs/ANALYSES.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from pathlab.errors import UsageError
+from pathlab.study.answer import Answer, Answers, StudyOptions
+from pathlab.study.limits import RateShelf
+from pathlab.study.source import StudySource, TrialTable, read_trials
+
+Study = TypeVar("Study", bound="AnalysesBase")
+Asked = ParamSpec("Asked")
+Result = TypeVar("Result")
+#: Units by the ending of a field's name; a figure of another name has none.
+UNITS: Mapping[str, str] = MappingProxyType(
+    {"_bits_per_s": "bit/s", "_ns": "ns", "_bytes": "byte", "_ratio": "ratio"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerColumn:
+    """One column of an analysis's table: its heading, and what of an answer is shown in it.
+
+    ``source`` is a path in the answer's ``result`` (``capacity``, ``fits.0.weight_ratio``), ``basis.…`` of
+    the answer itself, ``part`` (the combination, window or quantity), or a function of the answer. ``unit``
+    is that of the figure; None: by the names in the path. ``detail`` is the path of what is shown in
+    brackets behind it, such as the interval of a figure that does not hold its own.
+    """
+
+    heading: str
+    source: str | Callable[[Answer[Any]], Any]
+    unit: str | None = None
+    detail: str | None = None
+
+    def read(self, answer: Answer[Any]) -> Any:
+        """The value of one answer; None where it was not measured, the answer itself for ``part``."""
+        if callable(self.source):
+            return self.source(answer)
+        return answer if self.source == "part" else _follow(answer, self.source)
+
+    def read_detail(self, answer: Answer[Any]) -> Any:
+        """What is shown in brackets."""
+        return None if self.detail is None else _follow(answer, self.detail)
+
+    def find_unit(self, answer: Answer[Any]) -> str:
+        """The unit of the value; that of the answer's quantity for the unit ``quantity``."""
+        if self.unit not in (None, "quantity"):
+            return str(self.unit)
+        names = str(answer.quantity if self.unit else self.source).split(".")
+        return next((unit for name in names[::-1] for end, unit in UNITS.items() if name.endswith(end)), "")
+
+
+#: The column with the reason why a result is undecided; empty where it is decided.
+UNDECIDED = AnswerColumn("undecided", "undecided")
+
+
+def _follow(answer: Answer[Any], path: str) -> Any:
+    """What a path leads to; None where a part of it is None or an index beyond the end."""
+    value: Any = answer if path.startswith("basis.") else answer.result
+    for name in path.split("."):
+        if value is None:
+            return None
+        if name.isdecimal():
+            value = value[int(name)] if int(name) < len(value) else None
+        else:
+            value = getattr(value, name)
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisEntry:
+    """One analysis: ``per`` is what it has an answer for, ``draws`` its number among those that draw.
+
+    ``description`` is the method's docstring in one line.
+
+    The number keeps the random draws of different analyses apart and is never given to another (1: retired);
+    None: it draws nothing and takes no seed.
+    """
+
+    name: str
+    title: str
+    description: str
+    per: str
+    columns: tuple[AnswerColumn, ...]
+    draws: int | None = None
+
+    def __call__(self, study: AnalysesBase) -> Answers[Any]:
+        """The answers over these trials, with the method's defaults."""
+        answers: Answers[Any] = operator.methodcaller(self.name)(study)
+        return answers
+
+
+_entries: dict[str, AnalysisEntry] = {}
+#: Every analysis by the name of its method, in the order of the entries.
+ANALYSES: Mapping[str, AnalysisEntry] = MappingProxyType(_entries)
+
+
+class AnalysesBase(ABC):
+    """The trials that analyses read, once, and the answers computed so far."""
+
+    study_options = StudyOptions()
+    _table: TrialTable | None = None
+    _shelf: RateShelf | None = None
+    _answered: dict[tuple[Any, ...], Answers[Any]] | None = None
+
+    @property
+    @abstractmethod
+    def study_source(self) -> StudySource:
+        """What trials and series are read from."""
+
+    def reread(self) -> None:
+        """Forget the trials read so far, so that the next analysis sees those stored since."""
+        self._table, self._shelf, self._answered = None, None, None
+
+    @property
+    def answered(self) -> dict[tuple[Any, ...], Answers[Any]]:
+        """The answers computed so far, by name and arguments of the analysis."""
+        if self._answered is None:
+            self._answered = {}
+        return self._answered
+
+    def study_table(self) -> TrialTable:
+        """All trials with their conditions, read once."""
+        if self._table is None:
+            self._table = read_trials(self.study_source)
+        return self._table
+
+    def rate_shelf(self) -> RateShelf:
+        """Rates of trials whose series were read."""
+        if self._shelf is None:
+            self._shelf = RateShelf()
+        return self._shelf
+
+    def _generator(self, name: str) -> np.random.Generator:
+        """The generator of one analysis: the same results give the same answers, alone or among others."""
+        seed = self.study_options.seed
+        chosen = self.study_source.campaign.seed if seed is None else seed
+        return np.random.default_rng([chosen % 2**63, ANALYSES[name].draws or 0])
+
+
+def analysis(
+    title: str, *columns: AnswerColumn, per: str = "combination", draws: int | None = None
+) -> Callable[
+    [Callable[Concatenate[Study, Asked], Iterable[Answer[Result]]]],
+    Callable[Concatenate[Study, Asked], Answers[Result]],
+]:
+    """Make a method an entry of the registry: its answers are computed once for each set of arguments."""
+
+    def register(
+        method: Callable[Concatenate[Study, Asked], Iterable[Answer[Result]]],
+    ) -> Callable[Concatenate[Study, Asked], Answers[Result]]:
+        name, signature = method.__name__, inspect.signature(method)
+        described = " ".join((inspect.getdoc(method) or "").split())
+        _entries[name] = AnalysisEntry(
+            name=name, title=title, description=described, per=per, columns=columns, draws=draws
+        )
+
+        @functools.wraps(method)
+        def run(study: Study, /, *args: Asked.args, **kwargs: Asked.kwargs) -> Answers[Result]:
+            bound = signature.bind(study, *args, **kwargs)
+            bound.apply_defaults()
+            key = (name, *list(bound.arguments.values())[1:])
+            if not all(isinstance(one, Hashable) for one in key):
+                return Answers(method(study, *args, **kwargs))
+            if key not in study.answered:
+                study.answered[key] = Answers(method(study, *args, **kwargs))
+            answers: Answers[Result] = study.answered[key]
+            return answers
+
+        return run
+
+    return register
+
+
+def choose_analyses(names: Iterable[str]) -> tuple[str, ...]:
+    """The names in the registry's order, all of them for none; UsageError for an unknown one."""
+    wanted = set(names)
+    unknown = sorted(wanted - set(ANALYSES))
+    if unknown:
+        raise UsageError(f"there is no analysis '{unknown[0]}'", hint=f"take of: {', '.join(ANALYSES)}")
+    return tuple(name for name in ANALYSES if not wanted or name in wanted)
