@@ -1,38 +1,40 @@
-"""Puts agent and engine into a host's cache and becomes the agent; also the rule of where that cache is.
+"""Puts agent and engine into a host's cache and becomes the agent.
 
-Sent to the host as text and run by the interpreter found there, before anything of PathLab is on it, so this
-file imports nothing of PathLab. PROTOCOL.md tells the conversation. Standard library, Python 3.8.
+Sent to the host as text with ``cache.py`` and run by the interpreter found there, before anything else of
+PathLab is on it. PROTOCOL.md describes the messages. Standard library, Python 3.8.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import fcntl
 import hashlib
 import io
 import json
 import os
 import shutil
 import signal
-import stat
 import struct
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-KEEP_S = 30 * 24 * 3600.0  # what nobody used for so long goes
-KEEP_UNFINISHED_S = 24 * 3600.0
+from pathlab.agents.cache import (
+    hold_file,
+    list_cache_folders,
+    prepare_folder,
+    prune_folder,
+    put_file,
+    write_atomically,
+)
+
 CONVERSATION_S = 120  # a controller that is silent for so long is gone
 BUILD_S = 180
 VERSION_S = 20
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_REQUEST_BYTES = 64 * 1024
-PREFIXES = ("agent-", "pathlab-engine-")
-UNFINISHED = ".new"
 COMPILERS = ("cc", "gcc", "clang")
 
 
@@ -42,108 +44,6 @@ class DeploymentError(Exception):
     def __init__(self, stage: str, text: str, hint: str) -> None:
         super().__init__(text)
         self.stage, self.text, self.hint = stage, text, hint
-
-
-# The cache.
-
-
-def list_cache_folders(environment: Mapping[str, str], temporary: Optional[str] = None) -> Iterator[str]:
-    """Folders for this user's cache, best first; none need exist. ``temporary`` is the parent of the last."""
-    # XDG Base Directory Specification: a relative path is to be ignored.
-    home = environment.get("HOME", "")
-    for base in (environment.get("XDG_CACHE_HOME", ""), os.path.join(home, ".cache")):
-        if os.path.isabs(base):
-            yield os.path.join(base, "pathlab")
-            break
-    for base in (temporary,) if temporary else (tempfile.gettempdir(), "/var/tmp"):
-        yield os.path.join(base, "pathlab-%d" % os.getuid())
-
-
-def prepare_folder(folder: str) -> None:
-    """Make sure of a real folder that is ours alone; in a shared place a stranger may have made it first."""
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
-    state = os.lstat(folder)
-    if not stat.S_ISDIR(state.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, "is not a folder")
-    if state.st_uid != os.getuid():
-        raise PermissionError(errno.EPERM, "belongs to another user")
-    if stat.S_IMODE(state.st_mode) & 0o022:
-        raise PermissionError(errno.EPERM, "others may write to it")
-
-
-def holds_content(path: str, sha256: str) -> bool:
-    """Whether a real file with exactly that content is there. OSError when it cannot be read."""
-    digest = hashlib.sha256()
-    try:
-        if os.path.islink(path):
-            return False
-        with open(path, "rb") as file:
-            for part in iter(lambda: file.read(1 << 20), b""):
-                digest.update(part)
-    except FileNotFoundError:
-        return False
-    return digest.hexdigest() == sha256
-
-
-def write_atomically(path: str, data: bytes, mode: int = 0o600) -> None:
-    """Put a whole file in its place, or nothing. OSError when the disk does not take it."""
-    descriptor, name = tempfile.mkstemp(
-        prefix=os.path.basename(path), suffix=UNFINISHED, dir=os.path.dirname(path)
-    )
-    try:
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(descriptor, left) :]
-            os.fchmod(descriptor, mode)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def hold_file(path: str) -> Optional[int]:
-    """Mark a file as in use, for as long as the descriptor is open; None where the file system cannot."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            os.utime(path)
-        except OSError:
-            os.close(descriptor)
-            return None
-    except OSError:
-        return None
-    return descriptor
-
-
-def prune_folder(folder: str, now_s: float) -> List[str]:
-    """Remove files of this cache that nobody used for 30 days and nobody holds; return their names."""
-    removed = []
-    with contextlib.suppress(OSError):
-        for name in sorted(os.listdir(folder)):
-            keep_s = KEEP_UNFINISHED_S if name.endswith(UNFINISHED) else KEEP_S
-            path = os.path.join(folder, name)
-            with contextlib.suppress(OSError):
-                if not name.startswith(PREFIXES) or now_s - os.lstat(path).st_mtime < keep_s:
-                    continue
-                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    os.unlink(path)
-                    removed.append(name)
-                finally:
-                    os.close(descriptor)
-    return removed
-
-
-# The conversation with the controller.
 
 
 def read_exactly(size: int) -> bytes:
@@ -184,14 +84,11 @@ class PartFetcher:
         self._parts = parts
         self._data: Dict[str, bytes] = {}
 
-    def fetch(self, names: List[str]) -> None:
-        """Have those sent that are not here yet."""
-        missing = [name for name in names if name not in self._data]
-        if not missing:
-            return
-        send_frame("want", names=missing)
-        for name in missing:
+    def fetch(self, name: str) -> bytes:
+        """The bytes of a part, sent now if they are not here yet."""
+        if name not in self._data:
             size = int(self._parts[name]["bytes"])
+            send_frame("want", names=[name])
             if size > MAX_FILE_BYTES:
                 raise DeploymentError(
                     "deploy", "%s has %d bytes, too many" % (name, size), "use one PathLab version"
@@ -200,9 +97,6 @@ class PartFetcher:
             if hashlib.sha256(data).hexdigest() != self._parts[name]["sha256"]:
                 raise DeploymentError("deploy", "%s arrived damaged" % name, "try again")
             self._data[name] = data
-
-    def data(self, name: str) -> bytes:
-        """The bytes of a part that was fetched."""
         return self._data[name]
 
 
@@ -238,11 +132,7 @@ def deploy(request: Mapping[str, Any]) -> Tuple[str, Optional[str]]:
 def store_part(folder: str, name: str, part: Mapping[str, Any], fetcher: PartFetcher) -> str:
     """Path of the part in that folder, fetched and written if it is not there."""
     path = os.path.join(folder, part["name"])
-    if not holds_content(path, part["sha256"]):
-        fetcher.fetch([name])
-        write_atomically(path, fetcher.data(name), 0o600 if name == "agent" else 0o700)
-        if not holds_content(path, part["sha256"]):
-            raise OSError(errno.EIO, "what was written reads back differently")
+    put_file(path, part["sha256"], 0o600 if name == "agent" else 0o700, lambda: fetcher.fetch(name))
     return path
 
 
@@ -252,8 +142,7 @@ def store_built_engine(folder: str, part: Mapping[str, Any], fetcher: PartFetche
     path = os.path.join(folder, stem)
     if not os.path.isfile(path) or os.path.islink(path):
         if not built:
-            fetcher.fetch(["sources"])
-            built.append(build_engine(fetcher.data("sources")))
+            built.append(build_engine(fetcher.fetch("sources")))
         write_atomically(path, built[0], 0o700)
     return path
 

@@ -19,28 +19,11 @@ from pathlab.discover.probes import METHODS, TIMEOUTS_NS
 from pathlab.discover.route import RouteOptions
 from pathlab.discover.text import render_path
 from pathlab.errors import UsageError
-from pathlab.remote.deploy import ensure_agent
 from pathlab.remote.hosts import RemoteHosts, build_access
-from pathlab.remote.local import agent_command, start_process
-from pathlab.remote.process import ProcessChannel
+from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
 from pathlab.units import format_exact_time, parse_time_ns
-
-
-class AgentAlone(Transport):
-    """An agent on this machine without an engine, which probing paths does not need."""
-
-    def open(self) -> ProcessChannel:
-        """Start the agent. HostError names the stage."""
-        return start_process(agent_command(ensure_agent(host=LOCAL), None), host=LOCAL)
-
-    def close(self) -> None:
-        """Nothing is held between channels."""
-
-    def describe(self) -> str:
-        """A few words for messages."""
-        return "local process"
 
 
 def find_path(
@@ -99,7 +82,10 @@ def _open_remote(
 
 
 def _start_agent(name: str, remote: RemoteHosts) -> Session:
-    transport = remote.transport(name, with_engine=False) if name in remote else AgentAlone()
+    """Probing paths needs no engine."""
+    transport: Transport = LocalTransport(with_engine=False)
+    if name in remote:
+        transport = remote.transport(name, with_engine=False)
     return Session(transport, host=name, require=("discovery",))
 
 

@@ -123,17 +123,6 @@ class Route:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouteChange:
-    """Two discoveries of a route held against each other. ``changed`` None: nothing in common answered.
-
-    ``differences``: one line for each flow and hop that differs.
-    """
-
-    changed: bool | None
-    differences: tuple[str, ...]
-
-
 @dataclass(slots=True, kw_only=True)
 class _Trace:
     """What is under way: all probes, and the last hop of each flow that has come to its end."""
@@ -371,20 +360,16 @@ def weigh_ends(route: Route, others: Sequence[Route] = ()) -> Route:
     return replace(route, hops=tuple(hops))
 
 
-def compare_routes(before: Route, after: Route) -> RouteChange:
+def has_route_changed(before: Route, after: Route) -> bool | None:
     """Whether a route changed, flow by flow; a hop that answered only once is no change.
 
-    A fingerprint also changes when a hop that rations its answers fell silent; this does not.
+    None: no hop answered both times. A fingerprint also changes when a hop that rations its answers fell
+    silent; this does not.
     """
-    differences: list[str] = []
-    compared = 0
-    for old, new in zip(before.flows, after.flows, strict=False):
-        for number, (first, second) in enumerate(zip(old.hops, new.hops, strict=False), start=1):
-            if first and second:
-                compared += 1
-                if set(first).isdisjoint(second):
-                    words = f"{'/'.join(first)} became {'/'.join(second)}"
-                    differences.append(f"flow {old.flow}, hop {number}: {words}")
-        if old.reached and new.reached and len(old.hops) != len(new.hops):
-            differences.append(f"flow {old.flow}: {len(old.hops)} hops became {len(new.hops)}")
-    return RouteChange(changed=bool(differences) if compared else None, differences=tuple(differences))
+    flows = list(zip(before.flows, after.flows, strict=False))
+    pairs = [pair for old, new in flows for pair in zip(old.hops, new.hops, strict=False) if all(pair)]
+    if not pairs:
+        return None
+    return any(set(first).isdisjoint(second) for first, second in pairs) or any(
+        old.reached and new.reached and len(old.hops) != len(new.hops) for old, new in flows
+    )

@@ -214,7 +214,7 @@ class LabDaemon:
         process = self._lab.namespaces.spawn(node, argv, (stdin, stdout, stderr))
         while (status := process.wait(POLL_S)) is None:
             if select.select([connection], [], [], 0)[0] and not _pass_signal(process, connection):
-                process.send_signal(signal.SIGKILL)
+                process.kill()
         return status if status >= 0 else SIGNALLED - status
 
 

@@ -152,7 +152,7 @@ class EmulatedLink:
             self._commands = -1
         if self._process is not None:
             if self._process.wait(2.0) is None:
-                self._process.send_signal(signal.SIGKILL)
+                self._process.kill()
             self._process = None
         for name in ("_output", "_errors"):
             with contextlib.suppress(OSError):

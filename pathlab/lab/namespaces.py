@@ -99,6 +99,10 @@ class LabProcess:
             with contextlib.suppress(HostError):
                 self._lab.request({"op": "signal", "pid": self.pid, "signal": int(number)})
 
+    def kill(self) -> None:
+        """Kill it; what it started dies with it or with the lab."""
+        self.send_signal(signal.SIGKILL)
+
 
 class Namespaces:
     """The lab's namespaces. Use as a context manager, or call :meth:`start` and :meth:`close`."""

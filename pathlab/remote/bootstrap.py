@@ -7,12 +7,13 @@ everything else follows on stdin, counted, so that no shell parses it and none r
 from __future__ import annotations
 
 import functools
+import inspect
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pathlab.agents import deployment
+from pathlab.agents import cache, deployment
 from pathlab.remote.deploy import build_agent_zip, content_hash
 from pathlab.remote.engine import build_source_zip, find_engine_of_machine
 
@@ -37,15 +38,20 @@ done
 echo {complaint} >&2
 exit {status}
 """
+# The cache is a module, since the deployment imports it by name; the deployment becomes the program.
 _LOADER = """\
-import os
-text = b""
-while len(text) < {size}:
-    part = os.read(0, {size} - len(text))
-    if not part:
-        raise SystemExit(0)
-    text += part
-exec(compile(text, "deployment", "exec"), {{"__name__": "__main__"}})
+import os, sys, types
+def read(size):
+    text = b""
+    while len(text) < size:
+        part = os.read(0, size - len(text))
+        if not part:
+            raise SystemExit(0)
+        text += part
+    return text
+cache = sys.modules["pathlab.agents.cache"] = types.ModuleType("pathlab.agents.cache")
+exec(compile(read({cache_size}), "cache", "exec"), cache.__dict__)
+exec(compile(read({size}), "deployment", "exec"), {{"__name__": "__main__"}})
 """
 
 
@@ -71,7 +77,7 @@ class Parts:
 
 def build_bootstrap(python: str | None) -> tuple[str, bytes]:
     """The command line for the host's shell, and what its stdin gets first."""
-    text = Path(deployment.__file__).read_bytes()
+    texts = [Path(inspect.getfile(module)).read_bytes() for module in (cache, deployment)]
     names = (python,) if python else INTERPRETERS
     complaint = (
         f"{python}, which the host's table names, is not there or no Python 3.8 or newer"
@@ -80,11 +86,11 @@ def build_bootstrap(python: str | None) -> tuple[str, bytes]:
     )
     script = _SCRIPT.format(
         interpreters=" ".join(shlex.quote(name) for name in names),
-        loader=shlex.quote(_LOADER.format(size=len(text))),
+        loader=shlex.quote(_LOADER.format(cache_size=len(texts[0]), size=len(texts[1]))),
         complaint=shlex.quote(complaint),
         status=NO_INTERPRETER_STATUS,
     ).encode()
-    return COMMAND.format(size=len(script)), script + text
+    return COMMAND.format(size=len(script)), script + b"".join(texts)
 
 
 def build_delivery(delivery: Delivery, machine: str, host: str) -> Parts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import tempfile
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pathlab import _version, agents
-from pathlab.agents import deployment
+from pathlab.agents import cache
 from pathlab.errors import HostError
 from pathlab.remote.packing import pack_files
 
@@ -46,14 +45,11 @@ def store_content(data: bytes, stem: str, suffix: str, *, host: str, environment
     digest = content_hash(data)
     name = f"{stem}-{digest[:32]}{suffix}"
     refusals: list[str] = []
-    for folder in deployment.list_cache_folders(environment, tempfile.gettempdir()):
+    for folder in cache.list_cache_folders(environment, tempfile.gettempdir()):
+        path = Path(folder, name)
         try:
-            deployment.prepare_folder(folder)
-            path = Path(folder, name)
-            if not deployment.holds_content(str(path), digest):
-                deployment.write_atomically(str(path), data)
-                if not deployment.holds_content(str(path), digest):
-                    raise OSError(errno.EIO, "what was written reads back differently")
+            cache.prepare_folder(folder)
+            cache.put_file(str(path), digest, 0o600, lambda: data)
         except OSError as error:
             refusals.append(f"{folder}: {error.strerror or error}")
         else:

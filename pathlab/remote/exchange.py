@@ -42,37 +42,29 @@ class _Request:
     answer: Record | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
-    """Who hears what is no answer; both are called from the exchange's threads and must not wait.
-
-    ``hear`` gets a message's type and the message, and returns what was wrong with it for somebody who reads
-    along, None where nothing was. ``wake`` is called when the exchange is over.
-    """
-
-    hear: Callable[[str, Record], str | None]
-    wake: Callable[[], None]
-
-
 class Exchange:
     """One channel to one agent, from hello to the end. Every method may be called from any thread.
 
-    When the agent dies, everyone who waits wakes with a HostError (stage agent). ``unexpected`` holds the
-    first hundred fields and messages that this version does not know.
+    ``on_message`` gets the type and the message of everything that is no answer, and returns what is wrong
+    with it, or None; ``on_end`` is called when the exchange is over. Both run on the exchange's threads and
+    must not wait. When the agent dies, everyone who waits wakes with a HostError (stage agent).
+    ``unexpected`` holds the first hundred fields and messages that this version does not know.
     """
 
     def __init__(
         self,
         transport: Transport,
-        listener: Listener,
         *,
         host: str,
+        on_message: Callable[[str, Record], str | None],
+        on_end: Callable[[], None],
         request_timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
         self.unexpected: list[str] = []
         self.hello: Record | None = None
         self._host = host
-        self._transport, self._listener = transport, listener
+        self._transport = transport
+        self._on_message, self._on_end = on_message, on_end
         self._request_timeout_s = request_timeout_s
         self._channel: Channel | None = None
         self._lock = threading.Lock()
@@ -84,7 +76,7 @@ class Exchange:
         self._closing = False
         self._last_heard_s = 0.0
         self._ended = threading.Event()
-        self._greeted = threading.Event()
+        self._handshake_done = threading.Event()
         self._callbacks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._callback_thread: int | None = None
@@ -95,7 +87,7 @@ class Exchange:
         return self._channel is not None
 
     def open(self, require: tuple[str, ...], timeout_s: float) -> Record:
-        """Start the agent and greet it; its hello. Errors as of :meth:`Session.open`."""
+        """Start the agent and exchange hellos; its own. Errors as of :meth:`Session.open`."""
         if self._channel is not None:
             raise RuntimeError("a session is opened once")
         self._channel = self._transport.open()
@@ -104,8 +96,8 @@ class Exchange:
         hello = {"protocol": PROTOCOL_VERSION, "program": VERSION, "require": list(require)}
         with contextlib.suppress(PathlabError):  # raised below, after everything is closed
             self._send({"op": "hello", **hello})
-        if not self._greeted.wait(timeout_s):
-            self._die(HostError, f"the agent did not answer within {timeout_s:g} s{self._said()}")
+        if not self._handshake_done.wait(timeout_s):
+            self._die(HostError, f"the agent did not answer within {timeout_s:g} s{self._last_output()}")
         death = self.death()
         if death is not None:
             self.close(0.0)
@@ -214,7 +206,7 @@ class Exchange:
                 self._channel.write(frame)
         except OSError as error:
             # Half a frame may be under way: nothing more can be said on this channel.
-            self._die(HostError, f"cannot speak to the agent: {error.strerror or error}{self._said()}")
+            self._die(HostError, f"cannot speak to the agent: {error.strerror or error}{self._last_output()}")
             raise self.death() or error from error
 
     def _keep_alive(self) -> None:
@@ -231,7 +223,7 @@ class Exchange:
                 self._last_request += 1
                 number = self._last_request
             with contextlib.suppress(PathlabError):
-                self._send({"op": "ping", "id": number})  # its answer is for nobody; that it comes counts
+                self._send({"op": "ping", "id": number})  # that an answer comes is enough
             if self.death() is not None:
                 return
 
@@ -252,14 +244,14 @@ class Exchange:
                 while (message := decoder.take()) is not None:
                     self._dispatch(message)
             noise = decoder.noise if self.hello is None else b""
-            self._die(HostError, CLOSED if self._closing else f"the agent is gone{self._said(noise)}")
+            self._die(HostError, CLOSED if self._closing else f"the agent is gone{self._last_output(noise)}")
         except LostError as error:
             self._die_lost(str(error))
         except OSError as error:
-            self._die(HostError, f"lost the agent: {error.strerror or error}{self._said()}")
+            self._die(HostError, f"lost the agent: {error.strerror or error}{self._last_output()}")
         except FrameError as error:
             noise = decoder.noise if self.hello is None else b""
-            self._die(ProtocolError, f"{error}{self._said(noise)}")
+            self._die(ProtocolError, f"{error}{self._last_output(noise)}")
             self._abandon_channel()
         except (MessageError, KeyError, TypeError, ValueError, OverflowError) as error:
             self._die(ProtocolError, f"the agent sent a message that cannot be used: {error}")
@@ -268,36 +260,36 @@ class Exchange:
     def _dispatch(self, message: Record) -> None:
         if self.hello is None and message.get("protocol") not in (None, PROTOCOL_VERSION):
             # Before the fields: another version may well have other fields.
-            self._die(ProtocolError, _name_versions(message), _VERSION_HINT)
+            self._die(ProtocolError, _format_versions(message), _VERSION_HINT)
             return
         kind, unknown = check_agent_message(message)
         if unknown and kind != "hello":
             self._note(f"message '{kind}': unknown field '{unknown[0]}'")
         if self.hello is None:
-            self._greet(kind, message)
+            self._on_first_message(kind, message)
         elif kind == "answer":
-            self._take_answer(message)
+            self._on_answer(message)
         elif kind == "refusal":
             self._die(ProtocolError, str(message["text"]))
         else:
-            odd = self._listener.hear(kind, message)
+            odd = self._on_message(kind, message)
             if odd is not None:
                 self._note(odd)
 
-    def _greet(self, kind: str, message: Record) -> None:
+    def _on_first_message(self, kind: str, message: Record) -> None:
         if kind == "refusal":
             self._die(ProtocolError, f"the agent refuses: {message['text']}", _VERSION_HINT)
         elif kind != "hello":
             raise MessageError(f"'{kind}' before 'hello'")
         else:
             self.hello = message
-            self._greeted.set()
+            self._handshake_done.set()
 
-    def _take_answer(self, message: Record) -> None:
+    def _on_answer(self, message: Record) -> None:
         with self._lock:
             request = self._requests.pop(message["id"], None)
         if request is None:
-            self._take_late_answer(message)
+            self._on_late_answer(message)
             return
         try:
             if message["ok"] and request.register is not None:
@@ -309,7 +301,7 @@ class Exchange:
         finally:
             request.done.set()  # whoever waits would wait for ever
 
-    def _take_late_answer(self, message: Record) -> None:
+    def _on_late_answer(self, message: Record) -> None:
         """Undo what a request started whose caller has given up; on the callback thread, which may write."""
         result = message.get("result", {})
         for key, operation in (("job", "engine.kill"), ("watch", "counters.stop")):
@@ -336,22 +328,22 @@ class Exchange:
             if self._death is None:
                 self._death = (kind, text, hint)
             requests = list(self._requests.values())
-        self._greeted.set()
+        self._handshake_done.set()
         for request in requests:
             request.done.set()
-        self._listener.wake()
+        self._on_end()
 
     def _abandon_channel(self) -> None:
         """Close a channel that cannot be understood; from another thread, since this one is its reader."""
         assert self._channel is not None
         threading.Thread(target=self._channel.close, name="pathlab-abandon", daemon=True).start()
 
-    def _said(self, noise: bytes = b"") -> str:
+    def _last_output(self, noise: bytes = b"") -> str:
         assert self._channel is not None
-        return self._channel.last_words(noise)
+        return self._channel.last_output(noise)
 
 
-def _name_versions(message: Record) -> str:
+def _format_versions(message: Record) -> str:
     return (
         f"the agent (PathLab {message.get('program')}) speaks agent protocol {message.get('protocol')}, "
         f"this controller (PathLab {VERSION}) speaks {PROTOCOL_VERSION}"

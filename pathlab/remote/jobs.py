@@ -6,9 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from pathlab.errors import HostError, PathlabError
+from pathlab.errors import HostError
+
+if TYPE_CHECKING:
+    from pathlab.remote.session import Session
 
 Record = dict[str, Any]
 
@@ -21,21 +24,6 @@ SHUT_OUT_HINT = (
     "a firewall may keep the data port shut: `pathlab hosts check` tries it; `port_range` of the host keeps "
     'to some ports, connect_from = "receiver" of the path opens it from the other end'
 )
-
-
-class Conversation(Protocol):
-    """What a job needs of its session."""
-
-    host: str
-
-    def request(self, operation: str, **fields: Any) -> Record:
-        """One request and its result; HostError when it is refused, late, or the agent is gone."""
-
-    def death(self) -> PathlabError | None:
-        """A fresh error when the agent is gone, else None."""
-
-    def in_callback(self) -> bool:
-        """Whether the calling thread is the one that runs the callbacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +59,7 @@ class EngineJob:
 
     def __init__(
         self,
-        session: Conversation,
+        session: Session,
         number: int,
         *,
         subcommand: str,
@@ -121,7 +109,7 @@ class EngineJob:
                     raise self._error(f"{self._end().describe()}, before its '{record_type}' record")
                 self._check_agent()
                 if not self._changed.wait(deadline_s - time.monotonic()):
-                    raise self._error(f"no '{record_type}' record within {timeout_s:g} s{self._last_words()}")
+                    raise self._error(f"no '{record_type}' record within {timeout_s:g} s{self._latest()}")
 
     def wait(self, timeout_s: float) -> EngineExit:
         """Its end, however it came; all callbacks have run then (unless this is called from one).
@@ -134,7 +122,7 @@ class EngineJob:
             while self._exit is None:
                 self._check_agent()
                 if not self._changed.wait(deadline_s - time.monotonic()):
-                    raise self._error(f"has not ended within {timeout_s:g} s{self._last_words()}")
+                    raise self._error(f"has not ended within {timeout_s:g} s{self._latest()}")
             result = self._end()
         if not self._session.in_callback():
             if not self._callbacks_done.wait(max(0.0, deadline_s - time.monotonic())):
@@ -206,9 +194,9 @@ class EngineJob:
     def _error(self, text: str) -> HostError:
         return HostError(f"{self.subcommand}: {text}", host=self._session.host, stage="engine")
 
-    def _last_words(self) -> str:
+    def _latest(self) -> str:
         if not self._records:
-            return "; it has said nothing"
+            return "; it has written nothing"
         return f"; its last record was '{self._records[-1].get('type')}'"
 
 
@@ -218,7 +206,7 @@ class CounterWatch:
     ``absent`` holds, by name, why the host cannot show a part; every sample has None there.
     """
 
-    def __init__(self, session: Conversation, number: int, *, answer: Mapping[str, Any]) -> None:
+    def __init__(self, session: Session, number: int, *, answer: Mapping[str, Any]) -> None:
         self.interval_ns = int(answer["interval_ns"])
         self.start_ns = int(answer["monotonic_ns"])
         self.absent: dict[str, str] = dict(answer.get("absent", {}))

@@ -57,7 +57,7 @@ def agent_command(
 class LocalTransport(Transport):
     """An agent on this machine. Without ``engine`` the built engine is looked for (HostError when absent).
 
-    ``arguments`` are the agent's own, such as its caps.
+    Not so without ``with_engine``: that agent can only probe paths. ``arguments`` are its own, such as caps.
     """
 
     def __init__(
@@ -67,20 +67,15 @@ class LocalTransport(Transport):
         engine: Path | None = None,
         agent: Path | None = None,
         arguments: Sequence[str] = (),
+        with_engine: bool = True,
     ) -> None:
         self._host, self._engine, self._agent = host, engine, agent
-        self._arguments = tuple(arguments)
+        self._arguments, self._with_engine = tuple(arguments), with_engine
 
     def open(self) -> ProcessChannel:
-        engine = self._engine or find_engine()
+        engine = (self._engine or find_engine()) if self._with_engine else None
         agent = self._agent or ensure_agent(host=self._host)
         return start_process(agent_command(agent, engine, arguments=self._arguments), host=self._host)
-
-    def close(self) -> None:
-        """Nothing is held between channels."""
-
-    def describe(self) -> str:
-        return "local process"
 
 
 def start_process(command: Sequence[str], *, host: str) -> ProcessChannel:

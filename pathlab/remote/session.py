@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from pathlab.errors import PathlabError
-from pathlab.remote.exchange import REQUEST_TIMEOUT_S, Exchange, Listener
+from pathlab.remote.exchange import REQUEST_TIMEOUT_S, Exchange
 from pathlab.remote.jobs import CounterWatch, EngineJob, Record
 from pathlab.remote.transport import Transport
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentHello:
-    """What an agent said of itself; ``extra`` holds fields that this version does not know."""
-
-    protocol: int
-    program: str
-    python: str
-    pid: int
-    features: tuple[str, ...]
-    extra: dict[str, Any]
 
 
 class Session:
@@ -45,31 +32,25 @@ class Session:
         self._require = require
         self._jobs: dict[int, EngineJob] = {}
         self._watches: dict[int, CounterWatch] = {}
-        listener = Listener(hear=self._hear, wake=self._wake_jobs)
-        self._exchange = Exchange(transport, listener, host=host, request_timeout_s=request_timeout_s)
+        self._exchange = Exchange(
+            transport,
+            host=host,
+            on_message=self._on_message,
+            on_end=self._wake_jobs,
+            request_timeout_s=request_timeout_s,
+        )
 
-    def open(self, timeout_s: float = 15.0) -> AgentHello:
-        """Start the agent and greet it.
+    def open(self, timeout_s: float = 15.0) -> Record:
+        """Start the agent and exchange hellos; the agent's, with the fields of agents/PROTOCOL.md and others.
 
         HostError when it cannot be started or is late, ProtocolError naming both versions on a mismatch.
         """
-        hello = self._exchange.open(self._require, timeout_s)
-        known = {"protocol", "program", "python", "pid", "features"}
-        return AgentHello(
-            **{name: hello[name] for name in ("protocol", "program", "python", "pid")},
-            features=tuple(hello["features"]),
-            extra={name: value for name, value in hello.items() if name not in known | {"type"}},
-        )
+        return self._exchange.open(self._require, timeout_s)
 
     @property
-    def caps(self) -> dict[str, Any]:
-        """What this host grants at most: ``seconds``, ``bytes``, ``rate_bits_per_s`` (None: no cap)."""
-        return dict((self._exchange.hello or {}).get("caps") or {})
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """What the agent can do, as its hello said."""
-        return tuple((self._exchange.hello or {}).get("features") or ())
+    def hello(self) -> Record:
+        """The agent's hello, as :meth:`open` returned it."""
+        return self._exchange.hello or {}
 
     @property
     def unexpected(self) -> list[str]:
@@ -100,7 +81,8 @@ class Session:
 
         ``control`` adds ``--control stdin``. The agent ends the engine shortly after ``seconds`` (None: the
         agent's longest time) and lowers ``--volume-limit-bytes`` to ``bytes_``. ``token`` (32 hexadecimal
-        digits) reaches the engine on its stdin and stands on no command line. ``on_record`` gets each record.
+        digits) reaches the engine on its stdin and is never passed on the command line. ``on_record`` gets
+        each record.
         """
         given: dict[str, str | int] = dict(options)
         if control:
@@ -187,18 +169,18 @@ class Session:
 
     # What follows runs in the exchange's reader thread.
 
-    def _hear(self, kind: str, message: Record) -> str | None:
+    def _on_message(self, kind: str, message: Record) -> str | None:
         if kind == "engine":
-            return self._take_record(message["job"], message["record"])
+            return self._on_record(message["job"], message["record"])
         if kind == "engine-exit":
-            self._take_exit(message)
+            self._on_exit(message)
             return None
         if kind == "counters" and message["watch"] in self._watches:
             self._watches[message["watch"]].add_sample(message["sample"])
             return None
-        return f"message '{kind}' for nobody"
+        return f"message '{kind}' that nobody waits for"
 
-    def _take_record(self, number: int, record: Record) -> str | None:
+    def _on_record(self, number: int, record: Record) -> str | None:
         job = self._jobs.get(number)
         if job is None:
             return f"a record of job {number}, which nobody waits for"
@@ -206,7 +188,7 @@ class Session:
         self._exchange.defer(functools.partial(job.call_back, record))
         return None
 
-    def _take_exit(self, event: Record) -> None:
+    def _on_exit(self, event: Record) -> None:
         job = self._jobs.pop(event["job"], None)
         if job is not None:
             job.add_exit(event)

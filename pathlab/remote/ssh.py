@@ -38,7 +38,6 @@ class SshChannel(Channel):
         self._closed = False
 
     def write(self, data: bytes) -> None:
-        """Write all of it. LostError when the connection is gone."""
         try:
             self._channel.sendall(data)
         except TimeoutError:
@@ -48,7 +47,6 @@ class SshChannel(Channel):
             raise BrokenPipeError("the channel is closed") from error
 
     def read(self, max_bytes: int) -> bytes:
-        """Bytes, or ``b""`` at the end. LostError when the connection is gone."""
         while True:
             self._keep_stderr()
             try:
@@ -63,7 +61,6 @@ class SshChannel(Channel):
             return data
 
     def close(self) -> None:
-        """End its input, wait for its end for a bounded time, and close the channel."""
         if self._closed:
             return
         self._closed = True
@@ -81,13 +78,11 @@ class SshChannel(Channel):
         self._channel.get_transport().close()
 
     def stderr_tail(self) -> str:
-        """The end of what the host said on stderr."""
         self._keep_stderr()
         with self._tail_lock:
             return self._tail.decode("utf-8", "replace")
 
     def alive(self) -> bool:
-        """Whether the command still runs, as far as is known."""
         return not self._channel.exit_status_ready() and self._is_connected()
 
     def exit_status(self, timeout_s: float) -> int | None:
@@ -130,7 +125,6 @@ class SshTransport(Transport):
         self.identity: dict[str, Any] = {}
 
     def open(self) -> SshChannel:
-        """Deploy what is missing and start the agent. HostError names the stage."""
         raw = self._connection.open_channel()
         channel = SshChannel(raw)
         try:
@@ -139,13 +133,6 @@ class SshTransport(Transport):
             channel.close()
             raise
         return channel
-
-    def close(self) -> None:
-        """Nothing is held between channels."""
-
-    def describe(self) -> str:
-        """A few words for messages."""
-        return f"SSH to {self._connection.settings.login}"
 
     @property
     def connection(self) -> SshConnection:
@@ -172,15 +159,15 @@ class SshTransport(Transport):
             self.identity = {**hello, **answer}
         except TimeoutError as error:
             raise self._refusal(
-                "deploy", f"{error}{channel.last_words()}", "see whether the host is busy"
+                "deploy", f"{error}{channel.last_output()}", "see whether the host is busy"
             ) from error
         except (OSError, paramiko.SSHException, EOFError) as error:
             stage = "connect" if isinstance(error, LostError) else "deploy"
             raise self._refusal(
-                stage, f"{str(error) or type(error).__name__}{channel.last_words()}"
+                stage, f"{str(error) or type(error).__name__}{channel.last_output()}"
             ) from error
         except (FrameError, KeyError, TypeError) as error:
-            said = channel.last_words(decoder.noise)
+            said = channel.last_output(decoder.noise)
             raise self._refusal("deploy", f"what the host says is not understood: {error}{said}") from error
 
     @property
@@ -231,7 +218,7 @@ class SshTransport(Transport):
                 lines[-1] if lines else "no Python 3.8 or newer was found",
                 "install python3 on the host, or name an interpreter with `python`",
             )
-        said = channel.last_words(decoder.noise)
+        said = channel.last_output(decoder.noise)
         ended = "was killed by a signal" if status is None else f"ended with status {status}"
         return self._refusal(
             "deploy",

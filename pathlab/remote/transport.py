@@ -17,7 +17,10 @@ class Channel(ABC):
 
     @abstractmethod
     def write(self, data: bytes) -> None:
-        """Write all of ``data``. OSError when the agent is gone or takes nothing for a long time."""
+        """Write all of ``data``. OSError when the agent is gone or takes nothing for a long time.
+
+        LostError, here and from ``read``, when the connection below is gone.
+        """
 
     @abstractmethod
     def read(self, max_bytes: int) -> bytes:
@@ -35,7 +38,7 @@ class Channel(ABC):
     def stderr_tail(self) -> str:
         """The end of what the agent's side said on stderr; for messages about its death."""
 
-    def last_words(self, noise: bytes = b"") -> str:
+    def last_output(self, noise: bytes = b"") -> str:
         """What a message about its death ends with: the last line of stderr, or of ``noise``, or nothing."""
         text = self.stderr_tail().strip() or noise.decode("utf-8", "replace").strip()
         lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -59,10 +62,5 @@ class Transport(ABC):
     def open(self) -> Channel:
         """Start an agent and return the channel to it. HostError names the host and the stage."""
 
-    @abstractmethod
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 -- most hold nothing
         """Give up what the transport itself holds; open channels are closed by their owners. Idempotent."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """A few words for messages, such as ``local process``."""

@@ -63,7 +63,7 @@ def test_the_hello_states_the_caps(agent_zip: Path, fake_engine: Path) -> None:
     ):
         transport = LocalTransport(engine=fake_engine, agent=agent_zip, arguments=caps)
         with Session(transport, host="local") as session:
-            assert session.caps == stated
+            assert session.hello["caps"] == stated
 
 
 @pytest.mark.parametrize("cap", ["--max-bytes", "--max-rate"])
@@ -85,7 +85,7 @@ def test_the_caps_of_a_hosts_table_are_those_of_its_agent(agent_zip: Path, fake_
     arguments = Host.model_validate(table).agent_arguments
     transport = LocalTransport(engine=fake_engine, agent=agent_zip, arguments=arguments)
     with Session(transport, host="local") as session:
-        assert session.caps == {"seconds": 90.0, "bytes": 2**30, "rate_bits_per_s": 40_000_000}
+        assert session.hello["caps"] == {"seconds": 90.0, "bytes": 2**30, "rate_bits_per_s": 40_000_000}
     assert Host.model_validate({"transport": "local"}).agent_arguments == ()
 
 

@@ -36,7 +36,7 @@ from pathlab.remote.session import Session
 stage, token = sys.argv[3], "00112233445566778899aabbccddeeff"
 transport = LocalTransport(engine=Path(sys.argv[1]), agent=Path(sys.argv[2]))
 session = Session(transport, host="local")
-agent, jobs, port = session.open().pid, [], None
+agent, jobs, port = session.open()["pid"], [], None
 if stage != "greeted":
     options = {"bind": "127.0.0.1", "port": 0, "streams": 3, "interval-ns": 20_000_000}
     receiver = session.start_engine("receive", options, seconds=600, token=token)

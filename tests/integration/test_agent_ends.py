@@ -20,7 +20,7 @@ from tests.integration.processes import PATIENCE_S, assert_all_end, parent_of, w
 
 def test_closing_ends_agent_and_engines(fake_engine: Path, agent_zip: Path) -> None:
     session = Session(LocalTransport(engine=fake_engine, agent=agent_zip), host="local")
-    agent_pid = session.open().pid
+    agent_pid = session.open()["pid"]
     job = session.start_engine("ignore", {}, seconds=60)
     job.wait_for("start", PATIENCE_S)
     with watching(agent_pid, job.pid) as descriptors:
@@ -45,7 +45,7 @@ def test_a_signal_ends_the_agent_and_its_engines(fake_engine: Path, agent_zip: P
 
 def test_a_killed_agent_wakes_everyone_and_leaves_no_engine(fake_engine: Path, agent_zip: Path) -> None:
     session = Session(LocalTransport(engine=fake_engine, agent=agent_zip), host="local")
-    agent_pid = session.open().pid
+    agent_pid = session.open()["pid"]
     job = session.start_engine("obey", {}, seconds=60)
     job.wait_for("arguments", PATIENCE_S)
     errors: list[HostError] = []
@@ -76,7 +76,7 @@ from pathlib import Path
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 session = Session(LocalTransport(engine=Path(sys.argv[1]), agent=Path(sys.argv[2])), host="local")
-pid = session.open().pid
+pid = session.open()["pid"]
 jobs = [session.start_engine(name, {}, seconds=600) for name in ("ignore", "obey")]
 jobs[0].wait_for("start", 20)
 sys.stdout.write(json.dumps([pid, *[job.pid for job in jobs]]) + "\\n")
@@ -106,7 +106,7 @@ def test_a_killed_controller_leaves_neither_agent_nor_engine(fake_engine: Path, 
 def test_a_frozen_agent_is_given_up_and_taken_down(fake_engine: Path, agent_zip: Path) -> None:
     transport = LocalTransport(engine=fake_engine, agent=agent_zip)
     session = Session(transport, host="local", request_timeout_s=0.2)
-    agent_pid = session.open().pid
+    agent_pid = session.open()["pid"]
     with watching(agent_pid) as descriptors:
         os.kill(agent_pid, signal.SIGSTOP)
         with pytest.raises(HostError, match=r"did not answer 'ping' within 0\.2 s"):

@@ -41,10 +41,6 @@ class EmulatedTransport(Transport):
     def close(self) -> None:
         """Nothing is held between channels."""
 
-    def describe(self) -> str:
-        """A few words for messages."""
-        return f"{MACHINE} under QEMU"
-
 
 def test_an_agent_of_another_machine_tells_its_facts_and_carries_exact_bytes(tmp_path: Path) -> None:
     with Session(EmulatedTransport(tmp_path), host=MACHINE, request_timeout_s=60) as session:

@@ -77,9 +77,6 @@ def test_an_agent_of_another_version_ends_in_a_protocol_error(tmp_path: Path) ->
         def close(self) -> None:
             pass
 
-        def describe(self) -> str:
-            return "another version"
-
     with pytest.raises(ProtocolError, match=r"PathLab 9\.9\.9\) speaks agent protocol 1.*speaks 2"):
         Session(OtherVersion(), host="alpha").open()
 

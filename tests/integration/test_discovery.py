@@ -42,9 +42,6 @@ class Command(Transport):
     def close(self) -> None:
         """Nothing is held."""
 
-    def describe(self) -> str:
-        return "a command"
-
 
 @pytest.fixture
 def discoverer(agent_zip: Path) -> Iterator[Session]:

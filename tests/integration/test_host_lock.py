@@ -52,7 +52,7 @@ def test_the_agent_holds_its_host_for_one_run(fake_engine: Path, agent_zip: Path
 def test_an_agent_that_is_killed_holds_nothing(fake_engine: Path, agent_zip: Path) -> None:
     mine = Session(LocalTransport(engine=fake_engine, agent=agent_zip, host="far"), host="far")
     try:
-        agent = mine.open().pid
+        agent = mine.open()["pid"]
         assert lock_host(mine, FIRST) is None
         os.kill(agent, signal.SIGKILL)
         with pytest.raises(HostError, match="agent"):

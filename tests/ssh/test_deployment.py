@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.agents import deployment
+from pathlab.agents.cache import hold_file, prune_folder
 from pathlab.errors import HostError
 from pathlab.remote import bootstrap
 from pathlab.remote.session import Session
@@ -143,14 +144,14 @@ def test_old_files_go_unless_they_are_in_use(tmp_path: Path) -> None:
     for name, age_days in (("agent-old.zip", 31), ("agent-held.zip", 31), ("agent-new.zip", 29), ("x", 99)):
         (tmp_path / name).write_text("x")
         os.utime(tmp_path / name, (now_s - age_days * 86400, now_s - age_days * 86400))
-    held = deployment.hold_file(str(tmp_path / "agent-held.zip"))
+    held = hold_file(str(tmp_path / "agent-held.zip"))
     assert held is not None
     os.utime(tmp_path / "agent-held.zip", (0, 0))
     try:
-        assert deployment.prune_folder(str(tmp_path), now_s) == ["agent-old.zip"]
+        assert prune_folder(str(tmp_path), now_s) == ["agent-old.zip"]
     finally:
         os.close(held)
-    assert deployment.prune_folder(str(tmp_path), now_s) == ["agent-held.zip"]
+    assert prune_folder(str(tmp_path), now_s) == ["agent-held.zip"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["agent-new.zip", "x"]
 
 
@@ -159,7 +160,7 @@ def test_an_agent_holds_its_files(reach: Reach) -> None:
     cache = reach.lab.home("many") / ".cache" / "pathlab"
     for path in cache.iterdir():
         os.utime(path, (0, 0))
-    assert deployment.prune_folder(str(cache), time.time()) == []
+    assert prune_folder(str(cache), time.time()) == []
     session.close()
 
 

@@ -121,7 +121,7 @@ def _agent() -> Iterator[Check]:
     with contextlib.closing(Session(LocalTransport(), host="local")) as session:
         hello = session.open()
         yield Check(
-            name="agent", state="ok", found=f"protocol {hello.protocol}, answers over a local process"
+            name="agent", state="ok", found=f"protocol {hello['protocol']}, answers over a local process"
         )
 
 

@@ -88,11 +88,12 @@ class HostInspection:
             stage = error.stage if isinstance(error, HostError) else "agent"
             reason = error.reason if isinstance(error, HostError) else str(error)
             return (HostCheck(item=stage, state="missing", found=reason, advice=error.hint),)
-        way = transport.describe()
+        ssh = transport if isinstance(transport, SshTransport) else None
+        way = f"SSH to {ssh.connection.settings.login}" if ssh else "local process"
         checks = [HostCheck(item="reached", state="ok", found=f"{way}, ready within {format_time(took_ns)}")]
-        identity = transport.identity if isinstance(transport, SshTransport) else {}
+        identity = ssh.identity if ssh else {}
         path = identity.get("interpreter") or (facts["interpreter"] or {}).get("path", "")
-        checks.append(HostCheck(item="interpreter", state="ok", found=f"Python {hello.python} ({path})"))
+        checks.append(HostCheck(item="interpreter", state="ok", found=f"Python {hello['python']} ({path})"))
         engine = identity.get("engine")
         machine = (facts["kernel"] or {}).get("machine")
         where = f" in {engine}" if engine else ""

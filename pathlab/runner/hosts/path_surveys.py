@@ -12,7 +12,7 @@ from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.fits.per_hop import HopEstimate
 from pathlab.discover.capacity import CapacityOptions
 from pathlab.discover.path import PathOptions, PathReport, discover_path
-from pathlab.discover.route import compare_routes
+from pathlab.discover.route import has_route_changed
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import PathlabError
 from pathlab.remote.session import Session
@@ -72,7 +72,7 @@ def describe(report: PathReport) -> str:
 def list_changes(before: PathReport, after: PathReport) -> list[str]:
     """What is another one than before, in words; capacities count when their intervals lie apart."""
     changes = []
-    if compare_routes(before.route, after.route).changed is True:
+    if has_route_changed(before.route, after.route) is True:
         changes.append("the route is another one than before the first trial")
     mtus = [report.mtu.mtu_bytes if report.mtu is not None else None for report in (before, after)]
     if None not in mtus and mtus[0] != mtus[1]:

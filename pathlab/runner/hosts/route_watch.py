@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pathlab.discover.probes import ProbeTarget, RemoteProber
-from pathlab.discover.route import Route, RouteOptions, compare_routes, discover_route
+from pathlab.discover.route import Route, RouteOptions, discover_route, has_route_changed
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import PathlabError
 from pathlab.remote.session import Session
@@ -70,7 +70,7 @@ class RouteWatch:
             return None
         self._last[path] = _Last(route=route, read_s=time.monotonic())
         if last is not None:
-            changed = compare_routes(last.route, route).changed is True
+            changed = has_route_changed(last.route, route) is True
         else:
             changed = is_other_route(self._earlier.get((path.source, path.destination), ()), route)
         if changed:

@@ -52,7 +52,7 @@ def lock_host(session: Session, owner: RunOwner) -> str | None:
     Raises HostError (stage lock) naming the run that has the host.
     """
     host = session.host
-    if "lock" not in session.features:
+    if "lock" not in session.hello["features"]:
         return f"{host}: its agent knows no lock; campaigns of other controllers are not seen"
     asked = {field: getattr(owner, field) for field in RunOwner.__slots__}
     answer = session.request("host.lock", owner=asked)

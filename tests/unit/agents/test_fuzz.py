@@ -289,9 +289,6 @@ class OddTransport(Transport):
     def close(self) -> None:
         """Nothing is held."""
 
-    def describe(self) -> str:
-        return "odd"
-
 
 AGENT_HELLO: Message = {
     **{"type": "hello", "protocol": PROTOCOL_VERSION, "program": "0.1.0", "python": "3.8.18", "pid": 7},

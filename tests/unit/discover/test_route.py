@@ -20,8 +20,8 @@ from pathlab.discover.route import (
     build_route,
     classify_hops,
     classify_loss,
-    compare_routes,
     discover_route,
+    has_route_changed,
     weigh_ends,
 )
 from tests.unit.discover.path_samples import OPENED, SimulatedPath, probe, sample_route
@@ -180,19 +180,16 @@ def chain_of(*sources: str | None, **changes: Any) -> Route:
 def test_a_hop_that_fell_silent_is_no_change() -> None:
     before, after = chain_of("a", "b", "t"), chain_of("a", None, "t")
     assert before.fingerprint != after.fingerprint
-    assert compare_routes(before, after).changed is False
+    assert has_route_changed(before, after) is False
 
 
 def test_another_router_or_another_length_is_a_change() -> None:
-    other = compare_routes(chain_of("a", "b", "t"), chain_of("a", "c", "t"))
-    assert (other.changed, other.differences) == (True, ("flow 0, hop 2: b became c",))
-    longer = compare_routes(chain_of("a", "b", "t"), chain_of("a", "b", "b", "t"))
-    assert longer.changed is True
-    assert longer.differences[-1] == "flow 0: 3 hops became 4"
+    assert has_route_changed(chain_of("a", "b", "t"), chain_of("a", "c", "t")) is True
+    assert has_route_changed(chain_of("a", "b", "t"), chain_of("a", "b", None, "t")) is True
 
 
 def test_routes_without_a_hop_in_common_cannot_be_compared() -> None:
-    assert compare_routes(chain_of(None, "t"), chain_of("a")).changed is None
+    assert has_route_changed(chain_of(None, "t"), chain_of("a")) is None
 
 
 def test_a_flow_that_meets_two_routers_at_a_hop_is_balanced_per_packet() -> None:
@@ -233,7 +230,7 @@ def test_a_target_whose_first_answers_are_lost_is_no_hop_further(lost: dict[int,
     assert len(route.flows[0].hops) == 3
     assert [hop.is_target for hop in route.hops] == [False, False, True]
     assert route.stopped == "reached"
-    assert compare_routes(discover_route(ForgetfulPath({}), RouteOptions()), route).changed is False
+    assert has_route_changed(discover_route(ForgetfulPath({}), RouteOptions()), route) is False
 
 
 def test_a_hop_before_the_target_that_never_answers_is_asked_once_more_and_no_oftener() -> None:

@@ -84,9 +84,6 @@ class ScriptedTransport(Transport):
     def close(self) -> None:
         pass
 
-    def describe(self) -> str:
-        return "script"
-
 
 def answer(request: Message, **result: Any) -> Message:
     return {"type": "answer", "id": request["id"], "ok": True, "result": result}

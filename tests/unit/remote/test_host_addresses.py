@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from pathlab.errors import HostError, PathlabError
 from pathlab.remote.hosts import choose_addresses, find_own_addresses, own_boot_id, pair_addresses
 from pathlab.remote.jobs import EngineJob
+from pathlab.remote.session import Session
 
 
 def test_the_first_addresses_of_one_family_are_used() -> None:
@@ -59,7 +60,8 @@ class Nobody:
     [("connect", "ETIMEDOUT", True), ("connect", "EADDRNOTAVAIL", False), ("output", "EACCES", False)],
 )
 def test_a_port_that_seems_shut_comes_with_what_to_do(stage: str, errno_name: str, hinted: bool) -> None:
-    job = EngineJob(Nobody(), 1, subcommand="send", answer={"pid": 1, "limits": {}}, on_record=None)
+    session = cast("Session", Nobody())
+    job = EngineJob(session, 1, subcommand="send", answer={"pid": 1, "limits": {}}, on_record=None)
     job.add_record({"type": "error", "stage": stage, "errno_name": errno_name, "text": "cannot connect"})
     with pytest.raises(HostError) as caught:
         job.wait_for("ready", 1.0)

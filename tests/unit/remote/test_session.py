@@ -96,7 +96,7 @@ def test_time_outs_say_what_came_last() -> None:
     session, agent = open_session()
     with session:
         job = session.start_engine("send", {}, seconds=1)
-        with pytest.raises(HostError, match="no 'ready' record within 0 s; it has said nothing"):
+        with pytest.raises(HostError, match="no 'ready' record within 0 s; it has written nothing"):
             job.wait_for("ready", 0.0)
         agent.say(record(type="hello"))
         job.wait_for("hello", 10.0)

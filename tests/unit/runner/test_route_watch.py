@@ -47,7 +47,7 @@ class Readings:
         self.now_s = 100.0
         self.notices: list[str] = []
         monkeypatch.setattr("time.monotonic", lambda: self.now_s)
-        monkeypatch.setattr(routes, "Prober", lambda *_args, **_settings: self)
+        monkeypatch.setattr(routes, "RemoteProber", lambda *_args, **_settings: self)
         monkeypatch.setattr(routes, "discover_route", lambda *_: self._next())
         self.watch = RouteWatch(_no_session, lambda event: self.notices.append(event.text))  # type: ignore[union-attr]
 
