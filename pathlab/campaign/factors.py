@@ -6,18 +6,19 @@ readers follow from the entries. A new factor is an entry here and a field of ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import eq
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from pathlab.campaign import native_option as native
 from pathlab.campaign.file_table import MIB
 from pathlab.campaign.native_option import NativeOption
-from pathlab.campaign.quantities import BYTES, COUNT, HOUR_NS, RATE, TIME, Bounds, Unit
+from pathlab.campaign.quantities import BYTES, COUNT, HOUR_NS, RATE, TIME, Bounds, Name, Unit
 from pathlab.units import SECOND_NS
 
 Level = int | str | bool | None
@@ -44,268 +45,185 @@ DSCP_NAMES: Mapping[str, int] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Factor:
-    """One factor. Its levels are numbers (``unit``, ``bounds``), names (``pattern``) or of another ``kind``.
+    """One factor: its attribute, the type of one level, and what it is for.
 
-    ``unset`` is the word for a level that is left to the system, which is None everywhere else. ``default``
-    is the level where a campaign does not have the factor; durations are then those of ``[trial]``.
+    A level that is left to the system is None; the type knows the word for it. ``default`` is the level
+    where a campaign does not have the factor; durations are then those of ``[trial]``.
     """
 
-    key: str  # in a campaign file
     name: str  # attribute, and setting of a stored plan row; with the unit
+    level: Any  # Bounds, Name, or a type of pydantic
     description: str
-    unit: Unit | None = None  # of numbers, which may be given as a range
-    bounds: tuple[int, int] = (0, 0)
-    pattern: str = ""
-    kind: Any = None
-    expected: str = ""  # where pydantic's schema does not say it
-    read: Callable[[Any], Any] | None = None  # a value of the file, before it is checked
-    check: Callable[[Any], Any] | None = None  # a level, after it was checked
     default: Level = None
-    unset: str | None = None
     always: bool = False  # every campaign has it, given or not
     native: NativeOption | None = None
+    file_key: str | None = None  # where it is not the name without its unit
+
+    @property
+    def key(self) -> str:
+        """What a campaign file calls it."""
+        return self.file_key or re.sub("_(bytes|ns|bits_per_s)$", "", self.name)
+
+    @property
+    def unit(self) -> Unit | None:
+        """Of numbers, which may be given as a range."""
+        return self.level.unit if isinstance(self.level, Bounds) else None
+
+    @property
+    def unset(self) -> str | None:
+        """The word for a level that is left to the system; None where every level is a value."""
+        return self.level.unset if isinstance(self.level, (Bounds, Name)) else None
 
     @property
     def level_type(self) -> Any:
         """The pydantic type of one level."""
-        if self.kind is not None:
-            return self.kind
-        if self.unit not in (None, COUNT):
-            return Annotated[int | None, Bounds(self.unit, *self.bounds, self.unset)]
-        least, most = self.bounds
-        limits = Field(pattern=self.pattern) if self.unit is None else Field(strict=True, ge=least, le=most)
-        kind = str if self.unit is None else int
-        if not self.expected:
-            return Annotated[kind, limits]
-        schema = {"type": "string" if self.unit is None else ["integer", "string"], "$comment": self.expected}
-        steps = [AfterValidator(self.check)] if self.check else []
-        return Annotated[kind | None, limits, *steps, BeforeValidator(self._read), WithJsonSchema(schema)]
-
-    def _read(self, value: Any) -> Any:
-        if value == self.unset and self.unset is not None:
-            return None
-        if self.unit is None and not isinstance(value, str):
-            raise PydanticCustomError("name", "{text}", {"text": f"'{value}' is not a name in quotes"})
-        return self.read(value) if self.read else value
+        if isinstance(self.level, Bounds):
+            return Annotated[int | None, self.level]
+        return Annotated[str | None, self.level] if isinstance(self.level, Name) else self.level
 
 
-def _read_dscp(value: Any) -> Any:
-    if isinstance(value, str):
-        return DSCP_NAMES.get(value.upper(), int(value) if value.isdecimal() else value)
-    return value
-
-
-def _check_cores(value: str | None) -> str | None:
-    for part in (value or "").split(","):
+def _check_cores(value: str) -> None:
+    for part in value.split(","):
         first, _, last = part.partition("-")
         if last and int(last) < int(first):
             raise PydanticCustomError("cores", "{text}", {"text": f"'{part}' ends below its start"})
-    return value
 
 
+def _write_window(level: Level) -> int:
+    return int(level or 0)
+
+
+_SWITCH = Annotated[bool, Field(strict=True)]
+_WINDOW = Bounds(BYTES, 1024, 1024 * MIB, "auto")
 _FACTORS = (
     Factor(
-        key="streams",
-        name="streams",
-        description="Number of parallel TCP connections.",
-        unit=COUNT,
-        bounds=(1, 4096),
+        "streams",
+        Bounds(COUNT, 1, 4096),
+        "Number of parallel TCP connections.",
         default=1,
         always=True,
-        native=NativeOption(flag="streams", read=native.read_key("streams")),
+        native=NativeOption("streams", read=native.read_key("streams")),
     ),
     Factor(
-        key="window",
-        name="window_bytes",
-        description="Socket buffer requested per stream, at both ends; `auto` leaves it to the kernel.",
-        unit=BYTES,
-        bounds=(1024, 1024 * MIB),
-        unset="auto",
+        "window_bytes",
+        _WINDOW,
+        "Socket buffer requested per stream, at both ends; `auto` leaves it to the kernel.",
         always=True,
     ),
     Factor(
-        key="congestion",
-        name="congestion",
-        description="Congestion control, set per socket; `default` is the kernel's choice.",
-        pattern=r"^[a-z0-9_-]{1,15}$",
-        expected='a name such as "cubic" or "bbr", or "default"',
-        unset="default",
+        "congestion",
+        Name(r"^[a-z0-9_-]{1,15}$", 'a name such as "cubic" or "bbr", or "default"', "default"),
+        "Congestion control, set per socket; `default` is the kernel's choice.",
         always=True,
-        native=NativeOption(flag="congestion", read=native.read_congestion),
+        native=NativeOption("congestion", read=native.read_congestion),
     ),
     Factor(
-        key="window_sender",
-        name="window_sender_bytes",
-        description="Socket buffer requested at the sending end, where the two differ (instead of `window`).",
-        unit=BYTES,
-        bounds=(1024, 1024 * MIB),
-        unset="auto",
-        native=NativeOption(
-            flag="window-bytes",
-            ends="sender",
-            write=lambda level: level or 0,
-            read=native.read_least("sndbuf_bytes"),
-        ),
+        "window_sender_bytes",
+        _WINDOW,
+        "Socket buffer requested at the sending end, where the two differ (instead of `window`).",
+        native=NativeOption("window-bytes", "sender", _write_window, native.read_least("sndbuf_bytes")),
     ),
     Factor(
-        key="window_receiver",
-        name="window_receiver_bytes",
-        description="Socket buffer requested at the receiving end, where the two differ.",
-        unit=BYTES,
-        bounds=(1024, 1024 * MIB),
-        unset="auto",
-        native=NativeOption(
-            flag="window-bytes",
-            ends="receiver",
-            write=lambda level: level or 0,
-            read=native.read_least("rcvbuf_bytes"),
-        ),
+        "window_receiver_bytes",
+        _WINDOW,
+        "Socket buffer requested at the receiving end, where the two differ.",
+        native=NativeOption("window-bytes", "receiver", _write_window, native.read_least("rcvbuf_bytes")),
     ),
     Factor(
-        key="duration",
-        name="duration_ns",
-        description="The steady window, instead of the one in `[trial]`.",
-        unit=TIME,
-        bounds=(SECOND_NS // 100, 24 * HOUR_NS),
+        "duration_ns",
+        Bounds(TIME, SECOND_NS // 100, 24 * HOUR_NS),
+        "The steady window, instead of the one in `[trial]`.",
     ),
     Factor(
-        key="warmup",
-        name="warmup_ns",
-        description="Traffic before the steady window, instead of the one in `[trial]`.",
-        unit=TIME,
-        bounds=(0, HOUR_NS),
+        "warmup_ns",
+        Bounds(TIME, 0, HOUR_NS),
+        "Traffic before the steady window, instead of the one in `[trial]`.",
     ),
     Factor(
-        key="message",
-        name="message_bytes",
-        description="Bytes handed to the kernel in one call; `auto` is the engine's choice.",
-        unit=BYTES,
-        bounds=(1, 64 * MIB),
-        unset="auto",
-        native=NativeOption(
-            flag="write-bytes", ends="transmitting", read=native.read_key("write_bytes"), grants=eq
-        ),
+        "message_bytes",
+        Bounds(BYTES, 1, 64 * MIB, "auto"),
+        "Bytes handed to the kernel in one call; `auto` is the engine's choice.",
+        native=NativeOption("write-bytes", "transmitting", read=native.read_key("write_bytes"), grants=eq),
     ),
     Factor(
-        key="transport",
-        name="transport",
-        description="Transport protocol.",
-        kind=Transport,
+        "transport",
+        Transport,
+        "Transport protocol.",
         default="tcp",
         native=NativeOption(
-            flag="transport",
-            write=lambda level: None if level == "tcp" else level,
-            read=native.read_key("transport"),
-            grants=eq,
+            "transport",
+            "both",
+            lambda level: None if level == "tcp" else level,
+            native.read_key("transport"),
+            eq,
         ),
     ),
     Factor(
-        key="direction",
-        name="direction",
-        description="Direction of the data: along the path, against it, or both at once.",
-        kind=Direction,
+        "direction",
+        Direction,
+        "Direction of the data: along the path, against it, or both at once.",
         default="forward",
         native=NativeOption(read=native.read_key("direction")),  # the engine's depends on who connects
     ),
     Factor(
-        key="dscp",
-        name="dscp",
-        description="DiffServ code point of the traffic, by name (LE, QBSS, AF11, EF ...) or number; `none` "
-        "sets none.",
-        unit=COUNT,
-        bounds=(0, 63),
-        expected='a name such as "LE" or "EF", 0 to 63, or "none"',
-        read=_read_dscp,
-        unset="none",
-        native=NativeOption(flag="dscp", read=native.read_code_point, grants=eq),
+        "dscp",
+        Bounds(COUNT, 0, 63, "none", DSCP_NAMES, 'a name such as "LE" or "EF", 0 to 63, or "none"'),
+        "DiffServ code point of the traffic, by name (LE, QBSS, AF11, EF ...) or number; `none` sets none.",
+        native=NativeOption("dscp", read=native.read_code_point, grants=eq),
     ),
     Factor(
-        key="pacing",
-        name="pacing_bits_per_s",
-        description="Rate that the flow's sender does not exceed, all streams together; `none` leaves it "
-        "unpaced.",
-        unit=RATE,
-        bounds=(1000, 10**12),
-        unset="none",
-        native=NativeOption(flag="rate-bits-per-s", ends="transmitting", read=native.read_pacing),
-    ),
-    Factor(
-        key="mss",
-        name="mss_bytes",
-        description="Largest segment; `auto` is what the path gives.",
-        unit=BYTES,
-        bounds=(88, 65535),
-        unset="auto",
+        "pacing_bits_per_s",
+        Bounds(RATE, 1000, 10**12, "none"),
+        "Rate that the flow's sender does not exceed, all streams together; `none` leaves it unpaced.",
         native=NativeOption(
-            flag="mss-bytes", read=native.read_least("mss_bytes"), grants=native.is_granted_mss
+            "rate-bits-per-s", "transmitting", read=native.read_key("pacing", "requested_bits_per_s")
         ),
     ),
     Factor(
-        key="no_delay",
-        name="no_delay",
-        description="Whether small writes are sent at once (TCP_NODELAY).",
-        kind=Annotated[bool, Field(strict=True)],
-        default=False,
-        native=NativeOption(flag="no-delay", write=lambda level: "yes" if level else None),
+        "mss_bytes",
+        Bounds(BYTES, 88, 65535, "auto"),
+        "Largest segment; `auto` is what the path gives.",
+        native=NativeOption("mss-bytes", read=native.read_least("mss_bytes"), grants=native.is_granted_mss),
     ),
     Factor(
-        key="zero_copy",
-        name="zero_copy",
-        description="Whether data is sent and received without copying it.",
-        kind=Annotated[bool, Field(strict=True)],
+        "no_delay",
+        _SWITCH,
+        "Whether small writes are sent at once (TCP_NODELAY).",
+        default=False,
+        native=NativeOption("no-delay", write=lambda level: "yes" if level else None),
+    ),
+    Factor(
+        "zero_copy",
+        _SWITCH,
+        "Whether data is sent and received without copying it.",
         default=False,
         native=NativeOption(
-            flag="transfer",
-            write=lambda level: "zero-copy" if level else None,
-            read=native.read_zero_copy,
-            grants=eq,
+            "transfer", "both", lambda level: "zero-copy" if level else None, native.read_zero_copy, eq
         ),
     ),
     Factor(
-        key="workers",
-        name="worker_threads",
-        description="Threads that carry the streams; `auto` is one per core, and no more than streams.",
-        unit=COUNT,
-        bounds=(1, 256),
-        expected='a whole number from 1 to 256, or "auto"',
-        unset="auto",
-        native=NativeOption(flag="workers", read=native.read_key("workers"), grants=eq),
+        "worker_threads",
+        Bounds(COUNT, 1, 256, "auto"),
+        "Threads that carry the streams; `auto` is one per core, and no more than streams.",
+        native=NativeOption("workers", read=native.read_key("workers"), grants=eq),
+        file_key="workers",
     ),
     Factor(
-        key="cpus",
-        name="cpus",
-        description="Cores that the threads are bound to, such as `0,2-3`; `any` leaves it to the kernel.",
-        pattern=r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$",
-        expected='a list of cores such as "0,2-3", or "any"',
-        check=_check_cores,
-        unset="any",
-        native=NativeOption(
-            flag="pin", write=native.write_cores, read=native.read_cores, grants=native.are_granted_cores
+        "cpus",
+        Name(
+            r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$",
+            'a list of cores such as "0,2-3", or "any"',
+            "any",
+            _check_cores,
         ),
+        "Cores that the threads are bound to, such as `0,2-3`; `any` leaves it to the kernel.",
+        native=NativeOption("pin", "both", native.write_cores, native.read_cores, native.are_granted_cores),
     ),
-    Factor(
-        key="engine",
-        name="engine",
-        description="The program that moves the data.",
-        kind=Engine,
-        default="native",
-        native=NativeOption(),
-    ),
-    Factor(
-        key="family",
-        name="family",
-        description="IP version between the hosts.",
-        kind=Family,
-        default="any",
-    ),
-    Factor(
-        key="addresses",
-        name="addresses",
-        description="Pair of addresses, by its name in `addresses` of the path.",
-        kind=PairName,
-    ),
+    Factor("engine", Engine, "The program that moves the data.", default="native", native=NativeOption()),
+    Factor("family", Family, "IP version between the hosts.", default="any"),
+    Factor("addresses", PairName, "Pair of addresses, by its name in `addresses` of the path."),
 )
 #: Every factor by its attribute, in the order in which they vary (the first one slowest).
 FACTORS: Mapping[str, Factor] = {factor.name: factor for factor in _FACTORS}

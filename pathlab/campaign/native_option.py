@@ -15,7 +15,7 @@ def _keep(level: Any) -> Any:
     return level
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NativeOption:
     """How one factor reaches the engine and is read back.
 
@@ -37,13 +37,19 @@ class NativeOption:
         return chosen[self.ends]
 
 
-def read_key(key: str) -> Callable[[Ready], Any]:
-    """A value of the record itself."""
-    return lambda ready: ready.get(key)
+def read_key(*keys: str) -> Callable[[Ready], Any]:
+    """A value of the record, or of a table in it."""
+
+    def read(ready: Ready) -> Any:
+        for key in keys[:-1]:
+            ready = ready.get(key) or {}
+        return ready.get(keys[-1])
+
+    return read
 
 
 def read_least(key: str) -> Callable[[Ready], Any]:
-    """The smallest value over the end's sockets: what the worst-off stream was granted."""
+    """The smallest value over the end's sockets: what the stream with the least was granted."""
 
     def read(ready: Ready) -> int | None:
         values = [line[key] for line in ready.get("sockets", ()) if line.get(key) is not None]
@@ -61,12 +67,6 @@ def read_code_point(ready: Ready) -> int | None:
     """The code point is the upper six bits of the traffic class (RFC 2474)."""
     traffic_class = read_least("traffic_class")(ready)
     return None if traffic_class is None else traffic_class >> 2
-
-
-def read_pacing(ready: Ready) -> int | None:
-    """The pacing that the end applies."""
-    rate: int | None = (ready.get("pacing") or {}).get("requested_bits_per_s")
-    return rate
 
 
 def read_zero_copy(ready: Ready) -> bool | None:

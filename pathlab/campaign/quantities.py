@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -65,23 +65,38 @@ RATIO = Unit(
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The pydantic type of a quantity: its unit and limits; ``unset`` is the word for "not set" (None)."""
+    """The pydantic type of a number: its unit and limits; ``unset`` is the word for "not set" (None).
+
+    ``names`` are numbers that may be given by name; ``words`` say what is expected where the limits do not.
+    """
 
     unit: Unit
     least: int = 0
     most: int | None = None  # None: the unit's own
     unset: str | None = None
+    names: Mapping[str, int] = field(default_factory=dict, hash=False)
+    words: str = ""
 
-    def read(self, value: Any) -> float | None:
-        """Read one value of a campaign file."""
+    @property
+    def expected(self) -> str:
+        """What a file may say, in words."""
+        return self.unit.expected + (f', or "{self.unset}"' if self.unset else "")
+
+    def _prepare(self, value: Any) -> Any:
+        """None for the word; the number of a name, and of digits in quotes where names are."""
         if self.unset is not None and value == self.unset:
             return None
+        if self.names and isinstance(value, str):
+            return self.names.get(value.upper(), int(value) if value.isdecimal() else value)
+        return value
+
+    def _read(self, value: Any) -> float:
         if type(value) is int and not self.unit.bare:
-            raise PydanticCustomError("unit", "{text}", {"text": f"{value} has no unit; {self._expected}"})
+            raise PydanticCustomError("unit", "{text}", {"text": f"{value} has no unit; {self.expected}"})
         try:
             number: float = self.unit.parse(value)
         except UsageError as error:
-            text = f"{error.message}; {self._expected}"
+            text = f"{error.message}; {self.expected}"
             raise PydanticCustomError("unit", "{text}", {"text": text}) from error
         if self.most is not None and not self.least <= number <= self.most:
             text = f"'{value}' is out of range; expected a value {self._range}"
@@ -89,23 +104,57 @@ class Bounds:
         return number
 
     @property
-    def _expected(self) -> str:
-        return self.unit.expected + (f', or "{self.unset}"' if self.unset else "")
-
-    @property
     def _range(self) -> str:
         return f"from {self.unit.format_exact(self.least)} to {self.unit.format_exact(self.most)}"
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.read)
+        number: CoreSchema = core_schema.no_info_plain_validator_function(self._read)
+        if self.unit is COUNT:
+            number = core_schema.int_schema(strict=True, ge=self.least, le=self.most)
+        if self.unset is None:
+            return number
+        return core_schema.no_info_before_validator_function(
+            self._prepare, core_schema.nullable_schema(number)
+        )
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        words = [
-            self.unit.expected.removeprefix("expected "),
-            *([f'or "{self.unset}"'] if self.unset else ()),
-        ]
-        comment = "; ".join([", ".join(words), *([self._range] if self.most is not None else ())])
+        if self.unit is COUNT and self.unset is None:
+            return {"type": "integer", "minimum": self.least, "maximum": self.most}
+        if self.unit is COUNT:
+            words = self.words or f'a whole number {self._range}, or "{self.unset}"'
+            return {"type": ["integer", "string"], "$comment": words}
+        limits = "" if self.most is None else f"; {self._range}"
         kind: Any = ["string", *self.unit.bare] if self.unit.bare else "string"
-        return {"type": kind, "$comment": comment}
+        return {"type": kind, "$comment": self.expected.removeprefix("expected ") + limits}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The pydantic type of a text of a certain form; ``unset`` is the word for "not set" (None)."""
+
+    pattern: str
+    words: str  # what is expected
+    unset: str | None = None
+    check: Callable[[str], None] | None = None  # raises PydanticCustomError
+
+    def _prepare(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            raise PydanticCustomError("name", "{text}", {"text": f"'{value}' is not a name in quotes"})
+        return None if value == self.unset else value
+
+    def _check(self, value: str | None) -> str | None:
+        if self.check is not None and value is not None:
+            self.check(value)
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        text = core_schema.nullable_schema(core_schema.str_schema(pattern=self.pattern))
+        checked = core_schema.no_info_after_validator_function(self._check, text)
+        return core_schema.no_info_before_validator_function(self._prepare, checked)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"type": "string", "$comment": self.words}

@@ -29,13 +29,10 @@ def test_a_copy_runs_its_own_sources_and_names_each_changed_file_once(tree: Tree
 
 
 FACTOR = """    Factor(
-        key="nap",
-        name="nap_ns",
-        description="Time for which the sender sleeps between two writes; `none`: it does not.",
-        unit=TIME,
-        bounds=(1000, SECOND_NS),
-        unset="none",
-        native=NativeOption(flag="nap-ns", ends="sender", read=native.read_key("nap_ns"), grants=eq),
+        "nap_ns",
+        Bounds(TIME, 1000, SECOND_NS, "none"),
+        "Time for which the sender sleeps between two writes; `none`: it does not.",
+        native=NativeOption("nap-ns", "sender", read=native.read_key("nap_ns"), grants=eq),
     ),
 """
 CAMPAIGN_WITH_NAP = """
@@ -80,7 +77,7 @@ print(json.dumps({
 
 
 def test_a_factor_takes_its_entry_and_its_typed_field(tree: TreeCopy) -> None:
-    tree.insert("pathlab/campaign/factors.py", FACTOR, before='    Factor(\n        key="engine"')
+    tree.insert("pathlab/campaign/factors.py", FACTOR, before='    Factor("engine"')
     tree.insert("pathlab/campaign/cell.py", "    nap_ns: int | None\n", before="    engine: Engine")
     told = json.loads(tree.run(CAMPAIGN_WITH_NAP))
     assert told == {
