@@ -191,14 +191,10 @@ class Campaign(FileTable):
     retries: Annotated[int, Field(strict=True, ge=0, le=100)] = Field(
         1, description="How often a failed trial is tried again, at the end of its cycle."
     )
-    cool_down: CoolDown = Field(
-        default_factory=lambda: CoolDown.model_validate({}), description="The pause between two trials."
-    )
-    budget: Budget = Field(
-        default_factory=lambda: Budget.model_validate({}), description="What the campaign may use."
-    )
+    cool_down: CoolDown = Field(CoolDown.model_validate({}), description="The pause between two trials.")
+    budget: Budget = Field(Budget.model_validate({}), description="What the campaign may use.")
     safety_limits: SafetyLimits = Field(
-        default_factory=lambda: SafetyLimits.model_validate({}),
+        SafetyLimits.model_validate({}),
         description="What a trial may do to the path at most.",
     )
     every_ns: Annotated[int | None, Bounds(TIME, 60 * SECOND_NS, 366 * 24 * HOUR_NS)] = Field(
@@ -226,12 +222,8 @@ class Campaign(FileTable):
     )
     hosts: dict[HostName, Host] = Field(default_factory=dict, description="Hosts by name.")
     factors: Factors = Field(description="What is varied.")
-    trial: TrialSettings = Field(
-        default_factory=lambda: TrialSettings.model_validate({}), description="How one measurement runs."
-    )
-    probes: ProbeSettings = Field(
-        default_factory=lambda: ProbeSettings.model_validate({}), description="Round-trip probes."
-    )
+    trial: TrialSettings = Field(TrialSettings.model_validate({}), description="How one measurement runs.")
+    probes: ProbeSettings = Field(ProbeSettings.model_validate({}), description="Round-trip probes.")
     lab: LabSettings | None = Field(None, description="Hosts and links emulated on this machine.")
 
     def to_stored(self) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from pathlab.campaign import conduct_model, factor_model, lab_model, model
 from pathlab.campaign.factors import FACTORS_BY_KEY
@@ -61,15 +63,26 @@ This page is made from the model: `python -m pathlab.campaign.schema campaigns`.
 """
 
 
+class _FileSchema(GenerateJsonSchema):
+    """What a TOML file can say: no null, and neither titles nor defaults in Python's form."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+        return False
+
+
 def build_json_schema() -> Node:
     """Return the JSON Schema (draft 2020-12) of a campaign file, in the file's own keys and spelling."""
-    schema: Node = _tidy(model.Campaign.model_json_schema(by_alias=True))
+    schema: Node = model.Campaign.model_json_schema(schema_generator=_FileSchema)
     for _, table in _TABLES:
         node = schema if table is model.Campaign else schema["$defs"][table.__name__]
         node["title"] = table.__name__
-        for child in node["properties"].values() if issubclass(table, factor_model.Combination) else ():
-            child.pop("default", None)  # what is left out is as in the factors
-        for key, default in _spelled_defaults(table):
+        for key, default in _list_defaults(table):
             node["properties"][key]["default"] = default
     del schema["$defs"]["LabSettings"]["required"]  # a ready-made topology may give them
     needed = schema["$defs"]["Factors"].pop("required")  # of an explicit design the rows may give them
@@ -168,42 +181,17 @@ def _resolve(schema: Node, node: Node) -> Node:
     return {**schema["$defs"][reference.rsplit("/", 1)[1]], **node}
 
 
-def _tidy(value: Any) -> Any:
-    """Drop what a TOML file cannot say (null) and titles and defaults that are Python's, not the file's."""
-    if isinstance(value, list):
-        return [_tidy(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    branches = [branch for branch in value.get("anyOf", ()) if branch != {"type": "null"}]
-    if len(branches) > 1:
-        value = {**value, "anyOf": branches}
-    elif branches:
-        value = {**branches[0], **{key: item for key, item in value.items() if key != "anyOf"}}
-    python_only = isinstance(value.get("title"), str) and "properties" not in value
-    return {
-        key: _tidy(item)
-        for key, item in value.items()
-        if not (key == "title" and python_only)
-        and not (key == "default" and not isinstance(item, (str, dict)))
-    }
-
-
-def _spelled_defaults(table: type[BaseModel]) -> Iterator[tuple[str, Any]]:
-    if issubclass(table, factor_model.Combination):
-        return
-    for name, field in table.model_fields.items():
-        key, default = field.alias or name, field.default
+def _list_defaults(table: type[BaseModel]) -> Iterator[tuple[str, Any]]:
+    """Keys and defaults as a file writes them; a combination's are those of the factors."""
+    for name, field in table.model_fields.items() if not issubclass(table, factor_model.Combination) else ():
+        key, default = field.alias or name, field.get_default()
         quantity = next((item for item in field.metadata if isinstance(item, Bounds)), None)
-        if field.is_required() or field.default_factory is not None or default is None:
-            continue
-        if quantity is not None:
+        if quantity is not None and default is not None and not field.is_required():
             yield key, quantity.unit.format_exact(default)
         elif default == (None,):
             yield key, FACTORS_BY_KEY[key].unset
-        elif default == ():
-            yield key, []
-        else:
-            yield key, default
+        elif isinstance(default, (str, int, tuple)):
+            yield key, list(default) if isinstance(default, tuple) else default
 
 
 if __name__ == "__main__":
