@@ -9,6 +9,7 @@ factors by the file's keys, numbers with units, texts in quotes, ``true`` and ``
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -27,21 +28,19 @@ from pathlab.units import (
     parse_time_ns,
 )
 
-FACTOR_KEYS = tuple(FACTORS_BY_KEY)
 CONSTRAINT_EXPECTED = 'expected a comparison such as "streams * window <= 16MiB"'
 TEXT_MAX = 500
 SWITCHES = tuple(key for key, factor in FACTORS_BY_KEY.items() if isinstance(factor.default, bool))
+TRUTHS = {"true": True, "false": False}
 #: Words for a level that is left to the system.
 UNSET_WORDS = frozenset(factor.unset for factor in FACTORS_BY_KEY.values() if factor.unset)
 
 _TOKEN = re.compile(r"""("[^"]*"|'[^']*')|(?<![\w.])(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+(?:/s)?)(?![\w.])""")
 _NOT_UNITS = ("and", "or", "not", "in", "is", "if", "else")
-_ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+_OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-}
-_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -49,22 +48,22 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+_NODES = (ast.Expression, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.BinOp, ast.Compare, ast.expr_context)
 
 Values = Mapping[str, Any]
-Evaluate = Callable[[Values], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """One constraint, ready to be asked; ``factors`` are the keys that it speaks of."""
+    """One constraint, ready to be tested; ``factors`` are the keys that it names."""
 
     text: str
     factors: frozenset[str]
-    evaluate: Evaluate
+    condition: ast.expr
 
     def holds(self, levels: Values) -> bool:
         """Whether levels, by the file's keys, meet it. A factor that is not given is left to the system."""
-        return bool(self.evaluate(levels))
+        return bool(_evaluate(self.condition, levels))
 
 
 def parse_constraint(text: str) -> Constraint:
@@ -76,8 +75,8 @@ def parse_constraint(text: str) -> Constraint:
         tree = ast.parse(plain, mode="eval")
         if not _is_condition(tree.body):
             raise UsageError(f"'{text}' compares nothing", hint=CONSTRAINT_EXPECTED)
-        names = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-        return Constraint(text=text, factors=names & set(FACTOR_KEYS), evaluate=_build(tree.body))
+        names = [name for node in ast.walk(tree) if (name := _check_node(node))]
+        return Constraint(text=text, factors=frozenset(names), condition=tree.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UsageError(f"'{text}' is not understood", hint=CONSTRAINT_EXPECTED) from error
 
@@ -111,69 +110,50 @@ def _is_condition(node: ast.expr) -> bool:
     return isinstance(node, ast.Compare) or (isinstance(node, ast.Name) and node.id in SWITCHES)
 
 
-def _build(node: ast.expr) -> Evaluate:
-    if isinstance(node, ast.BoolOp):
-        parts = [_build(value) for value in node.values]
-        joined = all if isinstance(node.op, ast.And) else any
-        return lambda values: joined(part(values) for part in parts)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        negated = _build(node.operand)
-        return lambda values: not negated(values)
-    if isinstance(node, ast.Compare):
-        return _build_comparison(node)
-    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
-        compute, left, right = _ARITHMETIC[type(node.op)], _build(node.left), _build(node.right)
-        return lambda values: _compute(compute, left(values), right(values))
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str)):
-        constant = None if node.value in UNSET_WORDS else node.value
-        return lambda _values: constant
+def _check_node(node: ast.AST) -> str | None:
+    """Return the factor that a node names, if any. Raises UsageError for what is not part of the grammar."""
     if isinstance(node, ast.Name):
-        return _build_name(node.id)
-    raise UsageError(
-        "only factors, numbers with units, texts in quotes, + - *, comparisons, and, or, not are understood",
-        hint=CONSTRAINT_EXPECTED,
-    )
-
-
-def _build_name(name: str) -> Evaluate:
-    if name in ("true", "True", "false", "False"):
-        truth = name.lower() == "true"
-        return lambda _values: truth
-    if name not in FACTOR_KEYS:
+        if node.id not in FACTORS_BY_KEY and node.id not in TRUTHS:
+            raise UsageError(
+                f"'{node.id}' is no factor{suggest_name(node.id, FACTORS_BY_KEY)}",
+                hint=f"expected one of {list_names(FACTORS_BY_KEY)}",
+            )
+        return node.id if node.id in FACTORS_BY_KEY else None
+    if isinstance(node, ast.Constant):
+        known = isinstance(node.value, (int, float, str))
+    elif isinstance(node, (ast.operator, ast.cmpop, ast.unaryop)):
+        known = type(node) in _OPERATORS or isinstance(node, ast.Not)
+    else:
+        known = isinstance(node, _NODES)
+    if not known:
         raise UsageError(
-            f"'{name}' is no factor{suggest_name(name, FACTOR_KEYS)}",
-            hint=f"expected one of {list_names(FACTOR_KEYS)}",
+            "only factors, numbers with units, texts in quotes, + - *, comparisons, and, or, not are known",
+            hint=CONSTRAINT_EXPECTED,
         )
+    return None
 
-    def read(values: Values) -> Any:
-        level = values.get(name)
+
+def _evaluate(node: ast.expr, values: Values) -> Any:
+    """A number, a text, a truth value, or None for a level that is left to the system."""
+    if isinstance(node, ast.Name):
+        level: Any = TRUTHS.get(node.id, values.get(node.id))
         return None if level in UNSET_WORDS else level
+    if isinstance(node, ast.Constant):
+        return None if node.value in UNSET_WORDS else node.value
+    if isinstance(node, ast.BoolOp):
+        joined = all if isinstance(node.op, ast.And) else any
+        return joined(_evaluate(value, values) for value in node.values)
+    if isinstance(node, ast.UnaryOp):
+        return not _evaluate(node.operand, values)
+    if isinstance(node, ast.BinOp):
+        return _compute(node.op, _evaluate(node.left, values), _evaluate(node.right, values))
+    assert isinstance(node, ast.Compare)  # parse_constraint lets nothing else through
+    operands = [_evaluate(operand, values) for operand in (node.left, *node.comparators)]
+    pairs = zip(node.ops, itertools.pairwise(operands), strict=True)
+    return all(_compute(kind, left, right) for kind, (left, right) in pairs)
 
-    return read
 
-
-def _compute(compute: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+def _compute(kind: ast.operator | ast.cmpop, left: Any, right: Any) -> Any:
+    """None, which is false, where a level without a number is added, multiplied or compared by size."""
     numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
-    return compute(left, right) if numbers else None
-
-
-def _build_comparison(node: ast.Compare) -> Evaluate:
-    operands = [_build(operand) for operand in (node.left, *node.comparators)]
-    compares = []
-    for kind in node.ops:
-        if type(kind) not in _COMPARISONS:
-            raise UsageError("'in' and 'is' are not understood", hint=CONSTRAINT_EXPECTED)
-        compares.append(_COMPARISONS[type(kind)])
-
-    def evaluate(values: Values) -> bool:
-        given = [operand(values) for operand in operands]
-        return all(_compare(*part) for part in zip(compares, given, given[1:], strict=False))
-
-    return evaluate
-
-
-def _compare(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
-    if compare in (operator.eq, operator.ne):
-        return compare(left, right)
-    sizes = isinstance(left, (int, float)) and isinstance(right, (int, float))
-    return sizes and compare(left, right)
+    return _OPERATORS[type(kind)](left, right) if numbers or isinstance(kind, (ast.Eq, ast.NotEq)) else None

@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pathlab.campaign.host_model import Host, HostFile
-from pathlab.campaign.source_text import list_names, read_rows, read_table, suggest_name
+from pathlab.campaign.host_model import HostFile
+from pathlab.campaign.mistakes import format_finding, refuse, translate
+from pathlab.campaign.source_text import read_rows, read_table
 from pathlab.errors import CampaignError
 
 DEFAULT_NAME = "hosts.toml"
-HINT = "Mend the file and look at it again with: pathlab hosts check --hosts FILE"
 
 
 def find_host_file(campaign_label: str, named: Path | None) -> Path | None:
@@ -35,30 +35,16 @@ def read_host_file(path: Path) -> dict[str, dict[str, Any]]:
             f"hosts file '{path}' cannot be read: {reason}", hint="Give a TOML file."
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CampaignError(f"hosts file '{path}' is no TOML: {error}", hint=HINT) from error
+        raise refuse("hosts file", path, [f"{path}: is no TOML: {error}"]) from error
     try:
         HostFile.model_validate(data)
     except ValidationError as error:
-        mistakes = tuple(
-            f"{path}:{'.'.join(str(step) for step in details['loc'] if step != '[key]')}: "
-            f"{_tell(details['type'], details['msg'], details['loc'])}"
-            for details in error.errors(include_url=False)
-        )
-        told = f"1 mistake: {mistakes[0]}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-        raise CampaignError(f"hosts file '{path}' has {told}", mistakes=mistakes, hint=HINT) from error
+        mistakes = [
+            format_finding(str(path), finding) for finding in translate(error, data, tables=["hosts"])
+        ]
+        raise refuse("hosts file", str(path), mistakes) from error
     tables: dict[str, dict[str, Any]] = data["hosts"]
     return tables
-
-
-def _tell(kind: str, message: str, location: tuple[int | str, ...]) -> str:
-    if kind == "extra_forbidden":
-        known = list(Host.model_fields) if len(location) > 2 else ["hosts"]
-        suggestion = suggest_name(str(location[-1]), known)
-        return f"is not a known key{suggestion}; expected one of {list_names(known)}"
-    if kind == "missing":
-        expected = 'an address, or transport = "ssh" or "local"' if location[-1] == "transport" else "a table"
-        return f"is missing; expected {expected}"
-    return f"{message[:1].lower()}{message[1:]}"
 
 
 def put_hosts(data: dict[str, Any], tables: Mapping[str, dict[str, Any]]) -> None:

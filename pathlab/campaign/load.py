@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -13,26 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from pathlab.campaign.checks import find_contradictions
 from pathlab.campaign.completion import complete_design, fill_lab, is_filled_in
-from pathlab.campaign.file_table import HOST_NAME_EXPECTED
 from pathlab.campaign.host_file import find_host_file, put_hosts, read_host_file
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.lab_model import LabSettings
+from pathlab.campaign.mistakes import format_finding, refuse, translate
 from pathlab.campaign.model import PROFILE_NAME_PATTERN, Campaign
 from pathlab.campaign.overrides import list_keys, put_override, put_paths, put_profile, take_profiles
 from pathlab.campaign.plan_checks import find_plan_faults
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
-from pathlab.campaign.schema import Node, build_json_schema, describe_value, find_node
 from pathlab.campaign.source_text import Finding, Key, list_names, read_table, suggest_name
 from pathlab.errors import CampaignError, UsageError
 
 SHIPPED_PACKAGE = "pathlab.campaigns"
 TEXT_MAX_BYTES = 4 * 1024**2
-CHECK_HINT = "Mend the file and look at it again with: pathlab plan"
-CHECK_LAB_HINT = "Mend the file and look at it again with: pathlab lab show FILE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +72,7 @@ def read_campaign(source: str | Path) -> CampaignText:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         mistake = f"{name}:line {line}: is not UTF-8; expected a TOML file in UTF-8"
-        raise _refusal(name, [mistake]) from error
+        raise refuse("campaign", name, [mistake]) from error
 
 
 def load_campaign(
@@ -155,7 +149,7 @@ def build_campaign(
     for key, what in findings:
         lines.append(f"{_name_origin(key, label, origins or {})}: {what}")
     if campaign is None or lines:
-        raise _refusal(label, list(dict.fromkeys(lines)))
+        raise refuse("campaign", label, lines)
     return campaign
 
 
@@ -168,8 +162,8 @@ def _examine(data: Mapping[str, Any]) -> tuple[Campaign | None, list[Finding]]:
     try:
         campaign = Campaign.model_validate(whole)
     except ValidationError as error:
-        translated = [_translate(details, whole) for details in error.errors(include_url=False)]
-        findings += [found for found in translated if found and not is_filled_in(found[0], data, whole)]
+        translated = translate(error, whole)
+        findings += [found for found in translated if not is_filled_in(found[0], data, whole)]
     return campaign, [*findings, *find_contradictions(data)]
 
 
@@ -223,12 +217,11 @@ def load_lab(source: str) -> LabSettings:
     data = _parse_toml(given)
     if not read_table(data, "lab"):
         mistake = f"{given.label}: has no table [lab]; expected hosts and links in one"
-        raise _refusal(given.label, [mistake], kind="lab")
+        raise refuse("lab", given.label, [mistake])
     findings: list[Finding] = []
     lab = build_lab(fill_lab({"lab": data["lab"]}, findings), findings)
     if lab is None or findings:
-        lines = [f"{given.label}:{'.'.join(map(str, key))}: {what}" for key, what in findings]
-        raise _refusal(given.label, list(dict.fromkeys(lines)), kind="lab")
+        raise refuse("lab", given.label, [format_finding(given.label, finding) for finding in findings])
     return lab
 
 
@@ -238,26 +231,17 @@ def build_lab(whole: Mapping[str, Any], findings: list[Finding]) -> LabSettings 
     try:
         lab = LabSettings.model_validate(whole["lab"])
     except ValidationError as error:
-        for details in error.errors(include_url=False):
-            details["loc"] = ("lab", *details["loc"])
-            finding = _translate(details, whole)
-            if finding is not None:
-                findings.append(finding)
+        findings += translate(error, whole, ("lab",))
     findings += check_lab(whole)
     return lab
-
-
-def _refusal(label: str, mistakes: list[str], kind: str = "campaign") -> CampaignError:
-    told = f"1 mistake: {mistakes[0]}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-    hint = CHECK_HINT if kind == "campaign" else CHECK_LAB_HINT
-    return CampaignError(f"{kind} '{label}' has {told}", mistakes=tuple(mistakes), hint=hint)
 
 
 def _parse_toml(given: CampaignText) -> dict[str, Any]:
     try:
         return tomllib.loads(given.text)
     except tomllib.TOMLDecodeError as error:
-        raise _refusal(given.label, [f"{given.label}:{_syntax_mistake(str(error), given.text)}"]) from error
+        mistake = f"{given.label}:{_syntax_mistake(str(error), given.text)}"
+        raise refuse("campaign", given.label, [mistake]) from error
 
 
 def _syntax_mistake(message: str, text: str) -> str:
@@ -267,58 +251,3 @@ def _syntax_mistake(message: str, text: str) -> str:
     line = found.group(2) or str(text.count("\n") + 1)
     column = f", column {found.group(3)}" if found.group(3) else ""
     return f"line {line}{column}: {found.group(1)[:1].lower()}{found.group(1)[1:]}; expected TOML"
-
-
-@functools.cache
-def _schema() -> Node:
-    return build_json_schema()
-
-
-def _translate(details: ErrorDetails, data: Mapping[str, Any]) -> tuple[Key, str] | None:
-    """Turn one finding of the model into house words; None for an echo of another finding."""
-    kind, given, context = details["type"], details["input"], details.get("ctx", {})
-    key = _written_key(details["loc"], data)
-    node = find_node(_schema(), key)
-    expected = f"expected {describe_value(node)}" if node else "expected another value"
-    if details["loc"][-1:] == ("[key]",):
-        return key, f"is no name of a host; expected {HOST_NAME_EXPECTED}"
-    if "text" in context:
-        text = str(context["text"])
-        return key, text if "expected" in text else f"{text}; {expected}"
-    if kind == "extra_forbidden":
-        table = find_node(_schema(), key[:-1]) or {}
-        known = list(table.get("properties", {}))
-        return (
-            key,
-            f"is not a known key{suggest_name(str(key[-1]), known)}; expected one of {list_names(known)}",
-        )
-    if kind == "missing":
-        return key, f"is missing; {expected}"
-    if kind in ("too_short", "too_long") and isinstance(given, (list, tuple)):
-        if kind == "too_short" and len(given) >= int(context.get("min_length", 0)):
-            return None  # its entries were refused one by one
-        return key, f"has {len(given)} entries; {expected}"
-    return key, f"{_show(given)} does not fit; {expected}"
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, (Mapping, list, tuple)):
-        return "a table" if isinstance(value, Mapping) else "a list"
-    return json.dumps(value, ensure_ascii=False, default=str)[:80]
-
-
-def _written_key(location: tuple[int | str, ...], data: Any) -> Key:
-    """The key as the file has it: without the index of a single level that stands without brackets."""
-    key: list[int | str] = []
-    place = data
-    for step in location:
-        if step == "[key]":
-            continue
-        if isinstance(step, int) and not isinstance(place, (list, tuple)):
-            break
-        key.append(step)
-        try:
-            place = place[step]
-        except (KeyError, IndexError, TypeError):
-            place = None
-    return tuple(key)

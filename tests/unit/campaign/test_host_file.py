@@ -100,6 +100,23 @@ def test_mistakes_in_the_file_are_named_by_file_and_key(tmp_path: Path, line: st
     assert all(str(path) in mistake for mistake in caught.value.mistakes)
 
 
+def test_mistakes_are_in_the_keys_and_words_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_text('host = 1\n[hosts.alpha]\nadress = "a"\nport = 0\n')
+    with pytest.raises(CampaignError) as caught:
+        read_host_file(path)
+    *others, unknown, host = caught.value.mistakes
+    assert others == [
+        f'{path}:hosts.alpha.transport: is missing; expected an address, or transport = "ssh" or "local"',
+        f"{path}:hosts.alpha.port: 0 does not fit; expected a whole number from 1 to 65535",
+    ]
+    assert unknown.startswith(
+        f"{path}:hosts.alpha.adress: is not a known key; did you mean 'address'?; expected"
+    )
+    assert "'max_rate'" in unknown
+    assert host == f"{path}:host: is not a known key; did you mean 'hosts'?; expected one of 'hosts'"
+
+
 @pytest.mark.parametrize("text", ["[hosts", "x = 1"])
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "hosts.toml").write_text(text)
