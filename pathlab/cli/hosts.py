@@ -8,14 +8,16 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from pathlab.campaign.host_model import Host
 from pathlab.campaign.load import load_campaign
+from pathlab.campaign.model import LOCAL
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.errors import UsageError
 from pathlab.remote.hosts import build_access
-from pathlab.report.host_text import render_checks
+from pathlab.report.host_text import render_check
 from pathlab.runner.hosts.facts_check import HostCheck
 from pathlab.runner.hosts.pair_check import HostInspection, list_pairs
 
@@ -108,5 +110,7 @@ def _show(
         for item in checks:
             click.echo(json.dumps({**ends, **asdict(item)}))
     else:
-        render_checks(title, [(item.state, item.item, item.found, item.advice) for item in checks], console)
+        console.print(Text("This machine" if title == LOCAL else title, style="bold"), soft_wrap=True)
+        for item in checks:
+            render_check(item.state, item.item, item.found, item.fix, console)
     return any(item.state == "missing" for item in checks)

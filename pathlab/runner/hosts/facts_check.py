@@ -15,6 +15,7 @@ USEFUL_OFFLOADS = ("tso", "gso", "gro", "rx_checksum", "tx_checksum")
 IDLE_INTERFACES = frozenset({"down", "lowerlayerdown", "notpresent"})
 BUSY_LOAD_RATIO = 0.5
 ETHERNET_MTU_BYTES = 1500
+CONGESTION = "congestion control"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class HostCheck:
     item: str
     state: str
     found: str
-    advice: str | None = None
+    fix: str | None = None
 
 
 def check_facts(facts: Mapping[str, Any], *, nic: str | None) -> list[HostCheck]:
@@ -35,7 +36,7 @@ def check_facts(facts: Mapping[str, Any], *, nic: str | None) -> list[HostCheck]
     checks: list[HostCheck] = []
     readers: tuple[tuple[str, str, Callable[[Mapping[str, Any]], Iterator[HostCheck]]], ...] = (
         ("windows", "buffers", _check_windows),
-        ("congestion control", "tcp", _check_congestion),
+        (CONGESTION, "tcp", _check_congestion),
         ("clock", "clock", _check_clock),
         ("CPU frequency", "frequency", _check_frequency),
     )
@@ -71,8 +72,8 @@ def _check_windows(buffers: Mapping[str, Any]) -> Iterator[HostCheck]:
         if table and table.get("max_bytes", 0) < USEFUL_WINDOW_BYTES:
             least, usual = table["min_bytes"], table["default_bytes"]
             lines.append(f'net.ipv4.tcp_{name}="{least} {usual} {USEFUL_WINDOW_BYTES}"')
-    advice = f"for long paths, as root: sysctl -w {' '.join(lines)}" if lines else None
-    yield HostCheck(item="windows", state="limited" if lines else "ok", found=found, advice=advice)
+    fix = f"for long paths, as root: sysctl -w {' '.join(lines)}" if lines else None
+    yield HostCheck(item="windows", state="limited" if lines else "ok", found=found, fix=fix)
 
 
 def _check_congestion(tcp: Mapping[str, Any]) -> Iterator[HostCheck]:
@@ -80,19 +81,17 @@ def _check_congestion(tcp: Mapping[str, Any]) -> Iterator[HostCheck]:
     allowed = tcp.get("congestion_allowed") or []
     found = f"default {tcp.get('congestion_default')}; may be set: {', '.join(allowed) or 'unknown'}"
     barred = [name for name in available if name not in allowed]
-    advice = None
+    fix = None
     if barred:
         found += f"; kept from ordinary users: {', '.join(barred)}"
-        advice = f'as root: sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
-    yield HostCheck(
-        item="congestion control", state="limited" if barred else "ok", found=found, advice=advice
-    )
+        fix = f'as root: sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
+    yield HostCheck(item=CONGESTION, state="limited" if barred else "ok", found=found, fix=fix)
     if tcp.get("tcp_window_scaling") == 0:
         yield HostCheck(
             item="window scaling",
             state="limited",
             found="is off: no window above 64 KiB",
-            advice="as root: sysctl -w net.ipv4.tcp_window_scaling=1",
+            fix="as root: sysctl -w net.ipv4.tcp_window_scaling=1",
         )
 
 
@@ -102,12 +101,12 @@ def _check_clock(clock: Mapping[str, Any]) -> Iterator[HostCheck]:
         yield HostCheck(item="clock", state="ok", found=str(current))
         return
     better = [name for name in clock.get("available") or [] if name in STEADY_CLOCKS]
-    advice = None
+    fix = None
     if better:
         folder = "/sys/devices/system/clocksource/clocksource0"
-        advice = f"as root: echo {better[0]} > {folder}/current_clocksource"
+        fix = f"as root: echo {better[0]} > {folder}/current_clocksource"
     found = f"{current}: reading it is slow, which costs CPU and blurs time stamps"
-    yield HostCheck(item="clock", state="limited", found=found, advice=advice)
+    yield HostCheck(item="clock", state="limited", found=found, fix=fix)
 
 
 def _check_frequency(frequency: Mapping[str, Any]) -> Iterator[HostCheck]:
@@ -121,7 +120,7 @@ def _check_frequency(frequency: Mapping[str, Any]) -> Iterator[HostCheck]:
         item="CPU frequency",
         state="ok" if steady else "limited",
         found=f"governor {', '.join(names) or 'unknown'}",
-        advice=None if steady else "as root: cpupower frequency-set -g performance, for steady rates",
+        fix=None if steady else "as root: cpupower frequency-set -g performance, for steady rates",
     )
 
 
@@ -135,14 +134,14 @@ def _check_processors(facts: Mapping[str, Any]) -> Iterator[HostCheck]:
         item="processors",
         state="limited" if busy else "ok",
         found=f"{usable} usable, load {minute:.1f}",
-        advice="end what keeps them busy: a busy host is measured, not the path" if busy else None,
+        fix="end what keeps them busy: a busy host is measured, not the path" if busy else None,
     )
 
 
 def _check_nics(nics: Mapping[str, Any], wanted: str | None) -> Iterator[HostCheck]:
     if wanted is not None and wanted not in nics:
         found = f"there is no interface {wanted}; there are {', '.join(sorted(nics)) or 'none'}"
-        yield HostCheck(item=f"NIC {wanted}", state="missing", found=found, advice="correct `nic`")
+        yield HostCheck(item=f"NIC {wanted}", state="missing", found=found, fix="correct `nic`")
         return
     for name, nic in sorted(nics.items()):
         up = nic.get("state") not in IDLE_INTERFACES
@@ -157,14 +156,14 @@ def _check_nic(name: str, nic: Mapping[str, Any], *, up: bool) -> HostCheck:
     told = f"speed {format_rate(speed)}" if speed is not None else "speed not told"
     found = f"{told}, MTU {mtu_bytes}"
     found += f", without {', '.join(off)}" if off else ", offloads on"
-    advice = None
+    fix = None
     if not up:
-        found, advice = f"{found}, down", f"as root: ip link set {name} up"
+        found, fix = f"{found}, down", f"as root: ip link set {name} up"
     elif off:
-        advice = f"as root: ethtool -K {name} {' '.join(f'{_ethtool_name(offload)} on' for offload in off)}"
+        fix = f"as root: ethtool -K {name} {' '.join(f'{_ethtool_name(offload)} on' for offload in off)}"
     elif mtu_bytes is not None and mtu_bytes < ETHERNET_MTU_BYTES:
-        advice = "an MTU below 1500 costs rate and CPU; look for the tunnel or setting behind it"
-    return HostCheck(item=f"NIC {name}", state="limited" if advice else "ok", found=found, advice=advice)
+        fix = "an MTU below 1500 costs rate and CPU; look for the tunnel or setting behind it"
+    return HostCheck(item=f"NIC {name}", state="limited" if fix else "ok", found=found, fix=fix)
 
 
 def _ethtool_name(offload: str) -> str:

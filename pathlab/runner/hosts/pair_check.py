@@ -87,7 +87,7 @@ class HostInspection:
         except PathlabError as error:
             stage = error.stage if isinstance(error, HostError) else "agent"
             reason = error.reason if isinstance(error, HostError) else str(error)
-            return (HostCheck(item=stage, state="missing", found=reason, advice=error.hint),)
+            return (HostCheck(item=stage, state="missing", found=reason, fix=error.hint),)
         ssh = transport if isinstance(transport, SshTransport) else None
         way = f"SSH to {ssh.connection.settings.login}" if ssh else "local process"
         checks = [HostCheck(item="reached", state="ok", found=f"{way}, ready within {format_time(took_ns)}")]
@@ -107,7 +107,7 @@ class HostInspection:
                     item="time of day",
                     state="limited",
                     found=f"{found}; measurements do not depend on it, logs do",
-                    advice="set it, or let NTP set it",
+                    fix="set it, or let NTP set it",
                 )
             )
         return tuple(checks)
@@ -123,7 +123,7 @@ class HostInspection:
             known = (self._addresses(source), self._addresses(destination))
             ends = pair_addresses(source, destination, known)
         except HostError as error:
-            yield HostCheck(item="addresses", state="missing", found=error.reason, advice=error.hint)
+            yield HostCheck(item="addresses", state="missing", found=error.reason, fix=error.hint)
             return
         yield HostCheck(item="addresses", state="ok", found=f"{ends[0]} to {ends[1]}")
         yield self._try_probes(source, ends)
@@ -137,28 +137,24 @@ class HostInspection:
             "interval-ns": 20_000_000,
             "timeout-ns": 1_000_000_000,
         }
-        advice = 'allow ICMP: sysctl -w net.ipv4.ping_group_range="0 2147483647", and the firewall\'s rules'
+        fix = 'allow ICMP: sysctl -w net.ipv4.ping_group_range="0 2147483647", and the firewall\'s rules'
         fallback = "UDP echo is used instead"
         try:
             job = self._sessions[source].start_engine("ping", options, seconds=WAIT_S)
         except HostError as error:
-            return HostCheck(
-                item="probes", state="limited", found=f"{error.reason}; {fallback}", advice=advice
-            )
+            return HostCheck(item="probes", state="limited", found=f"{error.reason}; {fallback}", fix=fix)
         try:
             method = job.wait_for("start", WAIT_S)["method"]
             job.wait_for("result", WAIT_S)
         except HostError as error:
-            return HostCheck(
-                item="probes", state="limited", found=f"{error.reason}; {fallback}", advice=advice
-            )
+            return HostCheck(item="probes", state="limited", found=f"{error.reason}; {fallback}", fix=fix)
         finally:
             job.kill()
         times = [record["rtt_ns"] for record in job.records if record["type"] == "probe"]
         answered = sorted(rtt for rtt in times if rtt is not None)
         if not answered:
             found = f"{method} is not answered; {fallback}"
-            return HostCheck(item="probes", state="limited", found=found, advice=advice)
+            return HostCheck(item="probes", state="limited", found=found, fix=fix)
         found = f"{method}, {len(answered)} of {len(times)} answered, RTT {format_time(answered[0])}"
         return HostCheck(item="probes", state="ok", found=found)
 
@@ -176,8 +172,8 @@ class HostInspection:
             port = int(receiver.wait_for("listening", WAIT_S)["port"])
         except HostError as error:
             self._end(receiver)
-            advice = "free a port there, or name others with `port_range`"
-            return HostCheck(item="data port", state="missing", found=error.reason, advice=advice)
+            fix = "free a port there, or name others with `port_range`"
+            return HostCheck(item="data port", state="missing", found=error.reason, fix=fix)
         try:
             options = {"address": ends[1], "port": port, "bind": ends[0], "streams": 1}
             options |= {"connect-timeout-ns": CONNECT_TIMEOUT_NS, "warmup-ns": 0, "duration-ns": 50_000_000}
@@ -191,7 +187,7 @@ class HostInspection:
                 item="data port",
                 state="missing",
                 found=f"port {port} of {destination} cannot be reached: {error.reason}",
-                advice=f"let {opened} in at {destination} for {ends[0]} (`port_range` keeps to some), or let "
+                fix=f"let {opened} in at {destination} for {ends[0]} (`port_range` keeps to some), or let "
                 f'the path be opened from there: connect_from = "receiver"',
             )
         finally:

@@ -51,10 +51,10 @@ def find(checks: list[HostCheck], item: str) -> HostCheck:
     return found
 
 
-def test_a_host_at_which_all_is_well_has_no_advice() -> None:
+def test_a_host_at_which_all_is_well_has_nothing_to_fix() -> None:
     checks = check_facts(facts(), nic=None)
     assert {check.state for check in checks} == {"ok"}
-    assert all(check.advice is None for check in checks)
+    assert all(check.fix is None for check in checks)
     assert [check.item for check in checks if check.item.startswith("NIC")] == ["NIC eth0"]
     assert "10 Gbit/s" in find(checks, "NIC eth0").found
 
@@ -67,13 +67,13 @@ def test_small_windows_come_with_the_lines_that_raise_them_and_no_other() -> Non
     check = find(check_facts(facts(buffers=buffers), nic=None), "windows")
     assert check.state == "limited"
     assert "208 KiB" in check.found
-    assert check.advice is not None
-    assert f'net.core.wmem_max={16 * MIB} net.ipv4.tcp_wmem="1 2 {16 * MIB}"' in check.advice
-    assert "rmem" not in check.advice
+    assert check.fix is not None
+    assert f'net.core.wmem_max={16 * MIB} net.ipv4.tcp_wmem="1 2 {16 * MIB}"' in check.fix
+    assert "rmem" not in check.fix
 
 
 @pytest.mark.parametrize(
-    ("fact", "value", "item", "advice"),
+    ("fact", "value", "item", "fix"),
     [
         ("clock", {"current": "hpet", "available": ["tsc", "hpet"]}, "clock", "echo tsc >"),
         ("clock", {"current": "acpi_pm", "available": ["acpi_pm"]}, "clock", None),
@@ -91,11 +91,11 @@ def test_small_windows_come_with_the_lines_that_raise_them_and_no_other() -> Non
         ),
     ],
 )
-def test_what_is_less_than_it_could_be_is_told(fact: str, value: Any, item: str, advice: str | None) -> None:
+def test_what_is_less_than_it_could_be_is_told(fact: str, value: Any, item: str, fix: str | None) -> None:
     check = find(check_facts(facts(**{fact: value}), nic=None), item)
     assert check.state == "limited"
-    assert (check.advice is None) == (advice is None)
-    assert advice is None or advice in str(check.advice)
+    assert (check.fix is None) == (fix is None)
+    assert fix is None or fix in str(check.fix)
 
 
 def test_window_scaling_that_is_off_is_told() -> None:
@@ -124,7 +124,7 @@ def test_offloads_that_are_off_come_with_the_line_that_turns_them_on() -> None:
         "eth0": facts()["nics"]["eth0"] | {"offloads": {"tso": False, "gro": False, "rx_checksum": False}}
     }
     check = find(check_facts(facts(nics=nics), nic=None), "NIC eth0")
-    assert check.advice == "as root: ethtool -K eth0 tso on gro on rx on"
+    assert check.fix == "as root: ethtool -K eth0 tso on gro on rx on"
 
 
 def test_every_pair_in_both_directions_and_a_host_alone_with_this_machine() -> None:

@@ -1,0 +1,37 @@
+"""What `pathlab doctor` says of this machine, which runs the suite and so has what measuring needs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.command_line import call
+
+pytestmark = pytest.mark.engine
+
+
+def test_every_check_has_a_state_and_what_is_limited_says_how_to_fix_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = call(["doctor", "--json"], capsys)
+    assert said.status == 0
+    checks = [json.loads(line) for line in said.out.splitlines()]
+    items = [check["item"] for check in checks]
+    assert len(items) == len(set(items))  # what is tried here is not read from the agent's facts once more
+    assert {"PathLab", "engine", "agent", "windows", "congestion control", "lab", "disk"} <= set(items)
+    assert {check["state"] for check in checks} <= {"ok", "limited"}
+    assert all(check["found"] for check in checks)
+
+
+def test_a_missing_engine_fails_with_its_fix(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATHLAB_ENGINE", "/nowhere/pathlab-engine")
+    said = call(["doctor"], capsys)
+    lines = said.out.splitlines()
+    assert said.status == 3
+    (failed,) = [number for number, line in enumerate(lines) if line.strip().startswith("FAILS  engine")]
+    assert "'/nowhere/pathlab-engine', named in $PATHLAB_ENGINE, is no executable file" in lines[failed]
+    assert lines[failed + 1].strip() == "fix: correct or unset PATHLAB_ENGINE"
+    assert lines[-1].startswith("Missing: engine, ")
