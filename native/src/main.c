@@ -17,8 +17,8 @@ static const struct subcommand subcommands[] = {
     {"receive", pl_receive_main, "admit streams, carry and count their bytes"},
     {"ping", pl_ping_main, "probe the round trip of a path"},
     {"echo", pl_echo_main, "answer probes by UDP and TCP"},
-    {"calibrate", pl_calibrate_main, "measure what this host itself can do"},
-    {"emulate", pl_emulate_main, "be a link of a given rate, delay, queue and loss"},
+    {"calibrate", pl_calibrate_main, "measure this host's clock, timers and loopback"},
+    {"emulate", pl_emulate_main, "emulate a link of a given rate, delay, queue and loss"},
 };
 
 static void print_usage(FILE *output)

@@ -218,18 +218,18 @@ def test_sender_names_both_versions(status: int) -> None:
             refused = sender.finish()
         assert hello == build_hello()
     assert refused.status == 4
-    assert refused.last["text"] == f"the receiver speaks protocol 7, this sender {VERSION}"
+    assert refused.last["text"] == f"the receiver uses protocol 7, this sender {VERSION}"
     assert refused.stderr == f"pathlab-engine send: {refused.last['text']}\n"
 
 
 @pytest.mark.parametrize(
     ("answer", "named"),
     [
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "no pathlab-engine receiver"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "is not a pathlab-engine receiver"),
         (build_answer(status=9), "status 9"),
         (build_answer(stream=3), "stream 3"),
-        (b"", "turned stream 0 away"),
-        (build_answer()[:11], "turned stream 0 away"),
+        (b"", "rejected stream 0"),
+        (build_answer()[:11], "rejected stream 0"),
     ],
 )
 def test_sender_refuses_what_is_no_answer(answer: bytes, named: str) -> None:

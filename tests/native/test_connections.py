@@ -206,4 +206,4 @@ def test_link_local_addresses_with_their_zone() -> None:
 def test_an_unknown_zone_is_named(subcommand: str) -> None:
     ending = run(subcommand, bind="fe80::1%nosuch0", port=0)
     assert_refused(ending, 2 if subcommand == "receive" else ending.status, ending.last["stage"])
-    assert "'fe80::1%nosuch0' names an interface that is not here" in ending.last["text"]
+    assert "'fe80::1%nosuch0' names an unknown interface" in ending.last["text"]

@@ -202,7 +202,7 @@ def test_streams_that_never_come() -> None:
         assert read_exactly(only, ANSWER.size) == build_answer()
         received = receiver.finish()
     assert_refused(received, ENDED, "accept")
-    assert "1 of 2 streams came within --accept-timeout-ns" in received.stderr
+    assert "1 of 2 streams connected within --accept-timeout-ns" in received.stderr
 
 
 def test_answer_that_never_comes() -> None:

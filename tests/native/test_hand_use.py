@@ -127,15 +127,17 @@ def test_both_ends_speak_text_at_a_terminal() -> None:
     assert re.match(rf"sending to 127\.0\.0\.1 port \d+ tcp,{shape}", lines[0])
     assert lines[1].split() == ["time", "phase", "sent", "retransmits", "rtt", "in", "flight"]
     lines = shown_by_receiver.splitlines()
-    assert lines[0] == f"listening on 127.0.0.1 port {port}, open to anybody (no --token)"
+    assert lines[0] == f"listening on 127.0.0.1 port {port}, without authentication (no --token)"
     assert re.match(rf"receiving from 127\.0\.0\.1 tcp,{shape}", lines[1])
     assert lines[2].split() == ["time", "phase", "received"]
     confirmed = re.search(
-        r"^the peer received \S+ \S+ \((\d+) bytes\), all that was sent$", shown_by_sender, re.MULTILINE
+        r"^the peer received \S+ \S+ \((\d+) bytes\), all bytes sent$", shown_by_sender, re.MULTILINE
     )
     assert confirmed is not None
     assert int(confirmed[1]) > 0
-    assert re.search(r"^window: asked autotuned, effective \S+ \S+ per stream", shown_by_sender, re.MULTILINE)
+    assert re.search(
+        r"^window: requested autotuned, effective \S+ \S+ per stream", shown_by_sender, re.MULTILINE
+    )
 
 
 def test_what_was_asked_for_is_shown() -> None:
@@ -158,7 +160,7 @@ def test_what_was_asked_for_is_shown() -> None:
         received, shown_by_receiver, _ = receiver.finish()
     assert (sent, received) == (0, 0)
     assert " 3 streams, copy, reno, window 64KiB, 2 workers\n" in shown_by_sender
-    assert "window: asked 64KiB, effective " in shown_by_sender
+    assert "window: requested 64KiB, effective " in shown_by_sender
     assert " 3 streams, truncate, " in shown_by_receiver
     assert "open to anybody" not in shown_by_receiver
     assert TOKEN not in shown_by_receiver + shown_by_sender
@@ -171,7 +173,7 @@ def test_bytes_are_shown_exactly() -> None:
     ):
         sent, shown, _ = sender.finish()
         assert (sent, receiver.finish()[0]) == (0, 0)
-    assert "\nthe peer received 2.86 MiB (3000000 bytes), all that was sent\n" in shown
+    assert "\nthe peer received 2.86 MiB (3000000 bytes), all bytes sent\n" in shown
 
 
 def test_both_ways_at_once_have_both_columns() -> None:
@@ -229,7 +231,7 @@ def test_strangers_are_told_at_the_end() -> None:
         assert run("send", address="127.0.0.1", port=int(port), token=TOKEN, duration="50ms").status == 0
         status, text, _ = receiver.finish()
     assert status == 0
-    assert text.endswith("strangers turned away: 1\n")
+    assert text.endswith("unauthenticated peers rejected: 1\n")
 
 
 # Few flags
@@ -315,7 +317,7 @@ def test_name_that_nobody_knows() -> None:
     ending = run("send", address="no-such-host.invalid", port=9)  # RFC 6761: never there
     assert ending.status == 2
     assert ending.stderr.count("\n") == 1
-    assert "'no-such-host.invalid' is neither a numeric address nor a name known here" in ending.stderr
+    assert "'no-such-host.invalid' is neither a numeric address nor a name that getent" in ending.stderr
 
 
 # Help

@@ -296,7 +296,7 @@ def test_no_way_to_an_address_is_named() -> None:
         lab.add_node("a")
         command = f"{require_engine()} ping --address 198.18.7.7 --count 1 2>&1 >/dev/null; echo status $?"
         line, status = lab.run("a", "sh", "-c", command).splitlines()
-    assert "no way to 198.18.7.7: Network is unreachable" in line
+    assert "cannot reach 198.18.7.7: Network is unreachable" in line
     assert status == "status 3"
 
 

@@ -43,7 +43,7 @@ def test_first_line_is_the_hello(subcommand: str) -> None:
         ("receive", {"token": TOKEN, "interval-ns": 1000}, "--interval-ns: '1000'"),
         ("receive", {"token": TOKEN, "duration-ns": "10x"}, "--duration-ns: '10x'"),
         ("receive", {"token": TOKEN, "bind": "no name"}, "--bind: 'no name'"),
-        ("receive", {"token": TOKEN, "control": "fifo"}, "--control: 'fifo'"),
+        ("receive", {"token": TOKEN, "control": "fifo"}, "--control must be stdin, not 'fifo'"),
         ("receive", {"token": "secret"}, "--token must be 32 hexadecimal digits"),
         ("send", {"token": TOKEN}, "--address is missing"),
         ("send", {"token": TOKEN, "port": 9, "address": "no/name"}, "--address: 'no/name'"),

@@ -169,7 +169,7 @@ def test_ecn_bits_of_tcp_are_the_kernels(address: str, kind: str, bits: int) -> 
     where: dict[str, Flag] = {"bind": address, "port": 0} if kind == "receive" else {"address": address}
     ending = run(kind, token=TOKEN, ecn=bits, **where)
     assert_refused(ending, SETUP, "marking")
-    assert "--ecn: the kernel keeps the ECN bits" in ending.stderr
+    assert "--ecn: the kernel controls the ECN bits" in ending.stderr
 
 
 def test_mark_for_routing_is_set_or_refused() -> None:
@@ -242,14 +242,14 @@ def test_core_that_is_not_there() -> None:
     with receiving(streams=1, pin=absent) as (receiver, port), sending(port, streams=1, pin=absent) as sender:
         for ending in (sender.finish(), receiver.finish()):
             assert_refused(ending, SETUP, "workers")
-            assert f"--pin: core {absent} is not among those that this process may use" in ending.stderr
+            assert f"--pin: core {absent} is not available to this process" in ending.stderr
 
 
 @pytest.mark.parametrize("text", ["0,", ",0", "a", "-1", "0-1", "1024", "0,,1"])
 def test_list_of_cores_that_is_none(text: str) -> None:
     ending = run("receive", token=TOKEN, pin=text)
     assert_refused(ending, USAGE, "options")
-    assert f"--pin: '{text}' is no list of cores such as 0,1" in ending.stderr
+    assert f"--pin: '{text}' is not a list of cores such as 0,1" in ending.stderr
 
 
 def test_work_of_every_worker_is_counted() -> None:
@@ -369,7 +369,7 @@ def test_limit_of_time_in_mid_trial(kind: str) -> None:
 def test_limit_of_time_before_anybody_came() -> None:
     ending = run("receive", bind="127.0.0.1", port=0, token=TOKEN, streams=2, time_limit_ns=50 * MS)
     assert_refused(ending, ENDED, "accept")
-    assert "0 of 2 streams came within --time-limit-ns" in ending.stderr
+    assert "0 of 2 streams connected within --time-limit-ns" in ending.stderr
 
 
 def test_limit_of_time_while_connecting() -> None:

@@ -89,8 +89,8 @@ def test_probes_and_echo_take_it_too() -> None:
         ("go\n", 2, "the first line of stdin must be the --token, 32 hexadecimal digits"),
         (f"{TOKEN}0\n", 2, "the first line of stdin must be the --token, 32 hexadecimal digits"),
         ("x" * 5000, 2, "the first line of stdin must be the --token, 32 hexadecimal digits"),
-        (TOKEN, 5, "stdin ended before a whole --token was there"),
-        ("", 5, "stdin ended before a whole --token was there"),
+        (TOKEN, 5, "stdin ended before a complete --token"),
+        ("", 5, "stdin ended before a complete --token"),
     ],
 )
 def test_what_is_no_token_ends_the_engine_unquoted(

@@ -31,7 +31,7 @@ from tests.require import require
 pytestmark = pytest.mark.engine
 
 DISCARDS = {"tcp": "truncate", "mptcp": "truncate", "unix": "copy"}
-NO_DISCARD = "only TCP can discard what it reads"
+NO_DISCARD = "only TCP can discard received bytes in the kernel"
 NO_PIPES = "no pipes to splice from"
 IPPROTO_MPTCP = 262
 

@@ -170,7 +170,7 @@ def test_vsock_is_carried_or_clearly_refused() -> None:
 def test_context_ids_are_numbers(address: str) -> None:
     ending = run("send", transport="vsock", address=address, port=9, token=TOKEN)
     assert_refused(ending, USAGE, "options")
-    assert f"--address: '{address}' is no context id of a vsock" in ending.stderr
+    assert f"--address: '{address}' is not a vsock context id" in ending.stderr
 
 
 # Unix sockets
@@ -246,7 +246,7 @@ def test_unix_file_of_another_is_not_taken(tmp_path: Path) -> None:
     flags: dict[str, Flag] = {"transport": "unix", "token": TOKEN}
     received = run("receive", bind=str(path), **flags)
     assert_refused(received, SETUP, "bind", errno_name="EADDRINUSE")
-    assert f"{path} is already there: remove it if no receiver listens on it" in received.stderr
+    assert f"{path} exists: remove it if no receiver listens on it" in received.stderr
     assert path.exists()
     assert_refused(run("send", address=str(path), **flags), SETUP, "connect", errno_name="ECONNREFUSED")
 
@@ -256,7 +256,7 @@ def test_unix_path_where_nothing_can_be(tmp_path: Path) -> None:
     flags: dict[str, Flag] = {"transport": "unix", "token": TOKEN}
     received = run("receive", bind=str(path), **flags)
     assert_refused(received, SETUP, "bind", errno_name="ENOENT")
-    assert f"cannot make the socket {path}" in received.stderr
+    assert f"cannot create the socket {path}" in received.stderr
     sent = run("send", address=str(path), **flags)
     assert_refused(sent, SETUP, "connect", errno_name="ENOENT")
     assert f"cannot connect to {path}: " in sent.stderr
@@ -266,7 +266,7 @@ def test_unix_path_where_nothing_can_be(tmp_path: Path) -> None:
 def test_unix_address_that_is_none(address: str) -> None:
     ending = run("send", transport="unix", address=address, token=TOKEN)
     assert_refused(ending, USAGE, "options")
-    assert "is no path of a Unix socket (1 to 107 bytes, or @NAME)" in ending.stderr
+    assert "is not a path of a Unix socket (1 to 107 bytes, or @NAME)" in ending.stderr
 
 
 # What does not belong together
@@ -276,10 +276,10 @@ def test_unix_address_that_is_none(address: str) -> None:
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
-        ({"congestion": "reno"}, "--congestion is of TCP alone"),
-        ({"mss_bytes": 1000}, "--mss-bytes is of TCP alone"),
-        ({"no_delay": "yes"}, "--no-delay is of TCP alone"),
-        ({"pacing": "kernel", "rate_bits_per_s": 1000}, "--pacing kernel: the kernel paces TCP alone"),
+        ({"congestion": "reno"}, "--congestion is for TCP only"),
+        ({"mss_bytes": 1000}, "--mss-bytes is for TCP only"),
+        ({"no_delay": "yes"}, "--no-delay is for TCP only"),
+        ({"pacing": "kernel", "rate_bits_per_s": 1000}, "--pacing kernel: the kernel paces TCP only"),
     ],
 )
 def test_flags_of_tcp_are_refused_elsewhere(transport: str, flags: dict[str, Flag], named: str) -> None:

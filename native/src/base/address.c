@@ -45,8 +45,8 @@ bool pl_address_parse(const char *text, uint16_t port, const char *flag, struct 
         return true;
     const char *zone = strchr(text, '%');
     if (zone != NULL && strchr(text, ':') != NULL && if_nametoindex(zone + 1) == 0) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--%s: '%.60s' names an interface that is not here: see ip link", flag, text);
+        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.60s' names an unknown interface: see ip link",
+                     flag, text);
         return false;
     }
     pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.60s' is not a numeric IPv4 or IPv6 address", flag,
@@ -90,7 +90,7 @@ static void format_unix(const struct pl_address *address, char text[PL_ADDRESS_T
                    (int)(abstract ? length - 1 : length), unix_address->sun_path + (abstract ? 1 : 0));
 }
 
-/* Without its zone a link-local address could not be used by who reads it. */
+/* A link-local address is useless without its zone. */
 static void append_zone(const struct sockaddr_in6 *v6, char text[PL_ADDRESS_TEXT_BYTES])
 {
     char name[IF_NAMESIZE];

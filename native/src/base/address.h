@@ -1,5 +1,4 @@
-/* Addresses of sockets: numeric IPv4 and IPv6 ones are parsed here, of others the text and the port are told.
- */
+/* Socket addresses: parses numeric IPv4 and IPv6 ones, and formats those of every transport. */
 #ifndef PL_ADDRESS_H
 #define PL_ADDRESS_H
 

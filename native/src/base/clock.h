@@ -16,7 +16,8 @@ pl_ns pl_timespec_ns(const struct timespec *time);
 /* CLOCK_MONOTONIC now. Cannot fail on Linux. */
 pl_ns pl_now_ns(void);
 
-/* CLOCK_REALTIME now; for stamps and for comparing with the kernel's packet stamps, never for spans. */
+/* CLOCK_REALTIME now: for timestamps and for comparison with the kernel's packet timestamps, never for
+ * durations. */
 pl_ns pl_realtime_ns(void);
 
 /* CPU time that `thread` (running, not joined) has used, user and system together; -1 where unknown. */

@@ -35,7 +35,7 @@ int pl_control_fd(const struct pl_control *control)
     return control->fd;
 }
 
-/* Takes one line out of the buffer when a whole one is there. */
+/* Removes one complete line from the buffer. */
 static enum pl_control_event extract_line(struct pl_control *control, char *line)
 {
     char *newline = memchr(control->buffer, '\n', control->length);

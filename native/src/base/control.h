@@ -1,4 +1,4 @@
-/* Command lines from the controller, read without ever blocking. */
+/* Command lines from the controller, read without blocking. */
 #ifndef PL_CONTROL_H
 #define PL_CONTROL_H
 
@@ -14,7 +14,8 @@ enum pl_control_event {
     PL_CONTROL_NONE,     /* nothing more for now: poll the descriptor again */
     PL_CONTROL_LINE,     /* one line, without its newline, in `line` */
     PL_CONTROL_TOO_LONG, /* a longer line was skipped */
-    PL_CONTROL_END       /* end of file or a broken input: the controller is gone; said again on every call */
+    PL_CONTROL_END       /* end of file or a read error: the controller is gone; returned on every further
+                          * call */
 };
 
 struct pl_control;

@@ -17,7 +17,7 @@ struct named_errno {
         symbol, #symbol                                                                                      \
     }
 
-/* strerrorname_np() is glibc's alone; this covers what the engine's calls can answer. */
+/* Only glibc has strerrorname_np(). The table covers the errors of the engine's system calls. */
 static const struct named_errno names[] = {
     NAMED(EPERM),           NAMED(ENOENT),          NAMED(EINTR),      NAMED(EIO),
     NAMED(ENXIO),           NAMED(EBADF),           NAMED(EAGAIN),     NAMED(ENOMEM),
@@ -79,7 +79,7 @@ void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, 
     va_end(arguments);
     if (errno_value != 0 && written >= 0 && (size_t)written + 4 < sizeof text)
         (void)snprintf(text + written, sizeof text - (size_t)written, ": %s", strerror(errno_value));
-    pl_error_escape(text, e->text, sizeof e->text); /* what it quotes may be anybody's */
+    pl_error_escape(text, e->text, sizeof e->text); /* the quoted text may come from anywhere */
 }
 
 int pl_error_print(const struct pl_error *e, const char *subcommand)

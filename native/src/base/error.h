@@ -16,22 +16,22 @@ struct pl_error {
     char text[256];
 };
 
-/* Fills `e` unless it holds an earlier failure: the first one is the cause, later ones are its echoes.
- * With an errno the system's text is appended to the line, which is escaped. `e` may be NULL. */
+/* Fills `e` unless it holds an earlier failure, which is the cause of the later ones. With an errno the
+ * system's text is appended to the line, which is escaped. `e` may be NULL. */
 void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Copies a text as far as it fits. Bytes that may act on a terminal, which are all but printable ASCII,
- * become \xNN. */
+/* Copies a text as far as it fits. All bytes but printable ASCII become \xNN, since they may act on a
+ * terminal. */
 void pl_error_escape(const char *text, char *out, size_t bytes);
 
-/* Prints one line on stderr alone, for people; returns the exit status. */
+/* Prints one line on stderr; returns the exit status. */
 int pl_error_print(const struct pl_error *e, const char *subcommand);
 
 /* Prints the error record on stdout and one line on stderr; returns the exit status. */
 int pl_error_report(const struct pl_error *e, const char *subcommand);
 
-/* What a run that fails does: pl_error_print() where people read the output, else pl_error_report(). */
+/* Reports the failure of a run: pl_error_print() where people read the output, else pl_error_report(). */
 int pl_error_output(const struct pl_error *e, const char *subcommand, bool human);
 
 /* Whether an errno means that memory or descriptors ran out. */

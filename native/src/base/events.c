@@ -19,8 +19,8 @@ struct pl_events {
     int timer_fd;
     struct pl_control *control;
     bool gone;
-    bool ended;      /* a command came that ends a run */
-    bool more_lines; /* a line was taken from the control's buffer, others may be in it */
+    bool ended;      /* a command that ends a run was received */
+    bool more_lines; /* the control's buffer may hold further lines */
     pl_ns armed_ns;
 };
 
@@ -48,8 +48,7 @@ static bool open_descriptors(struct pl_events *events, struct pl_error *error)
 struct pl_events *pl_events_open(const char *control, struct pl_error *error)
 {
     if (control[0] != 0 && strcmp(control, "stdin") != 0) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--control: '%.20s' is not known; only stdin is",
-                     control);
+        pl_error_set(error, PL_USAGE, "options", 0, "--control must be stdin, not '%.20s'", control);
         return NULL;
     }
     struct pl_events *events = calloc(1, sizeof *events);

@@ -18,7 +18,7 @@ enum pl_command {
     PL_COMMAND_STOP,
     PL_COMMAND_STATS,
     PL_COMMAND_SIGNAL, /* SIGINT or SIGTERM */
-    PL_COMMAND_GONE    /* end of the control input; said once */
+    PL_COMMAND_GONE    /* end of the control input; returned once */
 };
 
 struct pl_events;
@@ -42,15 +42,15 @@ void pl_events_close(struct pl_events *events);
 /* True when commands are read: `send` then waits for "go". */
 bool pl_events_controlled(const struct pl_events *events);
 
-/* True once a command has come that ends a run. */
+/* True once a command that ends a run was received. */
 bool pl_events_ended(const struct pl_events *events);
 
-/* Waits for the first of them. An unknown command line is named on stderr and otherwise ignored. */
+/* Waits for the first event. Names an unknown command line on stderr and ignores it. */
 enum pl_command pl_events_wait(struct pl_events *events, struct pl_wait *wait);
 
-/* Whether a run ends with such a command. */
+/* Whether the command ends a run. */
 bool pl_command_ends(enum pl_command command);
-/* Why a run ends with such a command, as the result's reason. */
+/* The reason that the result states for a run that the command ended. */
 const char *pl_command_reason(enum pl_command command);
 
 #endif

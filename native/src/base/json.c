@@ -34,8 +34,8 @@ static void append_text(struct pl_json *j, const char *text)
     append(j, text, strlen(text));
 }
 
-/* Length of the well-formed UTF-8 sequence at `s`, 0 when there is none (over-long forms and surrogates too).
- */
+/* Length of the well-formed UTF-8 sequence at `s`; 0 for an ill-formed one, which includes over-long forms
+ * and surrogates. */
 static size_t measure_utf8(const unsigned char *s)
 {
     if (s[0] < 0x80)
@@ -76,8 +76,8 @@ static void append_quoted(struct pl_json *j, const char *text)
     append_text(j, "\"");
 }
 
-/* The comma and the key before a value. Whether a comma is due is read from the last byte: strings always
- * end with a quote, so an opening bracket there is never part of one. */
+/* Writes the comma and the key before a value. The last byte tells whether a comma is due: strings end with a
+ * quote, so an opening bracket there is never part of one. */
 static void open_value(struct pl_json *j, const char *key)
 {
     if (j->length > 0 && j->data[j->length - 1] != '{' && j->data[j->length - 1] != '[')
@@ -140,7 +140,7 @@ void pl_json_double(struct pl_json *j, const char *key, double value)
         pl_json_null(j, key);
         return;
     }
-    /* The shortest of the forms that read back as the same number: 15 digits mostly, 17 always. */
+    /* The shortest form that reads back as the same number: mostly 15 digits, at most 17. */
     char text[40];
     for (int digits = 15; digits <= 17; digits++) {
         (void)snprintf(text, sizeof text, "%.*g", digits, value);
@@ -217,7 +217,7 @@ static bool write_all(const char *bytes, size_t count)
             bytes += written;
             count -= (size_t)written;
         } else if (errno == EAGAIN) {
-            /* Somebody handed us a non-blocking stdout: wait for the reader instead of losing half a line. */
+            /* stdout may be non-blocking: waits for the reader instead of losing half a line. */
             struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
             if (poll(&output, 1, -1) < 0 && errno != EINTR)
                 return false;
@@ -228,7 +228,7 @@ static bool write_all(const char *bytes, size_t count)
     return true;
 }
 
-/* One line, however many records follow that cannot be written either. */
+/* Prints the failure once, not for each record that follows. */
 static void print_write_failure(int cause)
 {
     static bool said;

@@ -13,7 +13,7 @@ struct pl_json {
     size_t length;
     size_t capacity;
     bool failed;
-    uint32_t carried; /* base64: bytes that do not make a group of three yet */
+    uint32_t carried; /* base64: bytes of the incomplete group of three */
     uint32_t carry;
 };
 
@@ -34,13 +34,13 @@ void pl_json_string(struct pl_json *j, const char *key, const char *value);
 void pl_json_bool(struct pl_json *j, const char *key, bool value);
 void pl_json_null(struct pl_json *j, const char *key);
 
-/* One string of base64 (RFC 4648), written in pieces between its begin and its end. */
+/* One base64 string (RFC 4648), written in pieces between begin and end. */
 void pl_json_begin_base64(struct pl_json *j, const char *key);
 void pl_json_base64(struct pl_json *j, const uint8_t *bytes, size_t count);
 void pl_json_end_base64(struct pl_json *j);
 
-/* Writes the whole line and a newline to stdout and empties the writer, keeping its buffer for the next
- * line. False when the output is gone or memory ran out; the first time one line on stderr says so. */
+/* Writes the line and a newline to stdout and empties the writer, but keeps its buffer. False when the output
+ * is gone or memory ran out; the first failure prints one line on stderr. */
 bool pl_json_flush_line(struct pl_json *j);
 
 /* Frees the buffer. */

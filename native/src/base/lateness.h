@@ -1,5 +1,5 @@
-/* How late deliveries were: a histogram of nanoseconds with 32 steps per octave (a percentile is at most 3.2
- * % high). */
+/* A histogram of lateness in nanoseconds, with 32 steps per octave: a percentile is at most 3.2 % too high.
+ */
 #ifndef PL_LATENESS_H
 #define PL_LATENESS_H
 
@@ -17,14 +17,14 @@ struct pl_lateness {
     pl_ns max_ns;
 };
 
-/* Count one; below 0 counts as 0. */
+/* Counts one value; a negative one counts as 0. */
 void pl_lateness_add(struct pl_lateness *lateness, pl_ns late_ns);
 
-/* Count in `into` what `other` has counted. */
+/* Adds the counts of `other` to `into`. */
 void pl_lateness_merge(struct pl_lateness *into, const struct pl_lateness *other);
 
-/* The upper edge of the bucket in which the share `ratio` (0..1) of all lies, at most `max_ns`.
- * False, and nothing written, when there are none. */
+/* The upper edge of the bucket that holds the quantile `ratio` (0..1), at most `max_ns`. False, and nothing
+ * written, for an empty histogram. */
 bool pl_lateness_percentile(const struct pl_lateness *lateness, double ratio, pl_ns *late_ns);
 
 /* {"median":…,"p99":…,"max":…} under `key`, nanoseconds; nulls where nothing was counted. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-/* The shadow memory of a sanitizer is far beyond any limit that makes sense for the program itself. */
+/* A sanitizer's shadow memory exceeds every sensible limit of the program itself. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
 #elif defined(__has_feature)
@@ -38,7 +38,7 @@ bool pl_raise_descriptor_limit(uint64_t needed, struct pl_error *error)
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
         pl_error_set(
             error, PL_RESOURCES, "descriptors", 0,
-            "%llu descriptors are needed and %llu are allowed: raise `ulimit -n` or ask for fewer streams",
+            "%llu descriptors are needed and %llu are allowed: raise `ulimit -n` or use fewer streams",
             (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
         return false;
     }

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 
-/* Bounds the memory for data (RLIMIT_DATA): what goes beyond fails as memory that ran out. A lower bound that
- * is in force already stays. False with `error` set when the kernel refuses. */
+/* Limits the memory for data (RLIMIT_DATA): beyond it, allocations fail. Keeps a lower limit that is already
+ * in force. False with `error` set when the kernel refuses. */
 bool pl_limit_memory(int64_t bytes, struct pl_error *error);
 
 /* Raises the soft limit of descriptors to the hard one; false with `error` set when `needed` do not fit. */

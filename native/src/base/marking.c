@@ -23,19 +23,18 @@ static bool set_octet(int fd, int family, const struct pl_marking *marking, stru
     int64_t before = pl_marking_octet(fd, family);
     if (before < 0)
         before = 0;
-    int asked = (int)((marking->dscp >= 0 ? marking->dscp << 2 : before & ~ECN_BITS) |
-                      (marking->ecn >= 0 ? marking->ecn : before & ECN_BITS));
+    int requested = (int)((marking->dscp >= 0 ? marking->dscp << 2 : before & ~ECN_BITS) |
+                          (marking->ecn >= 0 ? marking->ecn : before & ECN_BITS));
     bool v6 = family == AF_INET6;
-    if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &asked, sizeof asked) !=
-        0) {
+    if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &requested,
+                   sizeof requested) != 0) {
         pl_error_set(error, PL_SETUP, "marking", errno, "--dscp or --ecn was refused");
         return false;
     }
     int64_t kept = pl_marking_octet(fd, family);
     if (marking->ecn >= 0 && (kept & ECN_BITS) != marking->ecn) {
-        pl_error_set(
-            error, PL_SETUP, "marking", 0,
-            "--ecn: the kernel keeps the ECN bits of this socket to itself (for TCP see net.ipv4.tcp_ecn)");
+        pl_error_set(error, PL_SETUP, "marking", 0,
+                     "--ecn: the kernel controls the ECN bits of this socket (for TCP see net.ipv4.tcp_ecn)");
         return false;
     }
     if (marking->dscp >= 0 && kept >> 2 != marking->dscp) {

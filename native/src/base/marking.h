@@ -1,4 +1,4 @@
-/* How a socket's packets are marked and which device they leave by. */
+/* The marks of a socket's packets and the device that sends them. */
 #ifndef PL_MARKING_H
 #define PL_MARKING_H
 
@@ -7,18 +7,18 @@
 
 #include "base/error.h"
 
-/* As given by flags; -1, and the empty text, leave the kernel's choice. */
+/* Values of flags; -1 and the empty text leave the kernel's choice. */
 struct pl_marking {
     int64_t dscp;       /* 0..63, RFC 2474 */
-    int64_t ecn;        /* 0..3, RFC 3168; TCP keeps these bits to itself */
+    int64_t ecn;        /* 0..3, RFC 3168; the kernel sets these bits itself for TCP */
     int64_t fwmark;     /* SO_MARK, 0..2^32-1 */
     const char *device; /* SO_BINDTODEVICE */
 };
 
 #define PL_UNMARKED ((struct pl_marking){.dscp = -1, .ecn = -1, .fwmark = -1, .device = ""})
 
-/* Sets what was asked for on a socket of AF_INET or AF_INET6 and reads it back. False with `error` (PL_SETUP,
- * stage "marking") naming the flag that the kernel refused or did not keep. */
+/* Sets the requested marks on a socket of AF_INET or AF_INET6 and reads them back. False with `error`
+ * (PL_SETUP, stage "marking") naming the flag that the kernel refused or did not keep. */
 bool pl_marking_apply(int fd, int family, const struct pl_marking *marking, struct pl_error *error);
 
 /* The traffic class or TOS octet in force on a socket; -1 where there is none. */

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 
-/* Sends the whole message, or returns the errno why not. Half a message is never left where the rest could
- * still go: it waits up to 200 ms for room. `patient`: also for the room of the first byte, where there is
- * none; without, EAGAIN then means that nothing was sent. */
+/* Sends the whole message; 0, or an errno. Waits up to 200 ms for room, so that no half message stays where
+ * the rest could still go. `wait_for_room`: also before the first byte; without it, EAGAIN means that nothing
+ * was sent. */
 int pl_message_send(int fd, const uint8_t *message, size_t bytes, bool wait_for_room);
 
 /* Waits until a descriptor is ready for `events` (poll(2)). 0, ETIMEDOUT at the deadline, or another errno.

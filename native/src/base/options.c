@@ -87,7 +87,7 @@ int pl_parse_choice(const char *flag, const char *text, const char *const *names
     return -1;
 }
 
-/* A flag as it was written: which one, whether without its unit, and a value after "=". */
+/* A flag on the command line: its option, whether its name lacks the unit, and the value after "=". */
 struct written {
     const struct pl_option *option;
     bool with_unit;
@@ -101,7 +101,7 @@ static void print_default(const struct pl_option *option)
     if (option->required) {
         (void)printf(" (required)");
     } else if (option->kind == PL_OPTION_INT64 && *(const int64_t *)option->target > 0) {
-        /* What 0 and -1 stand for is told by the text. */
+        /* The help text explains 0 and -1. */
         pl_format_exact_quantity(*(const int64_t *)option->target, pl_unit_of_name(option->name, &stem),
                                  formatted);
         (void)printf(" (default %s)", formatted);
@@ -154,8 +154,8 @@ static void print_help(const struct pl_options *options)
     (void)printf("  --help%*sthis text\n", HELP_COLUMN - 8, "");
     if (units)
         (void)printf(
-            "\nTIME is 100ms or 2s, SIZE 64KiB or 1MiB, RATE 40Mbit/s or 1G; programs may write plain\n"
-            "integers to the names with their unit: --NAME-ns, --NAME-bytes, --NAME-bits-per-s.\n");
+            "\nTIME is 100ms or 2s, SIZE 64KiB or 1MiB, RATE 40Mbit/s or 1G; programs may pass plain\n"
+            "integers to the names with a unit: --NAME-ns, --NAME-bytes, --NAME-bits-per-s.\n");
     (void)fflush(stdout);
 }
 
@@ -243,7 +243,7 @@ static const struct pl_option *next_positional(const struct pl_options *options,
     return NULL;
 }
 
-/* Takes the flag at argv[at] and its value; the number of arguments used, 0 when it is wrong. */
+/* Parses the flag at argv[0] and its value. Returns the number of arguments used, 0 with `error` set. */
 static int parse_argument(const struct pl_options *options, char **argv, int left, uint64_t *given,
                           struct pl_error *error)
 {

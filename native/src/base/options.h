@@ -50,8 +50,8 @@ struct pl_options {
 
 enum pl_options_outcome { PL_OPTIONS_OK, PL_OPTIONS_HELP, PL_OPTIONS_WRONG };
 
-/* Reads argv[1..argc-1]. PL_OPTIONS_HELP: `--help` was among them and the table was printed; the caller ends
- * with status 0. PL_OPTIONS_WRONG: `error` (PL_USAGE, stage "options") names the flag. */
+/* Reads argv[1..argc-1]. PL_OPTIONS_HELP: printed the table, since `--help` was given; the caller ends with
+ * status 0. PL_OPTIONS_WRONG: `error` (PL_USAGE, stage "options") names the flag. */
 enum pl_options_outcome pl_options_parse(const struct pl_options *options, int argc, char **argv,
                                          struct pl_error *error);
 

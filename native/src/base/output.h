@@ -1,4 +1,4 @@
-/* For whom a run writes: JSON lines for programs, text for people at a terminal. */
+/* The form of a run's output: JSON lines for programs, text for people at a terminal. */
 #ifndef PL_OUTPUT_H
 #define PL_OUTPUT_H
 

@@ -39,9 +39,10 @@ bool pl_port_range_refuse(const struct pl_port_range *range, int64_t port, const
                           struct pl_error *error)
 {
     if (cause == EADDRINUSE && range->last > range->first)
-        pl_error_set(error, PL_SETUP, "bind", cause,
-                     "ports %lld-%lld of %.64s are all taken: widen --port or end what listens there",
-                     (long long)range->first, (long long)range->last, bind);
+        pl_error_set(
+            error, PL_SETUP, "bind", cause,
+            "ports %lld-%lld of %.64s are all taken: widen --port or stop the programs that listen there",
+            (long long)range->first, (long long)range->last, bind);
     else
         pl_error_set(error, PL_SETUP, "bind", cause,
                      cause == EADDRINUSE ? "port %lld of %.64s is already taken"

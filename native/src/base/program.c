@@ -11,7 +11,7 @@ bool pl_program_prepare(void)
     pid_t parent = getppid();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* A parent that died between the two calls would never be noticed by the kernel. */
+    /* The kernel does not signal a parent that died between the two calls. */
     return getppid() == parent;
 }
 
@@ -33,7 +33,8 @@ bool pl_program_write_hello(const char *subcommand)
     return written;
 }
 
-/* How a run is to write is not known yet, so the output decides: a terminal gets the line on stderr alone. */
+/* The wrong flag may be --output itself, so stdout decides: at a terminal only the line on stderr is printed.
+ */
 static int report_usage(const char *subcommand, const struct pl_error *error)
 {
     if (isatty(STDOUT_FILENO) == 1)

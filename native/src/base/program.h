@@ -1,4 +1,4 @@
-/* What every subcommand does first. */
+/* The first steps of every subcommand. */
 #ifndef PL_PROGRAM_H
 #define PL_PROGRAM_H
 
@@ -10,7 +10,7 @@
 #define PL_VERSION "0.1.0"
 #define PL_PROTOCOL 2
 #define PL_RECORD 1
-/* Of the flags and of what is read from stdin, as programs give them. */
+/* The version of the flags and of the stdin lines that programs write. */
 #define PL_CONTROL 2
 
 /* Asks the kernel to kill this process when its parent dies, and makes a closed output an error instead of

@@ -46,11 +46,11 @@ bool pl_resolve(const char *text, uint16_t port, const char *flag, struct pl_add
                 struct pl_error *error)
 {
     char found[256];
-    if (strchr(text, ':') != NULL) /* in no name */
+    if (strchr(text, ':') != NULL) /* a host name has none */
         return pl_address_parse(text, port, flag, address, error);
     if (pl_address_parse(text, port, flag, address, NULL))
         return true;
-    /* What no name can be is not looked up. */
+    /* Only valid host names are looked up. */
     if (text[0] != 0 && text[0] != '-' && text[strspn(text, NAME_CHARACTERS)] == 0)
         run_getent(text, found, sizeof found);
     else
@@ -58,7 +58,7 @@ bool pl_resolve(const char *text, uint16_t port, const char *flag, struct pl_add
     if (found[0] != 0 && pl_address_parse(found, port, flag, address, NULL))
         return true;
     pl_error_set(error, PL_USAGE, "options", 0,
-                 "--%s: '%.60s' is neither a numeric address nor a name known here (getent ahosts)", flag,
+                 "--%s: '%.60s' is neither a numeric address nor a name that getent ahosts resolves", flag,
                  text);
     return false;
 }

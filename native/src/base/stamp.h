@@ -1,4 +1,4 @@
-/* The kernel's receive stamps. */
+/* The kernel's receive timestamps. */
 #ifndef PL_STAMP_H
 #define PL_STAMP_H
 
@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-/* The stamp (CLOCK_REALTIME) in the ancillary data of a message read from a socket with SO_TIMESTAMPNS; 0
+/* The timestamp (CLOCK_REALTIME) in the ancillary data of a message from a socket with SO_TIMESTAMPNS; 0
  * without one. */
 pl_ns pl_stamp_read(struct msghdr *message);
 

@@ -52,19 +52,20 @@ bool pl_token_check(const char *text, struct pl_error *error)
     if (text[0] == 0 || is_stdin(text) || pl_token_parse(text, token))
         return true;
     pl_error_set(error, PL_USAGE, "options", 0,
-                 "--token must be 32 hexadecimal digits, or stdin to read them there");
+                 "--token must be 32 hexadecimal digits, or stdin to read them from there");
     return false;
 }
 
-/* One line without its end, read byte by byte, since a command may follow. False when it is longer than
- * `size` - 1 bytes, which are then all that was read, or (with `error` set) does not come. */
+/* Reads one line without its end, byte by byte, since a command may follow. False when the line is longer
+ * than `size` - 1 bytes, of which that many were read, or with `error` set when it does not arrive in time.
+ */
 static bool read_line(char *line, size_t size, struct pl_error *error)
 {
     pl_ns deadline_ns = pl_now_ns() + READ_TIMEOUT_NS;
     size_t length = 0;
     while (length + 1 < size) {
         if (pl_wait_ready(STDIN_FILENO, POLLIN, deadline_ns) != 0) {
-            pl_error_set(error, PL_ENDED, "token", 0, "no --token came on stdin within 10 s");
+            pl_error_set(error, PL_ENDED, "token", 0, "no --token was read from stdin within 10 s");
             return false;
         }
         ssize_t count = read(STDIN_FILENO, line + length, 1);
@@ -72,7 +73,7 @@ static bool read_line(char *line, size_t size, struct pl_error *error)
             continue;
         if (count <= 0) {
             pl_error_set(error, PL_ENDED, "token", 0,
-                         "stdin ended before a whole --token was there: write it as the first line");
+                         "stdin ended before a complete --token: write it as the first line");
             return false;
         }
         if (line[length] == '\n') {
@@ -90,7 +91,7 @@ bool pl_token_read(const char *text, uint8_t token[PL_TOKEN_BYTES], struct pl_er
     memset(token, 0, PL_TOKEN_BYTES);
     if (!is_stdin(text))
         return text[0] == 0 || pl_token_parse(text, token);
-    char line[2 * PL_TOKEN_BYTES + 3]; /* and room for "\r\n" */
+    char line[2 * PL_TOKEN_BYTES + 3]; /* plus "\r\n" */
     bool valid = read_line(line, sizeof line, error) && pl_token_parse(line, token);
     if (!valid)
         pl_error_set(error, PL_USAGE, "token", 0,

@@ -18,7 +18,8 @@
 #ifndef SOL_MPTCP
 #define SOL_MPTCP 284
 #endif
-/* From <linux/mptcp.h>, which older systems lack: the option, the flag in struct mptcp_info and its place. */
+/* From <linux/mptcp.h>, which older systems lack: the option, the flag in struct mptcp_info and its offset.
+ */
 #define MPTCP_INFO_OPTION 1
 #define MPTCP_INFO_FALLBACK 1U
 #define MPTCP_INFO_FLAGS_AT 8
@@ -45,10 +46,10 @@ static bool parse_unix(const char *text, const char *flag, struct pl_address *ad
 {
     struct sockaddr_un unix_address = {.sun_family = AF_UNIX};
     size_t length = strlen(text);
-    /* One byte stays for the end of a path. */
+    /* One byte is reserved for the end of a path. */
     if (length == 0 || (text[0] == '@' && length == 1) || length >= sizeof unix_address.sun_path) {
         pl_error_set(error, PL_USAGE, "options", 0,
-                     "--%s: '%.60s' is no path of a Unix socket (1 to %zu bytes, or @NAME)", flag, text,
+                     "--%s: '%.60s' is not a path of a Unix socket (1 to %zu bytes, or @NAME)", flag, text,
                      sizeof unix_address.sun_path - 1);
         return false;
     }
@@ -67,7 +68,7 @@ static bool parse_vsock(const char *text, uint16_t port, const char *flag, struc
     int64_t cid = (int64_t)VMADDR_CID_ANY;
     const bool any = strcmp(text, "any") == 0 || strcmp(text, "0.0.0.0") == 0; /* the default of --bind */
     if (!any && !pl_parse_int64(text, 0, UINT32_MAX, &cid)) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is no context id of a vsock", flag, text);
+        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is not a vsock context id", flag, text);
         return false;
     }
     struct sockaddr_vm vsock = {.svm_family = AF_VSOCK,
@@ -124,7 +125,7 @@ int pl_transport_socket(enum pl_transport transport, int family, struct pl_error
     return -1;
 }
 
-/* False with errno set where the socket is none of MPTCP's. */
+/* False with errno set where the socket does not use MPTCP. */
 static bool read_mptcp_flags(int fd, uint32_t *flags)
 {
     unsigned char info[128] = {0};
@@ -135,7 +136,7 @@ static bool read_mptcp_flags(int fd, uint32_t *flags)
     return true;
 }
 
-/* Whether this kernel tells of any socket whether it is MPTCP's. */
+/* Whether this kernel reports if a socket uses MPTCP. */
 static bool kernel_reports_mptcp(void)
 {
     uint32_t flags = 0;
@@ -147,11 +148,11 @@ static bool kernel_reports_mptcp(void)
     return tells;
 }
 
-enum pl_transport pl_transport_in_use(enum pl_transport asked, int fd)
+enum pl_transport pl_transport_in_use(enum pl_transport requested, int fd)
 {
     uint32_t flags = 0;
-    if (asked != PL_MPTCP)
-        return asked;
+    if (requested != PL_MPTCP)
+        return requested;
     if (read_mptcp_flags(fd, &flags))
         return (flags & MPTCP_INFO_FALLBACK) != 0 ? PL_TCP : PL_MPTCP;
     return kernel_reports_mptcp() ? PL_TCP : PL_MPTCP;

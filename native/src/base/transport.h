@@ -1,4 +1,4 @@
-/* What carries the bytes of a stream: TCP, or another connection-oriented transport of the kernel. */
+/* The transport of a stream: TCP, or another connection-oriented transport of the kernel. */
 #ifndef PL_TRANSPORT_H
 #define PL_TRANSPORT_H
 
@@ -23,9 +23,9 @@ bool pl_transport_address(enum pl_transport transport, const char *text, uint16_
  * that ran out. */
 int pl_transport_socket(enum pl_transport transport, int family, struct pl_error *error);
 
-/* What a connected socket really speaks: an MPTCP one falls back to TCP where the path or the other end has
- * no MPTCP. `asked` where the kernel (before 5.16) does not tell. */
-enum pl_transport pl_transport_in_use(enum pl_transport asked, int fd);
+/* The transport that a connected socket uses: an MPTCP socket falls back to TCP where the path or the other
+ * end lacks MPTCP. `requested` where the kernel (before 5.16) does not report it. */
+enum pl_transport pl_transport_in_use(enum pl_transport requested, int fd);
 
 /* Whether the kernel keeps TCP_INFO, a congestion control and a segment size for its sockets. */
 bool pl_transport_is_tcp(enum pl_transport transport);

@@ -10,7 +10,7 @@ struct scale {
     int64_t size;
 };
 
-/* Of each kind the smallest first; what is formatted and formatted uses the first `shown` of them. */
+/* Each kind begins with the smallest; formatting uses the first `shown` of them. */
 static const struct scale times[] = {{"ns", 1},         {"us", 1000},         {"ms", 1000000},
                                      {"s", 1000000000}, {"min", 60000000000}, {"h", 3600000000000}};
 static const struct scale sizes[] = {
@@ -29,7 +29,7 @@ struct kind {
     const struct scale *scales;
     size_t count;
     size_t shown;
-    size_t formatted; /* minutes and hours are no decimal units to read a figure in */
+    size_t formatted; /* without minutes and hours, which are no decimal units */
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -127,7 +127,7 @@ void pl_format_quantity(double value, enum pl_unit unit, char text[PL_QUANTITY_B
 {
     const struct kind *kind = &kinds[unit];
     size_t best = 0;
-    /* 999.5 of one unit would be written with four digits. */
+    /* 999.5 of a unit would be rounded to four digits. */
     while (best + 1 < kind->formatted && fabs(value) >= 0.9995 * (double)kind->scales[best + 1].size)
         best++;
     double scaled = kind->formatted > 0 ? value / (double)kind->scales[best].size : value;

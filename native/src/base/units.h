@@ -1,4 +1,4 @@
-/* The units that people write and read: times, sizes and rates. */
+/* Units in flags and text: times, sizes and rates. */
 #ifndef PL_UNITS_H
 #define PL_UNITS_H
 
@@ -14,18 +14,18 @@ enum pl_unit { PL_UNIT_NONE, PL_UNIT_NS, PL_UNIT_BYTES, PL_UNIT_BITS_PER_S };
  * "bytes" alone is a unit and the whole name. */
 enum pl_unit pl_unit_of_name(const char *name, size_t *stem_length);
 
-/* What to write in its place, for messages: "a time such as 100ms" and the like. */
+/* The expected form for messages, such as "a time such as 100ms". */
 const char *pl_unit_expectation(enum pl_unit unit);
 
-/* A number with a unit: "100ms", "1.5s", "64KiB", "64K" (1024 each), "64kB" (1000), "40Mbit/s", "40M"
- * (decimal). A bare number is bytes or bit/s; of times only 0 may lack its unit. False, and `value`
- * untouched, for anything else, for what is not whole in ns, bytes or bit/s, and outside minimum..maximum. */
+/* Parses a number with a unit: "100ms", "1.5s", "64KiB", "64K" (1024 each), "64kB" (1000), "40Mbit/s", "40M"
+ * (decimal). A bare number is bytes or bit/s; a time may lack its unit only when it is 0. False, and `value`
+ * untouched, for anything else, for a fraction of a ns, byte or bit/s, and outside minimum..maximum. */
 bool pl_parse_quantity(const char *text, enum pl_unit unit, int64_t minimum, int64_t maximum, int64_t *value);
 
-/* Exactly, in the largest unit that divides it, so that pl_parse_quantity() reads it back. */
+/* Formats exactly, in the largest unit that divides the value: pl_parse_quantity() reads it back. */
 void pl_format_exact_quantity(int64_t value, enum pl_unit unit, char text[PL_QUANTITY_BYTES]);
 
-/* For reading, with three significant digits: "1.23 Gbit/s", "64.0 KiB", "20.1 ms". */
+/* Formats with three significant digits: "1.23 Gbit/s", "64.0 KiB", "20.1 ms". */
 void pl_format_quantity(double value, enum pl_unit unit, char text[PL_QUANTITY_BYTES]);
 
 #endif

@@ -1,4 +1,4 @@
-/* `calibrate`: this host's own ceilings, so that a host's limit can be told from a path's. */
+/* `calibrate`: the host's own limits, to distinguish them from the path's. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -56,7 +56,7 @@ static bool parse_counts(struct calibration *calibration, struct pl_error *error
     if (*text == 0 && calibration->stream_counts > 0)
         return true;
     pl_error_set(error, PL_USAGE, "options", 0,
-                 "--streams: '%.40s' is no list of up to %d numbers from 1 to %d such as 1,4,16",
+                 "--streams: '%.40s' is not a list of up to %d numbers from 1 to %d such as 1,4,16",
                  calibration->streams_text, MAX_COUNTS, MAX_STREAMS);
     return false;
 }
@@ -66,21 +66,23 @@ static enum pl_options_outcome parse(struct calibration *calibration, int argc, 
 {
     const struct pl_option table[] = {
         pl_option_text(NULL, "streams", &calibration->streams_text,
-                       "numbers of streams to carry over loopback, each copied and uncopied"),
+                       "numbers of streams over loopback, each with copy and zero-copy"),
         pl_option_text(NULL, "congestion", &calibration->congestion,
                        "congestion control; none: the kernel's default"),
         pl_option_integer(NULL, "duration-ns", &calibration->duration_ns, 10 * PL_NS_PER_MS, 60 * PL_NS_PER_S,
-                          "time of each, after the warm-up"),
-        pl_option_integer(NULL, "warmup-ns", &calibration->warmup_ns, 0, 60 * PL_NS_PER_S, "time before"),
+                          "duration of each run after the warm-up"),
+        pl_option_integer(NULL, "warmup-ns", &calibration->warmup_ns, 0, 60 * PL_NS_PER_S,
+                          "warm-up of each run"),
         pl_option_integer(NULL, "timer-count", &calibration->timer_count, 10, 1000000,
-                          "wake-ups whose lateness is measured"),
-        pl_option_integer(NULL, "timer-ns", &calibration->timer_ns, 10000, PL_NS_PER_S, "time between them"),
+                          "number of timed wake-ups"),
+        pl_option_integer(NULL, "timer-ns", &calibration->timer_ns, 10000, PL_NS_PER_S,
+                          "time between wake-ups"),
         pl_output_option(NULL, &calibration->output_text),
         pl_option_text(NULL, "control", &calibration->control, "stdin: read the command stop from there"),
     };
     const struct pl_options options = {
         .subcommand = "calibrate",
-        .about = "Measures what this host itself can do: its clock, its timers, and its loopback.",
+        .about = "Measures this host's clock, timers and loopback.",
         .table = table,
         .count = sizeof table / sizeof table[0],
     };
@@ -125,7 +127,7 @@ static void measure_clock(struct calibration *calibration)
     end_record(calibration);
 }
 
-/* How late an otherwise idle thread is woken by the timer that every deadline here goes by. */
+/* The lateness of wake-ups of an idle thread by the timer that all deadlines of the engine use. */
 static bool measure_timer(struct calibration *calibration, struct pl_error *error)
 {
     struct pl_lateness lateness = {.count = 0};
@@ -133,7 +135,7 @@ static bool measure_timer(struct calibration *calibration, struct pl_error *erro
     for (int64_t i = 1; i <= calibration->timer_count; i++) {
         struct pl_wait wait = {.deadline_ns = begin_ns + i * calibration->timer_ns, .fds = {-1, -1}};
         if (wait.deadline_ns <= pl_now_ns())
-            continue; /* so late that the next one is past as well: counted once */
+            continue; /* the previous wake-up was late beyond this one: counted once */
         enum pl_command command = pl_events_wait(calibration->events, &wait);
         if (pl_command_ends(command)) {
             pl_error_set(error, PL_ENDED, "calibrate", 0, "%s", pl_command_reason(command));
@@ -145,7 +147,7 @@ static bool measure_timer(struct calibration *calibration, struct pl_error *erro
     pl_ns p99_ns = 0;
     if (!pl_lateness_percentile(&lateness, 0.5, &median_ns) ||
         !pl_lateness_percentile(&lateness, 0.99, &p99_ns)) {
-        pl_error_set(error, PL_ENDED, "calibrate", 0, "no timer went off in time");
+        pl_error_set(error, PL_ENDED, "calibrate", 0, "no timer expired in time");
         return false;
     }
     if (calibration->human) {

@@ -16,7 +16,7 @@
 #include "flow/tcp_info.h"
 
 #define TCP_INFO_READS 8
-/* The end of the streams takes no time worth speaking of on a host's own loopback. */
+/* Time for the drain, which is short over loopback. */
 #define DRAIN_NS (10 * PL_NS_PER_S)
 
 struct end {
@@ -55,7 +55,7 @@ static int open_listener(const struct pl_flow *flow, struct sockaddr_in *address
     return -1;
 }
 
-/* A connection over loopback is complete when connect() returns: the handshake runs within the call. */
+/* Over loopback the TCP handshake completes within connect(). */
 static bool connect_stream(int listen_fd, const struct sockaddr_in *address, struct pl_stream *from,
                            struct pl_stream *to, const struct pl_flow *flow, struct pl_error *error)
 {
@@ -92,7 +92,7 @@ static bool connect_ends(struct end *sender, struct end *receiver, struct pl_err
     return connected;
 }
 
-/* False when a command ends the run before `deadline_ns`, or when the streams have all ended. */
+/* Waits until `deadline_ns` or a pool event. False with `error` set when a command ends the run. */
 static bool wait_until(pl_ns deadline_ns, struct pl_events *events, const struct pl_pool *pool,
                        struct pl_error *error)
 {
@@ -158,7 +158,7 @@ static bool transfer(struct end *sender, struct end *receiver, const struct pl_l
             return false;
         pl_pool_clear_wake(receiver->pool);
         if (pl_pool_failed_stream(receiver->pool) >= 0 || pl_now_ns() >= deadline_ns) {
-            pl_error_set(error, PL_ENDED, "calibrate", 0, "the streams over 127.0.0.1 did not end well");
+            pl_error_set(error, PL_ENDED, "calibrate", 0, "the streams over 127.0.0.1 failed or did not end");
             return false;
         }
     }

@@ -1,4 +1,4 @@
-/* What this host carries to itself: both ends of a flow in one process, over 127.0.0.1. */
+/* Throughput of the host's loopback: both ends of a flow in one process, over 127.0.0.1. */
 #ifndef PL_LOOPBACK_H
 #define PL_LOOPBACK_H
 
@@ -25,10 +25,11 @@ struct pl_loopback_result {
     pl_ns tcp_info_ns;  /* mean time to read TCP_INFO of one stream while all are busy */
     int64_t sender_workers;
     int64_t receiver_workers;
-    char congestion[16]; /* in force at the sender */
+    char congestion[16]; /* in use at the sender */
 };
 
-/* Carries bytes for the time asked. False with `error` set; a command that ends a run is one (PL_ENDED). */
+/* Carries bytes for the requested time. False with `error` set, also for a command that ends the run
+ * (PL_ENDED). */
 bool pl_loopback_measure(const struct pl_loopback_settings *settings, struct pl_events *events,
                          struct pl_loopback_result *result, struct pl_error *error);
 

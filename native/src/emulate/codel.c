@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { MEMORY_INTERVALS = 16 }; /* RFC 8289, 5.5: for how long the last rate of drops is worth resuming */
+enum { MEMORY_INTERVALS = 16 }; /* RFC 8289, 5.5: time for which the last drop rate is resumed */
 
 /* RFC 8289, 5.6: the inverse square root makes the throughput of TCP fall linearly. */
 static pl_ns schedule(const struct pl_codel_times *times, pl_ns from_ns, uint32_t count)

@@ -1,10 +1,9 @@
 /* CoDel (RFC 8289) as a pure state machine, fed one packet at a time in the order of the queue.
  *
- * A queue in virtual time knows at arrival when a packet will leave it, so the machine runs on that time and
- * its drops and marks fall on the packets on which they would fall at the head of the queue. One thing cannot
- * be known yet: what will have arrived behind the packet. The rule that spares the last packet of a queue
- * therefore looks at the bytes ahead of it. An ECN mark in place of a drop schedules the next one at once, as
- * in Linux (the RFC leaves it open).
+ * A queue in virtual time knows at arrival when a packet will leave it. The machine runs on that time, so
+ * drops and marks hit the same packets as at the head of a real queue. It cannot know which packets will have
+ * arrived behind the packet, so the rule that spares the last packet of a queue looks at the bytes ahead of
+ * it. An ECN mark in place of a drop schedules the next one at once, as in Linux (the RFC leaves this open).
  */
 #ifndef PL_CODEL_H
 #define PL_CODEL_H
@@ -16,12 +15,12 @@
 
 /* Zero-initialise. */
 struct pl_codel {
-    pl_ns first_above_ns; /* holds while `above`: when the wait will have been above for an interval */
-    pl_ns next_ns;        /* when the next packet is to be dropped or marked */
+    pl_ns first_above_ns; /* valid while `above`: when the wait will have been above for an interval */
+    pl_ns next_ns;        /* time of the next drop or mark */
     uint32_t count, last_count;
-    uint32_t largest_bytes; /* packet seen */
+    uint32_t largest_bytes; /* largest packet so far */
     bool above, dropping;
-    bool unscheduled; /* a packet was dropped, and `next_ns` waits for the one behind it */
+    bool unscheduled; /* a packet was dropped; `next_ns` is computed at the next packet */
 };
 
 struct pl_codel_times {
@@ -29,10 +28,10 @@ struct pl_codel_times {
 };
 
 struct pl_codel_packet {
-    pl_ns arrival_ns, leave_ns; /* `leave_ns`, when its transmission begins, never goes back */
-    uint64_t ahead_bytes;       /* of the queue when it arrived */
+    pl_ns arrival_ns, leave_ns; /* `leave_ns`: start of its transmission, never decreases */
+    uint64_t ahead_bytes;       /* of the queue at its arrival */
     uint32_t size_bytes;
-    bool markable; /* ECN-capable: it will be marked, not dropped */
+    bool markable; /* ECN-capable: is marked instead of dropped */
 };
 
 /* True: drop this packet, or mark it where it is markable. */

@@ -1,8 +1,7 @@
 /* Deliveries in the order of their due times: a power-of-two ring that grows up to a bound.
  *
- * Nearly every delivery is due after all the others, so it goes in at the end; a delivery due earlier is
- * moved forward past the later ones. Deliveries due at the same time keep the order in which they came.
- */
+ * Nearly every delivery is due after all the others and is appended; an earlier one is moved forward past the
+ * later ones. Deliveries due at the same time keep their order of arrival. */
 #ifndef PL_DELAY_LINE_H
 #define PL_DELAY_LINE_H
 
@@ -29,20 +28,20 @@ struct pl_delay_line {
     size_t head, tail;
 };
 
-/* Begin an empty line that holds at most `greatest` deliveries, rounded down to a power of two, at least 64.
+/* Begin an empty line that holds at most `maximum` deliveries, rounded down to a power of two, at least 64.
  */
 void pl_delay_line_init(struct pl_delay_line *line, size_t maximum);
 
 /* Free the ring; the packets are the caller's. */
 void pl_delay_line_free(struct pl_delay_line *line);
 
-/* Put in a copy of `delivery`. False: full at its bound, or no memory; the line is then unchanged. */
+/* Insert a copy of `delivery`. False: full at its bound, or no memory; the line is then unchanged. */
 bool pl_delay_line_push(struct pl_delay_line *line, const struct pl_delivery *delivery);
 
 /* The delivery due first, valid until the next push or pop; NULL when empty. */
 const struct pl_delivery *pl_delay_line_peek(const struct pl_delay_line *line);
 
-/* Take out what peek showed. The line must not be empty. */
+/* Remove the delivery due first. The line must not be empty. */
 void pl_delay_line_pop(struct pl_delay_line *line);
 
 size_t pl_delay_line_count(const struct pl_delay_line *line);

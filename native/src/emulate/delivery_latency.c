@@ -2,7 +2,7 @@
 
 enum { AVERAGED_WRITES = 8 };
 static const pl_ns WRITE_NS_MAX =
-    4 * (pl_ns)PL_DELIVERY_LATENCY_NS_MAX; /* more: the core was taken away meanwhile */
+    4 * (pl_ns)PL_DELIVERY_LATENCY_NS_MAX; /* longer: the thread lost its core meanwhile */
 
 pl_ns pl_delivery_latency_lead_ns(const struct pl_delivery_latency *latency, pl_ns written_ns, pl_ns now_ns)
 {

@@ -1,11 +1,11 @@
-/* How long a packet takes from the emulator's hands into the far host's, when nothing has run for a while.
+/* Delivery-latency compensation: the time from the start of a write until the packet is at the far host,
+ * after a pause.
  *
- * The write of a delivery runs the way to the other host, that host's stack and often its answer, on this
- * core. After a pause the code and data of that way are in no cache, and the packet is with the far host
- * only well after the write has begun: that is when it counts as delivered, so such a write begins earlier
- * by as much. Half of what recent writes of small packets after a pause have taken is used, which is less
- * than what was seen of an answer's own stamp (0.8 of the write), and never more than
- * PL_DELIVERY_LATENCY_NS_MAX. */
+ * The write of a delivery runs the path to the other host, that host's stack and often its answer, on this
+ * core. After a pause their code and data are in no cache, and the packet reaches the far host well after the
+ * start of the write. Since that is the time of delivery, such a write begins earlier: by half of the
+ * duration of recent writes of small packets after a pause, which is below the measured time until an
+ * answer's own timestamp (0.8 of the write), and at most by PL_DELIVERY_LATENCY_NS_MAX. */
 #ifndef PL_DELIVERY_LATENCY_H
 #define PL_DELIVERY_LATENCY_H
 
@@ -19,16 +19,15 @@ enum {
     PL_DELIVERY_LATENCY_SMALL_BYTES = 2048
 };
 
-/* All zero: nothing known, the lead is 0. */
+/* All zero: unknown, the lead is 0. */
 struct pl_delivery_latency {
     pl_ns write_ns; /* moving average of writes after a pause; 0: none yet */
 };
 
-/* By how much a write may begin early when the last thing was done at `written_ns`. */
+/* The lead of a write when the previous one was at `written_ns`. */
 pl_ns pl_delivery_latency_lead_ns(const struct pl_delivery_latency *latency, pl_ns written_ns, pl_ns now_ns);
 
-/* Learn from a write of `length_bytes` from `began_ns` to `ended_ns`; what came without a pause is not used.
- */
+/* Learn from a write of `length_bytes` from `began_ns` to `ended_ns`; ignores writes without a pause. */
 void pl_delivery_latency_learn(struct pl_delivery_latency *latency, pl_ns written_ns, pl_ns began_ns,
                                pl_ns ended_ns, size_t length_bytes);
 

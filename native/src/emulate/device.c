@@ -20,7 +20,7 @@
 #include "emulate/superpacket.h"
 
 enum { SOCKET_BUFFER_BYTES = 64 << 20, ANSWER_BYTES = 1024 };
-static const pl_ns STAMP_AGE_NS_MAX = PL_NS_PER_S; /* beyond it the clock was set meanwhile */
+static const pl_ns STAMP_AGE_NS_MAX = PL_NS_PER_S; /* older: the clock was set meanwhile */
 
 static enum pl_status fail(struct pl_error *error, const char *stage, const char *what, const char *interface,
                            const char *next_step)
@@ -34,7 +34,7 @@ static enum pl_status fail(struct pl_error *error, const char *stage, const char
 
 /* ---------- network namespaces ---------- */
 
-/* Enter `path`; `*own_fd` then leads back. Nothing to enter, nothing to leave: -1. */
+/* Enter `path`; `*own_fd` then is the previous namespace, -1 where there is none to enter. */
 static enum pl_status enter_namespace(const char *path, int *own_fd, struct pl_error *error)
 {
     *own_fd = -1;
@@ -72,7 +72,7 @@ static enum pl_status leave_namespace(int own_fd, struct pl_error *error)
     }
     enum pl_status status = PL_OK;
     if (setns(own_fd, CLONE_NEWNET) != 0) {
-        status = fail(error, "namespace", "cannot go back to", "the own network namespace", "");
+        status = fail(error, "namespace", "cannot return to", "the own network namespace", "");
     }
     close(own_fd);
     return status;
@@ -133,7 +133,7 @@ static enum pl_status set_mtu(const struct pl_device *device, uint32_t mtu_bytes
 /* TUN_F_USO4 and TUN_F_USO6, which headers before Linux 6.2 do not have. */
 static const unsigned long UDP_OFFLOADS = 0x20UL | 0x40UL;
 
-/* What the kernel need not cut before it comes here. One before Linux 6.2 goes on cutting UDP. */
+/* Accept super-packets that the kernel need not segment. Before Linux 6.2 it still segments UDP. */
 static bool set_offloads(int fd)
 {
     const unsigned long offloads = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
@@ -165,13 +165,13 @@ static enum pl_status open_tun(struct pl_device *device, const struct pl_device_
     if (status == PL_OK && settings->mtu_bytes > 0) {
         status = set_mtu(device, settings->mtu_bytes, error);
     }
-    /* A socket stays in the namespace in which it was made; without it the drops are reported as unknown. */
+    /* The socket stays in the namespace of its creation; without it the drops are unknown. */
     device->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
     return status;
 }
 
-/* What a TUN device dropped because nobody read in time: tx_dropped of the interface. The kernel answers a
- * request for one interface before send() returns. */
+/* Packets that a TUN device dropped because they were not read in time: tx_dropped of the interface. The
+ * kernel answers a request for one interface before send() returns. */
 static bool tun_dropped(const struct pl_device *device, uint64_t *packets)
 {
     struct {
@@ -209,7 +209,7 @@ static bool tun_dropped(const struct pl_device *device, uint64_t *packets)
 
 /* ---------- packet sockets ---------- */
 
-/* Buffers as large as may be had: the forced size needs a privilege in the initial namespace. */
+/* Set the largest possible buffers: the forced size needs a privilege in the initial namespace. */
 static void enlarge_buffers(int fd)
 {
     const int bytes = SOCKET_BUFFER_BYTES;
@@ -223,7 +223,7 @@ static void enlarge_buffers(int fd)
 
 static enum pl_status open_packet(struct pl_device *device, struct pl_error *error)
 {
-    /* Protocol 0: nothing is received before bind says from which interface. */
+    /* Protocol 0: nothing is received before bind names the interface. */
     device->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (device->fd < 0) {
         return fail(error, "packet", "cannot open a packet socket for", device->name,
@@ -271,8 +271,8 @@ static bool packet_dropped(struct pl_device *device, uint64_t *packets)
     return true;
 }
 
-/* When a packet came that the kernel stamped, on CLOCK_MONOTONIC. The difference to reading it is the time
- * that the process took to wake up. */
+/* The kernel's arrival timestamp converted to CLOCK_MONOTONIC. Its age is the time that the process took to
+ * wake up. */
 static pl_ns stamped_ns(struct msghdr *message)
 {
     pl_ns now_ns = pl_now_ns();
@@ -315,7 +315,7 @@ enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_s
     device->backend = settings->backend;
     size_t length = strlen(settings->interface);
     if (length == 0 || length >= sizeof device->name || strpbrk(settings->interface, "/ \t\n%:") != NULL) {
-        pl_error_set(error, PL_USAGE, "options", 0, "'%s' is no name of an interface (1 to %d characters)",
+        pl_error_set(error, PL_USAGE, "options", 0, "'%s' is not an interface name (1 to %d characters)",
                      settings->interface, IFNAMSIZ - 1);
         return PL_USAGE;
     }
@@ -331,8 +331,7 @@ enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_s
     if (status != PL_OK || left != PL_OK) {
         return status != PL_OK ? status : left;
     }
-    (void)read_dropped(device,
-                       &device->dropped_before); /* a TUN that was there already may have counted before */
+    (void)read_dropped(device, &device->dropped_before); /* an existing TUN may have counted before */
     return PL_OK;
 }
 

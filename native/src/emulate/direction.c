@@ -20,7 +20,7 @@ static uint32_t plain_ip_bytes(const struct pl_direction *direction, size_t leng
     return length_bytes > header_bytes ? (uint32_t)length_bytes - header_bytes : 0;
 }
 
-/* The ECN field of what was read; frames that hold no IP have none. */
+/* The ECN field of a packet; not-capable for frames without IP. */
 static enum pl_ecn read_ecn(const struct pl_direction *direction, const struct pl_packet *packet)
 {
     uint32_t at = ip_at(direction);
@@ -38,7 +38,7 @@ static enum pl_ecn read_ecn(const struct pl_direction *direction, const struct p
 
 /* ---------- arrival ---------- */
 
-/* What all wire packets of one packet as read have in common. */
+/* The common context of all wire packets of one packet as read. */
 struct arrival {
     struct pl_direction *direction;
     struct pl_packet *packet;
@@ -46,7 +46,7 @@ struct arrival {
     enum pl_ecn ecn;
 };
 
-/* Ask the model about one wire packet. */
+/* The model's decision about one wire packet, traced. */
 static struct pl_link_verdict decide(const struct arrival *arrival, uint32_t ip_bytes, bool segment)
 {
     struct pl_direction *direction = arrival->direction;
@@ -98,8 +98,8 @@ static void admit_packet(const struct arrival *arrival)
     }
 }
 
-/* Decide the fate of each segment; runs of survivors of equal marks due within a slice of time wait as one
- * delivery, which is due with its last segment. */
+/* Decide the fate of each segment. Runs of delivered segments with equal marks that are due within a slice of
+ * time form one delivery, due with its last segment. */
 static void admit_segments(const struct arrival *arrival, const struct pl_superpacket *layout)
 {
     struct pl_direction *direction = arrival->direction;

@@ -1,5 +1,5 @@
-/* `emulate`: one link between two interfaces. The control conversation and the records; the flags are read by
- * emulation_plan.c, the packets carried by forwarder.c. */
+/* `emulate`: one link between two interfaces. This file has the control commands and the records;
+ * emulation_plan.c parses the flags, forwarder.c carries the packets. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -19,7 +19,8 @@
 #include "emulate/forwarder.h"
 
 static const char NAME[] = "emulate";
-static const pl_ns CHECK_NS = PL_NS_PER_MS; /* a busy forwarder looks this often at signals and commands */
+static const pl_ns CHECK_NS =
+    PL_NS_PER_MS; /* interval at which a busy forwarder checks signals and commands */
 
 enum ending { ENDING_NONE, ENDING_STOP, ENDING_SIGNAL, ENDING_CONTROLLER, ENDING_DEVICE, ENDING_OUTPUT };
 
@@ -48,7 +49,7 @@ static void flush(struct emulator *emulator)
     }
 }
 
-/* How late deliveries were in both directions together. */
+/* The lateness of deliveries, both directions together. */
 static void write_total_lateness(struct emulator *emulator)
 {
     struct pl_lateness total = {.count = 0};
@@ -58,7 +59,7 @@ static void write_total_lateness(struct emulator *emulator)
     pl_lateness_write(&total, &emulator->json, "late_ns");
 }
 
-/* `counters` while it runs, `result` at the end. */
+/* `counters` during the run, `result` at the end. */
 static void print_counters(struct emulator *emulator, const char *type)
 {
     struct pl_json *j = &emulator->json;
@@ -98,7 +99,7 @@ static void print_listening(struct emulator *emulator, const struct pl_emulation
     flush(emulator);
 }
 
-/* The answer to a change of settings: what holds now, all keys of both directions. */
+/* The answer to a change of settings: all keys of both directions. */
 static void print_settings(struct emulator *emulator)
 {
     struct pl_json *j = &emulator->json;
@@ -111,7 +112,7 @@ static void print_settings(struct emulator *emulator)
     flush(emulator);
 }
 
-/* A command that was not understood changes nothing and ends nothing. */
+/* An invalid command changes nothing and does not end the run. */
 static void print_refusal(struct emulator *emulator, const char *text)
 {
     struct pl_json *j = &emulator->json;
@@ -224,7 +225,7 @@ static enum pl_status open_all(struct emulator *emulator, const struct pl_emulat
         };
         status = pl_device_open(&emulator->devices[i], &settings, error);
     }
-    /* Last of what may be refused, so that a run that cannot begin overwrites no trace. */
+    /* Opened last, so that a run that cannot begin overwrites no trace. */
     if (status == PL_OK && emulator->tracing) {
         status = pl_trace_open(&emulator->trace, plan->trace, (uint64_t)plan->trace_limit_bytes, error);
     }
@@ -250,7 +251,7 @@ static void close_all(struct emulator *emulator)
     pl_json_release(&emulator->json);
 }
 
-/* Carry packets until something ends it; says in `emulator` what did. */
+/* Carry packets until the run ends; `emulator` then has the reason. */
 static enum pl_status carry(struct emulator *emulator, struct pl_error *error)
 {
     pl_ns checked_ns = 0;
@@ -290,7 +291,7 @@ static int run(struct emulator *emulator, const struct pl_emulation_plan *plan)
     if (open_all(emulator, plan, &error) != PL_OK) {
         return pl_error_report(&error, NAME);
     }
-    /* Else the kernel adds up to 50 us to each sleep. */
+    /* Without this the kernel adds up to 50 us to each sleep. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     emulator->started_ns = pl_now_ns();
     emulator->cpu_before_ns = pl_thread_cpu_ns(pthread_self());

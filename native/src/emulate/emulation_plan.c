@@ -20,10 +20,10 @@ static enum pl_options_outcome parse_options(struct pl_emulation_plan *plan, int
         .trace_limit_bytes = INT64_C(64) << 20,
     };
     const struct pl_option table[] = {
-        pl_option_text(NULL, "backend", &plan->backend, "tun (made here) or packet (existing interfaces)"),
+        pl_option_text(NULL, "backend", &plan->backend, "tun (created) or packet (existing interfaces)"),
         pl_option_text(NULL, "namespace-a", &plan->namespaces[0],
-                       "path of a network namespace; empty: the own one"),
-        pl_option_text(NULL, "namespace-b", &plan->namespaces[1], "likewise for end b"),
+                       "path of a network namespace; empty: the engine's own"),
+        pl_option_text(NULL, "namespace-b", &plan->namespaces[1], "the same for end b"),
         pl_option_required(
             pl_option_text(NULL, "interface-a", &plan->interfaces[0], "name of the interface at end a")),
         pl_option_required(
@@ -34,17 +34,17 @@ static enum pl_options_outcome parse_options(struct pl_emulation_plan *plan, int
         pl_option_integer(NULL, "spin-ns", &plan->spin_ns, 0, 10 * PL_NS_PER_MS,
                           "spin this long before a delivery"),
         pl_option_integer(NULL, "mtu-bytes", &plan->mtu_bytes, 0, 65535,
-                          "MTU of the TUN interfaces; 0: leave"),
+                          "MTU of the TUN interfaces; 0: unchanged"),
         pl_option_integer(NULL, "buffer-bytes", &plan->buffer_bytes, 1 << 20, INT64_C(1) << 40,
                           "bound on packet buffers"),
         pl_option_text(NULL, "trace", &plan->trace, "file for the fate of every packet (PROTOCOL.md)"),
         pl_option_integer(NULL, "trace-limit-bytes", &plan->trace_limit_bytes, 0, INT64_C(1) << 40,
-                          "greatest size of that file"),
+                          "maximum size of that file"),
         pl_option_text(NULL, "control", &plan->control, "stdin: read commands from stdin"),
     };
     const struct pl_options options = {
         .subcommand = "emulate",
-        .about = "Be one link between two interfaces, in both directions.",
+        .about = "Emulates one link between two interfaces, in both directions.",
         .table = table,
         .count = sizeof table / sizeof table[0],
     };

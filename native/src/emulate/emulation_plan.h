@@ -14,10 +14,10 @@ struct pl_emulation_plan {
     const char *control; /* "" or "stdin" */
     const char *trace;   /* path; "": none */
     int64_t seed, spin_ns, mtu_bytes, buffer_bytes, trace_limit_bytes;
-    struct pl_link_settings settings[2]; /* what the specs say */
+    struct pl_link_settings settings[2]; /* the parsed specs */
 };
 
-/* Read the flags. PL_OPTIONS_WRONG: `error` (PL_USAGE) names the one at fault. */
+/* Parse the flags. PL_OPTIONS_WRONG: `error` (PL_USAGE) names the wrong one. */
 enum pl_options_outcome pl_emulation_plan_parse(struct pl_emulation_plan *plan, int argc, char **argv,
                                                 struct pl_error *error);
 

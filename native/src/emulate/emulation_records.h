@@ -1,16 +1,16 @@
-/* What the emulator counts and holds, as JSON members (PROTOCOL.md, `emulate`). */
+/* Counters and settings of the emulator as JSON members (PROTOCOL.md, `emulate`). */
 #ifndef PL_EMULATION_RECORDS_H
 #define PL_EMULATION_RECORDS_H
 
 #include "base/json.h"
 #include "emulate/forwarder.h"
 
-/* {"records":..,"skipped_records":..,"error":..}: how many are in the file now, how many are not, and the
- * name of the errno that ended it, null where none did. */
+/* {"records":..,"skipped_records":..,"error":..}: records in the file, records not in it, and the text of the
+ * errno that ended it, null for none. */
 void pl_write_trace(struct pl_json *j, const char *key, const struct pl_trace *trace);
 
-/* The counters of one direction; `socket_dropped` is asked of the device now, null where the kernel does not
- * tell. */
+/* The counters of one direction; `socket_dropped` is read from the device now, null where the kernel does not
+ * report it. */
 void pl_write_direction(struct pl_json *j, const char *key, const struct pl_direction *direction);
 
 /* All keys of a SPEC. */

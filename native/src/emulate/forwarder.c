@@ -11,7 +11,7 @@ enum { PREFAULT_SMALL = 2048, PREFAULT_BIG = 64, PREFAULT_SHARE = 4 };
 static const pl_ns SLEEP_NS_MAX = 100 * PL_NS_PER_MS;
 static const pl_ns SPIN_BUDGET_NS_MAX = 5 * PL_NS_PER_MS;
 static const pl_ns SPIN_SHARE = 10;   /* a tenth of the time */
-static const pl_ns BATCH_NS = 100000; /* packets that come in this time are read together */
+static const pl_ns BATCH_NS = 100000; /* packets that arrive in this time are read together */
 
 enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl_forwarder_plan *plan,
                                  struct pl_error *error)
@@ -77,7 +77,7 @@ void pl_forwarder_free(struct pl_forwarder *forwarder)
 
 /* ---------- arrival ---------- */
 
-/* The packet that was read into the landing buffers, in a buffer of its own; NULL at the bound on memory. */
+/* Give the packet in the read buffers a buffer of its own; NULL at the bound on memory. */
 static struct pl_packet *claim(struct pl_forwarder *forwarder, size_t length_bytes)
 {
     struct pl_packet *small = forwarder->read_small;
@@ -152,7 +152,7 @@ static enum pl_status receive(struct pl_forwarder *forwarder, struct pl_directio
 
 /* ---------- delivery ---------- */
 
-/* After a pause the clock is read again behind the write, to learn how long it took. */
+/* After a pause the clock is read again after the write, to learn its duration. */
 static bool write_delivery(struct pl_forwarder *forwarder, struct pl_direction *direction,
                            const struct pl_delivery *delivery, pl_ns *now_ns)
 {
@@ -212,7 +212,7 @@ enum pl_status pl_forwarder_step(struct pl_forwarder *forwarder, bool *busy, str
 
 /* ---------- waiting ---------- */
 
-/* When the next write begins; a sleep that is a pause gives it a lead. */
+/* The start of the next write; after a pause it has a lead. */
 static pl_ns next_due_ns(const struct pl_forwarder *forwarder)
 {
     pl_ns due_ns = INT64_MAX;
@@ -229,7 +229,7 @@ static pl_ns next_due_ns(const struct pl_forwarder *forwarder)
     return due_ns;
 }
 
-/* What may be spent on spinning now: a tenth of the time that has passed, and at most a few milliseconds. */
+/* Add to the spin budget: a tenth of the time that has passed, up to a few milliseconds. */
 static void accrue_spin_budget(struct pl_forwarder *forwarder, pl_ns now_ns)
 {
     forwarder->spin_budget_ns += (now_ns - forwarder->budget_at_ns) / SPIN_SHARE;
@@ -249,7 +249,7 @@ static void spin(struct pl_forwarder *forwarder, struct pollfd *descriptors, uns
     forwarder->spin_budget_ns -= now_ns - from_ns;
 }
 
-/* Packets that come now may be read a little later: the kernel stamps them, and none is due before. */
+/* Whether packets that arrive now may be read later: the kernel timestamps them, and none is due earlier. */
 static bool may_batch(const struct pl_forwarder *forwarder, pl_ns now_ns)
 {
     if (now_ns - forwarder->written_ns >= PL_DELIVERY_LATENCY_PAUSE_NS) {

@@ -6,7 +6,8 @@ enum {
     IPV4_HEADER_BYTES_MIN = 20,
     IPV4_CHECKSUM_AT = 10,
     IPV6_HEADER_BYTES = 40,
-    CLASS_AT = 1, /* IPv4: the octet of DSCP and ECN; IPv6: its low half lies in the octet's high one */
+    CLASS_AT = 1, /* IPv4: the octet of DSCP and ECN; IPv6: the octet whose high half is the traffic class's
+                   * low half */
     IPV6_CLASS_SHIFT = 4,
     ECN_MASK = 3
 };

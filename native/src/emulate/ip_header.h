@@ -1,5 +1,4 @@
-/* What the emulator reads and writes of IP headers: big-endian fields, the Internet checksum, the ECN field.
- */
+/* The ECN field of IP headers. */
 #ifndef PL_IP_HEADER_H
 #define PL_IP_HEADER_H
 
@@ -9,11 +8,11 @@
 /* The two bits of RFC 3168. */
 enum pl_ecn { PL_ECN_NOT_CAPABLE = 0, PL_ECN_ECT1 = 1, PL_ECN_ECT0 = 2, PL_ECN_CE = 3 };
 
-/* The ECN field of the IPv4 or IPv6 header at `ip`, of which `bytes` may be read. PL_ECN_NOT_CAPABLE where
- * this is no whole IP header. */
+/* The ECN field of the IPv4 or IPv6 header at `ip` with `bytes` readable bytes; PL_ECN_NOT_CAPABLE for
+ * anything else. */
 enum pl_ecn pl_ip_ecn(const unsigned char *ip, size_t bytes);
 
-/* Set CE in a header of which pl_ip_ecn has told the field; the checksum of IPv4 follows (RFC 1624). */
+/* Set CE in a header that pl_ip_ecn accepts; updates the checksum of IPv4 (RFC 1624). */
 void pl_ip_mark_ce(unsigned char *ip);
 
 #endif

@@ -7,13 +7,13 @@ __extension__ typedef unsigned __int128 pl_u128;
 
 static const uint64_t NS_PER_S = PL_NS_PER_S;
 static const pl_ns WAIT_NS_MAX =
-    3600000000000; /* an unlimited queue ends here, long before the time overflows */
+    3600000000000; /* bound of an unlimited queue, long before the time overflows */
 
 static const pl_ns CROSS_PLAYBACK_NS_MIN = 200 * PL_NS_PER_MS;
-static const double CROSS_PLAYBACK_PACKETS = 8000; /* a queue at 95 % of the line has settled by then */
+static const double CROSS_PLAYBACK_PACKETS = 8000; /* a queue at 95 % of the rate has converged by then */
 enum { CROSS_BYTES = 1500 };
 
-/* ---------- chance ---------- */
+/* ---------- random draws ---------- */
 
 static const uint64_t GOLDEN = 0x9e3779b97f4a7c15U;
 
@@ -25,7 +25,7 @@ static uint64_t mix(uint64_t value)
     return value ^ (value >> 31);
 }
 
-/* A number in [0, 1) with 53 random bits. Always steps, so that draws do not depend on the settings. */
+/* A random number in [0, 1) with 53 bits. Always steps, so that draws do not depend on the settings. */
 static double draw(struct pl_link *link, enum pl_link_draw which)
 {
     link->draws[which] += GOLDEN;
@@ -93,7 +93,7 @@ static pl_ns serialize(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes)
         link->free_remainder = 0;
     }
     if (rate == 0) {
-        return link->free_at_ns; /* behind what an earlier rate still holds back */
+        return link->free_at_ns; /* after the packets queued under an earlier rate */
     }
     uint64_t bit_ns = (uint64_t)size_bytes * 8U * NS_PER_S + link->free_remainder;
     link->free_at_ns += (pl_ns)(bit_ns / rate);
@@ -114,7 +114,7 @@ static bool is_queue_full(const struct pl_link *link, pl_ns now_ns, uint64_t bac
     return settings->queue_bytes > 0 && backlog_bytes + size_bytes > settings->queue_bytes;
 }
 
-/* Stamps of arrival may lie before a change of settings that was made meanwhile. */
+/* An arrival timestamp may be earlier than a change of settings made meanwhile. */
 static pl_ns advance(struct pl_link *link, pl_ns now_ns)
 {
     if (link->latest_ns < now_ns) {
@@ -123,7 +123,7 @@ static pl_ns advance(struct pl_link *link, pl_ns now_ns)
     return link->latest_ns;
 }
 
-/* Let the packets of others come that were due by now. */
+/* Admit the cross-traffic packets due by now. */
 static void admit_cross(struct pl_link *link, pl_ns now_ns)
 {
     const struct pl_link_settings *settings = &link->settings;
@@ -172,7 +172,7 @@ void pl_link_change(struct pl_link *link, const struct pl_link_settings *setting
     link->settings = *settings;
 }
 
-/* Whether CoDel is against this packet. */
+/* Whether CoDel drops or marks this packet. */
 static bool apply_codel(struct pl_link *link, pl_ns now_ns, uint64_t backlog_bytes, uint32_t size_bytes,
                         bool markable)
 {

@@ -71,8 +71,7 @@ static bool parse_aqm(const char *value, enum pl_aqm *aqm)
     return false;
 }
 
-/* Copy up to a delimiter; false when it does not fit. `*text` moves behind what was read, not past the
- * delimiter. */
+/* Copy up to a delimiter; false when it does not fit. `*text` moves to the delimiter. */
 static bool read_word(const char **text, const char *delimiters, char *word, size_t capacity)
 {
     size_t length = strcspn(*text, delimiters);
@@ -112,7 +111,7 @@ static enum pl_status apply_setting(struct pl_link_settings *settings, const str
     return PL_USAGE;
 }
 
-/* What holds for the settings together. */
+/* Apply defaults and check the settings together. */
 static enum pl_status apply_defaults(struct pl_link_settings *settings, const char *name,
                                      struct pl_error *error)
 {

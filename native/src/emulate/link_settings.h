@@ -1,4 +1,4 @@
-/* What one direction of an emulated link is set to, and the text form of it. */
+/* The settings of one direction of an emulated link, and their text form. */
 #ifndef PL_LINK_SETTINGS_H
 #define PL_LINK_SETTINGS_H
 
@@ -14,22 +14,21 @@ struct pl_link_settings {
     uint64_t queue_bytes;     /* 0: unlimited; see pl_link_backlog_bytes */
     uint64_t delay_ns;
     uint64_t jitter_ns;  /* up to this much more delay, uniform; keeps the order of packets */
-    uint64_t reorder_ns; /* extra delay of the share `reorder_ratio`, which alone may be overtaken */
+    uint64_t reorder_ns; /* extra delay of the share `reorder_ratio`; only these packets may be overtaken */
     uint64_t slice_ns;   /* segments of one super-packet due within this time are delivered together */
     double loss_ratio;   /* of packets; in the good state only when `ge_enter_ratio` is above 0 */
     double ge_enter_ratio, ge_leave_ratio; /* Gilbert-Elliott: good to bad and back, per packet */
     double ge_loss_ratio;                  /* loss in the bad state */
     double reorder_ratio, duplicate_ratio;
-    uint64_t cross_bits_per_s; /* of others' packets on the same line, in bursts of one; 0: none */
+    uint64_t cross_bits_per_s; /* cross traffic on the same link, in bursts of one packet; 0: none */
     uint64_t ecn_bytes;        /* an ECN-capable packet that meets a longer queue is marked; 0: never */
     enum pl_aqm aqm;
     uint64_t target_ns, interval_ns; /* of CoDel; above 0 where `aqm` is PL_AQM_CODEL */
 };
 
-/* Overwrite the keys named in `spec` ("key=value,..."; empty: none) and leave the others. CoDel's times are
- * 5 ms and 100 ms (RFC 8289, 4.4) where they are 0.
- * PL_USAGE names the key at fault as `name`: unknown, given twice, not a number, out of range, or a target
- * above the interval; `settings` is then as before. */
+/* Overwrite the keys named in `spec` ("key=value,..."; empty: none) and leave the others. CoDel's times of 0
+ * become 5 ms and 100 ms (RFC 8289, 4.4). PL_USAGE names the wrong key as `name`: unknown, given twice, not a
+ * number, out of range, or a target above the interval; `settings` is then unchanged. */
 enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const char *name, const char *spec,
                                       struct pl_error *error);
 

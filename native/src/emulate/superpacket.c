@@ -47,9 +47,9 @@ static uint32_t protocol_of(const struct pl_superpacket *layout)
     return layout->udp ? PROTOCOL_UDP : PROTOCOL_TCP;
 }
 
-/* ---------- what it is ---------- */
+/* ---------- parsing ---------- */
 
-/* The header of IPv4: where the transport begins and the packet ends. False when anything does not add up. */
+/* Parse the IPv4 header: start of the transport and end of the packet. False for an inconsistent header. */
 static bool parse_ipv4(const unsigned char *data, size_t length_bytes, struct pl_superpacket *layout,
                        size_t *end)
 {
@@ -65,7 +65,7 @@ static bool parse_ipv4(const unsigned char *data, size_t length_bytes, struct pl
            (pl_get16(ip + IPV4_FRAGMENT_AT) & IPV4_FRAGMENT_MASK) == 0;
 }
 
-/* Likewise for IPv6, past the options. */
+/* The same for IPv6, past the options. */
 static bool parse_ipv6(const unsigned char *data, size_t length_bytes, struct pl_superpacket *layout,
                        size_t *end)
 {
@@ -89,7 +89,7 @@ static bool parse_ipv6(const unsigned char *data, size_t length_bytes, struct pl
     return next == protocol_of(layout);
 }
 
-/* The headers from IP on, whose kinds `layout` already tells; false when anything does not add up. */
+/* Parse the headers from IP on, of the kinds in `layout`; false when they are inconsistent. */
 static bool parse_headers(const unsigned char *data, size_t length_bytes, struct pl_superpacket *layout)
 {
     size_t end = 0;
@@ -114,7 +114,7 @@ static bool parse_headers(const unsigned char *data, size_t length_bytes, struct
     return layout->payload_at <= PL_SLICE_HEADER_BYTES_MAX;
 }
 
-/* Which protocols a type of segmentation stands for; false for one that is not cut here. */
+/* The protocols of a segmentation type; false for one that is not segmented here. */
 static bool identify_kind(unsigned type, const unsigned char *data, size_t length_bytes,
                           struct pl_superpacket *layout)
 {
@@ -198,7 +198,7 @@ static void cut_virtio(unsigned char *header, const struct pl_superpacket *layou
     memcpy(header, &virtio, sizeof virtio);
 }
 
-/* Lengths and, of IPv4, id and checksum. Returns the sum over the pseudo-header of the transport. */
+/* Set lengths and for IPv4 id and checksum. Returns the sum over the pseudo-header of the transport. */
 static uint32_t cut_ip(unsigned char *header, const struct pl_superpacket *layout, uint32_t first,
                        uint32_t transport_bytes)
 {
@@ -238,7 +238,7 @@ void pl_superpacket_cut(const unsigned char *data, const struct pl_superpacket *
 
     unsigned char *transport = slice->header + layout->transport_at;
     uint32_t transport_bytes = layout->payload_at - layout->transport_at + slice->payload_bytes;
-    /* The pseudo-header alone; whoever sends it on the wire adds the rest. */
+    /* The pseudo-header alone; the device that sends the packet adds the rest. */
     uint32_t partial = cut_ip(slice->header, layout, first, transport_bytes);
     if (layout->udp) {
         pl_put16(transport + UDP_LENGTH_AT, transport_bytes);

@@ -1,10 +1,9 @@
-/* Super-packets behind a virtio-net header, of TCP and of UDP over IPv4 and IPv6: where their wire segments
- * lie, and how to cut some out.
+/* Super-packets behind a virtio-net header, of TCP and of UDP over IPv4 and IPv6: the offsets of their wire
+ * segments, and how to cut some of them out.
  *
- * The kernel hands over up to 64 KiB as one packet that it would have cut into segments at the device. A link
- * must cost, queue and lose each segment; runs of segments that arrive together may be handed back as one
- * smaller super-packet. The header is virtio's legacy one of 10 bytes in the byte order of the host.
- */
+ * The kernel passes up to 64 KiB as one packet that it would have segmented at the device. The link
+ * serializes, queues and loses each segment; a run of segments that arrive together may be written as one
+ * smaller super-packet. The header is virtio's legacy one of 10 bytes in the byte order of the host. */
 #ifndef PL_SUPERPACKET_H
 #define PL_SUPERPACKET_H
 
@@ -16,7 +15,7 @@ enum { PL_VIRTIO_HEADER_BYTES = 10, PL_SLICE_HEADER_BYTES_MAX = 256 };
 
 enum pl_packet_kind {
     PL_PACKET_PLAIN,   /* one wire packet */
-    PL_PACKET_SUPER,   /* a super-packet of TCP or of UDP datagrams; the layout holds */
+    PL_PACKET_SUPER,   /* a super-packet of TCP or of UDP datagrams; the layout is valid */
     PL_PACKET_UNSPLIT, /* a super-packet of another kind or a malformed one: passes as one packet */
 };
 
@@ -32,11 +31,10 @@ struct pl_slice {
     uint32_t payload_at, payload_bytes; /* in the packet that was cut */
 };
 
-/* Find out what `data` is; `link_header_bytes` lie between the virtio-net and the IP header.
- * Of IPv6, hop-by-hop and destination options may stand before the transport; with other extension headers,
- * of which some change what the checksum covers, it is PL_PACKET_UNSPLIT.
- * Reads nothing outside `length_bytes`, nor behind PL_SLICE_HEADER_BYTES_MAX. `layout` is filled for
- * PL_PACKET_SUPER only. */
+/* Classify `data`; `link_header_bytes` lie between the virtio-net and the IP header. IPv6 hop-by-hop and
+ * destination options may precede the transport; other extension headers, some of which change what the
+ * checksum covers, make it PL_PACKET_UNSPLIT. Reads nothing outside `length_bytes`, nor behind
+ * PL_SLICE_HEADER_BYTES_MAX. `layout` is filled for PL_PACKET_SUPER only. */
 enum pl_packet_kind pl_superpacket_parse(const unsigned char *data, size_t length_bytes,
                                          uint32_t link_header_bytes, struct pl_superpacket *layout);
 
@@ -46,9 +44,9 @@ uint32_t pl_superpacket_segment_ip_bytes(const struct pl_superpacket *layout, ui
 /* Size at IP level, on the wire, of `count` segments from `first`: each has its own headers. */
 uint64_t pl_superpacket_wire_bytes(const struct pl_superpacket *layout, uint32_t first, uint32_t count);
 
-/* Make the header of a packet that carries `count` >= 1 segments from `first` and say where its payload lies:
- * lengths, IPv4's id and checksum, TCP's sequence number, FIN and PSH (last segment only) and CWR (first
- * only), and a partial transport checksum. Every other bit is the super-packet's. */
+/* Make the header of a packet that carries `count` >= 1 segments from `first`, and set the offset of its
+ * payload. Changes lengths, IPv4's id and checksum, TCP's sequence number, FIN and PSH (last segment only)
+ * and CWR (first only), and a partial transport checksum; every other bit is the super-packet's. */
 void pl_superpacket_cut(const unsigned char *data, const struct pl_superpacket *layout, uint32_t first,
                         uint32_t count, struct pl_slice *slice);
 

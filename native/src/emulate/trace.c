@@ -10,7 +10,7 @@
 
 static const uint32_t MAGIC = 0x504c5452; /* "PLTR" */
 
-/* False with errno when not all of it could be written. */
+/* False with errno when not all bytes could be written. */
 static bool write_all(int fd, const unsigned char *bytes, size_t count)
 {
     while (count > 0) {
@@ -35,7 +35,7 @@ enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t 
                              struct pl_error *error)
 {
     memset(trace, 0, sizeof *trace);
-    /* Not blocking: opening a pipe that nobody reads would hang before it could be refused. */
+    /* Non-blocking: opening a pipe without a reader would block before it could be refused. */
     trace->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
     if (trace->fd < 0) {
         return fail(error, path, "cannot be written", errno);
@@ -95,7 +95,7 @@ void pl_trace_flush(struct pl_trace *trace)
     }
     trace->errno_value = errno != 0 ? errno : EIO;
     trace->skipped_records += records;
-    /* No part of a record at the end. Where this fails too, a reader sees one that is cut short. */
+    /* Removes a partial record at the end. Where this fails too, readers see an incomplete one. */
     uint64_t whole_bytes = PL_TRACE_HEADER_BYTES + trace->written_records * PL_TRACE_RECORD_BYTES;
     int ignored = ftruncate(trace->fd, (off_t)whole_bytes);
     (void)ignored;

@@ -19,31 +19,31 @@ struct pl_trace_packet {
     pl_ns arrival_ns; /* CLOCK_MONOTONIC */
     uint32_t ip_bytes;
     uint8_t direction; /* 0, 1 */
-    bool segment;      /* came within a super-packet */
+    bool segment;      /* arrived within a super-packet */
 };
 
 struct pl_trace {
     int fd;                   /* -1: not open */
     pl_ns origin_ns;          /* CLOCK_MONOTONIC; times in the file are since then */
     uint64_t records_left;    /* until the file is full */
-    uint64_t written_records; /* those in the buffer are not yet among them */
+    uint64_t written_records; /* without those in the buffer */
     uint64_t skipped_records; /* beyond the bound, or not written */
-    int errno_value;          /* of a failed write, after which nothing more is written; 0: none */
+    int errno_value;          /* of the failed write that ended the trace; 0: none */
     size_t buffered_records;
     unsigned char buffer[PL_TRACE_BUFFER_RECORDS * PL_TRACE_RECORD_BYTES];
 };
 
-/* Make or overwrite the file `path`, which will not exceed `greatest_bytes`, and write the header.
- * PL_SETUP, stage "trace": the text names the file. pl_trace_close is needed also after a failure; a struct
- * that was zeroed and whose `fd` is -1 is closed. */
+/* Create or overwrite the file `path`, which will not exceed `maximum_bytes`, and write the header. PL_SETUP,
+ * stage "trace": the text names the file. Call pl_trace_close also after a failure; a zeroed struct whose
+ * `fd` is -1 is closed. */
 enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t maximum_bytes,
                              struct pl_error *error);
 
-/* Record what was decided about one packet. Allocates nothing; writes when the buffer is full. */
+/* Record the decision about one packet. Allocates nothing; writes when the buffer is full. */
 void pl_trace_add(struct pl_trace *trace, const struct pl_trace_packet *packet,
                   const struct pl_link_verdict *verdict);
 
-/* Write what is buffered. */
+/* Write the buffered records. */
 void pl_trace_flush(struct pl_trace *trace);
 
 /* Flush, if it is open, and close the file. */

@@ -15,8 +15,9 @@
 #define NONE UINT32_MAX
 #define ACCEPTS_PER_TURN 64
 
-/* A connection whose hello is not whole yet. All have the same time, so the list by age is the list by
- * deadline: the head is the oldest. A free guest has fd -1 and is linked by `next` alone. */
+/* A pending handshake: a connection whose hello is incomplete. All have the same time-out, so the list by age
+ * is the list by deadline, and its head is the oldest. An unused entry has fd -1 and is linked by `next`
+ * alone. */
 struct handshake {
     int fd;
     uint32_t previous;
@@ -38,7 +39,7 @@ struct pl_acceptor {
     uint32_t oldest, newest, unused;
 };
 
-/* Streams that are still to come; as many as there may be while no hello has said. */
+/* Streams that are still missing; the largest number while no hello has stated one. */
 static uint32_t expected(const struct pl_acceptor *acceptor)
 {
     uint32_t streams = acceptor->flow->streams > 0 ? (uint32_t)acceptor->flow->streams : PL_MAX_STREAMS;
@@ -73,7 +74,7 @@ struct pl_acceptor *pl_acceptor_open(int listen_fd, struct pl_flow *flow, struct
     return acceptor;
 }
 
-/* Takes a guest off the list; its descriptor is the caller's. */
+/* Removes an entry from the list; the caller owns its descriptor. */
 static int remove_handshake(struct pl_acceptor *acceptor, uint32_t index)
 {
     struct handshake *handshake = &acceptor->handshakes[index];
@@ -165,7 +166,7 @@ static void check_hello(struct pl_acceptor *acceptor, uint32_t index)
     struct handshake *handshake = &acceptor->handshakes[index];
     struct pl_hello hello;
     bool known = pl_hello_decode(handshake->bytes, &hello);
-    /* The token is always compared, so that the time taken says nothing about the other fields. */
+    /* The token is always compared, so that the time taken reveals nothing about the other fields. */
     known = pl_token_equal(hello.token, acceptor->flow->token) && known;
     if (!known || !pl_flow_adopt(acceptor->flow, &hello) || acceptor->streams[hello.stream].fd >= 0 ||
         !send_answer(handshake->fd, PL_ANSWER_ADMITTED, hello.stream)) {
@@ -199,7 +200,7 @@ static void read_hello(struct pl_acceptor *acceptor, uint32_t index)
 
 static void add_handshake(struct pl_acceptor *acceptor, int fd)
 {
-    /* Those expected and 64 more; with the flow complete, 64. */
+    /* The missing streams and 64 more; 64 once the flow is complete. */
     if (acceptor->pending >= expected(acceptor) + PL_HANDSHAKE_SPARE)
         reject(acceptor, acceptor->oldest);
     uint32_t index = acceptor->unused;
@@ -238,7 +239,7 @@ static bool accept_connections(struct pl_acceptor *acceptor, struct pl_error *er
         }
         if (full)
             reject(acceptor, acceptor->oldest);
-        /* Every other errno concerns the one connection that went away before it was accepted. */
+        /* Every other errno concerns a single connection that ended before it was accepted. */
         if (errno == EAGAIN || full)
             return true;
     }
@@ -257,7 +258,7 @@ bool pl_acceptor_serve(struct pl_acceptor *acceptor, struct pl_error *error)
         else if (acceptor->handshakes[index].fd >= 0)
             read_hello(acceptor, index);
     }
-    /* After the hearing, because a new guest may take the place of one that is in `events`. */
+    /* Accept last: a new entry may reuse the index of one that is in `events`. */
     if (incoming && !accept_connections(acceptor, error))
         return false;
     pl_ns now_ns = pl_now_ns();

@@ -1,7 +1,7 @@
-/* The receiver's door: accepts connections, reads their hellos and admits those of the flow.
+/* The acceptor: accepts connections, reads their hellos and admits those of the flow.
  *
- * Nobody outside can hold it up: nothing blocks, a hello must be whole within two seconds, and no more than
- * 64 connections beyond the expected ones are half-greeted at a time, the oldest going first. */
+ * Unauthenticated peers cannot block it: every call is non-blocking, a hello must be complete within two
+ * seconds, and at most 64 handshakes beyond the expected ones are pending; the oldest is closed first. */
 #ifndef PL_ACCEPTOR_H
 #define PL_ACCEPTOR_H
 
@@ -18,27 +18,27 @@
 
 struct pl_acceptor;
 
-/* Borrows the listening socket, the flow, which takes from the first hello what it was not told, and the
- * streams, whose descriptors it fills as they are admitted. */
+/* Borrows the listening socket, the flow and the streams. Completes the flow from the first hello and fills
+ * the descriptors of the admitted streams. */
 struct pl_acceptor *pl_acceptor_open(int listen_fd, struct pl_flow *flow, struct pl_stream *streams,
                                      struct pl_error *error);
-/* Closes whoever is half-greeted. */
+/* Closes the pending handshakes. */
 void pl_acceptor_close(struct pl_acceptor *acceptor);
 
-/* Readable when there is something to serve. */
+/* Readable when there is work for pl_acceptor_serve(). */
 int pl_acceptor_fd(const struct pl_acceptor *acceptor);
-/* When the next half-greeted connection runs out of time; PL_NEVER without one. */
+/* The deadline of the oldest pending handshake; PL_NEVER without one. */
 pl_ns pl_acceptor_deadline_ns(const struct pl_acceptor *acceptor);
-/* Does what can be done without waiting, a bounded amount per call. False with `error` set when the machine
- * is out of descriptors although nobody is left to be dropped. */
+/* Serves without waiting, a bounded amount per call. False with `error` set when descriptors ran out and no
+ * pending handshake is left to close. */
 bool pl_acceptor_serve(struct pl_acceptor *acceptor, struct pl_error *error);
 
 uint32_t pl_acceptor_admitted(const struct pl_acceptor *acceptor);
 /* Whether every stream of the flow has been admitted. */
 bool pl_acceptor_is_complete(const struct pl_acceptor *acceptor);
-/* Those who stand there with half a hello. */
+/* Pending handshakes. */
 uint32_t pl_acceptor_pending(const struct pl_acceptor *acceptor);
-/* Strangers turned away so far. */
+/* Unauthenticated peers rejected so far. */
 uint64_t pl_acceptor_rejected(const struct pl_acceptor *acceptor);
 
 #endif

@@ -44,7 +44,7 @@ unsigned pl_backlog_follow(struct pl_backlog *backlog, int fd, uint64_t sent_byt
     if (backlog->marked_ns == 0)
         backlog->marked_ns = now_ns;
     bool over = now_ns - backlog->marked_ns >= PL_BACKLOG_SPAN_NS;
-    /* No more can have been acknowledged than the kernel has taken. */
+    /* At most what the kernel has taken can be acknowledged. */
     bool grows = sent_bytes - backlog->marked_bytes >= 2 * (uint64_t)backlog->limit_bytes;
     if ((!over && !grows) || ioctl(fd, SIOCOUTQ, &queued) != 0 || queued < 0)
         return 0;

@@ -15,10 +15,10 @@
 #include "flow/hello.h"
 #include "flow/sockopts.h"
 
-/* Connections begun and not yet answered at a time: enough for a long path, bearable for a small backlog. */
+/* Connections without an answer at a time: enough for a long path, and not too many for a small backlog. */
 #define PENDING_MAX 1024
 
-/* One stream on its way: the answer collected so far. */
+/* The answer to one stream's hello, as far as it has arrived. */
 struct pending_answer {
     bool connected;
     uint32_t received;
@@ -101,9 +101,9 @@ static bool bind_stream(const struct pl_connector *connector, int fd, struct pl_
 {
     if (connector->flow->bind[0] == 0)
         return true;
-    /* The port is chosen at connect: so it need be free for this peer only. */
+    /* The kernel chooses the port at connect, so it needs to be free for this peer only. */
     const int one = 1;
-    (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one); /* of IP alone */
+    (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one); /* IP sockets only */
     if (bind(fd, (const struct sockaddr *)&connector->from.storage, connector->from.length) == 0)
         return true;
     pl_error_set(error, PL_SETUP, "bind", errno, "cannot send from --bind %.64s", connector->flow->bind);
@@ -129,8 +129,8 @@ static bool start_connection(struct pl_connector *connector, struct pl_error *er
     return true;
 }
 
-/* A connect() to a free ephemeral port of the own host can meet itself, and the echo of our hello would read
- * like an answer: same magic, version, status 0 and stream. */
+/* connect() to a free ephemeral port of the own host can connect a socket to itself. The echoed hello would
+ * then pass for an answer: same magic, version, status 0 and stream. */
 static bool is_self_connected(int fd)
 {
     struct pl_address own;
@@ -171,9 +171,9 @@ static bool check_answer(struct pl_connector *connector, uint32_t index, struct 
 {
     struct pl_answer answer;
     if (!pl_answer_decode(connector->pending[index].bytes, &answer))
-        pl_error_set(error, PL_PEER, "handshake", 0, "the peer is no pathlab-engine receiver");
+        pl_error_set(error, PL_PEER, "handshake", 0, "the peer is not a pathlab-engine receiver");
     else if (answer.version != PL_PROTOCOL || answer.status == PL_ANSWER_WRONG_VERSION)
-        pl_error_set(error, PL_PEER, "handshake", 0, "the receiver speaks protocol %u, this sender %u",
+        pl_error_set(error, PL_PEER, "handshake", 0, "the receiver uses protocol %u, this sender %u",
                      answer.version, PL_PROTOCOL);
     else if (answer.status != PL_ANSWER_ADMITTED || answer.stream != index)
         pl_error_set(error, PL_PEER, "handshake", 0, "the receiver answered status %u for stream %u",
@@ -195,8 +195,7 @@ static bool read_answer(struct pl_connector *connector, uint32_t index, struct p
         return true;
     if (count <= 0) {
         pl_error_set(error, PL_PEER, "handshake", count < 0 ? errno : 0,
-                     "the receiver turned stream %u away: another token, number of streams or direction",
-                     index);
+                     "the receiver rejected stream %u: another token, number of streams or direction", index);
         return false;
     }
     pending_answer->received += (uint32_t)count;

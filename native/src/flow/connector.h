@@ -1,4 +1,4 @@
-/* The sender's side of the greeting: connects every stream, says hello and hears the answers. */
+/* The connector: connects every stream, sends the hellos and checks the answers. */
 #ifndef PL_CONNECTOR_H
 #define PL_CONNECTOR_H
 
@@ -17,10 +17,10 @@ struct pl_connector *pl_connector_open(const struct pl_flow *flow, struct pl_str
                                        struct pl_error *error);
 void pl_connector_close(struct pl_connector *connector);
 
-/* Readable when there is something to serve. */
+/* Readable when there is work for pl_connector_serve(). */
 int pl_connector_fd(const struct pl_connector *connector);
-/* Does what can be done without waiting; call it once after opening. False with `error` set when a connection
- * is refused, ends, or is answered by something else than this protocol. */
+/* Serves without waiting; call it once after opening. False with `error` set when a connection is refused,
+ * ends, or is answered by another protocol. */
 bool pl_connector_serve(struct pl_connector *connector, struct pl_error *error);
 /* Streams admitted so far. */
 uint32_t pl_connector_admitted(const struct pl_connector *connector);

@@ -83,7 +83,7 @@ void pl_counters_start(struct pl_counters *counters, pl_ns start_ns)
     counters->started = true;
     counters->start_ns = start_ns;
     read_usage(counters, counters->previous_usage);
-    /* By bytes, the steady window lasts as long as they take. */
+    /* In a flow by bytes the steady window lasts until they are carried. */
     pl_phases_begin(&counters->phases, flow->interval_ns, flow->warmup_ns,
                     flow->bytes > 0 ? PL_UNPLANNED_NS : flow->duration_ns);
 }
@@ -106,7 +106,7 @@ static void swap_samples(struct pl_byte_counters *bytes)
     bytes->current = oldest;
 }
 
-/* The byte counters are read first and in one sweep: they are what must belong to one instant. */
+/* The byte counters are read first and in one pass, since they must belong to one instant. */
 static pl_ns take_sample(struct pl_counters *counters)
 {
     swap_samples(&counters->sent);
@@ -135,7 +135,7 @@ static void add_interval(struct pl_byte_counters *bytes, enum pl_phase phase, ui
         bytes->phases[phase][s] += bytes->current[s] - bytes->previous[s];
 }
 
-/* The window's first sample is the one that ends the warm-up. */
+/* The sample that ends the warm-up is the window's first one. */
 static void sample_window(struct pl_window_samples *window, const struct pl_tcp_info *info, pl_ns now_ns,
                           bool first)
 {
@@ -157,7 +157,7 @@ static void sample_window(struct pl_window_samples *window, const struct pl_tcp_
 void pl_counters_close_interval(struct pl_counters *counters)
 {
     struct pl_worker_usage *oldest = counters->previous_usage;
-    /* The first interval starts with what was used until the start, which `use_before` holds already. */
+    /* The first interval starts with the usage at the start, which `previous_usage` holds already. */
     if (counters->interval.span.end_ns > 0) {
         counters->previous_usage = counters->usage;
         counters->usage = oldest;

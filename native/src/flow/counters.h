@@ -1,4 +1,4 @@
-/* What is counted in one trial: per stream and phase, sampled at the boundaries of the time line. */
+/* The flow counters of one trial: per stream and phase, sampled at the boundaries of the time line. */
 #ifndef PL_COUNTERS_H
 #define PL_COUNTERS_H
 
@@ -13,14 +13,14 @@
 #include "flow/stream.h"
 #include "flow/tcp_info.h"
 
-/* The bytes of one direction, one number per stream each. */
+/* The byte counters of one direction; each array has one number per stream. */
 struct pl_byte_counters {
     uint64_t *current;  /* at the last sample */
     uint64_t *previous; /* at the sample before */
     uint64_t *phases[PL_PHASE_COUNT];
 };
 
-/* Of one stream's steady window: what its effective window is taken from. */
+/* Samples of one stream's steady window, from which its effective window follows. */
 struct pl_window_samples {
     uint64_t acked_first; /* bytes acknowledged at the start of the window */
     uint64_t acked_last;
@@ -30,7 +30,7 @@ struct pl_window_samples {
     uint64_t rtt_count;
 };
 
-/* Readable by those who write records; changed by the functions below alone. */
+/* Records and display read it; only the functions below change it. */
 struct pl_counters {
     const struct pl_flow *flow;
     struct pl_stream *streams;
@@ -40,14 +40,14 @@ struct pl_counters {
     bool started;
     pl_ns start_ns;
     struct pl_phases phases;
-    struct pl_interval interval; /* closed last */
+    struct pl_interval interval; /* the latest closed one */
     struct pl_byte_counters sent;
     struct pl_byte_counters received;
     struct pl_tcp_info *tcp_info;         /* per stream, at the last sample */
     struct pl_tcp_info_raw *tcp_info_raw; /* NULL unless asked for */
     struct pl_window_samples *windows;
-    int64_t *missing_bytes; /* per stream: sent, but not received by the peer; -1: not known */
-    uint32_t reset_streams; /* ended by a reset, of this end or the peer */
+    int64_t *missing_bytes; /* per stream: sent but not received by the peer; -1: unknown */
+    uint32_t reset_streams; /* streams that either end reset */
     struct pl_worker_usage *usage, *previous_usage; /* per worker */
 };
 
@@ -60,19 +60,19 @@ void pl_counters_free(struct pl_counters *counters);
 void pl_counters_start(struct pl_counters *counters, pl_ns start_ns);
 /* Samples every counter now and closes the open interval. */
 void pl_counters_close_interval(struct pl_counters *counters);
-/* Samples without an interval: of a trial that never started. */
+/* Samples without an interval, for a trial that never started. */
 void pl_counters_sample(struct pl_counters *counters);
 
-/* Notes what the peer has not received, and with `resets` resets the streams that are still open. The workers
+/* Determines the undelivered bytes, and with `resets` resets the streams that are still open. The workers
  * must have ended. */
 void pl_counters_close_delivery(struct pl_counters *counters, bool resets);
 
-/* What carries the streams: TCP as soon as one of MPTCP's has fallen back to it. */
+/* The transport in use: TCP when any MPTCP stream has fallen back to it. */
 enum pl_transport pl_counters_transport(const struct pl_counters *counters);
-/* The bytes that this end speaks of: what it received, or, of an end that only sends, what the kernel took.
+/* The counters that records state as `bytes`: received, or, at an end that only sends, taken by the kernel.
  */
 const struct pl_byte_counters *pl_counters_reported(const struct pl_counters *counters);
-/* Goodput times RTT of one stream's steady window in bytes; -1 where the kernel does not tell. */
+/* Goodput times RTT of one stream's steady window in bytes; -1 where the kernel does not report them. */
 int64_t pl_counters_effective_window(const struct pl_counters *counters, uint32_t stream);
 /* A field of TCP_INFO summed over the streams; false when no stream has it. */
 bool pl_counters_sum(const struct pl_counters *counters, const char *field, uint64_t *sum);

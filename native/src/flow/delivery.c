@@ -6,12 +6,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <linux/sctp.h> /* needs what stands above */
+#include <linux/sctp.h> /* needs the headers above */
 
 #include "base/bytes.h"
 #include "flow/tcp_info.h"
 
-/* Chunks of an SCTP association that wait or are under way; 0 when it is gone. */
+/* Pending and unacknowledged chunks of an SCTP association; 0 when it is gone. */
 static uint64_t count_sctp_chunks(int fd)
 {
     struct sctp_status status = {0};
@@ -21,8 +21,7 @@ static uint64_t count_sctp_chunks(int fd)
     return (uint64_t)status.sstat_unackdata + status.sstat_penddata;
 }
 
-/* What SIOCOUTQ tells: bytes taken and not acknowledged, and one more while the end of file is one of them.
- */
+/* SIOCOUTQ: bytes taken and not acknowledged, plus one while the FIN is not acknowledged. */
 static uint64_t count_queued(int fd)
 {
     int queued = 0;
@@ -43,7 +42,7 @@ uint64_t pl_delivery_progress(const struct pl_stream *stream, enum pl_transport 
     }
     if (transport == PL_TCP && pl_tcp_info_find(&info, "bytes_acked", &count))
         return progress + count;
-    /* Without what was sent, since a worker may be in the middle of a write: that can only hide progress. */
+    /* Leaves out sent bytes, since a worker may be in the middle of a write: this can only hide progress. */
     return progress - count_queued(stream->fd);
 }
 

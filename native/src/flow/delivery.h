@@ -1,4 +1,4 @@
-/* What of a connection's bytes has got through, as this end's kernel knows it; and its reset. */
+/* Delivery of a connection's bytes as this end's kernel knows it, and the reset of the connection. */
 #ifndef PL_DELIVERY_H
 #define PL_DELIVERY_H
 
@@ -8,16 +8,16 @@
 #include "base/transport.h"
 #include "flow/stream.h"
 
-/* A number that, while nothing more is written, grows whenever the peer has acknowledged or sent something on
- * this connection, data behind a hole included. Only what it grows by means anything, modulo 2^64. */
+/* A number that grows whenever the peer has acknowledged or sent something on this connection, out-of-order
+ * data included, as long as nothing more is written. Only differences have a meaning, modulo 2^64. */
 uint64_t pl_delivery_progress(const struct pl_stream *stream, enum pl_transport transport);
 
-/* Bytes that this end's kernel took from the stream and the peer has not received: as the peer states, else
- * those that its kernel has not acknowledged; -1 where neither is known. */
+/* Bytes that this end's kernel took and the peer has not received: by the peer's confirmation, else
+ * unacknowledged by the peer's kernel; -1 where neither is known. */
 int64_t pl_delivery_missing_bytes(const struct pl_stream *stream, enum pl_transport transport);
 
-/* Ends the connection at once: what is unsent or unacknowledged is discarded, and the peer gets a reset.
- * Closes the descriptor. */
+/* Aborts the connection: discards unsent and unacknowledged bytes and sends a reset. Closes the descriptor.
+ */
 void pl_delivery_reset(struct pl_stream *stream);
 
 #endif

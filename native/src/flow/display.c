@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "flow/sockopts.h"
 
-/* A stretch shorter than this has no rate worth reading: the end of a trial. */
+/* A shorter span, such as the end of a trial, has no meaningful rate. */
 #define SHORTEST_NS (10 * PL_NS_PER_MS)
 
 static uint64_t sum_of(const uint64_t *values, uint32_t count)
@@ -66,7 +66,7 @@ bool pl_display_ready(const struct pl_counters *counters)
                  facts.congestion[0] != 0 ? ", " : "", facts.congestion, window, counters->workers,
                  counters->workers == 1 ? "" : "s");
     if (transfer.reason != NULL)
-        (void)printf("zero-copy was asked for, but %s\n", transfer.reason);
+        (void)printf("zero-copy was requested, but %s\n", transfer.reason);
     (void)printf("%15s  %-8s", "time", "phase");
     if (flow->receives)
         (void)printf("  %14s", "received");
@@ -76,7 +76,7 @@ bool pl_display_ready(const struct pl_counters *counters)
     return flushed();
 }
 
-/* Means and sums over the streams, of what the sending side of TCP knows. */
+/* Sums and means over the streams of the sender's TCP_INFO. */
 static void print_tcp(const struct pl_counters *counters)
 {
     uint64_t retransmits;
@@ -143,9 +143,9 @@ static void print_confirmed(const struct pl_counters *counters)
     pl_format_quantity((double)sum, PL_UNIT_BYTES, bytes);
     if (known == counters->count)
         (void)printf("the peer received %s (%" PRIu64 " bytes)%s\n", bytes, sum,
-                     sum == sum_of(counters->sent.current, counters->count) ? ", all that was sent" : "");
+                     sum == sum_of(counters->sent.current, counters->count) ? ", all bytes sent" : "");
     else
-        (void)printf("the peer stated what it received for %u of %u streams\n", known, counters->count);
+        (void)printf("the peer confirmed the bytes of %u of %u streams\n", known, counters->count);
 }
 
 static void print_undelivered(const struct pl_counters *counters)
@@ -180,7 +180,7 @@ static void print_windows(const struct pl_counters *counters)
     if (counters->flow->window_bytes > 0)
         pl_format_exact_quantity(counters->flow->window_bytes, PL_UNIT_BYTES, asked);
     pl_format_quantity(sum / known, PL_UNIT_BYTES, effective);
-    (void)printf("window: asked %s, effective %s per stream (goodput x RTT)\n", asked, effective);
+    (void)printf("window: requested %s, effective %s per stream (goodput x RTT)\n", asked, effective);
 }
 
 static void print_cpu(const struct pl_counters *counters)
@@ -217,6 +217,6 @@ bool pl_display_result(const struct pl_counters *counters, const struct pl_endin
         print_cpu(counters);
     }
     if (ending->rejected > 0)
-        (void)printf("strangers turned away: %lld\n", (long long)ending->rejected);
+        (void)printf("unauthenticated peers rejected: %lld\n", (long long)ending->rejected);
     return flushed();
 }

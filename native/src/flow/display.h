@@ -7,11 +7,11 @@
 #include "flow/counters.h"
 #include "flow/trial.h"
 
-/* What is about to run. */
+/* The settings of the run. */
 bool pl_display_ready(const struct pl_counters *counters);
-/* A line on the interval closed last. */
+/* A line for the latest closed interval. */
 bool pl_display_interval(const struct pl_counters *counters);
-/* The summary, after the workers have been joined. */
+/* The summary; the workers must have been joined. */
 bool pl_display_result(const struct pl_counters *counters, const struct pl_ending *ending);
 
 #endif

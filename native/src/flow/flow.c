@@ -8,11 +8,11 @@
 #include "base/token.h"
 #include "flow/flow_flags.h"
 
-/* Measured (benchmarks/): a worker with one stream gains by ever larger calls, one with several has to share
+/* Measured (benchmarks/): a worker with one stream gains from larger calls, one with several streams shares
  * the caches among them. */
 #define SOLE_CHUNK_BYTES 1048576
 #define SHARED_CHUNK_BYTES 524288
-/* A write is a message of SCTP, and one that does not fit the send buffer whole is refused. */
+/* A write is an SCTP message; the kernel refuses one that does not fit the send buffer. */
 #define SCTP_MESSAGE_BYTES (32 << 10)
 /* A paced stream writes what its rate allows in this time. */
 #define PACED_WRITE_NS PL_NS_PER_MS
@@ -51,7 +51,7 @@ static bool parse_cores(struct pl_flow *flow, struct pl_error *error)
                 core = -1;
         }
         if (core < 0 || (text[length] == ',' && text[length + 1] == 0)) {
-            pl_error_set(error, PL_USAGE, "options", 0, "--pin: '%.40s' is no list of cores such as 0,1",
+            pl_error_set(error, PL_USAGE, "options", 0, "--pin: '%.40s' is not a list of cores such as 0,1",
                          flow->pin_text);
             return false;
         }
@@ -61,7 +61,7 @@ static bool parse_cores(struct pl_flow *flow, struct pl_error *error)
     return true;
 }
 
-/* What would be without effect there is refused, not ignored. */
+/* Refuses flags that would have no effect with the transport. */
 static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
 {
     const char *name = pl_transport_name(flow->transport);
@@ -70,7 +70,7 @@ static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
                          : flow->no_delay         ? "no-delay"
                                                   : NULL;
     if (of_tcp != NULL && !pl_transport_is_tcp(flow->transport)) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s is of TCP alone: leave it out for --transport %s",
+        pl_error_set(error, PL_USAGE, "options", 0, "--%s is for TCP only: leave it out with --transport %s",
                      of_tcp, name);
         return false;
     }
@@ -83,7 +83,7 @@ static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
     }
     if (flow->transport != PL_TCP && strcmp(flow->pacing_text, "kernel") == 0) {
         pl_error_set(error, PL_USAGE, "options", 0,
-                     "--pacing kernel: the kernel paces TCP alone: choose user for --transport %s", name);
+                     "--pacing kernel: the kernel paces TCP only: choose user for --transport %s", name);
         return false;
     }
     return true;
@@ -111,7 +111,7 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
         (flow->accepting && !pl_port_range_parse(flow->port_text, &flow->ports, error)))
         return false;
     if (!flow->accepting && flow->bytes > 0 && flow->bytes < flow->streams) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--bytes must give every one of the %lld streams a byte",
+        pl_error_set(error, PL_USAGE, "options", 0, "--bytes must be at least 1 for each of the %lld streams",
                      (long long)flow->streams);
         return false;
     }
@@ -209,7 +209,7 @@ void pl_flow_derive(struct pl_flow *flow)
 
 void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes)
 {
-    /* With fewer than four segments to a window there is nothing to fit. */
+    /* A window of fewer than four segments is left as it is. */
     if (mss_bytes <= 0 || flow->window_bytes < 4 * mss_bytes)
         return;
     flow->held_window_bytes = (flow->window_bytes + mss_bytes / 2) / mss_bytes * mss_bytes;

@@ -1,4 +1,4 @@
-/* The settings of one end of a flow, and their flags. */
+/* The settings of one end of a flow: flags and values derived from them. */
 #ifndef PL_FLOW_H
 #define PL_FLOW_H
 
@@ -19,11 +19,11 @@
 
 enum pl_tcp_info_detail { PL_TCP_INFO_NONE, PL_TCP_INFO_FIELDS_ONLY, PL_TCP_INFO_RAW };
 
-/* Who keeps to the rate asked for. */
+/* Who paces the stream. */
 enum pl_pacing { PL_PACING_OFF, PL_PACING_KERNEL, PL_PACING_USER };
 
-/* As given by the flags; integers are int64_t because the option table wants them so. A receiver that was not
- * told has `streams` 0 and -1 in `warmup_ns` and `duration_ns` until the first hello says. */
+/* Values of the flags; integers are int64_t, as the table of flags needs them. At a receiver without these
+ * flags `streams` is 0 and `warmup_ns` and `duration_ns` are -1 until the first hello states them. */
 struct pl_flow {
     const char *address; /* send: of the receiver */
     const char *bind;
@@ -53,47 +53,47 @@ struct pl_flow {
     int64_t read_bytes;
     int64_t rate_bits_per_s;        /* of all streams; 0: no limit */
     int64_t stream_rate_bits_per_s; /* of each stream; 0: no limit */
-    int64_t flows;                /* receive: how many to serve, one after the other; 0: until it is ended */
-    int64_t admission_timeout_ns; /* until every stream is connected and admitted */
+    int64_t flows;                  /* receive: flows to serve one after the other; 0: no limit */
+    int64_t admission_timeout_ns;   /* until every stream is connected and admitted */
     int64_t drain_timeout_ns;
     int64_t volume_limit_bytes;
     int64_t time_limit_ns;
     int64_t memory_limit_bytes;
 
-    /* Settled from the above. */
+    /* Derived from the above. */
     uint8_t token[PL_TOKEN_BYTES]; /* by pl_token_read() */
-    struct pl_port_range ports;    /* receive: of which the first free one is used */
+    struct pl_port_range ports;    /* receive: the first free one is used */
     bool accepting;                /* the listening side */
     bool transmits;
     bool receives;
     bool zero_copy;
     bool human;
-    bool open; /* no token was asked for */
+    bool open; /* no token is required */
     enum pl_transport transport;
     enum pl_tcp_info_detail tcp_info;
     enum pl_pacing pacing;
-    int cores[PL_MAX_WORKERS]; /* to which workers are pinned in turn */
+    int cores[PL_MAX_WORKERS]; /* cores to pin the workers to, in turn */
     size_t core_count;
-    bool writes_chosen;        /* write_bytes was not asked for */
-    int64_t held_window_bytes; /* what the receive window is held at; 0: autotuning */
+    bool writes_chosen;        /* write_bytes is not a requested size */
+    int64_t held_window_bytes; /* size at which the receive window is held; 0: autotuning */
 };
 
-/* Parses the flags of `send` (sending) or `receive` and settles what depends on others. */
+/* Parses the flags of `send` (sending) or `receive` and derives the dependent values. */
 enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int argc, char **argv,
                                       struct pl_error *error);
 
-/* The direction flags of the hello: what this flow carries, 0 when the receiver was not told. */
+/* The direction flags of the hello; 0 at a receiver that does not know the direction yet. */
 uint16_t pl_flow_direction(const struct pl_flow *flow);
-/* Takes what the receiver was not told from a hello; false when the hello contradicts what it was told. */
+/* Completes a receiver's settings from a hello; false when the hello contradicts its flags. */
 bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);
-/* Settles workers, write size and pacing once the number of streams is known. */
+/* Derives workers, write size and pacing; called again once the number of streams is known. */
 void pl_flow_derive(struct pl_flow *flow);
-/* Fits writes and the held window to the segments of the connected streams: Linux fills a small window by
- * whole segments alone, and offers it in whole segments of the size that it sees come in. */
+/* Rounds writes and the held window to whole segments of the connected streams: Linux fills a small window by
+ * whole segments only, and offers it in whole segments of the size that it sees arrive. */
 void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes);
-/* What one stream may carry per second, in bit/s; 0: no limit. */
+/* The rate limit of one stream in bit/s; 0: none. */
 int64_t pl_flow_stream_rate(const struct pl_flow *flow);
-/* What a stream has to carry of `bytes`; the first ones carry the rest of the division. */
+/* The share of a stream in `bytes`; the first streams carry the remainder. */
 uint64_t pl_flow_stream_bytes(const struct pl_flow *flow, uint32_t stream);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Collects the groups of a subcommand. */
+/* The table of a subcommand, made of several groups. */
 struct table {
     struct pl_option options[PL_MAX_OPTIONS];
     size_t count;
@@ -37,7 +37,7 @@ static void add_peer(struct table *table, struct pl_flow *flow)
         pl_option_integer(group, "accept-timeout-ns", &flow->admission_timeout_ns, 0, HOUR_NS,
                           "time until every stream must be admitted; 0: no limit"),
         pl_option_integer(group, "flows", &flow->flows, 0, 1000000,
-                          "flows to serve, one after the other; 0: until it is ended"),
+                          "flows to serve, one after the other; 0: no limit"),
     };
     const struct pl_option common[] = {
         pl_option_text(
@@ -55,30 +55,31 @@ static void add_peer(struct table *table, struct pl_flow *flow)
 static void add_load(struct table *table, struct pl_flow *flow)
 {
     static const char group[] = "Load";
-    const int64_t unset = flow->accepting ? -1 : 0; /* a receiver is told by the sender */
+    const int64_t unset = flow->accepting ? -1 : 0; /* the sender's hello tells a receiver */
     const struct pl_option load[] = {
         pl_option_integer(group, "streams", &flow->streams, flow->accepting ? 0 : 1, PL_MAX_STREAMS,
-                          flow->accepting ? "connections of the flow; 0: as the sender says"
+                          flow->accepting ? "connections of the flow; 0: as the sender states"
                                           : "connections of the flow"),
         pl_option_text(group, "direction", &flow->direction_text,
                        flow->accepting
-                           ? "any, forward, reverse or both; what is not allowed is turned away"
+                           ? "any, forward, reverse or both; other directions are rejected"
                            : "forward: this side sends; reverse: the receiver does; both: at once"),
         pl_option_integer(group, "warmup-ns", &flow->warmup_ns, unset, PL_MAX_WARMUP_NS,
-                          flow->accepting ? "time before the steady window; -1: as the sender says"
+                          flow->accepting ? "time before the steady window; -1: as the sender states"
                                           : "time before the steady window"),
         pl_option_integer(group, "duration-ns", &flow->duration_ns, flow->accepting ? -1 : PL_MIN_DURATION_NS,
                           PL_MAX_DURATION_NS,
-                          flow->accepting ? "length of the steady window; -1: as the sender says"
+                          flow->accepting ? "length of the steady window; -1: as the sender states"
                                           : "length of the steady window"),
         pl_option_integer(group, "bytes", &flow->bytes, unset, INT64_MAX,
-                          flow->accepting ? "bytes to carry in each direction instead; -1: as the sender says"
-                                          : "end after so many bytes in each direction instead; 0: by time"),
+                          flow->accepting
+                              ? "bytes to carry in each direction instead; -1: as the sender states"
+                              : "bytes to carry in each direction instead; 0: by time"),
         pl_option_integer(group, "rate-bits-per-s", &flow->rate_bits_per_s, 0, MAX_RATE,
-                          "send no faster, all streams together; 0: no limit"),
+                          "rate limit of all streams together; 0: no limit"),
         pl_option_integer(group, "stream-rate-bits-per-s", &flow->stream_rate_bits_per_s, 0, MAX_RATE,
-                          "send no faster on each stream; 0: no limit"),
-        pl_option_text(group, "pacing", &flow->pacing_text, "who keeps to the rate: kernel, user, or auto"),
+                          "rate limit of each stream; 0: no limit"),
+        pl_option_text(group, "pacing", &flow->pacing_text, "who paces: kernel, user, or auto"),
     };
     add(table, load, LENGTH(load));
 }
@@ -88,7 +89,7 @@ static void add_sockets(struct table *table, struct pl_flow *flow)
     static const char group[] = "Sockets of this end";
     const struct pl_option sockets[] = {
         pl_option_integer(group, "window-bytes", &flow->window_bytes, 0, INT32_MAX / 2,
-                          "SO_SNDBUF and SO_RCVBUF asked for per stream; 0: autotuning"),
+                          "SO_SNDBUF and SO_RCVBUF requested per stream; 0: autotuning"),
         pl_option_text(group, "congestion", &flow->congestion,
                        "congestion control; none: the kernel's default"),
         pl_option_integer(group, "mss-bytes", &flow->mss_bytes, 0, 65535,
@@ -112,9 +113,9 @@ static void add_work(struct table *table, struct pl_flow *flow)
                           "worker threads; 0: as many as cores or streams, whichever is less"),
         pl_option_text(group, "pin", &flow->pin_text, "cores to pin the workers to, such as 0,1"),
         pl_option_text(group, "transfer", &flow->transfer_text,
-                       "copy: what an application pays; zero-copy: splice out, discard in"),
+                       "copy: as an application does; zero-copy: send by splice, discard in the kernel"),
         pl_option_integer(group, "write-bytes", &flow->write_bytes, 0, MAX_CHUNK_BYTES,
-                          "bytes of one write; 0: the fast size, at most a quarter of the window asked"),
+                          "bytes of one write; 0: the fast size, at most a quarter of the requested window"),
         pl_option_integer(group, "read-bytes", &flow->read_bytes, 0, MAX_CHUNK_BYTES,
                           "bytes of one read; 0: the fast size"),
     };
@@ -140,12 +141,12 @@ static void add_limits(struct table *table, struct pl_flow *flow)
     static const char group[] = "Limits";
     const struct pl_option limits[] = {
         pl_option_integer(group, "drain-timeout-ns", &flow->drain_timeout_ns, 0, HOUR_NS,
-                          "time that the end of the streams may take after the steady window"),
+                          "time-out of the drain after the steady window"),
         pl_option_integer(
             group, "volume-limit-bytes", &flow->volume_limit_bytes, 0, INT64_MAX,
             "end at this many bytes, exceeded by at most one read or write per worker; 0: no limit"),
         pl_option_integer(group, "time-limit-ns", &flow->time_limit_ns, 0, 7 * (24 * HOUR_NS),
-                          "end after this time, whatever happens; 0: no limit"),
+                          "end after this time in any case; 0: no limit"),
         pl_option_integer(group, "memory-limit-bytes", &flow->memory_limit_bytes, 16 << 20, INT64_MAX,
                           "memory that this process may use for data"),
     };

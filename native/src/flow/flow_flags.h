@@ -10,7 +10,7 @@
 #define PL_MIN_DURATION_NS PL_NS_PER_MS
 #define PL_MAX_DURATION_NS (24 * INT64_C(3600) * PL_NS_PER_S)
 
-/* Reads argv into a flow that holds the defaults; which table is used depends on `accepting`. */
+/* Reads argv into a flow that holds the defaults; `accepting` selects the table. */
 enum pl_options_outcome pl_flow_read_flags(struct pl_flow *flow, int argc, char **argv,
                                            struct pl_error *error);
 

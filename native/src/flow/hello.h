@@ -11,10 +11,10 @@
 
 #define PL_HELLO_BYTES 56
 #define PL_ANSWER_BYTES 12
-/* Magic and version: what of a hello is the same in every version. */
+/* Magic and version: the part of a hello that is the same in every version. */
 #define PL_HELLO_COMMON_BYTES 6
 
-/* The hello's flags: which side sends. */
+/* The hello's flags: the side that sends. */
 #define PL_HELLO_FORWARD 1 /* the connecting one */
 #define PL_HELLO_REVERSE 2 /* the accepting one */
 
@@ -28,7 +28,7 @@ struct pl_hello {
     uint8_t token[PL_TOKEN_BYTES];
     int64_t warmup_ns;
     int64_t duration_ns;
-    int64_t bytes; /* to be carried in each direction; 0: by time */
+    int64_t bytes; /* to carry in each direction; 0: by time */
 };
 
 struct pl_answer {
@@ -38,9 +38,9 @@ struct pl_answer {
 };
 
 void pl_hello_encode(const struct pl_hello *hello, uint8_t bytes[PL_HELLO_BYTES]);
-/* False when the magic is wrong; the fields are not judged. */
+/* False when the magic is wrong; the other fields are not checked. */
 bool pl_hello_decode(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hello *hello);
-/* The version of a hello of which only the common part has come; false when the magic is wrong. */
+/* Reads the version from the common part of a hello; false when the magic is wrong. */
 bool pl_hello_peek(const uint8_t bytes[PL_HELLO_COMMON_BYTES], uint16_t *version);
 
 void pl_answer_encode(const struct pl_answer *answer, uint8_t bytes[PL_ANSWER_BYTES]);

@@ -7,7 +7,7 @@ const char *pl_phase_name(enum pl_phase phase)
     return names[phase];
 }
 
-/* The grid of a phase entered by plan begins where it was planned to, so that lateness does not add up. */
+/* The grid of a phase begins at its planned start, so that lateness does not add up. */
 static void enter_next(struct pl_phases *phases, pl_ns now_ns, pl_ns grid_ns)
 {
     phases->spans[phases->current].end_ns = now_ns;

@@ -1,8 +1,8 @@
-/* The time line of a trial: warm-up, steady window, drain, each cut into intervals. Pure arithmetic.
+/* The time line of a trial: warm-up, steady window and drain, each divided into intervals. Pure arithmetic.
  *
  * Times are nanoseconds since the start of the trial. Boundaries are planned on a grid that begins anew with
- * each phase, and recorded at the instant at which the counters were really sampled; a phase therefore ends
- * exactly where its last interval ends. A sample that comes late skips the boundaries that it missed. */
+ * each phase, and recorded at the instant at which the counters were sampled, so a phase ends exactly where
+ * its last interval ends. A late sample skips the boundaries that it missed. */
 #ifndef PL_PHASES_H
 #define PL_PHASES_H
 
@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-/* The length of a steady window that ends when something else does. */
+/* The length of a steady window that does not end by time. */
 #define PL_UNPLANNED_NS (INT64_MAX / 4)
 
 enum pl_phase { PL_WARMUP, PL_STEADY, PL_DRAIN, PL_PHASE_COUNT };
@@ -43,12 +43,12 @@ const char *pl_phase_name(enum pl_phase phase);
 void pl_phases_begin(struct pl_phases *phases, pl_ns interval_ns, pl_ns warmup_ns, pl_ns duration_ns);
 /* When the next sample is due. */
 pl_ns pl_phases_next_ns(const struct pl_phases *phases);
-/* Closes the open interval at `now_ns`, enters the next phase when the current one is over by its plan, and
- * returns the closed interval. */
+/* Closes the open interval at `now_ns`, enters the next phase when the current one has reached its planned
+ * end, and returns the closed interval. */
 struct pl_interval pl_phases_close(struct pl_phases *phases, pl_ns now_ns);
-/* Enters the drain at the end of the interval closed last, whatever the plan said. */
+/* Enters the drain at the end of the latest closed interval, regardless of the plan. */
 void pl_phases_cut(struct pl_phases *phases);
-/* Ends the time line there: a phase that was never entered has no length. */
+/* Ends the time line there; a phase that was never entered has length 0. */
 void pl_phases_finish(struct pl_phases *phases);
 
 #endif

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* The size that an ordinary user's pipe may have by default, and smaller ones for those who may not. */
+/* The default maximum of an unprivileged user's pipe, and smaller sizes where it is lower. */
 static const int sizes[] = {1 << 20, 1 << 18, 1 << 16};
 
 static bool open_pipe(int ends[2])
@@ -21,7 +21,7 @@ bool pl_pipeline_open(struct pl_pipeline *pipeline, const uint8_t *data, size_t 
     *pipeline = PL_PIPELINE_CLOSED;
     if (!open_pipe(pipeline->source) || !open_pipe(pipeline->transit))
         return false;
-    /* Until the pipe is full; what was written so far is enough in any case. */
+    /* Fills the pipe; a partly filled one suffices. */
     for (;;) {
         ssize_t count = write(pipeline->source[1], data, size);
         if (count <= 0)

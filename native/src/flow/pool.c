@@ -11,9 +11,9 @@
 #include "flow/sockopts.h"
 #include "flow/worker.h"
 
-/* A thread's own needs are small, and the default of 8 MiB each would count against the limit of memory. */
+/* The threads need little stack; the default of 8 MiB each would count against the memory limit. */
 #define STACK_BYTES (256 << 10)
-/* What a pipe is filled from; a page of random bytes after the other. */
+/* The pattern of random bytes that fills a pipe. */
 #define PIPE_FILL_BYTES (64 << 10)
 
 struct pl_pool {
@@ -21,8 +21,8 @@ struct pl_pool {
     struct pl_worker *workers;
     uint32_t count;
     bool joined;
-    bool zero_copy; /* asked for */
-    bool spliced;   /* the pipes could be opened */
+    bool zero_copy; /* requested */
+    bool spliced;   /* the pipes are open */
     const char *reason;
 };
 
@@ -38,8 +38,8 @@ static void fill_buffer(uint8_t *buffer, size_t size)
     }
 }
 
-/* The bytes to send: for splicing they are kept in a pipe, and the buffer is there for a socket that takes
- * none. */
+/* Prepares the bytes to send. For splicing they are in a pipe; the buffer serves a socket that does not
+ * support splice. */
 static bool prepare_data(struct pl_pool *pool, struct pl_worker *worker, struct pl_error *error)
 {
     const struct pl_shared *shared = &pool->shared;
@@ -76,7 +76,7 @@ static bool start_thread(struct pl_worker *worker)
     return failure == 0;
 }
 
-/* Of a thread that runs, since not every C library has the attribute for it. */
+/* Pins a running thread, since not every C library has the attribute for it. */
 static bool pin_thread(const struct pl_worker *worker)
 {
     cpu_set_t pinned;
@@ -145,7 +145,7 @@ static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)
     pool->spliced = flow->zero_copy && flow->transmits;
     shared->discards = flow->zero_copy && pl_transport_is_tcp(flow->transport);
     if (flow->zero_copy && flow->receives && !shared->discards)
-        pool->reason = "only TCP can discard what it reads";
+        pool->reason = "only TCP can discard received bytes in the kernel";
     if (flow->pacing == PL_PACING_USER)
         shared->user_rate_bits_per_s = pl_flow_stream_rate(flow);
 }
@@ -175,7 +175,7 @@ static bool prepare(struct pl_pool *pool, const struct pl_flow *flow, struct pl_
     return true;
 }
 
-/* Pinning to a core that this process may not use would silently do nothing. */
+/* Pinning to a core outside the process's affinity would silently do nothing. */
 static bool check_cores(const struct pl_flow *flow, struct pl_error *error)
 {
     cpu_set_t allowed;
@@ -184,8 +184,8 @@ static bool check_cores(const struct pl_flow *flow, struct pl_error *error)
         return true;
     for (size_t i = 0; i < flow->core_count; i++) {
         if (!CPU_ISSET((size_t)flow->cores[i], &allowed)) {
-            pl_error_set(error, PL_SETUP, "workers", 0,
-                         "--pin: core %d is not among those that this process may use", flow->cores[i]);
+            pl_error_set(error, PL_SETUP, "workers", 0, "--pin: core %d is not available to this process",
+                         flow->cores[i]);
             return false;
         }
     }
@@ -217,8 +217,8 @@ struct pl_pool *pl_pool_start(const struct pl_flow *flow, struct pl_stream *stre
         check_cores(flow, error) && prepare_streams(flow, streams, error) && prepare(pool, flow, error);
     for (uint32_t i = 0; started && i < pool->count; i++)
         started = prepare_worker(pool, i, streams, error);
-    /* One worker without pipes: the others, which wait for their mode, copy as well, so that one word is true
-     * of all. */
+    /* When one worker has no pipes, the others, which still wait for their mode, copy as well, so that one
+     * transfer holds for all. */
     for (uint32_t i = 0; started && !pool->spliced && i < pool->count; i++)
         pl_pipeline_close(&pool->workers[i].pipeline);
     if (started)
@@ -229,7 +229,7 @@ struct pl_pool *pl_pool_start(const struct pl_flow *flow, struct pl_stream *stre
 
 static void set_mode(struct pl_pool *pool, enum pl_pool_mode mode)
 {
-    /* Modes only go forward: a worker may have gone further by itself, at the limit of bytes. */
+    /* Modes only advance: a worker may already have advanced it at the limit of bytes. */
     int current = atomic_load(&pool->shared.mode);
     while (current < (int)mode && !atomic_compare_exchange_weak(&pool->shared.mode, &current, (int)mode))
         continue;
@@ -351,6 +351,6 @@ struct pl_transfer pl_pool_transfer(const struct pl_pool *pool)
     if (shared->receives)
         transfer.receive = shared->discards ? "truncate" : "copy";
     if (pool->spliced && !spliced)
-        transfer.reason = "this kind of socket takes no splice";
+        transfer.reason = "this kind of socket does not support splice";
     return transfer;
 }

@@ -12,17 +12,18 @@
 
 struct pl_pool;
 
-/* What one worker thread has used since it started, as it published it last (at most 10 ms of activity ago).
+/* The resource usage of one worker thread since its start, as published last (at most 10 ms of activity ago).
  */
 struct pl_worker_usage {
     int64_t user_ns;
     int64_t system_ns;
-    int64_t waiting_ns; /* ready to run, without a core; -1: the kernel does not tell */
+    int64_t waiting_ns; /* runnable, without a core; -1: the kernel does not report it */
     uint64_t wake_ups;
     uint64_t system_calls;
 };
 
-/* How bytes go out and come in: NULL where they do not. `reason` says why it is not as asked, else NULL. */
+/* The transfer of each direction: NULL where there is none. `reason`: why it is not the requested one; else
+ * NULL. */
 struct pl_transfer {
     const char *send;    /* "copy" or "splice" */
     const char *receive; /* "copy" or "truncate" */
@@ -37,12 +38,12 @@ void pl_pool_free(struct pl_pool *pool);
 
 /* Lets the streams carry data. */
 void pl_pool_run(struct pl_pool *pool);
-/* The workers write no more and shut this end's side of every stream. */
+/* The workers stop writing and shut this end's side of every stream. */
 void pl_pool_shut(struct pl_pool *pool);
 /* Ends and joins the threads; counters and CPU times are exact from then on. */
 void pl_pool_join(struct pl_pool *pool);
 
-/* Readable when there is something new below; pl_pool_clear_wake() makes it unreadable again. */
+/* Readable when the state below has changed; pl_pool_clear_wake() makes it unreadable again. */
 int pl_pool_fd(const struct pl_pool *pool);
 void pl_pool_clear_wake(struct pl_pool *pool);
 
@@ -54,14 +55,14 @@ bool pl_pool_exhausted(const struct pl_pool *pool);
 int64_t pl_pool_failed_stream(const struct pl_pool *pool);
 /* When the first data byte was read (pl_now_ns()'s clock), 0 while there was none. */
 pl_ns pl_pool_first_byte_ns(const struct pl_pool *pool);
-/* True when the limit of bytes was reached. */
+/* True when the byte limit was reached. */
 bool pl_pool_capped(const struct pl_pool *pool);
 
 uint32_t pl_pool_workers(const struct pl_pool *pool);
 struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker);
 /* The core that a worker is pinned to, -1 for none. */
 int pl_pool_core(const struct pl_pool *pool, uint32_t worker);
-/* The transfer at work until now. */
+/* The transfer in use. */
 struct pl_transfer pl_pool_transfer(const struct pl_pool *pool);
 
 #endif

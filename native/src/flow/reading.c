@@ -14,7 +14,7 @@ static void record_first_byte(struct pl_worker *worker)
         pl_wake(worker->shared->main_wake_fd);
 }
 
-/* The first byte of the connecting side is what sets the accepting side's stream to work. */
+/* The connecting side's first byte starts the accepting side's stream. */
 static void on_first_read(struct pl_worker *worker, struct pl_stream *stream)
 {
     stream->received_any = true;
@@ -26,15 +26,15 @@ static void on_first_read(struct pl_worker *worker, struct pl_stream *stream)
     }
 }
 
-/* The peer sends no more. */
+/* The peer has shut its side. */
 static bool on_end_of_file(struct pl_worker *worker, struct pl_stream *stream)
 {
     const struct pl_shared *shared = worker->shared;
     int state = atomic_load_explicit(&stream->state, memory_order_relaxed);
     stream->ended = true;
     if (!shared->transmits) {
-        /* Our count and our end of file tell the sender that everything has been read. The descriptor stays
-         * open for a last TCP_INFO. */
+        /* The byte count and the end of file confirm to the sender that everything was read. The descriptor
+         * stays open for a last TCP_INFO. */
         uint8_t count[PL_CONFIRMATION_BYTES];
         pl_put64(count, atomic_load_explicit(&stream->received_bytes, memory_order_relaxed));
         (void)pl_message_send(stream->fd, count, sizeof count, true);
@@ -42,7 +42,7 @@ static bool on_end_of_file(struct pl_worker *worker, struct pl_stream *stream)
         pl_worker_close(worker, stream, 0);
         return false;
     }
-    /* One that ends before it has set us to work never will. */
+    /* A peer that ends before its start byte will never start this stream. */
     bool idle = shared->accepting && !stream->received_any;
     if (state == PL_STREAM_SHUT && shared->receives) {
         pl_worker_finish(worker, stream);
@@ -56,16 +56,16 @@ static bool on_end_of_file(struct pl_worker *worker, struct pl_stream *stream)
     return true;
 }
 
-/* Data, counted; false when this turn is over. */
+/* Counts data; false when this turn is over. */
 static bool count_data(struct pl_worker *worker, struct pl_stream *stream, size_t bytes)
 {
-    /* One writer: no read-modify-write is needed. */
+    /* Single writer: no read-modify-write is needed. */
     uint64_t before = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
     atomic_store_explicit(&stream->received_bytes, before + bytes, memory_order_relaxed);
     return pl_worker_count(worker, bytes) && bytes == worker->shared->read_bytes;
 }
 
-/* What a side that only sends hears: the byte that sets it to work, and in the end the confirmation. */
+/* A side that only sends reads the start byte, and at the end the confirmation. */
 static void read_confirmation(struct pl_stream *stream, uint8_t byte, bool confirms)
 {
     if (confirms && stream->confirmed < PL_CONFIRMATION_BYTES)
@@ -77,7 +77,7 @@ bool pl_read_turn(struct pl_worker *worker, struct pl_stream *stream)
     const struct pl_shared *shared = worker->shared;
     size_t chunk = shared->receives ? shared->read_bytes : 1;
     int flags = shared->discards && shared->receives ? MSG_TRUNC : 0;
-    /* Past the limit of bytes the other streams of this batch are left unread. */
+    /* Beyond the byte limit the other streams of this batch stay unread. */
     for (int i = 0; i < worker->turn && pl_worker_runs(worker); i++) {
         ssize_t count = recv(stream->fd, worker->read_buffer, chunk, flags);
         worker->calls++;

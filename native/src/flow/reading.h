@@ -1,10 +1,10 @@
-/* What a worker does with a stream that has something to read. */
+/* A worker's handling of a readable stream. */
 #ifndef PL_READING_H
 #define PL_READING_H
 
 #include "flow/worker.h"
 
-/* Reads up to a turn's worth: data where this end receives; else the peer's first byte and its end. False
+/* Reads up to one turn: data where this end receives, else the peer's start byte, confirmation and end. False
  * when the stream is over. */
 bool pl_read_turn(struct pl_worker *worker, struct pl_stream *stream);
 

@@ -1,4 +1,4 @@
-/* `receive`: admits the streams of one flow, carries them to their ends, and states what came. */
+/* `receive`: admits the streams of a flow, carries their bytes, and states what was received. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -19,10 +19,10 @@ static bool refuse_address(const struct pl_flow *flow, int64_t port, int cause, 
     if (flow->transport != PL_UNIX)
         return pl_port_range_refuse(&flow->ports, port, flow->bind, cause, error);
     if (cause == EADDRINUSE)
-        pl_error_set(error, PL_SETUP, "bind", cause,
-                     "%.108s is already there: remove it if no receiver listens on it", flow->bind);
+        pl_error_set(error, PL_SETUP, "bind", cause, "%.108s exists: remove it if no receiver listens on it",
+                     flow->bind);
     else
-        pl_error_set(error, PL_SETUP, "bind", cause, "cannot make the socket %.108s", flow->bind);
+        pl_error_set(error, PL_SETUP, "bind", cause, "cannot create the socket %.108s", flow->bind);
     return false;
 }
 
@@ -33,13 +33,13 @@ static int listen_on(int fd, const struct pl_address *address)
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(fd, (const struct sockaddr *)&address->storage, address->length) != 0)
         return errno;
-    /* A burst of strangers must not cost a stream its first second. Of two that were bound to one port, the
-     * second is refused here. */
+    /* A long queue, so that a burst of unauthenticated peers does not delay a stream by a SYN retransmission.
+     * listen() refuses the second of two sockets that are bound to one port. */
     return listen(fd, PL_MAX_STREAMS) == 0 ? 0 : errno;
 }
 
-/* A socket that listens on one port; -1 with `cause` its errno when the port is refused, or with `error` set.
- */
+/* Listens on one port. Returns the socket, or -1: with `cause` set to the errno when the port is refused,
+ * else with `error` set. */
 static int try_port(const struct pl_flow *flow, int64_t port, int *cause, struct pl_error *error)
 {
     struct pl_address address;
@@ -56,11 +56,12 @@ static int try_port(const struct pl_flow *flow, int64_t port, int *cause, struct
     return -1;
 }
 
-/* A listening socket with the window set before listen, so that its connections offer it from the first
+/* Opens the listening socket. The window is set before listen, so that connections offer it from the first
  * segment. */
 static int open_listener(const struct pl_flow *flow, struct pl_error *error)
 {
-    int64_t streams = flow->streams > 0 ? flow->streams : 1; /* what a hello asks for beyond is seen then */
+    int64_t streams =
+        flow->streams > 0 ? flow->streams : 1; /* a larger number in the hello is checked then */
     if (!pl_raise_descriptor_limit((uint64_t)(streams + 7 * flow->workers) + PL_HANDSHAKE_SPARE + 64, error))
         return -1;
     int cause = EADDRINUSE;
@@ -75,7 +76,7 @@ static int open_listener(const struct pl_flow *flow, struct pl_error *error)
     return -1;
 }
 
-/* The path of a Unix socket outlives it, and would be in the way of the next. */
+/* The path of a Unix socket outlives it and would block the next run. */
 static void close_listener(int fd)
 {
     struct pl_address address;
@@ -100,7 +101,7 @@ static bool write_listening(const struct pl_flow *flow, int listen_fd)
         (void)printf("listening on %s", text);
         if (facts.local_port >= 0)
             (void)printf(" port %lld", (long long)facts.local_port);
-        (void)printf("%s\n", flow->open ? ", open to anybody (no --token)" : "");
+        (void)printf("%s\n", flow->open ? ", without authentication (no --token)" : "");
         return fflush(stdout) == 0;
     }
     pl_json_begin_object(&j, NULL);
@@ -114,7 +115,7 @@ static bool write_listening(const struct pl_flow *flow, int listen_fd)
     return written;
 }
 
-/* False with `error` set when the streams do not come. */
+/* False with `error` set when streams are missing. */
 static bool admit_streams(struct pl_session *session, struct pl_error *error)
 {
     struct pl_acceptor *acceptor = session->acceptor;
@@ -136,12 +137,13 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
         if (pl_now_ns() >= end_ns && !pl_acceptor_is_complete(acceptor)) {
             const char *which = limited ? "--time-limit-ns" : "--accept-timeout-ns";
             unsigned long long rejected = pl_acceptor_rejected(acceptor);
-            if (flow->streams == 0) /* the first stream says how many there are */
+            if (flow->streams == 0) /* the first hello states the number */
                 pl_error_set(error, PL_ENDED, "accept", 0,
-                             "no stream came within %s; strangers turned away: %llu", which, rejected);
+                             "no stream connected within %s; unauthenticated peers rejected: %llu", which,
+                             rejected);
             else
                 pl_error_set(error, PL_ENDED, "accept", 0,
-                             "%u of %lld streams came within %s; strangers turned away: %llu",
+                             "%u of %lld streams connected within %s; unauthenticated peers rejected: %llu",
                              pl_acceptor_admitted(acceptor), (long long)flow->streams, which, rejected);
             return false;
         }
@@ -149,7 +151,7 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
     return true;
 }
 
-/* One flow, with the settings asked for. */
+/* Serves one flow with the requested settings. */
 static int serve_flow(const struct pl_flow *requested, struct pl_events *events, int listen_fd)
 {
     struct pl_error error = {0};
@@ -169,8 +171,7 @@ static int serve_flow(const struct pl_flow *requested, struct pl_events *events,
     return status;
 }
 
-/* The flows asked for; ends with the first that does not end well, except that a server that is to go on
- * forever does so. */
+/* Serves the requested flows. Stops at the first one that fails, unless their number is unlimited. */
 static int serve_flows(const struct pl_flow *flow, struct pl_events *events, int listen_fd)
 {
     int status = PL_OK;

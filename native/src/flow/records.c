@@ -74,7 +74,7 @@ bool pl_records_start(struct pl_json *j, const struct pl_counters *counters)
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "start");
     pl_json_i64(j, "monotonic_ns", counters->start_ns);
-    /* The start may lie a moment back: the first byte was stamped by a worker. */
+    /* The start may be earlier than now: a worker stamped the first byte. */
     pl_json_i64(j, "realtime_ns", pl_realtime_ns() - (pl_now_ns() - counters->start_ns));
     pl_json_end_object(j);
     return pl_json_flush_line(j);
@@ -103,7 +103,7 @@ static void write_steps(struct pl_json *j, const char *key, const struct pl_byte
     pl_json_end_array(j);
 }
 
-/* A worker that had not yet run at the sample before has waited since it started. */
+/* A worker that had not run at the previous sample has waited since its start. */
 static int64_t find_wait(int64_t now_ns, int64_t before_ns)
 {
     return now_ns < 0 || before_ns < 0 ? now_ns : now_ns - before_ns;
@@ -169,7 +169,7 @@ static void write_phases(struct pl_json *j, const struct pl_counters *counters)
     pl_json_end_object(j);
 }
 
-/* What the peer said it received; null where it did not say. */
+/* Bytes received, as stated by the peer; null where it stated none. */
 static void write_confirmed(struct pl_json *j, const struct pl_counters *counters)
 {
     pl_json_begin_array(j, "confirmed_bytes");

@@ -9,12 +9,12 @@
 #include "flow/counters.h"
 #include "flow/trial.h"
 
-/* `rejected` -1: this end turns nobody away. */
+/* `rejected` -1: this end accepts no connections. */
 bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int64_t rejected);
 bool pl_records_start(struct pl_json *j, const struct pl_counters *counters);
-/* The interval closed last. */
+/* The latest closed interval. */
 bool pl_records_interval(struct pl_json *j, const struct pl_counters *counters);
-/* After the workers have been joined. */
+/* The workers must have been joined. */
 bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, const struct pl_ending *ending);
 
 #endif

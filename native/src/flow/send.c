@@ -1,5 +1,4 @@
-/* `send`: connects all streams, waits at the barrier, carries bytes for the trial's time, and sees it
- * drained. */
+/* `send`: connects all streams, waits at the barrier, carries bytes for the trial's time, and drains. */
 #include "base/limits.h"
 #include "base/program.h"
 #include "base/subcommands.h"
@@ -36,7 +35,7 @@ static bool connect_streams(struct pl_session *session, struct pl_error *error)
     return ok;
 }
 
-/* False when the run ends before it began. */
+/* False when the run ends before its start. */
 static bool await_go(struct pl_session *session)
 {
     struct pl_wait wait = {.deadline_ns = session->limit_ns, .fds = {-1, -1}};

@@ -6,17 +6,17 @@
 
 #include "flow/sockopts.h"
 
-/* What may be missing at the end of the steady window before the trial counts as cut short: a part of it, and
- * at least what two clocks' wake-ups may differ by. */
+/* How much earlier than planned the steady window may end before the trial counts as incomplete: a share of
+ * it, and at least the difference between the two ends' wake-ups. */
 #define SHORTFALL_RATIO 0.01
 #define SHORTFALL_NS (50 * PL_NS_PER_MS)
-/* How long after the stop a peer may be silent before it counts as gone, where --drain-timeout-ns is less: it
- * may be less than a round trip. Until then one looks again so often. */
+/* A peer counts as gone after this time of silence since the stop, even where --drain-timeout-ns is shorter,
+ * since that may be less than a round trip. Until then progress is checked at this interval. */
 #define DEAD_PEER_NS (2 * PL_NS_PER_S)
 #define RECHECK_NS (20 * PL_NS_PER_MS)
-/* While a trial runs, strangers are served in turns of at most 64 (see greeting.c), and not again before this
- * many times the time that the last turn took: so a flood of them costs the trial at most one part in a
- * hundred of one core. The kernel turns away what does not fit its queue. */
+/* During a trial, unauthenticated peers are served in turns of at most 64 (acceptor.c), with a pause of this
+ * many times the duration of the latest turn: a flood costs the trial at most one hundredth of a core. The
+ * kernel drops what exceeds its queue. */
 #define ACCEPTOR_PAUSE_FACTOR 100
 
 bool pl_session_open(struct pl_session *session, struct pl_error *error)
@@ -68,7 +68,7 @@ static void hold_windows(const struct pl_session *session)
         pl_hold_window(session->streams[i].fd, session->flow.held_window_bytes);
 }
 
-/* No more is sent from here; what is under way may take the time of the drain. */
+/* Stops sending; bytes in flight may take the drain time. */
 static void enter_drain(struct pl_session *session)
 {
     pl_ns now_ns = pl_now_ns();
@@ -87,26 +87,26 @@ static void begin_drain(struct pl_session *session)
     enter_drain(session);
 }
 
-/* The time of the drain is up. A flow by time has then measured what it was to measure, and what is still
- * under way is given up; unless nothing at all has got through since the stop, which is no slow path but a
- * peer or a path that is gone. A flow by bytes was to deliver them all. */
+/* The drain time is over. A flow by time has completed its measurement and gives up the bytes in flight,
+ * unless nothing at all was delivered since the stop: then the peer or the path is gone. A flow by bytes
+ * fails, since it had to deliver them all. */
 static void end_drain(struct pl_session *session, pl_ns now_ns)
 {
-    /* Modulo 2^64; an end of file that went out since counts as one byte that has not got through. */
+    /* Modulo 2^64. A FIN sent since the stop counts as one undelivered byte. */
     int64_t progress = (int64_t)(pl_trial_progress(session->trial) - session->drain_progress);
     if (session->flow.bytes == 0 && progress <= 0) {
         if (now_ns < session->dead_peer_ns) {
             session->drain_deadline_ns = earlier(now_ns + RECHECK_NS, session->dead_peer_ns);
             return;
         }
-        session->reason = "nothing came from the peer or reached it within --drain-timeout-ns of the stop";
+        session->reason = "nothing was delivered in either direction within --drain-timeout-ns of the stop";
     } else if (session->flow.bytes > 0) {
         session->reason = "the streams did not end within --drain-timeout-ns";
     }
     session->drain_expired = true;
 }
 
-/* Takes the sample that is due, and goes by the deadlines that have passed. */
+/* Takes the sample that is due and applies the deadlines that have passed. */
 static void on_deadline(struct pl_session *session)
 {
     pl_ns now_ns = pl_now_ns();
@@ -123,7 +123,7 @@ static void on_deadline(struct pl_session *session)
         enter_drain(session);
 }
 
-/* Whether the flow is one by time and its steady window is not over yet. */
+/* Whether this is a flow by time whose steady window is not over yet. */
 static bool is_premature(const struct pl_session *session)
 {
     const struct pl_flow *flow = &session->flow;
@@ -132,8 +132,8 @@ static bool is_premature(const struct pl_session *session)
            (double)missing_ns > SHORTFALL_RATIO * (double)flow->duration_ns;
 }
 
-/* Whether a stream failed because the peer reset it when its time for the drain was up, which it does after
- * the steady window of a flow by time. */
+/* Whether a stream failed because the peer reset it at the end of its drain time, which follows the steady
+ * window of a flow by time. */
 static bool is_reset_after_window(const struct pl_session *session, const struct pl_stream *stream)
 {
     int failure = atomic_load(&stream->failure);
@@ -141,7 +141,7 @@ static bool is_reset_after_window(const struct pl_session *session, const struct
            session->start_ns != 0 && !is_premature(session);
 }
 
-/* Reads the pool's news. True when every stream has ended. */
+/* Reads the pool's state after a wake-up. True when every stream has ended. */
 static bool on_pool_event(struct pl_session *session)
 {
     pl_pool_clear_wake(session->pool);
@@ -168,7 +168,7 @@ static void apply_command(struct pl_session *session, enum pl_command command)
     }
 }
 
-/* The limits and quotas of bytes that the workers met. */
+/* Applies the byte limits and quotas that the workers reached. */
 static void check_byte_limit(struct pl_session *session)
 {
     if (pl_pool_capped(session->pool) && session->drain_reason == NULL && session->reason == NULL) {
@@ -177,7 +177,7 @@ static void check_byte_limit(struct pl_session *session)
             session->reason = text;
         } else {
             session->drain_reason = text;
-            begin_drain(session); /* wakes the workers that did not meet the limit themselves */
+            begin_drain(session); /* wakes the workers that did not reach the limit themselves */
         }
     }
     if (session->flow.bytes > 0 && !session->flow.receives && pl_pool_exhausted(session->pool) &&
@@ -185,7 +185,7 @@ static void check_byte_limit(struct pl_session *session)
         begin_drain(session);
 }
 
-/* Every stream has ended: whether that was before its time. */
+/* Every stream has ended: checks whether that was too early. */
 static void check_premature_end(struct pl_session *session)
 {
     const struct pl_flow *flow = &session->flow;
@@ -213,7 +213,7 @@ static void serve_acceptor(struct pl_session *session, struct pl_error *error)
     session->acceptor_due_ns = end_ns + ACCEPTOR_PAUSE_FACTOR * (end_ns - begin_ns);
 }
 
-/* Begins the time line, where it has a begin: 0 is none. */
+/* Begins the time line unless `start_ns` is 0. */
 static void start_trial(struct pl_session *session, pl_ns start_ns)
 {
     session->start_ns = start_ns;

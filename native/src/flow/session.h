@@ -1,4 +1,5 @@
-/* What the main threads of `send` and `receive` share once every stream is there: one running trial. */
+/* The flow session: one trial from connected streams to its result, run by the main thread of `send` or
+ * `receive`. */
 #ifndef PL_SESSION_H
 #define PL_SESSION_H
 
@@ -23,32 +24,32 @@ struct pl_session {
     uint32_t stream_count;
     struct pl_pool *pool;
     struct pl_trial *trial;
-    pl_ns start_ns; /* 0: the trial has not begun */
+    pl_ns start_ns; /* 0: not started */
     pl_ns drain_deadline_ns;
-    pl_ns dead_peer_ns;       /* when a peer of which nothing came since the stop counts as gone */
+    pl_ns dead_peer_ns;       /* deadline for any sign of the peer after the stop */
     uint64_t drain_progress;  /* pl_trial_progress() at the stop */
-    bool drain_expired;       /* the time of the drain was up: streams that are still open are reset */
-    pl_ns limit_ns;           /* of --max-ns */
-    pl_ns acceptor_due_ns;    /* strangers are not served before */
-    const char *drain_reason; /* why it drains before its time; NULL: it does not */
+    bool drain_expired;       /* the drain time is over: streams that are still open are reset */
+    pl_ns limit_ns;           /* of --time-limit-ns */
+    pl_ns acceptor_due_ns;    /* unauthenticated peers are not served before */
+    const char *drain_reason; /* why it drains early; NULL: it does not */
     const char *reason;       /* why it ends early; NULL: it does not */
     char reason_text[160];
     bool written; /* false once the output is gone */
 };
 
-/* Makes the streams, as many as the flow has or may have; false with `error` set. Call pl_session_close()
- * in either case. */
+/* Creates the streams, or the maximum number where the flow's is unknown; false with `error` set. Call
+ * pl_session_close() in either case. */
 bool pl_session_open(struct pl_session *session, struct pl_error *error);
 void pl_session_close(struct pl_session *session);
 
-/* Starts the workers, which wait, makes the trial and says that this end is ready. False with `error` set. */
+/* Starts the workers, which wait, creates the trial and writes the ready record. False with `error` set. */
 bool pl_session_prepare(struct pl_session *session, struct pl_error *error);
-/* Carries the trial out: at the connecting side at once, else from the peer's first byte on. */
+/* Runs the trial: at the connecting side at once, else from the peer's first byte. */
 void pl_session_run(struct pl_session *session, struct pl_error *error);
 /* Writes the result; returns the exit status. */
 int pl_session_finish(struct pl_session *session);
 
-/* An error before the trial: what a command that ends the run means then. */
+/* Sets the error for a command that ends the run before the trial. */
 void pl_session_early_end(enum pl_command command, const char *stage, struct pl_error *error);
 
 #endif

@@ -58,7 +58,7 @@ static bool set_congestion(int fd, const char *name, struct pl_error *error)
     return false;
 }
 
-/* Options of TCP alone; the flags of other transports were refused by the caller. */
+/* TCP options; flow.c refuses these flags for other transports. */
 static bool set_tcp_options(int fd, const struct pl_flow *flow, struct pl_error *error)
 {
     const int one = 1;
@@ -92,7 +92,7 @@ int pl_open_stream_socket(int family, const struct pl_flow *flow, struct pl_erro
 
 bool pl_pace_stream(int fd, int64_t rate_bits_per_s, struct pl_error *error)
 {
-    /* 0 would be no limit at all. */
+    /* 0 would mean no limit. */
     uint64_t rate = rate_bits_per_s >= 8 ? (uint64_t)rate_bits_per_s / 8 : 1;
     if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate) == 0)
         return true;
@@ -114,7 +114,7 @@ void pl_hold_window(int fd, int64_t window_bytes)
         (void)setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window);
 }
 
-/* -1 where no rate is set: the kernel then says that the largest number is. */
+/* -1 where no rate is set: the kernel then reports the largest number. */
 static int64_t read_pacing(int fd)
 {
     uint64_t rate = UINT64_MAX;

@@ -11,7 +11,7 @@
 
 #define PL_CONGESTION_BYTES 16
 
-/* What the kernel says of a socket; a number is -1 where it says nothing, `congestion` is then empty. */
+/* The socket's settings as the kernel reports them; -1, and an empty `congestion`, where it reports none. */
 struct pl_socket_facts {
     int64_t sndbuf_bytes;
     int64_t rcvbuf_bytes;
@@ -23,16 +23,16 @@ struct pl_socket_facts {
     char congestion[PL_CONGESTION_BYTES];
 };
 
-/* A non-blocking socket of the flow's transport with what its flags ask of the kernel: window, congestion
- * control, segment size, no-delay, marks and device. -1 with `error` set when the kernel refuses one. */
+/* Opens a non-blocking socket of the flow's transport with the requested options: window, congestion control,
+ * segment size, no-delay, marks and device. -1 with `error` set when the kernel refuses one. */
 int pl_open_stream_socket(int family, const struct pl_flow *flow, struct pl_error *error);
 
-/* Has the kernel pace a connected stream; false with `error` set when it does not know how. */
+/* Lets the kernel pace a connected stream; false with `error` set when it does not support that. */
 bool pl_pace_stream(int fd, int64_t rate_bits_per_s, struct pl_error *error);
 
-/* Holds the receive window of a connection (0: leaves it to autotuning). Linux derives a
- * window from SO_RCVBUF by the overhead of the segments it sees, and has been seen to offer a third more than
- * was asked; it does so again whenever the segments' size changes, so call this from time to time. */
+/* Holds the receive window of a connection (0: leaves it to autotuning). Linux derives the window from
+ * SO_RCVBUF by the overhead of the segments it sees, may offer a third more than requested, and derives it
+ * again whenever the segments' size changes, so call this from time to time. */
 void pl_hold_window(int fd, int64_t window_bytes);
 
 void pl_read_socket_facts(int fd, struct pl_socket_facts *facts);

@@ -12,14 +12,14 @@
 #include "base/json.h"
 #include "flow/backlog.h"
 
-/* A side that only receives states what it received, in network byte order, before it closes. */
+/* The byte count that a side that only receives sends before it closes, in network byte order. */
 #define PL_CONFIRMATION_BYTES 8
 
 enum pl_stream_state {
     PL_STREAM_OPEN,  /* carries data */
-    PL_STREAM_SHUT,  /* everything is written, the peer has not closed yet */
-    PL_STREAM_ENDED, /* both sides are over */
-    PL_STREAM_FAILED /* `failure` says why */
+    PL_STREAM_SHUT,  /* this end has shut its side, the peer has not closed yet */
+    PL_STREAM_ENDED, /* both sides are shut */
+    PL_STREAM_FAILED /* `failure` has the reason */
 };
 
 /* Written by the stream's worker alone. Aligned so that two workers never write to one cache line (or to the
@@ -28,19 +28,19 @@ struct pl_stream {
     alignas(128) _Atomic uint64_t sent_bytes;
     _Atomic uint64_t received_bytes;
     _Atomic int state;
-    _Atomic int failure;  /* errno; EPIPE: the peer closed before it should have */
+    _Atomic int failure;  /* errno; EPIPE: the peer closed too early */
     uint64_t quota_bytes; /* left to send; UINT64_MAX: no limit */
     struct pl_backlog backlog;
-    pl_ns due_ns; /* user-space pacing, and a pause: when the next write may begin */
-    uint8_t confirmation[PL_CONFIRMATION_BYTES]; /* what a peer that only receives says in the end */
-    uint32_t confirmed;                          /* bytes of it that have come */
-    bool writing;                                /* wants to be told when there is room */
+    pl_ns due_ns; /* user-space pacing and pauses: earliest time of the next write */
+    uint8_t confirmation[PL_CONFIRMATION_BYTES]; /* from a peer that only receives, at the end */
+    uint32_t confirmed;                          /* bytes of it that have arrived */
+    bool writing;                                /* has data to write */
     bool paused;                                 /* waits for due_ns */
-    bool received_any; /* has read something: the accepting side sends from then on */
-    bool shut;         /* this end's side is shut: an end of file is under way, too */
-    bool ended;        /* the peer's end of file was read */
-    uint32_t number;   /* 0-based, as in the hello */
-    int fd;            /* owned; -1 when closed. Open until the result is written, for TCP_INFO */
+    bool received_any;                           /* has read a byte: the accepting side sends from then on */
+    bool shut;                                   /* this end's side is shut: a FIN was sent */
+    bool ended;                                  /* the peer's end of file was read */
+    uint32_t number;                             /* 0-based, as in the hello */
+    int fd; /* owned; -1 when closed. Open until the result is written, for TCP_INFO */
 };
 
 /* `count` streams without a descriptor; NULL with `error` set. Free with pl_streams_free(). */

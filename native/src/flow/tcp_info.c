@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Values by which the kernel says that it has none yet. */
+/* Values that mean "none yet". */
 enum absence {
     ALWAYS_THERE,
     ABSENT_AT_ZERO,
@@ -21,8 +21,8 @@ struct field {
     enum absence absence;
 };
 
-/* Offsets of the kernel's struct tcp_info. The ABI only ever grows at the end, so they hold everywhere, also
- * where the installed headers are older than the kernel (tests/test_tcp_info.c compares them). */
+/* Offsets of the kernel's struct tcp_info. The ABI only grows at the end, so they hold everywhere, also where
+ * the installed headers are older than the kernel (tests/flow/test_tcp_info.c compares them). */
 static const struct field fields[PL_TCP_INFO_FIELDS] = {
     {"rtt_us", 68, 4, ABSENT_AT_ZERO},
     {"rttvar_us", 72, 4, ALWAYS_THERE},
@@ -50,7 +50,7 @@ static const struct field fields[PL_TCP_INFO_FIELDS] = {
     {"max_pacing_bytes_per_s", 112, 8, ABSENT_AT_UINT64_MAX},
 };
 
-/* Not in the records: it only tells whether anything comes. */
+/* Not in the records: it only shows whether data arrives. */
 static const struct field data_segments_in = {"data_segments_in", 152, 4, ALWAYS_THERE};
 
 const char *pl_tcp_info_name(size_t field)
@@ -58,8 +58,8 @@ const char *pl_tcp_info_name(size_t field)
     return fields[field].name;
 }
 
-/* delivery_rate_app_limited is the first one-bit field of its byte: the lowest bit, save on big-endian ABIs.
- */
+/* delivery_rate_app_limited is the first one-bit field of its byte: the lowest bit, except on big-endian
+ * ABIs. */
 static uint64_t first_bit(uint8_t byte)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

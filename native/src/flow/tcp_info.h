@@ -1,4 +1,4 @@
-/* What the kernel knows of a TCP connection: TCP_INFO, under the record's names. */
+/* TCP_INFO of a connection, under the names of the records. */
 #ifndef PL_TCP_INFO_H
 #define PL_TCP_INFO_H
 
@@ -17,19 +17,19 @@
 struct pl_tcp_info {
     uint64_t values[PL_TCP_INFO_FIELDS];
     uint32_t present;
-    uint64_t
-        data_segments_in; /* segments with data that came, in order or not; 0 where the kernel has none */
+    uint64_t data_segments_in; /* received segments with data, in order or not; 0 where the kernel does not
+                                * report them */
 };
 
-/* The kernel's struct as it came. */
+/* The kernel's unparsed struct. */
 struct pl_tcp_info_raw {
     size_t length; /* 0: the kernel has none */
     uint8_t bytes[PL_TCP_INFO_RAW_BYTES];
 };
 
 const char *pl_tcp_info_name(size_t field);
-/* Takes the fields out of the kernel's struct as far as `length` bytes of it were returned; a field beyond
- * that, or one at the kernel's value for "nothing yet", is absent. */
+/* Parses the first `length` bytes of the kernel's struct. A field beyond them, or with the value for "none
+ * yet", is absent. */
 void pl_tcp_info_parse(const uint8_t *bytes, size_t length, struct pl_tcp_info *info);
 /* Reads the socket; every field is absent when the kernel refuses. `raw` may be NULL. */
 void pl_tcp_info_read(int fd, struct pl_tcp_info *info, struct pl_tcp_info_raw *raw);

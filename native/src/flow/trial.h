@@ -1,4 +1,4 @@
-/* One trial's way through its phases: takes each sample when it is due and has it written. */
+/* One trial through its phases: takes each sample when it is due and writes it. */
 #ifndef PL_TRIAL_H
 #define PL_TRIAL_H
 
@@ -14,8 +14,8 @@
 
 struct pl_trial;
 
-/* How a trial ended. `reason` is NULL when it is complete; `rejected` is -1 where nobody can be turned away.
- */
+/* How a trial ended. `reason` is NULL when it is complete; `rejected` is -1 at an end that accepts no
+ * connections. */
 struct pl_ending {
     const char *reason;
     int64_t rejected;
@@ -27,8 +27,8 @@ struct pl_trial *pl_trial_create(const struct pl_flow *flow, struct pl_stream *s
                                  struct pl_error *error);
 void pl_trial_free(struct pl_trial *trial);
 
-/* Writes the ready record; `rejected` as in the ending. Like all that write: false when the output is gone.
- */
+/* Writes the ready record; `rejected` as in pl_ending. Functions that write return false when the output is
+ * gone. */
 bool pl_trial_ready(struct pl_trial *trial, int64_t rejected);
 /* Writes the start record; `start_ns` is on pl_now_ns()'s clock. */
 bool pl_trial_start(struct pl_trial *trial, pl_ns start_ns);
@@ -37,18 +37,17 @@ bool pl_trial_started(const struct pl_trial *trial);
 /* When the next sample is due, on pl_now_ns()'s clock; PL_NEVER before the start. */
 pl_ns pl_trial_next_ns(const struct pl_trial *trial);
 enum pl_phase pl_trial_phase(const struct pl_trial *trial);
-/* What this end has received so far, over all streams. */
+/* Bytes received so far over all streams. */
 uint64_t pl_trial_received_bytes(const struct pl_trial *trial);
 
-/* A number that grows whenever something has got through to this end or from it, over all streams, modulo
- * 2^64. */
+/* A number that grows, modulo 2^64, whenever anything was delivered in either direction on any stream. */
 uint64_t pl_trial_progress(const struct pl_trial *trial);
 
 /* Samples now and writes the interval record that ends here. */
 bool pl_trial_sample(struct pl_trial *trial);
-/* Samples now and enters the drain, whatever was planned. */
+/* Samples now and enters the drain, regardless of the plan. */
 bool pl_trial_cut(struct pl_trial *trial);
-/* Joins the workers, samples for the last time and writes the result. */
+/* Joins the workers, takes the last sample and writes the result. */
 bool pl_trial_finish(struct pl_trial *trial, const struct pl_ending *ending);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <linux/sctp.h> /* needs what stands above */
+#include <linux/sctp.h> /* needs the headers above */
 
 #include "base/message.h"
 #include "flow/reading.h"
@@ -49,7 +49,7 @@ static void publish(struct pl_worker *worker, pl_ns now_ns)
 bool pl_worker_runs(const struct pl_worker *worker)
 {
     int mode = atomic_load_explicit(&worker->shared->mode, memory_order_relaxed);
-    /* A side that has sent what it had still reads what the peer has left. */
+    /* A side that has sent everything still reads the peer's remaining data. */
     return mode == PL_MODE_RUN || (mode == PL_MODE_SHUT && worker->applied_mode == PL_MODE_SHUT);
 }
 
@@ -125,7 +125,7 @@ void pl_worker_pause(struct pl_worker *worker, struct pl_stream *stream, pl_ns u
     stream->due_ns = until_ns;
 }
 
-/* 0, or the errno with which the connection has ended. */
+/* The errno with which the connection ended; 0 for none. */
 static int find_failure(int fd)
 {
     int failure = 0;
@@ -133,8 +133,8 @@ static int find_failure(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &length) == 0 ? failure : 0;
 }
 
-/* Whether the peer's kernel has everything. An SCTP association lasts until then, and its socket would never
- * tell us: not even by an end of file. */
+/* Whether the peer's kernel has received everything. An SCTP association lasts until then, and its socket
+ * does not signal the end, not even by an end of file. */
 static bool is_delivered(const struct pl_shared *shared, const struct pl_stream *stream)
 {
     int queued = 0;
@@ -158,13 +158,13 @@ void pl_worker_finish(struct pl_worker *worker, struct pl_stream *stream)
         pl_worker_close(worker, stream, failure);
         return;
     }
-    /* epoll would report the hang-up of both sides again and again. */
+    /* epoll would report the hang-up of both sides repeatedly. */
     (void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, stream->fd, NULL);
     worker->calls++;
     pl_worker_pause(worker, stream, pl_now_ns() + PAUSE_MS * PL_NS_PER_MS);
 }
 
-/* The connecting side sets its peer to work by its first byte; where it sends no data, by this one. */
+/* A connecting side that sends no data starts its peer by this byte; else the first byte of data does. */
 static void send_start(struct pl_worker *worker, struct pl_stream *stream)
 {
     if (worker->shared->accepting || worker->shared->transmits)
@@ -188,7 +188,7 @@ static void begin_stream(struct pl_worker *worker, struct pl_stream *stream)
         send_start(worker, stream);
 }
 
-/* Follows the pool's mode; false when the thread shall end. */
+/* Follows the pool's mode; false when the thread has to end. */
 static bool apply_mode(struct pl_worker *worker)
 {
     int mode = atomic_load(&worker->shared->mode);
@@ -198,7 +198,8 @@ static bool apply_mode(struct pl_worker *worker)
     worker->applied_mode = mode;
     if (mode == PL_MODE_QUIT)
         return false;
-    /* Not before: until all workers are ready, the others' pipes come first where descriptors are few. */
+    /* Opened as late as this, because the other workers' pipes have precedence where descriptors are scarce.
+     */
     if (never_ran) {
         worker->schedule_fd = pl_run_queue_open();
         publish(worker, pl_now_ns());
@@ -212,9 +213,9 @@ static bool apply_mode(struct pl_worker *worker)
     return true;
 }
 
-/* Where the other end shares this core it gets its turn now, while what was written is still in the caches:
- * with many streams that doubles the rate. Nobody waiting, it costs one short call. A worker with one stream
- * is better off on a core of its own, and yielding would draw the other end to this one. */
+/* Where the other end shares this core it runs now, while the written data is still in the caches: with many
+ * streams that doubles the rate. Without a waiting thread it costs one short call. A worker with one stream
+ * does better on a core of its own, and yielding would attract the other end to this one. */
 static void write_turn(struct pl_worker *worker, struct pl_stream *stream)
 {
     pl_write_turn(worker, stream);
@@ -232,7 +233,7 @@ static void serve(struct pl_worker *worker, const struct epoll_event *event)
         (void)!read(worker->wake_fd, &wakes, sizeof wakes);
         return;
     }
-    /* An error or a hang-up shows when one reads; where the end was read already, when one writes. */
+    /* A read reports an error or a hang-up; after the end of file a write does. */
     bool readable = (event->events & ~(uint32_t)EPOLLOUT) != 0 && !stream->ended;
     if (readable && !pl_read_turn(worker, stream))
         return;
@@ -247,7 +248,7 @@ void *pl_worker_run(void *argument)
     struct epoll_event events[BATCH];
     bool stale = false;
     while (apply_mode(worker)) {
-        /* Blocks without end only when the figures that the sampler sees are up to date. */
+        /* Blocks without a time-out only when the published usage is up to date. */
         int timeout_ms = worker->paused > 0 ? PAUSE_MS : stale ? PUBLISH_MS : -1;
         int count = epoll_wait(worker->epoll_fd, events, BATCH, timeout_ms);
         worker->calls++;

@@ -1,4 +1,4 @@
-/* Inside of the pool: what its threads share, and the loop of one of them. */
+/* Internals of the pool: the threads' shared state, and the loop of one thread. */
 #ifndef PL_WORKER_H
 #define PL_WORKER_H
 
@@ -15,27 +15,27 @@
 
 enum pl_pool_mode { PL_MODE_WAIT, PL_MODE_RUN, PL_MODE_SHUT, PL_MODE_QUIT };
 
-/* Reads or writes on one stream before the others have their turn: a few, and with many streams a single one,
- * so that each has its turn several times in the shortest interval. */
+/* Reads or writes on one stream in one turn: a few, and with many streams a single one, so that each stream
+ * has several turns in the shortest interval. */
 #define PL_TURN_MAX 16
 #define PL_TURNS_OF_ALL 128
 
-/* Written by several threads, each field for the reason given. */
+/* Shared by the threads; the comments name who writes a field. */
 struct pl_shared {
-    _Atomic int mode;              /* by the main thread, and by the worker that meets the limit of bytes */
+    _Atomic int mode;              /* by the main thread, and by the worker that reaches the byte limit */
     _Atomic uint32_t closed;       /* streams ended or failed */
     _Atomic uint32_t exhausted;    /* streams whose quota is sent */
     _Atomic int64_t failed_stream; /* the first one, -1 */
     _Atomic int64_t first_byte_ns; /* by the first reader */
     _Atomic uint64_t counted;      /* only when there is a limit */
     _Atomic bool capped;
-    _Atomic int splice_failure; /* errno of a socket that takes no splice */
+    _Atomic int splice_failure; /* errno of a socket that does not support splice */
     int main_wake_fd;           /* eventfd */
     bool accepting;
     bool transmits;
     bool receives;
     bool discards;    /* reads by MSG_TRUNC */
-    bool half_closes; /* one side may end while the other goes on; not so with SCTP */
+    bool half_closes; /* one side may end while the other continues; not with SCTP */
     uint32_t streams;
     size_t write_bytes;
     size_t read_bytes;
@@ -46,14 +46,14 @@ struct pl_shared {
 struct pl_worker {
     alignas(128) _Atomic int64_t user_ns;
     _Atomic int64_t system_ns;
-    _Atomic int64_t waiting_ns; /* ready to run, without a core; -1: the kernel does not tell */
+    _Atomic int64_t waiting_ns; /* runnable, without a core; -1: the kernel does not report it */
     _Atomic uint64_t wake_ups;
     _Atomic uint64_t system_calls; /* reads and writes of streams, waits, and their bookkeeping */
     struct pl_shared *shared;
     struct pl_stream **streams; /* owned array of borrowed streams */
     uint32_t count;
-    int turn;        /* reads or writes on one stream before the others have theirs */
-    uint32_t paused; /* streams that wait for their time */
+    int turn;        /* reads or writes on one stream in one turn */
+    uint32_t paused; /* streams that wait for due_ns */
     int epoll_fd;
     int wake_fd;
     int core;        /* pinned to; -1: not */
@@ -78,18 +78,18 @@ void pl_wake(int event_fd);
 /* For reading.c and writing.c. */
 
 bool pl_worker_runs(const struct pl_worker *worker);
-/* The stream is over: ended with `failure` 0. */
+/* Marks the stream as failed, or with `failure` 0 as ended. */
 void pl_worker_close(struct pl_worker *worker, struct pl_stream *stream, int failure);
-/* Both directions are shut: closes the stream as soon as the peer's kernel has acknowledged what was sent,
- * which a stream that sends and receives learns from nobody else. */
+/* Both directions are shut: closes the stream once the peer's kernel has acknowledged all bytes; a stream
+ * that sends and receives has no other confirmation. */
 void pl_worker_finish(struct pl_worker *worker, struct pl_stream *stream);
-/* Lets the stream alone until `until_ns`. */
+/* Pauses the stream until `until_ns`. */
 void pl_worker_pause(struct pl_worker *worker, struct pl_stream *stream, pl_ns until_ns);
-/* Counts towards the limit of bytes; false when it is met. */
+/* Counts towards the byte limit; false when it is reached. */
 bool pl_worker_count(struct pl_worker *worker, size_t bytes);
-/* Has epoll tell what the stream now waits for. */
+/* Updates the stream's epoll events. */
 void pl_worker_watch(struct pl_worker *worker, struct pl_stream *stream);
-/* Shuts this end's side of the stream, and closes it when the peer's is over. */
+/* Shuts this end's side of the stream, and closes it when the peer's side is shut. */
 void pl_worker_shut(struct pl_worker *worker, struct pl_stream *stream);
 
 #endif

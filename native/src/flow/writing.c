@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-/* How far a stream may run ahead of its rate before it waits: also the step of the wait. */
+/* The lead over its rate at which a stream waits; also the step of the wait. */
 #define PACING_STEP_NS PL_NS_PER_MS
 
 static ssize_t write_some(struct pl_worker *worker, const struct pl_stream *stream, size_t bytes)
@@ -13,7 +13,7 @@ static ssize_t write_some(struct pl_worker *worker, const struct pl_stream *stre
         ssize_t count = pl_pipeline_send(&worker->pipeline, stream->fd, bytes, &worker->calls);
         if (count >= 0 || (errno != EINVAL && errno != EOPNOTSUPP))
             return count;
-        /* This socket takes no splice: from now on what it takes is copied, and the result says so. */
+        /* This socket does not support splice: from now on bytes are copied, and the result states it. */
         atomic_store(&shared->splice_failure, errno);
         pl_pipeline_close(&worker->pipeline);
     }
@@ -27,11 +27,11 @@ static void pause_stream(struct pl_worker *worker, struct pl_stream *stream, pl_
     pl_worker_watch(worker, stream);
 }
 
-/* Books `bytes` against the rate; true when the stream must wait. */
+/* Counts `bytes` against the rate; true when the stream must wait. */
 static bool is_ahead(const struct pl_worker *worker, struct pl_stream *stream, size_t bytes)
 {
     pl_ns now_ns = pl_now_ns();
-    /* What was not used is not saved up. */
+    /* Unused rate does not accumulate. */
     if (stream->due_ns < now_ns - PACING_STEP_NS)
         stream->due_ns = now_ns - PACING_STEP_NS;
     stream->due_ns += (pl_ns)((double)bytes * 8e9 / (double)worker->shared->user_rate_bits_per_s);
@@ -63,8 +63,8 @@ void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream)
             return;
         }
         if (count < 0) {
-            /* Room was announced and there is none: the kernel is short of memory for sockets, and would say
-             * so again and again. */
+            /* epoll reported room and there is none: the kernel lacks socket memory and would report room
+             * repeatedly. */
             if (i == 0)
                 pause_stream(worker, stream, pl_now_ns() + PACING_STEP_NS);
             return;

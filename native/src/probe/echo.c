@@ -1,4 +1,4 @@
-/* `echo`: sends probes back to whoever knows the token, by UDP and TCP, never more than came. */
+/* `echo`: answers probes that carry the token's digest, by UDP and TCP, with no more bytes than arrived. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@
 #define DATAGRAM_BYTES 65536
 #define ANSWERS_PER_TURN 256
 #define DEFAULT_PORT "5211"
-/* Where any port will do for both transports: one that UDP got may be taken for TCP. */
+/* With any port for both transports: the port that UDP got may be taken for TCP. */
 #define PORT_ATTEMPTS 16
 #define IDLE_TIMEOUT_MAX_NS (INT64_C(7) * 24 * 3600 * PL_NS_PER_S)
 
@@ -45,7 +45,7 @@ struct echo {
     struct pl_echo_counts counts; /* of UDP */
     int64_t idle_timeout_ns;
     struct pl_echo_idle idle;
-    char idle_reason[64]; /* once it was idle for too long */
+    char idle_reason[64]; /* after the idle time-out */
     uint8_t datagram[DATAGRAM_BYTES];
 };
 
@@ -118,7 +118,7 @@ static int try_port(struct echo *echo, struct pl_address *own, bool streams, int
         echo->fd = bind_socket(SOCK_DGRAM, own);
         if (echo->fd < 0)
             return errno;
-        (void)pl_address_of_socket(echo->fd, own); /* the port that it got, for the other */
+        (void)pl_address_of_socket(echo->fd, own); /* the kernel's port, for the other socket */
     }
     if (!streams)
         return 0;
@@ -154,7 +154,7 @@ static bool open_sockets(struct echo *echo, struct pl_address *own, struct pl_er
     return !streams || echo->streams != NULL;
 }
 
-/* Answers what is there, a bounded number at a time so that commands are heard between. */
+/* Answers pending datagrams, a bounded number at a time so that commands are read in between. */
 static void answer_datagrams(struct echo *echo)
 {
     for (int i = 0; i < ANSWERS_PER_TURN; i++) {
@@ -196,7 +196,7 @@ static bool write_listening(const struct echo *echo, const struct pl_address *ow
     if (echo->human) {
         (void)printf("echoing %s on %s port %lld%s\n", echo->transport_text, text,
                      (long long)pl_address_port(own),
-                     echo->token_text[0] == 0 ? ", for anybody (no --token)" : "");
+                     echo->token_text[0] == 0 ? ", without authentication (no --token)" : "");
         return fflush(stdout) == 0;
     }
     pl_json_begin_object(&j, NULL);
@@ -232,9 +232,10 @@ static bool write_result(const struct echo *echo, const char *reason)
         (void)printf("%llu probes echoed, %llu refused\n", (unsigned long long)counts.echoed,
                      (unsigned long long)counts.refused);
         if (counts.other_version > 0)
-            (void)printf("%llu of the refused are probes of another version, this echo speaks %d: use the "
-                         "same PathLab at both ends\n",
-                         (unsigned long long)counts.other_version, PL_PROBE_VERSION);
+            (void)printf(
+                "%llu of the refused probes are of another version, this echo uses version %d: use the "
+                "same PathLab at both ends\n",
+                (unsigned long long)counts.other_version, PL_PROBE_VERSION);
         return fflush(stdout) == 0;
     }
     pl_json_begin_object(&j, NULL);
@@ -250,7 +251,7 @@ static bool write_result(const struct echo *echo, const char *reason)
     return written;
 }
 
-/* Answers what is there. False once the echo has been idle for too long. */
+/* Answers pending probes. False after the idle time-out. */
 static bool serve(struct echo *echo)
 {
     if (echo->fd >= 0)
@@ -288,7 +289,7 @@ static int run_echo(struct echo *echo, struct pl_events *events, const struct pl
             reason = NULL;
         if (!write_result(echo, reason))
             return PL_RESOURCES;
-        /* At a terminal an interrupt, or nobody's coming, is how it is meant to end. */
+        /* At a terminal an interrupt or the idle time-out is the normal end. */
         return reason == NULL || echo->human ? PL_OK : PL_ENDED;
     }
 }

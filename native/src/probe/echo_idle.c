@@ -9,7 +9,7 @@ void pl_echo_idle_start(struct pl_echo_idle *idle, pl_ns timeout_ns, bool contro
 
 void pl_echo_idle_note(struct pl_echo_idle *idle, uint64_t echoed, bool connected, pl_ns now_ns)
 {
-    /* A connection that has just ended was there until now. */
+    /* A connection that has just ended was open until now. */
     if (echoed != idle->echoed || connected || idle->connected)
         idle->since_ns = now_ns;
     idle->echoed = echoed;

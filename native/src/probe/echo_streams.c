@@ -16,7 +16,7 @@
 #define HANDSHAKE_TIMEOUT_NS (2 * PL_NS_PER_S)
 #define LISTENER UINT32_MAX
 #define READS_PER_TURN 64
-/* A peer that is silent for so long is asked whether it is there, and let go a minute later. */
+/* TCP keep-alive: probes a peer after this time of silence, and closes a minute later. */
 #define KEEPALIVE_IDLE_S 30
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_COUNT 6
@@ -24,12 +24,12 @@
 struct connection {
     int fd; /* -1: free */
     bool admitted;
-    uint32_t expected; /* bytes of the greeting, then of a message */
+    uint32_t expected; /* bytes of the response, then of a message */
     uint32_t received;
-    pl_ns deadline_ns;   /* of the greeting */
-    pl_ns first_byte_ns; /* when the message under way was first seen */
+    pl_ns deadline_ns;   /* of the handshake */
+    pl_ns first_byte_ns; /* when the first byte of the present message was read */
     uint8_t nonce[PL_ECHO_NONCE_BYTES];
-    uint8_t *bytes; /* PL_PROBE_MESSAGE_MAX, made at the first connection */
+    uint8_t *bytes; /* PL_PROBE_MESSAGE_MAX, allocated at the first connection */
 };
 
 struct pl_echo_streams {
@@ -121,8 +121,8 @@ pl_ns pl_echo_streams_deadline_ns(const struct pl_echo_streams *streams)
     return earliest_ns;
 }
 
-/* A free place, or that of the one who has been greeting for longest; NULL when all are taken by admitted
- * ones. */
+/* A free slot, else the slot of the oldest pending handshake, which is closed; NULL when admitted connections
+ * hold all. */
 static struct connection *find_slot(struct pl_echo_streams *streams)
 {
     struct connection *oldest = NULL;
@@ -155,7 +155,7 @@ static void prepare_socket(int fd)
                          sizeof settings[i].value);
 }
 
-/* A nonce of its own for every connection, so that no greeting is good a second time. */
+/* Every connection has its own nonce, so that no response can be replayed. */
 static bool send_challenge(struct connection *connection)
 {
     uint8_t bytes[PL_ECHO_CHALLENGE_BYTES];
@@ -186,7 +186,7 @@ static void add_connection(struct pl_echo_streams *streams, int fd)
         refuse(streams, connection);
 }
 
-/* The greeting or a probe is whole. False when the guest was sent away. */
+/* Handles a complete response or probe. False when the connection was closed. */
 static bool handle_message(struct pl_echo_streams *streams, struct connection *connection, pl_ns stamp_ns)
 {
     struct pl_probe_head head;
@@ -207,7 +207,8 @@ static bool handle_message(struct pl_echo_streams *streams, struct connection *c
     }
     pl_probe_make_reply(&head, stamp_ns, connection->first_byte_ns, connection->expected, streams->token,
                         connection->bytes);
-    /* One who does not read what he asked for is let go: his next probes could not be told apart. */
+    /* Closes a connection that does not read its replies: a partial reply would break the message boundaries.
+     */
     if (send(connection->fd, connection->bytes, connection->expected, MSG_NOSIGNAL) !=
         (ssize_t)connection->expected) {
         drop(connection);
@@ -255,7 +256,7 @@ void pl_echo_streams_serve(struct pl_echo_streams *streams)
         else if (streams->connections[events[i].data.u32].fd >= 0)
             read_connection(streams, &streams->connections[events[i].data.u32]);
     }
-    /* After the hearing, because a new guest may take the place of one that is in `events`. */
+    /* Accept last: a new connection may reuse the slot of one that is in `events`. */
     for (int i = 0; incoming && i < PL_ECHO_STREAMS; i++) {
         int fd = accept4(streams->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)

@@ -1,5 +1,6 @@
-/* The TCP side of `echo`: a bounded number of connections, each of which greets and then has probes of one
- * size answered. Nothing blocks, and nobody outside can make it hold more than a message a connection. */
+/* The TCP side of `echo`: a bounded number of connections, each of which completes the handshake and then has
+ * probes of one size answered. Nothing blocks, and an unauthenticated peer can make it hold at most one
+ * message. */
 #ifndef PL_ECHO_STREAMS_H
 #define PL_ECHO_STREAMS_H
 
@@ -12,7 +13,7 @@
 
 #define PL_ECHO_STREAMS 64
 
-/* `other_version`: those of `refused` that speak another version of the probes. */
+/* `other_version`: the part of `refused` that uses another version of the probes. */
 struct pl_echo_counts {
     uint64_t echoed, refused, other_version;
 };
@@ -24,11 +25,11 @@ struct pl_echo_streams *pl_echo_streams_open(int listen_fd, const uint8_t token[
                                              struct pl_error *error);
 void pl_echo_streams_close(struct pl_echo_streams *streams);
 
-/* Readable when there is something to serve. */
+/* Readable when there is work for pl_echo_streams_serve(). */
 int pl_echo_streams_fd(const struct pl_echo_streams *streams);
-/* When the next greeting runs out of time; INT64_MAX without one. */
+/* The earliest deadline of a pending handshake; INT64_MAX without one. */
 pl_ns pl_echo_streams_deadline_ns(const struct pl_echo_streams *streams);
-/* Does what can be done without waiting, a bounded amount per call. */
+/* Serves without waiting, a bounded amount per call. */
 void pl_echo_streams_serve(struct pl_echo_streams *streams);
 
 const struct pl_echo_counts *pl_echo_streams_counts(const struct pl_echo_streams *streams);

@@ -5,12 +5,12 @@
 #include "base/bytes.h"
 #include "probe/siphash.h"
 
-/* The same in every version, and so is the place of version and kind. */
+/* The same in every version, as are the offsets of version and kind. */
 static const uint8_t magic[4] = {0x50, 0x4C, 0x50, 0x42};
 
 #define VERSION_AT 4
 #define KIND_AT 5
-#define SIZE_AT 6 /* of the whole message; of all messages in a greeting */
+#define SIZE_AT 6 /* of the whole message; in a response: of all further messages */
 #define COOKIE_AT 8
 #define SEQUENCE_AT 16
 #define HELD_AT 24
@@ -28,7 +28,7 @@ static void write_header(enum pl_probe_kind kind, size_t size, uint8_t *bytes)
     pl_put16(bytes + SIZE_AT, (uint32_t)size);
 }
 
-/* Whether what comes next may be read; a version of which only the front is known is told apart. */
+/* Checks magic, version and kind. Recognises other versions, whose further fields are unknown. */
 static enum pl_probe_verdict check_header(const uint8_t *bytes, enum pl_probe_kind kind,
                                           const uint8_t token[PL_TOKEN_BYTES])
 {
@@ -72,7 +72,7 @@ void pl_probe_make_reply(struct pl_probe_head *head, pl_ns stamp_realtime_ns, pl
 {
     pl_ns user_ns = pl_now_ns() - received_ns;
     head->held_ns = stamp_realtime_ns != 0 ? pl_realtime_ns() - stamp_realtime_ns : user_ns;
-    /* A clock that was set meanwhile would make it less than what this process itself saw. */
+    /* CLOCK_REALTIME may have been set meanwhile: the user-space time is the lower bound. */
     if (head->held_ns < user_ns)
         head->held_ns = user_ns;
     pl_probe_encode(head, PL_PROBE_REPLY, bytes, token, message);
@@ -93,7 +93,7 @@ bool pl_echo_challenge_decode(const uint8_t bytes[PL_ECHO_CHALLENGE_BYTES], uint
     return memcmp(bytes, magic, sizeof magic) == 0 && bytes[KIND_AT] == PL_ECHO_CHALLENGE;
 }
 
-/* Over what is in front of the digest, and over the nonce. */
+/* Covers the bytes before the digest and the nonce. */
 static uint64_t digest_response(const uint8_t token[PL_TOKEN_BYTES], const uint8_t *header,
                                 const uint8_t nonce[PL_ECHO_NONCE_BYTES])
 {

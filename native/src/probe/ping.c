@@ -1,4 +1,4 @@
-/* `ping`: isochronous round-trip probes; every one is reported, answered or lost. */
+/* `ping`: round-trip probes at even intervals; each is reported as answered or lost. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -15,7 +15,7 @@
 #include "probe/probe_socket.h"
 #include "probe/probe_table.h"
 
-/* The defaults of ping(8), and room for what an echo is told. */
+/* The defaults: ping(8)'s, and a size that holds the head of a probe to an echo. */
 #define ICMP_PAYLOAD_BYTES 56
 #define ECHOED_PAYLOAD_BYTES 100
 #define CONNECT_TIMEOUT_NS (5 * PL_NS_PER_S)
@@ -71,7 +71,7 @@ static bool try_method(struct ping *ping, enum pl_method method, const struct pl
     return opened;
 }
 
-/* The method asked for, or the first that can be opened. */
+/* Opens the requested method, or the first that is possible. */
 static bool open_socket(struct ping *ping, struct pl_error *error)
 {
     struct pl_probe_settings settings;
@@ -85,7 +85,7 @@ static bool open_socket(struct ping *ping, struct pl_error *error)
     for (int m = 0; m < (ping->flags.port != 0 ? PL_METHODS : PL_PROBE_UDP); m++)
         if (try_method(ping, (enum pl_method)m, &settings, &attempts[m]))
             return true;
-    /* A failure other than a missing right is the same for every method and says more. */
+    /* A failure other than a missing permission is the same for every method and more informative. */
     for (int m = 0; m < PL_METHODS; m++)
         if (attempts[m].status != PL_OK && attempts[m].errno_value != EPERM &&
             attempts[m].errno_value != EACCES) {
@@ -94,7 +94,7 @@ static bool open_socket(struct ping *ping, struct pl_error *error)
         }
     pl_error_set(
         error, PL_SETUP, "socket", 0,
-        "this user may send no ICMP (ping_group_range does not hold its group, CAP_NET_RAW is missing); "
+        "this user may not send ICMP (its group is not in ping_group_range, and CAP_NET_RAW is missing); "
         "give --port (and --token) of an echo to probe by UDP");
     return false;
 }
@@ -132,7 +132,7 @@ static pl_ns intended_ns(const struct ping *ping)
     return ping->sending ? (pl_ns)ping->next * ping->flags.interval_ns : INT64_MAX;
 }
 
-/* What the first send says of the way and of this user's rights concerns every probe. */
+/* Failures of the first send that concern every probe: route, permission, size. */
 static bool is_setup_failure(int cause)
 {
     return cause == ENETUNREACH || cause == EHOSTUNREACH || cause == EADDRNOTAVAIL || cause == EPERM ||
@@ -168,7 +168,7 @@ static void read_answers(struct ping *ping)
     uint64_t key;
     pl_ns kernel_ns;
     struct pl_probe_answer answer;
-    /* Stamps first: one is there before the answer to its probe can be. */
+    /* Timestamps first: a transmit timestamp is available before the answer to its probe. */
     while (pl_probe_socket_next_stamp(&ping->socket, &key, &kernel_ns))
         pl_probe_table_stamp(ping->table, key, kernel_ns);
     while (pl_probe_socket_next_answer(&ping->socket, &answer)) {
@@ -200,7 +200,7 @@ static void read_answers(struct ping *ping)
 
 static void apply_command(struct ping *ping, enum pl_command command)
 {
-    /* At a terminal an interrupt is how it is meant to end. */
+    /* At a terminal an interrupt is the normal end. */
     if (command == PL_COMMAND_STOP || (command == PL_COMMAND_SIGNAL && ping->flags.human && ping->sending))
         ping->sending = false;
     else if (pl_command_ends(command))
@@ -216,8 +216,8 @@ static void run_probes(struct ping *ping, struct pl_error *error)
         pl_ns due_ns = pl_probe_table_has_room(ping->table) ? intended_ns(ping) : INT64_MAX;
         pl_ns next_ns = due_ns < expiry_ns ? due_ns : expiry_ns;
         if (next_ns == INT64_MAX)
-            return;                                  /* all sent, none under way */
-        wait.deadline_ns = ping->start_ns + next_ns; /* one that has passed returns at once */
+            return;                                  /* all sent, none pending */
+        wait.deadline_ns = ping->start_ns + next_ns; /* a past deadline returns at once */
         apply_command(ping, pl_events_wait(ping->events, &wait));
         read_answers(ping);
         pl_ns now_ns = pl_now_ns() - ping->start_ns;
@@ -226,7 +226,7 @@ static void run_probes(struct ping *ping, struct pl_error *error)
         if (intended_ns(ping) <= now_ns && pl_probe_table_has_room(ping->table))
             send_probe(ping, error);
     }
-    /* Ended early: what is under way is neither answered nor lost, and said so by the result alone. */
+    /* After an early end, pending probes are neither answered nor lost; only the result states them. */
 }
 
 static int run(struct ping *ping, struct pl_error *error)

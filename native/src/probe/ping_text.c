@@ -61,7 +61,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The smallest round trip that the share `ratio` of all does not exceed (type 1 of Hyndman and Fan). */
+/* The quantile `ratio` of the round trips (type 1 of Hyndman and Fan). */
 static pl_ns percentile(const struct pl_ping_text *text, double ratio)
 {
     size_t rank = (size_t)ceil(ratio * (double)text->count);

@@ -16,14 +16,14 @@ struct pl_ping_text {
     pl_ns *rtts_ns;
     size_t count;
     size_t capacity;
-    uint64_t unkept; /* round trips that no memory was left for */
+    uint64_t unkept; /* round trips without memory to keep them */
 };
 
-/* All that print return false when the output is gone. */
+/* Functions that print return false when the output is gone. */
 bool pl_ping_text_start(const char *address, const struct pl_probe_socket *socket);
 /* Keeps the round trip, and prints a line unless probes come too fast to be read. */
 bool pl_ping_text_probe(struct pl_ping_text *text, const struct pl_probe *probe, pl_ns interval_ns);
-/* The summary; sorts what was kept. */
+/* The summary; sorts the kept round trips. */
 bool pl_ping_text_result(struct pl_ping_text *text, const struct pl_ping_counts *counts);
 void pl_ping_text_release(struct pl_ping_text *text);
 

@@ -23,7 +23,7 @@
 #define ICMP_COOKIE_AT 0
 #define ICMP_SEQUENCE_AT 8
 #define ICMP_PAYLOAD_MIN 16
-/* From linux/icmp.h, whose addresses clash with those of some C libraries. */
+/* From linux/icmp.h, whose definitions clash with those of some C libraries. */
 #ifndef ICMP_FILTER
 #define ICMP_FILTER 1
 #endif
@@ -54,7 +54,7 @@ static int open_socket(const struct pl_probe_socket *probing)
                   protocols[probing->method]);
 }
 
-/* A raw socket sees every ICMP message of the host; the kernel keeps all but echo replies from us. */
+/* A raw socket receives every ICMP message of the host; the filter passes echo replies only. */
 static void filter_replies(const struct pl_probe_socket *probing)
 {
     if (probing->v6) {
@@ -70,7 +70,7 @@ static void filter_replies(const struct pl_probe_socket *probing)
 
 static bool request_timestamps(const struct pl_probe_socket *probing)
 {
-    /* A stream's transmit stamps are keyed by bytes, and retransmission would give a probe several. */
+    /* A TCP socket's transmit timestamps are keyed by bytes, and a retransmission adds further ones. */
     const int transmit = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
     const int flags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE |
                       (probing->method == PL_PROBE_TCP ? 0 : transmit);
@@ -112,7 +112,7 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
     probing->keyed = probing->stamped && method != PL_PROBE_TCP;
     if (!pl_marking_apply(probing->fd, pl_address_family(&settings->to), &settings->marking, error))
         return false;
-    /* Room for the answers of a second in which this process was not run; the kernel gives what it may. */
+    /* Room for the answers of a second without a core; the kernel may grant less. */
     const int room = RECEIVE_ROOM_BYTES;
     if (setsockopt(probing->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) != 0)
         (void)setsockopt(probing->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
@@ -130,7 +130,7 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
         int cause = errno;
         char text[PL_ADDRESS_TEXT_BYTES];
         pl_address_text(&settings->to, text);
-        pl_error_set(error, PL_SETUP, "connect", cause, "no way to %s", text);
+        pl_error_set(error, PL_SETUP, "connect", cause, "cannot reach %s", text);
         return false;
     }
     return true;
@@ -182,12 +182,13 @@ int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence)
         if (errno != ECONNREFUSED && errno != EHOSTUNREACH && errno != ENETUNREACH && errno != EINTR)
             break;
     }
-    /* Whether the kernel counted this send is not certain, so its keys can no longer be trusted. */
+    /* The kernel may or may not have counted this send, so its keys are ambiguous from now on. */
     probing->keyed = false;
     return errno;
 }
 
-/* The software stamp in a message's ancillary data, 0 without one; and the key of a transmit stamp. */
+/* The software timestamp in a message's ancillary data, 0 without one; and the key of a transmit timestamp.
+ */
 static pl_ns read_stamp(struct msghdr *message, uint64_t *key)
 {
     pl_ns stamp_ns = 0;
@@ -219,7 +220,7 @@ bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, 
         *key = UINT64_MAX;
         *kernel_sent_ns = read_stamp(&message, key);
         if (probing->keyed && *key != UINT64_MAX && *kernel_sent_ns != 0) {
-            /* The kernel's key has 32 bits; ours is the nearest number below the sends made. */
+            /* The kernel's key has 32 bits: extends it to the nearest number below the sends made. */
             uint64_t newest = probing->sends - 1;
             *key = newest - (uint32_t)((uint32_t)newest - (uint32_t)*key);
             return true;
@@ -228,7 +229,7 @@ bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, 
     return false;
 }
 
-/* Whether a message is the echo's reply to a probe of ours, and what it says. */
+/* Whether a message is the echo's reply to a probe of this socket; fills `answer`. */
 static bool match_reply(const struct pl_probe_socket *probing, size_t bytes, struct pl_probe_answer *answer)
 {
     struct pl_probe_head head;
@@ -242,7 +243,7 @@ static bool match_reply(const struct pl_probe_socket *probing, size_t bytes, str
     return true;
 }
 
-/* Whether a message is an answer to one of ours, and what it says. */
+/* Whether a message answers a probe of this socket; fills `answer`. */
 static bool match_answer(const struct pl_probe_socket *probing, size_t bytes, struct pl_probe_answer *answer)
 {
     if (pl_method_is_echoed(probing->method))
@@ -259,7 +260,7 @@ static bool match_answer(const struct pl_probe_socket *probing, size_t bytes, st
     return true;
 }
 
-/* One read of a stream: true when it made the message under way whole, which is then in `incoming`. */
+/* One read of a TCP socket: true when it completed a message, which is then in `incoming`. */
 static bool read_stream(struct pl_probe_socket *probing, struct msghdr *message, bool *more)
 {
     *message->msg_iov = (struct iovec){.iov_base = probing->incoming + probing->got_bytes,
@@ -277,14 +278,14 @@ static bool read_stream(struct pl_probe_socket *probing, struct msghdr *message,
     return true;
 }
 
-/* One read of a socket of messages: true when it is whole, with its length. */
+/* One read of a datagram or raw socket: true for a complete message, with its length. */
 static bool read_message(struct pl_probe_socket *probing, struct msghdr *message, size_t *bytes, bool *more)
 {
     *message->msg_iov = (struct iovec){.iov_base = probing->incoming, .iov_len = probing->incoming_bytes};
     ssize_t count = recvmsg(probing->fd, message, MSG_DONTWAIT);
     *more = count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
     *bytes = count > 0 ? (size_t)count : 0;
-    /* An error concerns an earlier probe (port unreachable), which is lost in its own time. */
+    /* An error concerns an earlier probe (port unreachable), which counts as lost after its time-out. */
     return count >= 0 && (message->msg_flags & MSG_TRUNC) == 0;
 }
 

@@ -1,4 +1,4 @@
-/* The socket of `ping`: sends probes by one of three methods and reads answers and kernel stamps. */
+/* The socket of `ping`: sends probes by one of four methods and reads answers and kernel timestamps. */
 #ifndef PL_PROBE_SOCKET_H
 #define PL_PROBE_SOCKET_H
 
@@ -30,22 +30,22 @@ struct pl_probe_socket {
     int fd;
     enum pl_method method;
     bool v6;
-    bool stamped; /* the kernel stamps what goes out and what comes in */
-    bool keyed;   /* its transmit stamps can be told apart */
+    bool stamped; /* the kernel timestamps sent and received packets */
+    bool keyed;   /* its transmit timestamps identify the probe */
     uint16_t identifier;
     uint64_t cookie;
-    uint64_t sends; /* that succeeded: the kernel's key of the next one */
+    uint64_t sends; /* successful sends: the kernel's key of the next one */
     size_t payload_bytes;
     uint8_t token[PL_TOKEN_BYTES]; /* udp, tcp */
     uint8_t *message;              /* header and payload */
     uint8_t *incoming;
     size_t incoming_bytes;
-    size_t got_bytes; /* tcp: of the message under way */
-    int failure;      /* tcp: why the connection is over, as errno */
+    size_t got_bytes; /* tcp: of the incomplete message */
+    int failure;      /* tcp: errno of a connection that is over */
 };
 
-/* What an answer says: to which probe, when the kernel received it (CLOCK_REALTIME; 0: it does not say), and
- * how long the peer's echo held it (-1: it does not say, as the kernel that answers ICMP). */
+/* The content of an answer: the probe, when the kernel received it (CLOCK_REALTIME; 0: unknown), and how long
+ * the echo held it (-1: unknown, as with ICMP). */
 struct pl_probe_answer {
     uint64_t sequence;
     pl_ns kernel_received_ns;
@@ -53,9 +53,9 @@ struct pl_probe_answer {
 };
 
 const char *pl_method_name(enum pl_method method);
-/* Whether the peer engine's echo answers it, not the peer's kernel. */
+/* Whether `echo` answers the probes, not the peer's kernel. */
 bool pl_method_is_echoed(enum pl_method method);
-/* The least payload that a method can tell its own probes by. */
+/* The smallest payload with which a method recognises its own probes. */
 size_t pl_method_payload_min(enum pl_method method);
 
 /* Opens and connects a socket; false with `error` set. Close it with pl_probe_socket_close() in either case.
@@ -64,16 +64,16 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
                           const struct pl_probe_settings *settings, struct pl_error *error);
 void pl_probe_socket_close(struct pl_probe_socket *probing);
 
-/* The best stamps that its round trips can be taken from. */
+/* The best timestamps that are available for its round trips. */
 enum pl_stamps pl_probe_socket_stamps(const struct pl_probe_socket *probing);
 
 /* Sends one probe. 0, or the errno. */
 int pl_probe_socket_send(struct pl_probe_socket *probing, uint64_t sequence);
-/* The next transmit stamp; false when there is none for now. */
+/* The next transmit timestamp; false when none is available. */
 bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, pl_ns *kernel_sent_ns);
-/* The next answer to a probe of this socket, other messages skipped; false when there is none for now. */
+/* The next answer to a probe of this socket; skips other messages; false when none is available. */
 bool pl_probe_socket_next_answer(struct pl_probe_socket *probing, struct pl_probe_answer *answer);
-/* errno of a connection that the peer ended or that broke; 0 while there is none. */
+/* The errno of a connection that has ended; 0 while it is open. */
 int pl_probe_socket_failure(const struct pl_probe_socket *probing);
 
 #endif

@@ -11,8 +11,7 @@
 #include "base/message.h"
 #include "probe/echo_wire.h"
 
-/* More than this waits unacknowledged: the next probe would wait behind it, and not be a probe of the path.
- */
+/* With more than this unacknowledged the next probe would measure its own queue, not the path. */
 #define QUEUE_BYTES (256 << 10)
 
 static bool fail_connect(const struct pl_probe_settings *settings, int cause, struct pl_error *error)
@@ -24,7 +23,7 @@ static bool fail_connect(const struct pl_probe_settings *settings, int cause, st
     return false;
 }
 
-/* The errno of a connect that is under way, once it is decided; ETIMEDOUT when it is not in time. */
+/* Waits for a pending connect; 0 or its errno, ETIMEDOUT at the deadline. */
 static int await_connection(int fd, pl_ns deadline_ns)
 {
     int cause = pl_wait_ready(fd, POLLOUT, deadline_ns);
@@ -34,7 +33,7 @@ static int await_connection(int fd, pl_ns deadline_ns)
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &cause, &length) == 0 ? cause : errno;
 }
 
-/* Reads the echo's challenge; 0, or the errno, which is EPROTO where the peer closes before it is whole. */
+/* Reads the echo's challenge; 0, or an errno: EPROTO where the peer closes before it is complete. */
 static int read_challenge(int fd, uint8_t bytes[PL_ECHO_CHALLENGE_BYTES], pl_ns deadline_ns)
 {
     for (size_t received = 0; received < PL_ECHO_CHALLENGE_BYTES;) {
@@ -52,7 +51,7 @@ static int read_challenge(int fd, uint8_t bytes[PL_ECHO_CHALLENGE_BYTES], pl_ns 
     return 0;
 }
 
-/* Takes the challenge and answers it. */
+/* Reads the challenge and sends the response. */
 static bool handshake(int fd, const struct pl_probe_settings *settings, pl_ns deadline_ns,
                       struct pl_error *error)
 {

@@ -1,4 +1,4 @@
-/* The connection of TCP probes: greeting and whole messages out. */
+/* The connection of TCP probes: the handshake, and sending of whole messages. */
 #ifndef PL_PROBE_STREAM_H
 #define PL_PROBE_STREAM_H
 
@@ -9,11 +9,12 @@
 #include "base/error.h"
 #include "probe/probe_socket.h"
 
-/* Connects a non-blocking socket within the settings' time and greets the echo; false with `error` set. */
+/* Connects a non-blocking socket and completes the handshake within the settings' time-out; false with
+ * `error` set. */
 bool pl_probe_stream_connect(int fd, const struct pl_probe_settings *settings, struct pl_error *error);
 
-/* Sends one message whole; 0, or the errno. A peer that has not read for so long that it does not fit makes
- * this EAGAIN, and nothing is sent. */
+/* Sends one whole message; 0, or an errno. EAGAIN, with nothing sent, when the peer has not read for so long
+ * that there is no room. */
 int pl_probe_stream_send(int fd, const uint8_t *message, size_t bytes);
 
 #endif

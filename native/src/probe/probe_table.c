@@ -4,16 +4,17 @@
 #include <stdlib.h>
 
 #define CAPACITY_MAX (UINT64_C(1) << 20)
-/* Kernel and user-space round trips further apart than this: CLOCK_REALTIME was set in between. */
+/* A larger difference between kernel and user-space round trips means that CLOCK_REALTIME was set in between.
+ */
 #define CLOCK_STEP_NS PL_NS_PER_S
 
 struct pl_probe_table {
     struct pl_probe *probes; /* the probe with sequence s at s modulo capacity */
     uint64_t capacity;       /* a power of two */
-    uint64_t oldest;         /* no open probe is older */
+    uint64_t oldest;         /* the oldest probe that may be open */
     uint64_t next;           /* sequence of the next probe */
-    uint64_t stamped;        /* no probe without a stamp that may still come is older */
-    uint64_t latest;         /* the highest sequence answered, if any was */
+    uint64_t stamped;        /* the oldest probe whose timestamp may be missing */
+    uint64_t latest;         /* the highest answered sequence, if `answered` */
     bool answered;
     pl_ns timeout_ns;
 };
@@ -38,7 +39,7 @@ struct pl_probe_table *pl_probe_table_create(pl_ns interval_ns, pl_ns timeout_ns
         capacity *= 2;
     if (needed > capacity) {
         pl_error_set(error, PL_USAGE, "options", 0,
-                     "--timeout-ns is too long for --interval-ns: at most %llu probes may be under way",
+                     "--timeout-ns is too long for --interval-ns: at most %llu probes may be pending",
                      (unsigned long long)CAPACITY_MAX);
         free(table);
         return NULL;
@@ -82,7 +83,7 @@ void pl_probe_table_enter(struct pl_probe_table *table, const struct pl_probe *p
 
 void pl_probe_table_stamp(struct pl_probe_table *table, uint64_t stamp_key, pl_ns kernel_sent_ns)
 {
-    /* Stamps come in the order of the sends, so the search begins where the last one ended. */
+    /* Timestamps arrive in the order of the sends, so the search begins where the last one ended. */
     for (uint64_t s = table->stamped; s < table->next; s++) {
         struct pl_probe *probe = slot_of(table, s);
         if (probe->stamp_key == stamp_key) {
@@ -117,7 +118,7 @@ enum pl_answer_kind pl_probe_table_answer(struct pl_probe_table *table, uint64_t
         return PL_FOREIGN;
     struct pl_probe *slot = slot_of(table, sequence);
     if (slot->sequence != sequence)
-        return PL_LATE; /* so late that its place is another's */
+        return PL_LATE; /* so late that another probe has its slot */
     if (slot->answered)
         return PL_DUPLICATE;
     if (!slot->open)
@@ -125,7 +126,8 @@ enum pl_answer_kind pl_probe_table_answer(struct pl_probe_table *table, uint64_t
     time_round_trip(slot, arrival);
     if (slot->rtt_ns > table->timeout_ns)
         return PL_LATE;
-    /* RFC 5357: what the reflector held it for is not the path's. More than all of it cannot be true. */
+    /* RFC 5357: the reflector's holding time does not belong to the path. A time longer than the round trip
+     * is invalid. */
     bool plausible = arrival->held_ns >= 0 && arrival->held_ns <= slot->rtt_ns;
     slot->held_ns = plausible ? arrival->held_ns : -1;
     if (plausible)

@@ -92,7 +92,7 @@ static void check_refused(void)
         {true, "--address ::1 --pin 0,", "--pin:"},
         {true, "--address ::1 --pin 0;1", "--pin:"},
         {true, "--address ::1 --pin 1024", "--pin:"},
-        {true, "--address ::1 --bytes 3 --streams 4", "--bytes must give"},
+        {true, "--address ::1 --bytes 3 --streams 4", "--bytes must be at least"},
         {false, "--flows -1", "--flows:"},
         {true, "--address ::1 --flows 1", "unknown flag '--flows'"}, /* receive alone has it */
         {true, "--address ::1 --port 0 --token " TOKEN, "--port:"},
