@@ -77,17 +77,17 @@ def _spell_option(name: str, value: Any) -> str:
         raise ValueError(f"option {quote(name)} must be a text or an integer")
     text = str(value)
     # After a switch, which needs no value, such a text would be a flag and take the next one for its value.
-    if len(text) > _MAX_VALUE_CHARACTERS or "\0" in text or text.startswith("--") or not _is_utf8(text):
+    if len(text) > _MAX_VALUE_CHARACTERS or text.startswith("--") or not is_passable(text):
         raise ValueError(f"option {quote(name)} holds a value that no program can be given")
     return text
 
 
-def _is_utf8(text: str) -> bool:
+def is_passable(text: str) -> bool:
+    """Whether a text can be an argument of a program: UTF-8 without a null byte."""
     try:
-        text.encode("utf-8")
+        return b"\0" not in text.encode("utf-8")
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _lower(values: Dict[str, str], name: str, limit: Optional[int]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Optional
 from pathlab.agents import limits
 from pathlab.agents.engines import Engine, build_command, check_token
 from pathlab.agents.outbox import Outbox
-from pathlab.agents.peers import read_arguments
+from pathlab.agents.peers import Peer
 from pathlab.agents.protocol import Message, RequestError, encode_frame, frame_body
 
 
@@ -59,13 +59,13 @@ class Jobs:
         return self._start(command, clamped, control=True)
 
     def start_peer(self, request: Message) -> Dict[str, Any]:
-        """Another program, checked against the list of ``peers``, as a job like an engine."""
+        """Another program of this host, as a job like an engine."""
         if self._caps.bytes is not None or self._caps.rate_bits_per_s is not None:
             text = "this host caps bytes or rate, which other programs do not keep: use the native engine"
             raise RequestError("engine", text)
         try:
             clamped = limits.clamp_limits(request["limits"], self._caps)
-            read_arguments(request["options"])
+            Peer(request["options"])
         except ValueError as error:
             raise RequestError("engine", str(error)) from error
         command = [*_own_command(), "--peer", json.dumps(request["options"])]

@@ -1,13 +1,15 @@
-"""Other programs that measure, run for a controller: today iperf3, and nothing that is not named here.
+"""Other programs that measure, run for a controller.
 
 ``run_peer`` is a process of its own, started by the agent like an engine: options as one JSON object, records
-on stdout as PROTOCOL.md tells. The program's arguments are checked one by one against the list below, no
-shell is near them, and it ends with this process, which ends when its stdin does.
+on stdout as PROTOCOL.md tells. The options are the program's name, by which it is found on this host, its
+arguments, and for a server how it is given its port. There is no shell. The program ends with this process,
+which ends when its stdin does.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import re
@@ -18,10 +20,11 @@ import socket
 import subprocess
 import sys
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, Iterable, List, Mapping, Optional
 
+from pathlab.agents.engines import is_passable
 from pathlab.agents.limits import MAX_LINE_BYTES
-from pathlab.agents.protocol import parse_object
+from pathlab.agents.protocol import parse_object, quote
 
 EXIT_DONE, EXIT_USAGE, EXIT_SETUP, EXIT_ENDED = 0, 2, 3, 5
 LISTEN_S = 5.0
@@ -31,70 +34,84 @@ MAX_ERRORS_BYTES = 4096
 _PR_SET_PDEATHSIG = 1
 _LISTENING = "0A"  # state in /proc/net/tcp: include/net/tcp_states.h
 
-_NUMBER = r"[0-9]{1,15}"
-_DECIMAL = r"[0-9]{1,6}(\.[0-9]{1,6})?"
-_ADDRESS = r"[0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9._-]{1,15})?"
-# Every argument that may be given: its value's form, None where it has none.
-ARGUMENTS: Mapping[str, Mapping[str, Optional[str]]] = {
-    "iperf3": {
-        "-s": None,
-        "-1": None,
-        "-J": None,
-        "-R": None,
-        "-N": None,
-        "-Z": None,
-        "-c": _ADDRESS,
-        "-B": _ADDRESS,
-        "-p": _NUMBER,
-        "-P": _NUMBER,
-        "-t": _NUMBER,
-        "-i": _DECIMAL,
-        "-w": _NUMBER,
-        "-l": _NUMBER,
-        "-b": _NUMBER,
-        "-M": _NUMBER,
-        "-C": r"[a-z0-9_-]{1,15}",
-        "--dscp": _NUMBER,
-        "--connect-timeout": _NUMBER,
-    }
-}
+_PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+_ADDRESS = re.compile(r"[0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9._-]{1,15})?")
+_PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
+_MAX_ARGUMENTS, _MAX_ARGUMENT_CHARACTERS = 64, 16384
 
 
-def read_arguments(options: Mapping[str, Any]) -> List[str]:
-    """Program and arguments that ``options`` ask for. ValueError names what is not allowed."""
-    unknown = sorted(set(options) - {"program", "arguments"})
-    if unknown:
-        raise ValueError(f"unknown option '{unknown[0]}'")
-    program, given = options.get("program"), options.get("arguments")
-    if not isinstance(program, str) or program not in ARGUMENTS:
-        raise ValueError(f"'{program}' is no program that the agent runs; it runs {', '.join(ARGUMENTS)}")
-    if not isinstance(given, list) or not all(isinstance(word, str) for word in given):
-        raise ValueError("'arguments' must be a list of texts")
-    allowed, words = ARGUMENTS[program], list(given)
-    while words:
-        name = words.pop(0)
-        if name not in allowed:
-            raise ValueError(f"argument '{name[:40]}' of {program} is not allowed")
-        form = allowed[name]
-        if form is not None and not re.fullmatch(form, words.pop(0) if words else ""):
-            raise ValueError(f"argument '{name}' of {program} has a value that is not allowed")
-    return [program, *given]
+class Peer:
+    """What is to be run: ``command``, and for a server the ``ports`` it may listen on, else None.
+
+    ``port_argument`` and ``address`` are a server's. ValueError names what is wrong with the options.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        unknown = sorted(set(options) - {"program", "arguments", "listen"})
+        if unknown:
+            raise ValueError(f"unknown option {quote(unknown[0])}")
+        program, arguments = options.get("program"), options.get("arguments")
+        if not isinstance(program, str) or not _PROGRAM.fullmatch(program):
+            raise ValueError("'program' must be the name of a program, without a folder")
+        if not isinstance(arguments, list) or not all(map(_is_argument, arguments)):
+            raise ValueError("'arguments' must be a list of texts that a program can be given")
+        if len(arguments) > _MAX_ARGUMENTS:
+            raise ValueError(f"'arguments' are {len(arguments)}, more than {_MAX_ARGUMENTS}")
+        self.command: List[str] = [program, *arguments]
+        self.ports: Optional[Iterable[int]] = None
+        listen = options.get("listen")
+        if listen is not None:
+            self._read_listen(listen)
+
+    def _read_listen(self, listen: Any) -> None:
+        names = ("argument", "address", "ports")
+        texts: List[Any] = [listen.get(name) for name in names] if isinstance(listen, dict) else []
+        if not texts or len(listen) != len(names) or not all(map(_is_argument, texts)):
+            raise ValueError(f"'listen' must have the texts {', '.join(names)}")
+        self.port_argument, self.address, ports = texts
+        found = _PORTS.fullmatch(ports)
+        if not _ADDRESS.fullmatch(self.address) or found is None or max(map(int, ports.split("-"))) > 65535:
+            raise ValueError("'listen' holds what is no address, or no port or range of ports")
+        first = int(found.group(1))
+        self.ports = range(first, int(found.group(2) or first) + 1)
+
+    def choose_port(self) -> int:
+        """A port that is free now, added to the command; the program takes it a moment later. OSError."""
+        family = socket.AF_INET6 if ":" in self.address else socket.AF_INET
+        fault: OSError = OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+        for port in self.ports or ():
+            with socket.socket(family, socket.SOCK_STREAM) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind((self.address, port))
+                except OSError as error:
+                    fault = error
+                    continue
+                chosen = int(probe.getsockname()[1])
+            self.command += [self.port_argument, str(chosen)]
+            return chosen
+        raise fault
+
+
+def _is_argument(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _MAX_ARGUMENT_CHARACTERS and is_passable(value)
 
 
 def run_peer(text: str) -> int:
     """Run the program to its end and hand on its JSON; return the exit status."""
     try:
-        command = read_arguments(parse_object(text.encode("utf-8")))
+        peer = Peer(parse_object(text.encode("utf-8")))
     except ValueError as error:
         return _fail("usage", str(error), EXIT_USAGE)
+    command, port = peer.command, None
     path = shutil.which(command[0])
     if path is None:
-        hint = f"{command[0]} is not installed on this host"
-        return _fail("setup", hint, EXIT_SETUP)
-    port = None
-    if "-s" in command and "-p" not in command:
-        port = _find_port(command[command.index("-B") + 1] if "-B" in command else "")
-        command += ["-p", str(port)]
+        return _fail("setup", f"{command[0]} is not installed on this host", EXIT_SETUP)
+    if peer.ports is not None:
+        try:
+            port = peer.choose_port()
+        except OSError as error:
+            return _fail("listen", f"no port for {command[0]}: {error.strerror}", EXIT_SETUP)
     process = subprocess.Popen(
         [path, *command[1:]],
         stdin=subprocess.DEVNULL,
@@ -155,14 +172,6 @@ def _collect(process: subprocess.Popen) -> int:  # type: ignore[type-arg]  # not
     _say({"type": "output", "json": output, "ended_ns": ended_ns})
     _say({"type": "result", "complete": status == 0 and not early, "reason": "stopped" if early else None})
     return EXIT_DONE if status == 0 else EXIT_ENDED
-
-
-def _find_port(address: str) -> int:
-    """A port that is free now; the program takes it a moment later."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
 
 
 def _await_listener(port: int, process: subprocess.Popen) -> bool:  # type: ignore[type-arg]

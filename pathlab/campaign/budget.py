@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from pathlab.campaign.engine_rules import load_rules
 from pathlab.campaign.lab_model import LabLink
 from pathlab.campaign.makespan import span_rows
 from pathlab.campaign.model import Campaign, MeasuredPath
@@ -142,7 +143,8 @@ class Estimator:
         rtt_ns, drain_ns = truth.rtt_ns or 0, campaign.trial.drain_ns
         cool_down = campaign.cool_down
         probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
-        traffic_ns = row.cell.traffic_ns
+        cell = row.cell
+        traffic_ns = load_rules(cell.engine).round_traffic_ns(cell.warmup_ns + cell.duration_ns)
         fixed_ns = OVERHEAD_NS + CONNECT_ROUND_TRIPS * rtt_ns + traffic_ns + probes_ns + cool_down.pause_ns
         return TrialEstimate(
             time_ns=fixed_ns

@@ -12,13 +12,11 @@ from pathlab.campaign.factors import (
     ALWAYS_GIVEN,
     FACTORS,
     Direction,
-    Engine,
     Family,
     Level,
     Transport,
 )
 from pathlab.campaign.model import Campaign, TrialSettings
-from pathlab.units import SECOND_NS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +44,10 @@ class Cell:
     zero_copy: bool
     worker_threads: int | None
     cpus: str | None  # at both ends
-    engine: Engine
+    engine: str
     family: Family
     addresses: str | None  # name of a pair of the path
     given: tuple[str, ...] = ALWAYS_GIVEN
-
-    @property
-    def traffic_ns(self) -> int:
-        """Warm-up and steady window; iperf3 sends for whole seconds."""
-        requested_ns = self.warmup_ns + self.duration_ns
-        return -(-requested_ns // SECOND_NS) * SECOND_NS if self.engine == "iperf3" else requested_ns
 
     @property
     def levels(self) -> dict[str, Level]:

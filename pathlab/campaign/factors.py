@@ -16,6 +16,7 @@ from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from pathlab.campaign import native_option as native
+from pathlab.campaign.engine_rules import DEFAULT_ENGINE, EngineName
 from pathlab.campaign.file_table import MIB
 from pathlab.campaign.native_option import NativeOption
 from pathlab.campaign.quantities import BYTES, COUNT, HOUR_NS, RATE, TIME, Bounds, Name, Unit
@@ -24,7 +25,6 @@ from pathlab.units import SECOND_NS
 Level = int | str | bool | None
 Transport = Literal["tcp", "mptcp"]
 Direction = Literal["forward", "reverse", "both"]
-Engine = Literal["native", "iperf3"]
 Family = Literal["any", "ipv4", "ipv6"]
 
 PairName = Annotated[
@@ -221,7 +221,13 @@ _FACTORS = (
         "Cores that the threads are bound to, such as `0,2-3`; `any` leaves it to the kernel.",
         native=NativeOption("pin", "both", native.write_cores, native.read_cores, native.are_granted_cores),
     ),
-    Factor("engine", Engine, "The program that moves the data.", default="native", native=NativeOption()),
+    Factor(
+        "engine",
+        EngineName,
+        "The program that moves the data.",
+        default=DEFAULT_ENGINE,
+        native=NativeOption(),
+    ),
     Factor("family", Family, "IP version between the hosts.", default="any"),
     Factor("addresses", PairName, "Pair of addresses, by its name in `addresses` of the path."),
 )

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from pathlab.campaign.budget import Estimator
-from pathlab.campaign.cell import Cell
+from pathlab.campaign.cell import Cell, build_combination
 from pathlab.campaign.checks import PLAN_ROWS_MAX
 from pathlab.campaign.design import count_cells, list_cells
+from pathlab.campaign.engine_rules import load_rules
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
-from pathlab.campaign.source_text import Finding
+from pathlab.campaign.source_text import Finding, Key
 from pathlab.units import SECOND_NS, format_bytes, format_time
-
-IPERF3_STREAMS_MAX = 128
 
 
 def find_plan_faults(campaign: Campaign) -> list[Finding]:
@@ -29,34 +28,45 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
             key = ("cycles",) if campaign.until is None else ("cycles_max",)
             told = f"the plan would have {trials} trials; expected at most {PLAN_ROWS_MAX}"
             return [*findings, (key, told)]
-    if "iperf3" in campaign.factors.levels("engine"):
-        findings += _check_iperf3(list_cells(campaign))
+    findings += _check_engines(campaign)
     budget = campaign.budget
     if any((budget.bytes_per_campaign, budget.bytes_per_day, budget.hours, campaign.every_ns)):
         findings += _check_cells(campaign, list_cells(campaign))
     return findings
 
 
-def _check_iperf3(cells: tuple[Cell, ...]) -> Iterator[Finding]:
-    """What the combinations ask of iperf3 that it does not have, each once."""
-    requested: dict[str, str] = {}
-    for cell in cells:
-        if cell.engine == "iperf3":
-            cannot = {
-                "direction 'both'": (cell.direction == "both", "direction != 'both'"),
-                "transport 'mptcp'": (cell.transport != "tcp", "transport == 'tcp'"),
-                "a window for each end": (cell.window_sender_bytes != cell.window_receiver_bytes, ""),
-                "a number of workers": (cell.worker_threads is not None, "workers == 'auto'"),
-                "cpus": (cell.cpus is not None, "cpus == 'any'"),
-                f"more than {IPERF3_STREAMS_MAX} streams": (
-                    cell.streams > IPERF3_STREAMS_MAX,
-                    f"streams <= {IPERF3_STREAMS_MAX}",
-                ),
-            }
-            requested |= {what: where for what, (wanted, where) in cannot.items() if wanted}
-    for what, where in requested.items():
-        way = f"where = \"engine != 'iperf3' or {where}\"" if where else "one window for both ends"
-        yield ("factors", "engine"), f"iperf3 cannot be asked for {what}; expected {way}"
+def _check_engines(campaign: Campaign) -> Iterator[Finding]:
+    """What combinations, paths and hosts ask of an engine that it cannot do, each once."""
+    cells: dict[str, list[Cell]] = {}
+    for cell in _list_measured(campaign) if campaign.factors.levels("engine") else ():
+        cells.setdefault(cell.engine, []).append(cell)
+    for name, own in cells.items():
+        engine, found = load_rules(name), dict.fromkeys(_check_caps(campaign, name))
+        # What a path asks is the same with each combination, and the other way round.
+        pairs = [*((0, cell) for cell in own), *((at, own[0]) for at in range(1, len(campaign.paths)))]
+        for index, cell in pairs:
+            for refusal in engine.check(PlanRow(row=0, cycle=0, path=campaign.paths[index], cell=cell)):
+                of_path = refusal.path_key is not None
+                key: Key = ("paths", index, str(refusal.path_key)) if of_path else ("factors", "engine")
+                found[key, refusal.text] = None
+        yield from found
+
+
+def _list_measured(campaign: Campaign) -> Iterator[Cell]:
+    yield from list_cells(campaign)
+    if campaign.control is not None:
+        yield build_combination(campaign.control, campaign)
+
+
+def _check_caps(campaign: Campaign, engine: str) -> Iterator[Finding]:
+    if load_rules(engine).capabilities.keeps_host_caps:
+        return
+    for name in dict.fromkeys(end for path in campaign.paths for end in (path.source, path.destination)):
+        host = campaign.hosts.get(name)
+        caps = {} if host is None else {"max_rate": host.max_rate_bits_per_s, "max_bytes": host.max_bytes}
+        for key, cap in caps.items():
+            if cap is not None:
+                yield ("hosts", name, key), f"{engine} does not keep it; expected no {key}, or another engine"
 
 
 def _check_cells(campaign: Campaign, cells: tuple[Cell, ...]) -> list[Finding]:
@@ -97,14 +107,15 @@ def _check_bytes(campaign: Campaign, sizes: list[int | None]) -> Iterator[Findin
 
 
 def _check_unbounded(campaign: Campaign, engines: Collection[str]) -> Iterator[Finding]:
-    """Our own engine counts what it sends and stops; iperf3 tells nothing before its end."""
+    """An engine that does not count while it runs cannot be stopped at a number of bytes."""
     for key in ("bytes_per_campaign", "bytes_per_day"):
-        if getattr(campaign.budget, key) is not None and "iperf3" in engines:
-            yield (
-                ("budget", key),
-                "iperf3 cannot be stopped at a number of bytes, and nothing bounds what it sends here; "
-                "expected budget.rate as well, or the path's capacity",
-            )
+        for engine in sorted(engines) if getattr(campaign.budget, key) is not None else ():
+            if not load_rules(engine).capabilities.counts_while_running:
+                yield (
+                    ("budget", key),
+                    f"{engine} cannot be stopped at a number of bytes, and nothing bounds what it sends "
+                    "here; expected budget.rate as well, or the path's capacity",
+                )
 
 
 def _check_hours(campaign: Campaign, longest_ns: int) -> Iterator[Finding]:

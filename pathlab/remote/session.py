@@ -98,9 +98,23 @@ class Session:
         fields = {"options": dict(options), "limits": {"seconds": seconds, "bytes": None}}
         return self._start_job("discovery.start", fields, "discovery", None)
 
-    def start_peer(self, program: str, arguments: Sequence[str], *, seconds: float) -> EngineJob:
-        """Run another program that the agent knows (agents/peers.py), as a job. HostError when refused."""
-        options = {"program": program, "arguments": list(arguments)}
+    def start_peer(
+        self,
+        program: str,
+        arguments: Sequence[str],
+        *,
+        seconds: float,
+        listen: Mapping[str, str] | None = None,
+    ) -> EngineJob:
+        """Run another program of the host, found by its name, as a job. HostError when it is refused.
+
+        ``listen`` is given for a server: the ``argument`` that takes its port, the ``address``, and the
+        ``ports`` from which the agent chooses a free one ("0": any). The records are those of
+        agents/PROTOCOL.md.
+        """
+        options: dict[str, Any] = {"program": program, "arguments": list(arguments)}
+        if listen is not None:
+            options["listen"] = dict(listen)
         fields = {"options": options, "limits": {"seconds": seconds, "bytes": None}}
         return self._start_job("peer.start", fields, program, None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from pathlab.store.results import Results
 from tests.contract.tree_copy import ROOT, TreeCopy
+from tests.require import require, require_engine
 from tests.unit.study.trials import make_sweep
 
 
@@ -77,8 +79,8 @@ print(json.dumps({
 
 
 def test_a_factor_takes_its_entry_and_its_typed_field(tree: TreeCopy) -> None:
-    tree.insert("pathlab/campaign/factors.py", FACTOR, before='    Factor("engine"')
-    tree.insert("pathlab/campaign/cell.py", "    nap_ns: int | None\n", before="    engine: Engine")
+    tree.insert("pathlab/campaign/factors.py", FACTOR, before='    Factor(\n        "engine"')
+    tree.insert("pathlab/campaign/cell.py", "    nap_ns: int | None\n", before="    engine: str")
     told = json.loads(tree.run(CAMPAIGN_WITH_NAP))
     assert told == {
         "mistakes": ["f:factors.nap.0: '2s' is out of range; expected a value from 1us to 1s"],
@@ -152,3 +154,62 @@ def test_an_analysis_takes_its_function_and_its_entry(tree: TreeCopy) -> None:
     assert any("25 Mbit/s" in line for line in printed)
     assert "medians\tThe median of all trials" in printed
     assert tree.changed_files() == ["pathlab/study/analyses.py", "pathlab/study/costs.py"]
+
+
+USE_OF_THIRD_ENGINE = """
+import json
+from pathlib import Path
+from pathlab.api import open as open_results
+from pathlab.campaign.load import build_campaign
+from pathlab.campaign.schema import build_json_schema
+from pathlab.campaign.order import plan_rows
+from pathlab.errors import CampaignError
+from pathlab.runner.campaign.run import CampaignSource, run_campaign
+
+data = {
+    "format": 1, "name": "third", "title": "Third", "seed": 1,
+    "paths": [{"source": "local", "destination": "local"}],
+    "factors": {"streams": [1, 3], "engine": ["third"]},
+    "trial": {"warmup": "0ms", "duration": "200ms"},
+    "probes": {"interval": "10ms", "unloaded": 1},
+}
+told = {"known": build_json_schema()["$defs"]["Combination"]["properties"]["engine"]["enum"]}
+try:
+    build_campaign(data | {"factors": {"streams": 4, "engine": "third"}}, label="f")
+except CampaignError as error:
+    told["refused"] = error.mistakes
+campaign = build_campaign(data, label="f")
+told["planned"] = [row.cell.engine for row in plan_rows(campaign)]
+outcome = run_campaign(CampaignSource(campaign=campaign, text=""), Path("out"), lambda event: None)
+told["complete"] = outcome.complete
+with open_results("out") as results:
+    trials = results.trials()
+    told["status"] = sorted(set(trials["status"]))
+    told["streams"] = sorted(trials["streams"].tolist())
+    told["received"] = trials["received_steady_bytes"].tolist()
+    told["sent"] = trials["sent_total_bytes"].tolist()
+    told["probes"] = trials["loaded_received"].tolist()
+    told["version"] = set(trials["engine_version"]).pop()
+print(json.dumps(told))
+"""
+
+
+@pytest.mark.engine
+def test_an_engine_takes_one_file(tree: TreeCopy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is validated, planned, run over loopback and stored."""
+    require_engine()
+    require(shutil.which("python3"), "python3 on the PATH")
+    monkeypatch.setenv("PATHLAB_ENGINE", str(ROOT / "native" / "build" / "pathlab-engine"))
+    tree.write("pathlab/engines/third.py", (ROOT / "tests/contract/third_engine.py").read_text("utf-8"))
+    assert tree.changed_files() == ["pathlab/engines/third.py"]
+    told = json.loads(tree.run(USE_OF_THIRD_ENGINE))
+    assert told["known"] == ["native", "iperf3", "third"]
+    where = "where = \"engine != 'third' or streams <= 3\""
+    assert told["refused"] == [
+        f"f:factors.engine: third cannot be asked for more than 3 streams; expected {where}"
+    ]
+    assert (told["planned"], told["complete"], told["status"]) == (["third"] * 2, 2, ["complete"])
+    assert (told["streams"], told["version"]) == ([1, 3], "third 3")
+    assert told["received"] == told["sent"]  # every byte that was sent has been read
+    assert min(told["received"]) > 0
+    assert min(told["probes"]) > 0

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
+from pathlab.engines.base import load_engine
 from pathlab.engines.spec import BOTH
 from pathlab.errors import HostError
 from pathlab.runner.campaign.budget_accounting import BudgetAccount, count_sent
@@ -23,7 +24,6 @@ from pathlab.runner.campaign.schedule import Schedule
 from pathlab.runner.campaign.waiting import Wait
 from pathlab.runner.events import Emit, TrialEnded, TrialStarted
 from pathlab.runner.journal import Journal
-from pathlab.runner.trial.iperf3 import FLAG as IPERF3_FLAG
 from pathlab.runner.trial.record import build_record
 from pathlab.runner.trial.safety_limit import STAGE as SAFETY_STAGE
 from pathlab.runner.trial.series import build_series
@@ -32,8 +32,8 @@ from pathlab.store.results import Results
 
 CHANGED_FLAG = "changed-since-start"
 STOPPED = "stopped by `pathlab stop`"
-#: Stages at which a trial of iperf3 may have carried data.
-IPERF3_UNTOLD = (SAFETY_STAGE, "engine", "controller")
+#: Stages at which a trial may have carried data.
+TRAFFIC_STAGES = (SAFETY_STAGE, "engine", "controller")
 
 Future = concurrent.futures.Future[Measured]
 Given = ParamSpec("Given")
@@ -261,11 +261,12 @@ class CycleRunner:
     def _count_sent(self, record: TrialRecord) -> int:
         """Bytes sent, both ways together; of a trial whose ends state no sum, what its intervals hold.
 
-        iperf3 tells nothing of a trial that ended early: it counts as what it may have sent.
+        Where an engine reports nothing of a trial that ended early, it counts as what it may have sent.
         """
-        total_bytes = count_sent(record)
-        if total_bytes is None and IPERF3_FLAG in record.flags and record.failed_stage in IPERF3_UNTOLD:
-            return self._estimator.trial(self._parts.rows[record.plan_row]).bytes_max or 0
+        total_bytes, row = count_sent(record), self._parts.rows[record.plan_row]
+        counted = load_engine(row.cell.engine).capabilities.counts_while_running
+        if total_bytes is None and not counted and record.failed_stage in TRAFFIC_STAGES:
+            return self._estimator.trial(row).bytes_max or 0
         if total_bytes is not None and BOTH not in (self._campaign.factors.levels("direction")):
             return total_bytes
         results = self._parts.results

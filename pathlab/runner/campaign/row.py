@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
+from pathlab.engines.base import TrialObserver, load_engine
 from pathlab.engines.spec import BOTH, Allowed, TrialPath, TrialSpec
 from pathlab.errors import HostError, PathlabError
 from pathlab.runner.campaign.cool_down import CoolDownOptions, wait_until_idle
@@ -17,11 +18,8 @@ from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.events import Emit, RateNow, RttNow
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.route_watch import PAUSE_NS, RENEW_S, RouteWatch
-from pathlab.runner.trial.choreography import Onlooker, Trial, TrialData
+from pathlab.runner.trial.choreography import Trial, TrialData
 from pathlab.runner.trial.clock_watch import ClockWatch
-from pathlab.runner.trial.iperf3 import FLAG as IPERF3_FLAG
-from pathlab.runner.trial.iperf3 import PROGRAM
-from pathlab.runner.trial.peer_trial import Iperf3Trial
 from pathlab.runner.trial.record import Outcome
 from pathlab.runner.trial.safety_limit import STAGE as SAFETY_STAGE
 from pathlab.runner.trial.safety_limit import SafetyAbort
@@ -137,8 +135,9 @@ class RowRunner:
         data, flags = TrialData(), [*task.flags, *((CONTROL_FLAG,) if task.row.control else ())]
         with self._lock:
             path = self._find_path(task.row)
-        if task.row.cell.engine == PROGRAM:
-            flags.append(IPERF3_FLAG)
+        engine_flag = load_engine(task.row.cell.engine).flag
+        if engine_flag is not None:
+            flags.append(engine_flag)
         cooled = self._cool_down(task, path)
         if not cooled:
             flags.append(NOT_DRAINED_FLAG)
@@ -201,7 +200,7 @@ class RowRunner:
         try:
             trial = self._prepare(spec, data)
             trial.run(
-                Onlooker(
+                TrialObserver(
                     rate=lambda rate, elapsed_ns: self._emit(
                         RateNow(row=spec.row, bits_per_s=rate, elapsed_ns=elapsed_ns)
                     ),
@@ -247,8 +246,7 @@ class RowRunner:
                 probe_method=environment.probe_method(spec.flow_path),
                 congestion=environment.usable_congestion(spec.cell.congestion),
             )
-            kind = Iperf3Trial if spec.cell.engine == PROGRAM else Trial
-            trial = kind(spec, source, destination, allowed=allowed, data=data)
+            trial = Trial(spec, source, destination, allowed=allowed, data=data)
             data.route = self._routes.read(spec.path)
             self._trials.add(trial)
             return trial

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pathlab.analysis.verdicts.host_limits import HostLoad
+from pathlab.engines.base import first
 from pathlab.engines.spec import TrialSpec
-from pathlab.runner.trial.choreography import first
 from pathlab.runner.trial.series import Record, list_intervals
 
 

@@ -15,12 +15,12 @@ from pathlab.analysis.estimators.payload import OVER_LINE_RATIO, find_ip_version
 from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.analysis.estimators.throughput import aggregate_throughput, effective_window
 from pathlab.analysis.verdicts.host_limits import HostLoad, is_core_busy, is_host_limited
+from pathlab.engines.base import first, load_engine
 from pathlab.engines.settings import find_refused, list_settings
 from pathlab.engines.spec import BOTH, TrialSpec
 from pathlab.lab.verdict import LabVerdict
-from pathlab.runner.trial.choreography import TrialData, first
+from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
-from pathlab.runner.trial.iperf3 import PROGRAM, choose_interval_ns
 from pathlab.runner.trial.series import Record, find_offset_ns, list_intervals, list_probes
 from pathlab.store.records import TrialRecord
 from pathlab.study.lines import MPTCP, TRANSPORT_REFUSED
@@ -104,7 +104,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         congestion_sender=_text(sender_ready, "congestion"),
         congestion_receiver=_text(first(data.receiver, "ready"), "congestion"),
         mss_bytes=_least(sender_ready, "mss_bytes"),
-        interval_ns=choose_interval_ns(spec) if spec.cell.engine == PROGRAM else spec.interval_ns,
+        interval_ns=load_engine(spec.cell.engine).find_interval_ns(spec),
         warmup_ns=spec.cell.warmup_ns,
         duration_ns=spec.cell.duration_ns,
         steady_ns=flow["steady_ns"],
@@ -220,9 +220,9 @@ def _sent_bytes(result: Record | None) -> int | None:
 def _undelivered_bytes(spec: TrialSpec, sent: Record | None, received: Record | None) -> int | None:
     """What either end sent and the other has not received.
 
-    None where an end did not state its bytes, and of iperf3, which does not wait for what is under way.
+    None where an end did not state its bytes, or the engine does not wait for what is under way.
     """
-    if not sent or not received or spec.cell.engine == PROGRAM:
+    if not sent or not received or not load_engine(spec.cell.engine).capabilities.confirms_delivery:
         return None
     missing: int = (_sent_bytes(sent) or 0) - sum(received["total_bytes"])
     if spec.cell.direction == BOTH:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pathlab.engines.base import first
 from pathlab.engines.settings import list_settings
 from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabSnapshot, LabVerdict
-from pathlab.runner.trial.choreography import RouteReading, TrialData, first
+from pathlab.runner.trial.choreography import RouteReading, TrialData
 
 Record = Mapping[str, Any]
 

@@ -199,7 +199,7 @@ def odd_requests() -> st.SearchStrategy[Message]:
     """A request with a field or two replaced, left out or added."""
     known = {message["op"]: message for message in CONVERSATION}
     known["discovery.start"] = {"op": "discovery.start", "id": 7, "options": {}, "limits": {"seconds": "x"}}
-    peer = {"program": "iperf3", "arguments": ["-s", "--no-such-argument"]}
+    peer = {"program": "no/such", "arguments": ["-s"]}
     known["peer.start"] = {**PEER, "options": peer}
     fields = sorted(
         {name for kinds in REQUEST_FIELDS.values() for name in kinds} | {"op", "optional", "token"}

@@ -1,64 +1,129 @@
 """iperf3 as an engine: a trial's specification as its arguments, its JSON as the records of our own engine.
 
-What iperf3 cannot tell stays null: the kernel's byte counts, its windows in flight, CPU per interval. The
-start of the test on the host's clock is taken from when the program ended, so it is only about right. Its
-intervals are its own: the steady window is made of those whose middle lies in it.
+What iperf3 does not report stays null: the kernel's byte counts, its windows in flight, CPU per interval. The
+start of the test on the host's clock is taken from when the program ended, so it is approximate. Its
+intervals are its own: the steady window consists of those whose middle lies in it. The server runs at the
+path's destination; the direction decides which way the data go.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from pathlab.engines.spec import BOTH, REVERSE, Allowed, TrialSpec
+from pathlab.campaign.engine_rules import Capabilities, Limit
+from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
+from pathlab.engines.spec import REVERSE, Allowed, TrialSpec
 from pathlab.errors import HostError
+from pathlab.remote.jobs import EngineJob
+from pathlab.units import SECOND_NS
 
 PROGRAM = "iperf3"
 INTERVAL_MIN_NS = 100_000_000
-NS_PER_S = 1_000_000_000
-#: Flag of every such trial: see above.
-FLAG = "iperf3"
 
 
-def check_settings(spec: TrialSpec) -> None:
-    """Raise HostError (stage engine) naming what iperf3 cannot be asked for."""
-    settings = spec.cell
-    sender, receiver = spec.windows_bytes
-    cannot = {
-        "direction 'both'": settings.direction == BOTH,
-        "transport 'mptcp'": settings.transport != "tcp",
-        "windows that differ between the ends": sender != receiver,
-        "a number of worker threads": settings.worker_threads is not None,
-        "cores to be bound to": settings.cpus is not None,
-        "connections from the receiver": spec.path.connect_from != "sender",
-        "more than 128 streams": spec.cell.streams > 128,
-    }
-    for what, asked in cannot.items():
-        if asked:
-            raise HostError(
-                f"iperf3 cannot be asked for {what}",
-                host=spec.path.source,
-                stage="engine",
-                hint='leave engine = "iperf3" out of rows with it ([[rows]] or `where`)',
+class Iperf3Engine(Engine):
+    """One server and one client, which print JSON when they end. The limits are those of its sources."""
+
+    name = PROGRAM
+    flag = "iperf3"
+    capabilities = Capabilities(
+        limits=(
+            Limit(what="more than 128 streams", constraint="streams <= 128"),
+            Limit(what="direction 'both'", constraint="direction != 'both'"),
+            Limit(what="transport 'mptcp'", constraint="transport == 'tcp'"),
+            Limit(
+                what="a window for each end",
+                constraint="window_sender == window_receiver",
+                expected="one window for both ends",
+            ),
+            Limit(what="windows above 512 MiB", constraint="window == 'auto' or window <= 512MiB"),
+            Limit(what="messages above 1 MiB", constraint="message == 'auto' or message <= 1MiB"),
+            Limit(what="segments above 9216 bytes", constraint="mss == 'auto' or mss <= 9216"),
+            Limit(what="more than a day of traffic", constraint="warmup + duration <= 86400s"),
+            Limit(what="a number of workers", constraint="workers == 'auto'"),
+            Limit(what="cpus", constraint="cpus == 'any'"),
+        ),
+        connects_from_receiver=False,
+        counts_while_running=False,
+        confirms_delivery=False,
+        keeps_host_caps=False,
+    )
+
+    def __init__(self, context: EngineContext) -> None:
+        super().__init__(context)
+        roles = ("sender", "receiver")
+        # The client sends, unless the direction is turned.
+        self._client, self._server = roles[::-1] if context.spec.cell.direction == REVERSE else roles
+        self._jobs: dict[str, EngineJob] = {}  # by role
+        self._records: dict[str, list[dict[str, Any]]] = {role: [] for role in roles}
+
+    @classmethod
+    def round_traffic_ns(cls, requested_ns: int) -> int:
+        """It sends for whole seconds."""
+        return -(-requested_ns // SECOND_NS) * SECOND_NS
+
+    @classmethod
+    def find_interval_ns(cls, spec: TrialSpec) -> int:
+        """What is requested, but no less than iperf3 allows."""
+        return max(spec.interval_ns, INTERVAL_MIN_NS)
+
+    def _start(self, role: str, arguments: list[str], listen: Mapping[str, str] | None = None) -> EngineJob:
+        job = self.find_session(role).start_peer(PROGRAM, arguments, listen=listen, seconds=self.lifetime_s)
+        self.context.keep(job)
+        self._jobs[role] = job
+        return job
+
+    def prepare(self) -> None:
+        """Start the server and wait until it listens."""
+        spec = self.context.spec
+        address, ports = spec.path.destination_address, spec.path.destination_ports
+        listen = {"argument": "-p", "address": address, "ports": ports}
+        server = self._start(self._server, server_arguments(spec), listen)
+        self._port = int(server.wait_for("listening", SETUP_TIMEOUT_S)["port"])
+
+    def run(self) -> None:
+        """Start the client, and read what both ends print when they end."""
+        spec = self.context.spec
+        self._start(self._client, client_arguments(spec, self.context.allowed, self._port))
+        for role in (self._client, self._server):
+            printed = self._jobs[role].wait_for("output", self.lifetime_s)
+            self._jobs[role].wait_for("result", GRACE_S)
+            self._records[role] = convert_output(
+                printed["json"], spec, ended_ns=printed["ended_ns"], sends=role == "sender"
             )
+
+    def stop(self) -> None:
+        """As :meth:`Engine.stop`."""
+        if self._client in self._jobs:
+            self._jobs[self._client].command("stop")
+
+    def collect(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """As :meth:`Engine.collect`."""
+        return self._records["sender"], self._records["receiver"]
+
+    def check_ends(self) -> None:
+        """As :meth:`Engine.check_ends`."""
+        for role, job in self._jobs.items():
+            if not job.wait_for("result", 0.0)["complete"]:
+                raise self.fail(role, "iperf3 ended early")
+
+
+ENGINE = Iperf3Engine
 
 
 def server_arguments(spec: TrialSpec) -> list[str]:
-    """Arguments of the end that listens."""
-    ports = spec.path.destination_ports
-    port = ["-p", ports.partition("-")[0]] if ports != "0" else []
-    return ["-s", "-1", "-J", "-i", _interval(spec), "-B", spec.path.destination_address, *port]
+    """Arguments of the end that listens; the agent adds its port."""
+    return ["-s", "-1", "-J", "-i", _interval(spec), "-B", spec.path.destination_address]
 
 
 def client_arguments(spec: TrialSpec, allowed: Allowed, port: int) -> list[str]:
     """Arguments of the end that connects, which tells the other one all but its own interval."""
-    settings, window = spec.cell, spec.windows_bytes[0]
-    seconds = math.ceil((spec.cell.warmup_ns + spec.cell.duration_ns) / NS_PER_S)
+    settings, window, rate = spec.cell, spec.windows_bytes[0], spec.rate_bits_per_s
+    seconds = Iperf3Engine.round_traffic_ns(spec.cell.warmup_ns + spec.cell.duration_ns) // SECOND_NS
     words = ["-c", spec.path.destination_address, "-B", spec.path.source_address, "-p", str(port), "-J"]
     words += ["-t", str(seconds), "-i", _interval(spec), "-P", str(spec.cell.streams)]
-    rate = spec.rate_bits_per_s
     valued = {
         "-w": window,
         "-l": settings.message_bytes,
@@ -71,11 +136,6 @@ def client_arguments(spec: TrialSpec, allowed: Allowed, port: int) -> list[str]:
         words += [] if value is None else [name, str(value)]
     switches = {"-R": settings.direction == REVERSE, "-N": settings.no_delay, "-Z": settings.zero_copy}
     return words + [name for name, given in switches.items() if given]
-
-
-def traffic_s(spec: TrialSpec) -> int:
-    """Seconds for which iperf3 sends: it knows whole ones only."""
-    return math.ceil((spec.cell.warmup_ns + spec.cell.duration_ns) / NS_PER_S)
 
 
 def convert_output(
@@ -149,7 +209,7 @@ def _interval_record(number: int, item: Mapping[str, Any], spec: TrialSpec) -> d
     streams = sorted(item["streams"], key=lambda stream: stream["socket"])
     if len(streams) != spec.cell.streams:
         raise ValueError(f"an interval of {len(streams)} streams where there are {spec.cell.streams}")
-    start_ns, end_ns = (round(item["sum"][key] * NS_PER_S) for key in ("start", "end"))
+    start_ns, end_ns = (round(item["sum"][key] * SECOND_NS) for key in ("start", "end"))
     middle_ns = (start_ns + end_ns) // 2
     phase = "warmup" if middle_ns < spec.cell.warmup_ns else "steady"
     if middle_ns >= spec.cell.warmup_ns + spec.cell.duration_ns:
@@ -204,10 +264,5 @@ def _cpu(end: Mapping[str, Any], length_ns: int) -> dict[str, int]:
     }
 
 
-def choose_interval_ns(spec: TrialSpec) -> int:
-    """The length of its records: what is asked for, but no less than iperf3 allows."""
-    return max(spec.interval_ns, INTERVAL_MIN_NS)
-
-
 def _interval(spec: TrialSpec) -> str:
-    return f"{choose_interval_ns(spec) / NS_PER_S:g}"
+    return f"{Iperf3Engine.find_interval_ns(spec) / SECOND_NS:g}"

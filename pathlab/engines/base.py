@@ -1,0 +1,147 @@
+"""What an engine is: one program that moves the data of a trial, behind one interface.
+
+A new engine is one file in this folder: a subclass of :class:`Engine`, given as ``ENGINE``. Its name in a
+campaign is that of the file.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pathlab.campaign.constraints import Constraint, parse_constraint
+from pathlab.campaign.engine_rules import ENGINES_PACKAGE, Capabilities, Refusal
+from pathlab.campaign.factors import name_levels
+from pathlab.campaign.order import PlanRow
+from pathlab.engines.spec import Allowed, TrialSpec
+from pathlab.errors import HostError
+from pathlab.remote.jobs import EngineJob
+from pathlab.remote.session import Session
+
+#: Time for each step before the data, and what an engine may take beyond its own deadlines.
+SETUP_TIMEOUT_S = 15.0
+GRACE_S = 10.0
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialObserver:
+    """Who follows a trial while it runs, possibly on another thread than the trial's own."""
+
+    rate: Callable[[float, int], None]  # bit/s over the latest interval, ns since the start
+    rtt: Callable[[int | None], None]  # ns of the latest loaded probe; None: lost
+    traffic: Callable[[], None]  # twice: before the first byte may leave, and when the last has come
+    idle: Callable[[], None]  # while the unloaded probes are sent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineContext:
+    """What a trial gives to its engine.
+
+    ``sending`` is the session with the end whose data are counted. Whatever the engine starts is handed to
+    ``keep``, so that it ends with the trial; ``end_probes`` may be called when the steady window is over.
+    """
+
+    spec: TrialSpec
+    allowed: Allowed
+    sending: Session
+    receiving: Session
+    token: str  # of the data connections: 32 hexadecimal digits
+    observer: TrialObserver
+    keep: Callable[[EngineJob], None]
+    end_probes: Callable[[], None]
+
+
+class Engine(ABC):
+    """The traffic of one trial. Methods are called in the order in which they stand here.
+
+    All of them may raise HostError with the stage that failed.
+    """
+
+    name: ClassVar[str]
+    flag: ClassVar[str | None] = None  # of each of its trials
+    capabilities: ClassVar[Capabilities] = Capabilities()
+
+    def __init__(self, context: EngineContext) -> None:
+        self.context = context
+
+    @classmethod
+    def check(cls, row: PlanRow) -> Iterator[Refusal]:
+        """What a row of a plan asks for that this engine cannot do."""
+        levels = name_levels({name: getattr(row.cell, name) for name in row.cell.__slots__})
+        for limit in cls.capabilities.limits:
+            if not _parse(limit.constraint).holds(levels):
+                expected = limit.expected or f"where = \"engine != '{cls.name}' or {limit.constraint}\""
+                yield Refusal(text=f"{cls.name} cannot be asked for {limit.what}; expected {expected}")
+        if row.path.connect_from == "receiver" and not cls.capabilities.connects_from_receiver:
+            expected = 'expected connect_from = "sender", or another engine in [factors]'
+            yield Refusal(
+                path_key="connect_from", text=f"{cls.name} cannot connect from the receiver; {expected}"
+            )
+
+    @classmethod
+    def round_traffic_ns(cls, requested_ns: int) -> int:
+        """How long it sends where so long is requested."""
+        return requested_ns
+
+    @classmethod
+    def find_interval_ns(cls, spec: TrialSpec) -> int:
+        """The length of its interval records."""
+        return spec.interval_ns
+
+    @property
+    def lifetime_s(self) -> float:
+        """Seconds after which whatever the trial started has to be over."""
+        spec = self.context.spec
+        traffic_ns = self.round_traffic_ns(spec.cell.warmup_ns + spec.cell.duration_ns) + spec.drain_ns
+        return traffic_ns / 1e9 + SETUP_TIMEOUT_S + GRACE_S
+
+    def find_session(self, role: str) -> Session:
+        """The session with the ``sender`` or the ``receiver``."""
+        return self.context.sending if role == "sender" else self.context.receiving
+
+    def fail(self, role: str, text: str) -> HostError:
+        """An error of one end, to be raised."""
+        return HostError(text, host=self.find_session(role).host, stage="engine")
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make both ends ready; no data move yet."""
+
+    @abstractmethod
+    def run(self) -> None:
+        """Move the data and wait for the result of both ends."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End the traffic early; called from another thread during ``run``."""
+
+    @abstractmethod
+    def collect(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """What sending and receiving end have reported so far, as records of native/PROTOCOL.md."""
+
+    @abstractmethod
+    def check_ends(self) -> None:
+        """Raise HostError (stage engine) where an end did not finish; called after ``run``."""
+
+
+@functools.cache
+def load_engine(name: str) -> type[Engine]:
+    """Return the class of an engine by its name. Raises ModuleNotFoundError for a name that is none."""
+    engine: type[Engine] = importlib.import_module(f"{ENGINES_PACKAGE}.{name}").ENGINE
+    return engine
+
+
+def first(records: Iterable[Record], record_type: str) -> Record | None:
+    """The first record of a type, or None."""
+    return next((record for record in records if record.get("type") == record_type), None)
+
+
+@functools.cache
+def _parse(constraint: str) -> Constraint:
+    return parse_constraint(constraint)

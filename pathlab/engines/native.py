@@ -1,0 +1,87 @@
+"""PathLab's own engine: one program per end, which the other end's start and stop follow over their flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
+from pathlab.engines.settings import Options, engine_direction, flow_options
+from pathlab.engines.spec import REVERSE
+from pathlab.remote.jobs import EngineJob
+
+
+class NativeEngine(Engine):
+    """Both ends connect all streams and wait for ``go`` at the end that opened the connections."""
+
+    name = "native"
+
+    def __init__(self, context: EngineContext) -> None:
+        super().__init__(context)
+        self._jobs: dict[str, EngineJob] = {}  # by role
+
+    def prepare(self) -> None:
+        """Start the end that listens, then the one that connects, and wait until both are ready."""
+        spec = self.context.spec
+        from_receiver, roles = spec.path.connect_from == "receiver", ("sender", "receiver")
+        # The end of the path that opens the connections sends, unless either is the other way round.
+        sender_connects = (spec.cell.direction == REVERSE) == from_receiver
+        self._connecting, listening = roles if sender_connects else roles[::-1]
+        path = spec.path.turned() if from_receiver else spec.path
+        ends: Options = {"bind": path.destination_address, "port": path.destination_ports}
+        self._start("receive", listening, ends)
+        port = self._jobs[listening].wait_for("listening", SETUP_TIMEOUT_S)["port"]
+        ends = {"address": path.destination_address, "bind": path.source_address, "port": port}
+        self._start("send", self._connecting, ends)
+        for role in (self._connecting, "sender", "receiver"):
+            self._jobs[role].wait_for("ready", SETUP_TIMEOUT_S)
+
+    def _start(self, subcommand: str, role: str, ends: Options) -> None:
+        context = self.context
+        spec, sends = context.spec, role == "sender"
+        direction = engine_direction(spec, sender_connects=self._connecting == "sender")
+        options = flow_options(spec, context.allowed, sends=sends) | {"direction": direction} | ends
+        job = self.find_session(role).start_engine(
+            subcommand,
+            options,
+            seconds=self.lifetime_s,
+            token=context.token,
+            on_record=self._on_sender_record if sends else self._on_receiver_record,
+        )
+        self._jobs[role] = job
+        context.keep(job)
+
+    def _on_sender_record(self, record: dict[str, Any]) -> None:
+        # Loaded probes end with the steady window, whatever is still draining.
+        if record["type"] == "result" or record.get("phase") == "drain":
+            self.context.end_probes()
+
+    def _on_receiver_record(self, record: dict[str, Any]) -> None:
+        if record["type"] == "interval" and record["end_ns"] > record["start_ns"]:
+            span_ns = record["end_ns"] - record["start_ns"]
+            self.context.observer.rate(sum(record["bytes"]) * 8e9 / span_ns, record["end_ns"])
+
+    def run(self) -> None:
+        """Say go and wait until the sender has stopped and the receiver has read to the end."""
+        spec = self.context.spec
+        self._jobs[self._connecting].command("go")
+        self._jobs["sender"].wait_for("result", spec.traffic_s + GRACE_S)
+        self._jobs["receiver"].wait_for("result", spec.drain_ns / 1e9 + GRACE_S)
+
+    def stop(self) -> None:
+        """As :meth:`Engine.stop`."""
+        self._jobs[self._connecting].command("stop")
+
+    def collect(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """As :meth:`Engine.collect`."""
+        sender, receiver = (self._jobs.get(role) for role in ("sender", "receiver"))
+        return sender.records if sender else [], receiver.records if receiver else []
+
+    def check_ends(self) -> None:
+        """As :meth:`Engine.check_ends`."""
+        for role in ("sender", "receiver"):
+            result = self._jobs[role].wait_for("result", 0.0)
+            if not result["complete"]:
+                raise self.fail(role, f"the {role} did not finish: {result.get('reason') or 'ended early'}")
+
+
+ENGINE = NativeEngine

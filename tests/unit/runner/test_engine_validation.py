@@ -1,0 +1,19 @@
+"""The ratio of two engines that measured one path in turn."""
+
+from __future__ import annotations
+
+from pathlab.runner.campaign.engine_validation import compare_engines
+from tests.unit.runner.trial_records import make_record
+
+
+def test_engines_are_compared_within_cycles() -> None:
+    rates = {("native", 0): 100.0, ("iperf3", 0): 50.0, ("native", 1): 90.0, ("iperf3", 2): 1.0}
+    records = [make_record(cycle=c, throughput_bits_per_s=rate) for (_, c), rate in rates.items()]
+    records.append(make_record(cycle=2, status="failed"))
+    engines = [engine for engine, _ in rates] + ["native"]
+    (found,) = compare_engines(records, engines, cycles=3)
+    assert (found.pairs, found.ratio, found.interval.low) == (1, 2.0, None)
+    many = [make_record(cycle=c, throughput_bits_per_s=v) for c in range(8) for v in (100.0 + c, 50.0)]
+    (found,) = compare_engines(many, ["native", "iperf3"] * 8, cycles=8)
+    assert found.pairs == 8
+    assert found.interval.contains(2.07)
