@@ -22,7 +22,7 @@ from outcome import say
 from analysis import Shape, build_file
 from pathlab.report.blocks import list_figures
 from pathlab.report.formats.forms import FORMS
-from pathlab.report.report_builder import arrange_report, gather_material
+from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.study.analyses import StudiedResults
 
 #: One cycle, a campaign of a couple of hundred cycles, one over several paths, and one of 98,000 trials.
@@ -57,9 +57,9 @@ def measure(folder: Path, form: str) -> dict[str, Any]:
         spent[step], before = now - before, now
 
     with StudiedResults.open(folder) as results:
-        material = gather_material(results)
+        inputs = gather_inputs(results)
         mark("reading")
-        report = arrange_report(material)
+        report = arrange_report(inputs)
         mark("chapters")
         page = FORMS[form].write(report, folder / f"report{FORMS[form].ending}")
         mark("writing")

@@ -27,9 +27,9 @@ def make_page() -> str:
 def _list_rows() -> Iterator[str]:
     yield "| method | what it answers | for each | draws by the seed |"
     yield "|---|---|---|---|"
-    for name, entry in ANALYSES.items():
-        asked = list(inspect.signature(getattr(Analyses, name)).parameters.values())[1:]
-        call = f"{name}({', '.join(f'{one.name}={one.default}' for one in asked)})"
+    for entry in ANALYSES.values():
+        asked = list(inspect.signature(getattr(Analyses, entry.method)).parameters.values())[1:]
+        call = f"{entry.method}({', '.join(f'{one.name}={one.default}' for one in asked)})"
         answered = re.sub(r"``(.*?)``", r"`\1`", entry.description)
         yield f"| `{call}` | {answered} | {entry.per} | {'yes' if entry.draws else 'no'} |"
 

@@ -15,7 +15,7 @@ with pathlab.open(sys.argv[1]) as results:
     # An answer has its combination, the trials it rests on, and a result; None is undecided, with a reason.
     for answer in results.surface():
         capacity = answer.result.capacity
-        print(f"{answer.basis.used} of {answer.basis.trials} trials used")
+        print(f"{answer.selection.used} of {answer.selection.trials} trials used")
         if capacity.value is None:
             print(f"capacity undecided: {capacity.interval.undecided}")
         else:

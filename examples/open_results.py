@@ -15,7 +15,10 @@ with pathlab.open(sys.argv[1]) as results:
     # The same per combination, over the trials that count, with confidence intervals; None: undecided.
     for answer in results.cells():
         rate = answer.result.throughput_bits_per_s
-        print(f"{answer.streams} streams, window {answer.window_bytes}: {answer.basis.used} trials", end=", ")
+        print(
+            f"{answer.streams} streams, window {answer.window_bytes}: {answer.selection.used} trials",
+            end=", ",
+        )
         print(f"median {rate.median}, 95 % CI {rate.interval.low} to {rate.interval.high} bit/s")
 
     # to_frame() makes a data frame of the answers to any analysis.

@@ -155,6 +155,11 @@ def format_bytes(size_bytes: float | None) -> str:
     return format_volume(size_bytes)
 
 
+def format_window(window_bytes: int | None) -> str:
+    """A requested window: its size, or ``auto`` where the kernel chooses it."""
+    return "auto" if window_bytes is None else format_bytes(window_bytes)
+
+
 def format_volume(size_bytes: float | None) -> str:
     """Write an amount of data, which nobody chose as a size, in decimal units: ``1.92 MB``."""
     return _format(size_bytes, {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12})

@@ -42,11 +42,11 @@ def analyze(
             return
         overlays = {name: stored.against_reference(name, column) for name in references}
         answers = {name: ANALYSES[name](stored) for name in chosen}
-        basis = survey_table(stored.study_table())
+        selection = survey_table(stored.study_table())
     console = TerminalConsole()
-    if not basis.used:
-        told = ", ".join(f"{count.trials} × {count.reason}" for count in basis.left_out)
-        console.print(f"No usable trial of {basis.trials}{': ' * bool(told)}{told}.")
+    if not selection.used:
+        told = ", ".join(f"{count.trials} × {count.reason}" for count in selection.excluded)
+        console.print(f"No usable trial of {selection.trials}{': ' * bool(told)}{told}.")
     render_analyses(answers, console)
     for name, found in overlays.items():
         render_overlays(name, found, console)

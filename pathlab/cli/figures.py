@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 
 from pathlab.errors import UsageError
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.export import write_csv
 from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import FORMATS, write_figure
-from pathlab.report.report_builder import gather_material
+from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections import chapters, trials
 from pathlab.report.sections.drafts import PlotDraft
-from pathlab.report.sections.material import Material
 from pathlab.study.analyses import StudiedResults
 
 LIST = "list"
@@ -31,16 +31,16 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
     """
     if name == LIST:
         _refuse_rest(out, style)
-        for listed in _list_drafts(gather_material(stored)):
+        for listed in _list_drafts(gather_inputs(stored)):
             click.echo(f"{listed.name}\t{listed.title}, {listed.condition}")
         click.echo(f"trial-N\tall series of trial N, {_spell_range(stored)}")
         return
     place = Path(f"{name}.svg") if out is None else out
     _check_place(place, style)
-    material = gather_material(stored)
-    plot = chapters.find_plot(material, name) or trials.find_trial_plot(material, name)
+    inputs = gather_inputs(stored)
+    plot = chapters.find_plot(inputs, name) or trials.find_trial_plot(inputs, name)
     if plot is None:
-        raise _unknown(material, name)
+        raise _unknown(inputs, name)
     if place.suffix.lower() == TABLE:
         _write_table(plot, place)
     else:
@@ -50,9 +50,9 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
     click.echo(str(place))
 
 
-def _list_drafts(material: Material) -> Iterator[PlotDraft]:
-    yield from chapters.list_drafts(material)
-    yield from trials.list_trial_drafts(material)
+def _list_drafts(inputs: ReportInputs) -> Iterator[PlotDraft]:
+    yield from chapters.list_drafts(inputs)
+    yield from trials.list_trial_drafts(inputs)
 
 
 def _refuse_rest(out: Path | None, style: Path | None) -> None:
@@ -86,8 +86,8 @@ def _write_table(plot: Plot, place: Path) -> None:
         ) from error
 
 
-def _unknown(material: Material, name: str) -> UsageError:
-    names = [*(draft.name for draft in _list_drafts(material)), "trial-1"]
+def _unknown(inputs: ReportInputs, name: str) -> UsageError:
+    names = [*(draft.name for draft in _list_drafts(inputs)), "trial-1"]
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     meant = f"; did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
     return UsageError(f"there is no figure '{name}'{meant}", hint="'--figure list' names all of them")

@@ -16,8 +16,8 @@ from pathlab.report.answer_table import format_row, list_headings
 from pathlab.study.answer import Answer
 from pathlab.study.document import encode
 from pathlab.study.registry import ANALYSES
-from pathlab.study.selection import Basis
-from pathlab.study.source import Condition
+from pathlab.study.selection import SampleSelection
+from pathlab.study.trials import Condition
 
 SIZES = "message_bytes"
 
@@ -47,9 +47,11 @@ def show(name: str, *, as_json: bool) -> None:
         fitted = Table("column", *list_headings(entry)[1:], title="t(m) = a + m / r", box=box.SIMPLE_HEAD)
         for column, fit in fits.items():
             published = Condition(path_source=name, path_destination=column, medium="published", settings=())
-            basis = Basis(trials=fit.n, used=fit.n)
+            selection = SampleSelection(trials=fit.n, used=fit.n)
             fitted.add_row(
-                *format_row(entry, Answer(condition=published, basis=basis, result=fit, quantity=column))
+                *format_row(
+                    entry, Answer(condition=published, selection=selection, result=fit, quantity=column)
+                )
             )
         console.print(fitted)
         console.print(

@@ -11,8 +11,7 @@ from pathlab.cli.figures import write_single
 from pathlab.errors import UsageError
 from pathlab.report.formats.forms import FORMS, choose_forms, place_form
 from pathlab.report.formats.terminal import render_summary
-from pathlab.report.page.answer import answer_paths
-from pathlab.report.report_builder import arrange_report, gather_material
+from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.report.sections.notices import list_notices
 from pathlab.study.analyses import StudiedResults
 
@@ -41,9 +40,9 @@ def write_report(
 def _write_forms(stored: StudiedResults, forms: tuple[str, ...], out: Path | None, *, quiet: bool) -> None:
     console = TerminalConsole(quiet=quiet)
     places = {name: place_form(name, stored.path.parent, out, several=len(forms) > 1) for name in forms}
-    material = gather_material(stored)
-    render_summary(material.summary, answer_paths(material), list_notices(material.summary), console)
-    report = arrange_report(material)
+    inputs = gather_inputs(stored)
+    render_summary(inputs.summary, inputs.study.recommend(), list_notices(inputs.summary), console)
+    report = arrange_report(inputs)
     console.print("\nReport:")
     for name, place in places.items():
         click.echo(str(FORMS[name].write(report, place)))

@@ -11,7 +11,7 @@ import click
 
 from pathlab.cli.live import describe_levels
 from pathlab.escaping import escape_line
-from pathlab.report.names import format_requested, shorten_levels
+from pathlab.report.names import format_window, shorten_levels
 from pathlab.report.source import format_utc
 from pathlab.store.overview import Counts, TrialLine, count_trials, read_origins, stream_lines
 from pathlab.store.results import Results
@@ -164,7 +164,7 @@ def _format_trial(line: TrialLine, *, udp: bool) -> tuple[str, ...]:
         str(line.trial_id),
         str(line.cycle + 1),
         str(line.streams),
-        format_requested(line.window_requested_bytes),
+        format_window(line.window_requested_bytes),
         format_rate(line.throughput_bits_per_s),
         *((_format_loss(line), format_time(line.udp_jitter_ns)) if udp else ()),
         format_time(line.loaded_rtt_median_ns),

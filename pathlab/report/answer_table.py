@@ -19,7 +19,7 @@ from pathlab.campaign.factors import format_level, name_levels
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
 from pathlab.study.registry import ANALYSES, AnalysisEntry, AnswerColumn
-from pathlab.study.source import Condition
+from pathlab.study.trials import Condition
 from pathlab.units import (
     NOT_MEASURED,
     format_beside,
@@ -182,10 +182,10 @@ def name_condition(condition: Condition) -> str:
 
 def list_warnings(answers: Sequence[Answer[Any]]) -> list[str]:
     """Excluded trials and flags of those used, each once for the table."""
-    left = {(one.reason, one.trials) for answer in answers for one in answer.basis.left_out}
+    left = {(one.reason, one.trials) for answer in answers for one in answer.selection.excluded}
     flags: dict[str, int] = {}
     for answer in answers:
-        for one in answer.basis.cautions:
+        for one in answer.selection.warnings:
             flags[one.reason] = max(flags.get(one.reason, 0), one.trials)
     lines = [f"excluded: {trials} × {reason}" for reason, trials in sorted(left)]
     for reason, trials in sorted(flags.items()):

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pathlab.report.page.answer import PathAnswer
 from pathlab.report.plots.model import Plot
 from pathlab.report.sections.notices import Notice
 from pathlab.report.tables import TextTable
+from pathlab.study.answer import Answer
+from pathlab.study.recommendation import Recommendation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,7 @@ class TrialCounts:
 class Report:
     """A report: what it says first, and all of its chapters in their order.
 
-    ``facts`` stand below the title. ``answers`` are the numbers that ``opening`` is written from;
+    ``facts`` stand below the title. ``recommendations`` are the numbers that ``opening`` is written from;
     ``sections`` are how it was measured, the experiments, and the appendices. ``campaign`` and ``trials``:
     None where it is about several campaigns.
     """
@@ -114,7 +115,7 @@ class Report:
     facts: tuple[str, ...]
     footer: str
     notices: tuple[Notice, ...]
-    answers: tuple[PathAnswer, ...]
+    recommendations: tuple[Answer[Recommendation], ...]
     opening: Section
     sections: tuple[Section, ...]
     campaign: CampaignFacts | None = None

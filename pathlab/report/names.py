@@ -22,7 +22,7 @@ def name_levels(streams: int, window_bytes: int | None) -> str:
 
 def shorten_levels(streams: int, window_bytes: int | None) -> str:
     """Streams and window in short: ``4 × 64 KiB``."""
-    return f"{streams} × {format_requested(window_bytes)}"
+    return f"{streams} × {format_window(window_bytes)}"
 
 
 def name_cell(cell: Cell, *, congestion: bool = False) -> str:
@@ -36,7 +36,7 @@ def short_name(cell: Cell) -> str:
     return shorten_levels(cell.streams, cell.window_requested_bytes)
 
 
-def format_requested(window_bytes: int | None) -> str:
+def format_window(window_bytes: int | None) -> str:
     """The window asked for, ``auto`` when the kernel chose."""
     return AUTOTUNED if window_bytes is None else format_bytes(window_bytes)
 
@@ -52,7 +52,7 @@ def enumerate_cells(cells: Iterable[tuple[int, int | None]]) -> str:
     """Cells (streams, window) in short, by window: ``1 to 4 and 8 × (64 KiB, 256 KiB); 1 × 1 MiB``."""
     by_window: dict[str, list[int]] = {}
     for streams, window in sorted(set(cells), key=lambda cell: (cell[1] is None, cell[1] or 0, cell[0])):
-        by_window.setdefault(format_requested(window), []).append(streams)
+        by_window.setdefault(format_window(window), []).append(streams)
     groups: dict[str, list[str]] = {}
     for name, numbers in by_window.items():
         groups.setdefault(enumerate_numbers(numbers), []).append(name)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from pathlab._version import VERSION
 from pathlab.report.blocks import CampaignFacts, Report, Section, TrialCounts
-from pathlab.report.page.answer import answer_paths
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.sections.chapters import build_sections
-from pathlab.report.sections.material import Material
 from pathlab.report.sections.method import build_appendices, build_method
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.sections.opening import build_opening
@@ -20,26 +19,26 @@ from pathlab.study.analyses import Analyses, Study
 NOT_MEASURED = "not-measured"  # key of the chapter that says what the results cannot show
 
 
-def gather_material(results: ResultsSource) -> Material:
+def gather_inputs(results: ResultsSource) -> ReportInputs:
     """What a report of these results is made from; nothing is analysed yet. Trials are read once."""
     study = results if isinstance(results, Analyses) else Study(results)
     summary = summarise(results, study.study_table().frame)
-    return Material(source=results, study=study, summary=summary, windows=_list_windows(summary))
+    return ReportInputs(source=results, study=study, summary=summary, windows=_list_windows(summary))
 
 
 def build_document(results: ResultsSource) -> Report:
     """The whole report. Results without a complete trial give one that says so."""
-    return arrange_report(gather_material(results))
+    return arrange_report(gather_inputs(results))
 
 
-def arrange_report(material: Material) -> Report:
+def arrange_report(inputs: ReportInputs) -> Report:
     """The report of a material whose analyses may have been done in part."""
-    campaign, summary = material.source.campaign, material.summary
-    answers = answer_paths(material)
-    chapters = tuple(_list_chapters(material)) if summary.complete else ()
+    campaign, summary = inputs.source.campaign, inputs.summary
+    recommendations = inputs.study.recommend()
+    chapters = tuple(_list_chapters(inputs)) if summary.complete else ()
     return Report(
         title=summary.title,
-        facts=tuple(_list_facts(material)),
+        facts=tuple(_list_facts(inputs)),
         footer=(
             f"Campaign {campaign.name} · model digest {campaign.digest[:16]} · measured by PathLab "
             f"{campaign.program_version}, written by PathLab {VERSION}"
@@ -54,22 +53,22 @@ def arrange_report(material: Material) -> Report:
         ),
         trials=TrialCounts(planned=summary.planned, complete=summary.complete, failed=len(summary.failures)),
         notices=list_notices(summary),
-        answers=answers,
-        opening=build_opening(answers),
-        sections=(build_method(material), *chapters, *build_appendices(material)),
+        recommendations=recommendations,
+        opening=build_opening(recommendations),
+        sections=(build_method(inputs), *chapters, *build_appendices(inputs)),
     )
 
 
-def _list_chapters(material: Material) -> Iterator[Section]:
+def _list_chapters(inputs: ReportInputs) -> Iterator[Section]:
     """The experiments, single trials, and last what was not measured."""
-    found = build_sections(material)
+    found = build_sections(inputs)
     yield from (section for section in found if section.key != NOT_MEASURED)
-    yield build_trials(material)
+    yield build_trials(inputs)
     yield from (section for section in found if section.key == NOT_MEASURED)
 
 
-def _list_facts(material: Material) -> list[str]:
-    campaign, summary = material.source.campaign, material.summary
+def _list_facts(inputs: ReportInputs) -> list[str]:
+    campaign, summary = inputs.source.campaign, inputs.summary
     facts = [
         f"{summary.complete} complete trial{'s' * (summary.complete != 1)}",
         f"{summary.cycles} cycle{'s' * (summary.cycles != 1)}",

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 from pathlab.store.trial_table import TIMES, format_exact_time
-from pathlab.study.source import LINUX_WINDOW_FACTOR
+from pathlab.study.trials import LINUX_WINDOW_FACTOR
 
 
 class ResultsSource(Protocol):

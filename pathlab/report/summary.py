@@ -22,7 +22,7 @@ from pathlab.report.source import (
 )
 from pathlab.store.records import JournalRecord, PlanRecord, TrialRecord
 from pathlab.study.answer import Spread, measure_records
-from pathlab.study.lines import DirectLink, Traffic, find_direct_link
+from pathlab.study.links import DirectLink, Traffic, find_direct_link
 from pathlab.study.selection import CONTROL, is_counted, measure_drtt
 
 TIMES = ("duration_ns", "warmup_ns")  # where they do not vary, they are those of the campaign

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pathlab.report.names import format_requested
+from pathlab.report.names import format_window
 from pathlab.report.source import StoredTrial, format_utc
 from pathlab.report.summary import Summary
 from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
@@ -66,7 +66,7 @@ def tabulate_failures(summary: Summary) -> TextTable:
             str(trial.trial_id),
             str(trial.record.cycle + 1),
             f"{trial.record.path_source} → {trial.record.path_destination}",
-            f"{trial.record.streams} × {format_requested(trial.record.window_requested_bytes)}",
+            f"{trial.record.streams} × {format_window(trial.record.window_requested_bytes)}",
             f"{trial.record.status}, attempt {trial.record.attempt}",
             trial.record.failed_stage or NOT_MEASURED,
             trial.record.failure or "no reason recorded",

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.analysis.estimators.loss import Loss, probe_loss
-from pathlab.report.names import format_granted, format_loss, format_requested
+from pathlab.report.names import format_granted, format_loss, format_window
 from pathlab.report.source import ResultsSource, find_arrived, format_utc, window_is_short
 from pathlab.report.streams import read_probes, summarise_streams
 from pathlab.report.summary import Cell, PathSummary
@@ -58,7 +58,7 @@ def format_loss_ratio(loss: Loss) -> str:
     return format_ratio(loss.loss_ratio)
 
 
-def list_thresholds(cell: Cell) -> str:
+def list_flags(cell: Cell) -> str:
     """What is particular about a cell: failed trials and flags other than those of the whole run."""
     marks = [
         f"{name}{f' ×{count}' if count > 1 else ''}"
@@ -80,7 +80,7 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
         padding=(0, 1, 0, 0),
     )
     mixed = len({cell.congestion for cell in path.cells}) > 1
-    marked = wide and any(list_thresholds(cell) for cell in path.cells)
+    marked = wide and any(list_flags(cell) for cell in path.cells)
     udp = any(cell.udp_loss.sent for cell in path.cells)
     left_out = (*(() if wide else ("Mbit/s",)), *(OF_TCP if udp else OF_UDP))
     headings = [name for name in HEADINGS if name not in left_out]
@@ -94,7 +94,7 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
         retransmits, kept = cell.retransmitted_segments.median, len(cell.counted)
         texts = (
             str(cell.streams),
-            format_requested(cell.window_requested_bytes),
+            format_window(cell.window_requested_bytes),
             format_granted(cell.window_granted_sender_bytes, cell.window_granted_receiver_bytes),
             format_bytes(cell.window_effective_bytes.median),
             format_rate(cell.throughput_bits_per_s.median),
@@ -108,7 +108,7 @@ def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
         )
         row = [text for name, text in zip(HEADINGS, texts, strict=True) if name in headings]
         row += [cell.congestion or NOT_MEASURED] if mixed else []
-        row += [list_thresholds(cell)] if marked else []
+        row += [list_flags(cell)] if marked else []
         table.add_row(*row, style=None if cell.complete else "dim")
     return table
 
@@ -163,7 +163,7 @@ def _trial_facts(record: TrialRecord) -> Table:
         table.add_row("Undelivered", f"{missing} when the drain time was up (the connections were reset)")
     table.add_row("Fairness", f"{jain} (Jain; 1 is equal shares)")
     short = "; less than was asked" if window_is_short(record) else ""
-    table.add_row("Window asked", f"{format_requested(record.window_requested_bytes)} per stream")
+    table.add_row("Window asked", f"{format_window(record.window_requested_bytes)} per stream")
     table.add_row(
         "  granted",
         f"sender {format_bytes(record.window_granted_sender_bytes)}, "

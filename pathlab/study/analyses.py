@@ -21,29 +21,29 @@ from pathlab.study.costs import (
     TcpFigures,
     describe_cells,
     describe_fairness,
+    evaluate_transfers,
     fit_cpu_costs,
     fit_message_costs,
-    judge_tcp,
 )
 from pathlab.study.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
 from pathlab.study.limits import (
     TRIALS_PER_CELL,
     CellLimit,
     CellWarmUp,
-    judge_cells,
-    judge_warm_ups,
+    classify_cell_limits,
+    evaluate_warm_ups,
 )
 from pathlab.study.order import (
     NamedOutliers,
     SerialFigures,
     describe_series,
+    evaluate_precision,
     find_drifts,
     find_outliers,
-    judge_precision,
 )
+from pathlab.study.recommendation import Recommendation, recommend_combinations
 from pathlab.study.references import ReferenceOverlay, lay_beside
 from pathlab.study.registry import UNDECIDED, AnalysesBase, AnswerColumn, analysis
-from pathlab.study.source import Condition, StudySource
 from pathlab.study.throughput import (
     StreamsVsWindows,
     bound_durations,
@@ -53,6 +53,7 @@ from pathlab.study.throughput import (
     fit_surfaces,
     plan_comparisons,
 )
+from pathlab.study.trials import Condition, StudySource
 
 #: Difference that ``planning`` asks for unless told otherwise: one of a pair is 5 % larger.
 DIFFERENCE_RATIO = 0.05
@@ -64,6 +65,13 @@ _NO_CHANGE = {True: "yes", False: "not shown", None: None}
 def _name_pair(answer: Answer[StreamsVsWindows]) -> str:
     one = answer.result
     return f"{one.many_streams} x {one.many_window_bytes} : {one.large_streams} x {one.large_window_bytes}"
+
+
+def _name_recommended(answer: Answer[Recommendation]) -> str:
+    one = answer.result.recommended
+    if one is None:
+        return "none"
+    return f"{one.streams} x {'auto' if one.window_bytes is None else one.window_bytes}"
 
 
 def _name_family(answer: Answer[Saturation]) -> str | None:
@@ -82,17 +90,37 @@ class Analyses(AnalysesBase):
     Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per
     condition (a path, and all settings besides streams and window), per window or per cell, in the order in
     which they were first measured. Failed, interrupted, host-limited and lab-limited trials, and those with
-    another congestion control than was asked for, are left out as each analysis says, and counted in the
-    answer's basis; loopback fallbacks, labs, imported trials and real hosts are never pooled. Too little data
+    another congestion control than requested, are excluded as each analysis says, and counted in the answer's
+    selection; loopback fallbacks, labs, imported trials and real hosts are never pooled. Too little data
     is an answer that is undecided and says why; no method raises for it; a cell of which no trial counts has
     no answer. Random draws come from the campaign's seed, so that the same results give the same answers.
     Reading again is needed for trials stored later: ``reread``.
     """
 
     @analysis(
+        "Recommendation",
+        AnswerColumn("recommended", _name_recommended),
+        AnswerColumn("throughput", "recommended.throughput_bits_per_s"),
+        AnswerColumn("dRTT", "recommended.drtt_ns.median"),
+        AnswerColumn("loss", "recommended.loaded_loss.loss_ratio"),
+        AnswerColumn("limited by", "recommended.limit"),
+        AnswerColumn("confidence", "confidence"),
+        AnswerColumn("none, because", "reason"),
+        per="condition",
+        name="recommendation",
+    )
+    def recommend(self) -> Iterable[Answer[Recommendation]]:
+        """The streams and the window to use, what to expect and what it costs, and with what confidence.
+
+        The terminal and the report show this same answer. What limited a combination is read from at most
+        three of its trials.
+        """
+        return recommend_combinations(self)
+
+    @analysis(
         "Combinations",
         AnswerColumn("combination", "part"),
-        AnswerColumn("n", "basis.used"),
+        AnswerColumn("n", "selection.used"),
         AnswerColumn("throughput", "throughput_bits_per_s"),
         AnswerColumn("dRTT", "drtt_ns.median"),
         AnswerColumn("RV", "loaded_variability_ratio.median"),
@@ -184,7 +212,7 @@ class Analyses(AnalysesBase):
         All evidence stands with each limit. At most so many trials of a combination, and 1,000 in all, have
         their series read (None: all).
         """
-        return judge_cells(self.study_source, self.study_table(), trials_per_cell, self.rate_shelf())
+        return classify_cell_limits(self.study_source, self.study_table(), trials_per_cell, self.rate_cache())
 
     @analysis(
         "Warm-up long enough",
@@ -195,7 +223,7 @@ class Analyses(AnalysesBase):
     )
     def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellWarmUp]]:
         """Whether the configured warm-up was long enough (MSER-5); ``trials_per_cell`` as for ``limits``."""
-        return judge_warm_ups(self.study_source, self.study_table(), trials_per_cell, self.rate_shelf())
+        return evaluate_warm_ups(self.study_source, self.study_table(), trials_per_cell, self.rate_cache())
 
     @analysis(
         "RFC 6349",
@@ -217,7 +245,7 @@ class Analyses(AnalysesBase):
             for answer in self.surface()
             if answer.result.capacity.value is not None and answer.result.capacity.interval.decided
         }
-        return judge_tcp(self.study_table(), self.study_source.campaign.environment, capacities)
+        return evaluate_transfers(self.study_table(), self.study_source.campaign.environment, capacities)
 
     @analysis(
         "Fairness (Jain)",
@@ -354,7 +382,7 @@ class Analyses(AnalysesBase):
     )
     def precision(self, rule: StopRule | None = None) -> Iterable[Answer[StopDecision]]:
         """Whether every combination's median is known as well as the rule asks (default: within ±5 %)."""
-        return judge_precision(self.study_table(), rule or StopRule())
+        return evaluate_precision(self.study_table(), rule or StopRule())
 
     @analysis(
         "Cost of a message",

@@ -14,8 +14,8 @@ from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.study.frames import build_frame, format_answer
-from pathlab.study.selection import Basis, Sample
-from pathlab.study.source import Condition
+from pathlab.study.selection import Sample, SampleSelection
+from pathlab.study.trials import Condition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ class Answer(Generic[Result]):
     """
 
     condition: Condition
-    basis: Basis
+    selection: SampleSelection
     result: Result
     streams: int | None = None
     window_bytes: int | None = None
@@ -133,7 +133,7 @@ def make_cell_answer(
     streams, window = cell
     return Answer(
         condition=sample.condition,
-        basis=sample.basis,
+        selection=sample.selection,
         result=result,
         streams=streams,
         window_bytes=window,

@@ -13,7 +13,7 @@ from pathlab.errors import StoreError
 from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS, STEADY
 from pathlab.study.limits import choose_trials
 from pathlab.study.selection import Sample
-from pathlab.study.source import StudySource, column
+from pathlab.study.trials import StudySource, column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class CellClimb:
         return 2 * self.rising > self.judged
 
 
-def judge_climb(source: StudySource, part: Sample, margin_ns: float, trials: int) -> CellClimb:
+def classify_cell_climb(source: StudySource, part: Sample, margin_ns: float, trials: int) -> CellClimb:
     """The trials of one cell, at most so many of them, by ``latency.classify_rtt_climb``."""
     verdicts = [
         _judge_trial(source, (int(number), int(start_ns), int(length_ns)), margin_ns).rising

@@ -15,9 +15,9 @@ from pathlab.analysis.estimators.rfc6349 import Capacity, PathFigures, measure_c
 from pathlab.analysis.fits.cpu_cost import CpuCost, fit_cpu_cost
 from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
-from pathlab.study.lines import MTU_BYTES, Line, Traffic, know_line, read_traffic
+from pathlab.study.links import MTU_BYTES, BottleneckLink, Traffic, find_bottleneck, read_traffic
 from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, NOT_POSITIVE, Rules, Sample, select
-from pathlab.study.source import TrialTable
+from pathlab.study.trials import TrialTable
 
 #: Setting of the plan that a message's cost goes by.
 MESSAGE_SIZE = "message_bytes"
@@ -91,7 +91,7 @@ class TcpFigures:
 
 
 def describe_cells(table: TrialTable) -> tuple[Answer[CellFigures], ...]:
-    """The figures of every cell; host-limited trials are kept and counted among the cautions."""
+    """The figures of every cell; host-limited trials are kept and counted among the warnings."""
     return tuple(
         make_cell_answer(part, (streams, window), _describe_cell(part))
         for sample in select(table, Rules(flags=LAB_FLAGS))
@@ -111,11 +111,14 @@ def fit_cpu_costs(table: TrialTable) -> tuple[Answer[CpuCost], ...]:
             for part, names in CPU_PARTS.items():
                 percent = sample.measure_cpu_percent(end, names)
                 usable = percent >= 0
-                taken = sample.leave_out(~usable, f"{end}_cpu: {NOT_MEASURED}")
+                taken = sample.exclude(~usable, f"{end}_cpu: {NOT_MEASURED}")
                 found = fit_cpu_cost(taken.rates_bits_per_s, percent[usable])
                 answers.append(
                     Answer(
-                        condition=taken.condition, basis=taken.basis, result=found, quantity=f"{end} {part}"
+                        condition=taken.condition,
+                        selection=taken.selection,
+                        result=found,
+                        quantity=f"{end} {part}",
                     )
                 )
     return tuple(answers)
@@ -135,7 +138,7 @@ def describe_fairness(table: TrialTable) -> tuple[Answer[FairnessFigures], ...]:
     return tuple(answers)
 
 
-def judge_tcp(
+def evaluate_transfers(
     table: TrialTable, environment: Mapping[str, Any], capacities: Mapping[Any, float]
 ) -> tuple[Answer[TcpFigures], ...]:
     """RFC 6349 for every cell: against the lab's link, else against the capacity fitted to its condition.
@@ -144,7 +147,7 @@ def judge_tcp(
     """
     answers = []
     for sample in select(table, Rules(windowed=True)):
-        line = know_line(environment, sample)
+        line = find_bottleneck(environment, sample)
         kind = Bottleneck.LAB if line is not None else None
         fitted = capacities.get(sample.condition)
         if line is None and fitted is not None:
@@ -174,8 +177,8 @@ def select_messages(table: TrialTable) -> Iterator[tuple[int, int | None, Sample
     Small messages are what hosts carry, not paths: host-limited trials are kept.
     """
     for every in select(table, Rules(flags=LAB_FLAGS, as_requested=True, apart=MESSAGE_SIZE)):
-        sample = every.leave_out(~(every.read_setting(MESSAGE_SIZE) > 0), f"{MESSAGE_SIZE}: {NOT_MEASURED}")
-        carried = sample.leave_out(~(sample.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
+        sample = every.exclude(~(every.read_setting(MESSAGE_SIZE) > 0), f"{MESSAGE_SIZE}: {NOT_MEASURED}")
+        carried = sample.exclude(~(sample.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
         yield from carried.by_cell()
 
 
@@ -203,13 +206,15 @@ def _describe_cell(part: Sample) -> CellFigures:
     )
 
 
-def _as_line(data_bits_per_s: float, traffic: Traffic) -> Line:
+def _as_line(data_bits_per_s: float, traffic: Traffic) -> BottleneckLink:
     """The line of usual packets that leaves so much for data."""
-    ratio = Line(rate_bits_per_s=1, mtu_bytes=MTU_BYTES, traffic=traffic).segment.payload_ratio
-    return Line(rate_bits_per_s=round(data_bits_per_s / ratio), mtu_bytes=MTU_BYTES, traffic=traffic)
+    ratio = BottleneckLink(rate_bits_per_s=1, mtu_bytes=MTU_BYTES, traffic=traffic).segment.payload_ratio
+    return BottleneckLink(
+        rate_bits_per_s=round(data_bits_per_s / ratio), mtu_bytes=MTU_BYTES, traffic=traffic
+    )
 
 
-def _judge_cell(part: Sample, kind: Bottleneck | None, line: Line | None) -> TcpFigures:
+def _judge_cell(part: Sample, kind: Bottleneck | None, line: BottleneckLink | None) -> TcpFigures:
     idle = measure_spread(part.get("unloaded_rtt_median_ns")).median
     none = measure_spread(np.empty(0))
     if line is None or idle is None or idle <= 0:

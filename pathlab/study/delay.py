@@ -19,7 +19,7 @@ from pathlab.analysis.fits.frequencies import (
 )
 from pathlab.study.answer import Answer
 from pathlab.study.selection import NOT_MEASURED, Sample, select
-from pathlab.study.source import TrialTable
+from pathlab.study.trials import TrialTable
 
 #: RV up to which a trial counts as steady (METHOD, throughput-effect).
 STEADY_VARIABILITY_RATIO = 0.10
@@ -62,7 +62,7 @@ class QuantitySpread:
 def find_effects(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[ThroughputEffect], ...]:
     """The breakpoints of dRTT and of loaded RV over throughput, per condition, over all its cells."""
     return tuple(
-        Answer(condition=sample.condition, basis=sample.basis, result=_find_effect(sample, rng))
+        Answer(condition=sample.condition, selection=sample.selection, result=_find_effect(sample, rng))
         for sample in select(table)
     )
 
@@ -81,9 +81,11 @@ def describe_distributions(table: TrialTable, rng: np.random.Generator) -> tuple
             ("drtt_ns", sample.rise_ns),
             ("loaded_variability_ratio", sample.measure_variability()),
         ):
-            part = sample.leave_out(np.isnan(values), f"{name}: {NOT_MEASURED}")
+            part = sample.exclude(np.isnan(values), f"{name}: {NOT_MEASURED}")
             found = _describe(values[~np.isnan(values)], rng)
-            answers.append(Answer(condition=part.condition, basis=part.basis, result=found, quantity=name))
+            answers.append(
+                Answer(condition=part.condition, selection=part.selection, result=found, quantity=name)
+            )
     return tuple(answers)
 
 

@@ -25,7 +25,7 @@ from pathlab.analysis.verdicts.limits import FlowVerdict
 from pathlab.study.analyses import Analyses
 from pathlab.study.registry import ANALYSES, choose_analyses
 from pathlab.study.selection import survey_table
-from pathlab.study.source import Condition
+from pathlab.study.trials import Condition
 
 DOCUMENT = "pathlab-analysis"
 DOCUMENT_VERSION = 1
@@ -39,7 +39,7 @@ def build_document(
     ``references``: published tables to lay beside the results, each with one of its columns (None: all).
     """
     campaign = study.study_source.campaign
-    status, basis = study.study_table().frame["status"], survey_table(study.study_table())
+    status, selection = study.study_table().frame["status"], survey_table(study.study_table())
     return {
         "document": DOCUMENT,
         "version": DOCUMENT_VERSION,
@@ -53,9 +53,9 @@ def build_document(
         "trials": {
             "stored": len(status),
             "complete": int((status == "complete").sum()),
-            "used": basis.used,
-            "left_out": encode(basis.left_out),
-            "cautions": encode(basis.cautions),
+            "used": selection.used,
+            "excluded": encode(selection.excluded),
+            "warnings": encode(selection.warnings),
         },
         "analyses": {name: encode(ANALYSES[name](study)) for name in choose_analyses(names)},
         "references": {

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pathlab.study.answer import Answer
-    from pathlab.study.selection import Count
-    from pathlab.study.source import Condition
+    from pathlab.study.selection import ExclusionCount
+    from pathlab.study.trials import Condition
 
 #: Figures of a result that its line names, and the length at which the line ends.
 LINE_FIGURES, LINE_CHARACTERS = 4, 160
@@ -30,7 +30,7 @@ _TYPES: Mapping[type, str] = {bool: "boolean", int: "Int64", float: "Float64", s
 def build_frame(answers: Sequence[Answer[Any]]) -> pd.DataFrame:
     """One row for each answer; a column bears the path by which its value is reached in the answer.
 
-    ``condition.path_source``, ``condition.settings.congestion``, ``streams``, ``basis.used``,
+    ``condition.path_source``, ``condition.settings.congestion``, ``streams``, ``selection.used``,
     ``result.throughput_bits_per_s.median`` and so on; settings and result fields that an answer does not have
     are missing there. Columns have nullable types; lists within a result stay tuples in one cell.
     """
@@ -52,7 +52,7 @@ def format_answer(answer: Answer[Any]) -> str:
         part.append(f"window {window}")
     if answer.quantity is not None:
         part.append(answer.quantity)
-    used = answer.basis.used
+    used = answer.selection.used
     told = [_format_condition(answer.condition), ", ".join(part), f"{used} trial{'s' * (used != 1)}"]
     figures = ", ".join(_list_figures(answer.result)) or type(answer.result).__name__
     line = f"{' | '.join(text for text in told if text)}: {figures}"
@@ -67,10 +67,10 @@ def _list_cells(answer: Answer[Any]) -> Iterator[tuple[str, Any]]:
         yield f"condition.settings.{name}", level
     for name in ("streams", "window_bytes", "autotuned", "quantity"):
         yield name, getattr(answer, name)
-    yield "basis.trials", answer.basis.trials
-    yield "basis.used", answer.basis.used
-    yield "basis.left_out", _join_counts(answer.basis.left_out)
-    yield "basis.cautions", _join_counts(answer.basis.cautions)
+    yield "selection.trials", answer.selection.trials
+    yield "selection.used", answer.selection.used
+    yield "selection.excluded", _join_counts(answer.selection.excluded)
+    yield "selection.warnings", _join_counts(answer.selection.warnings)
     yield from _flatten("result", answer.result)
 
 
@@ -96,7 +96,7 @@ def _build_column(values: list[Any]) -> pd.Series:
     return pd.Series(values, dtype=chosen)
 
 
-def _join_counts(counts: Sequence[Count]) -> str:
+def _join_counts(counts: Sequence[ExclusionCount]) -> str:
     return "; ".join(f"{count.reason} {count.trials}" for count in counts)
 
 

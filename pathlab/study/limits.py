@@ -18,7 +18,7 @@ from pathlab.analysis.verdicts.warm_up import WarmUp, detect_warm_up
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.trial_table import list_values
 from pathlab.study.answer import Answer, make_cell_answer
-from pathlab.study.lines import Line, know_line
+from pathlab.study.links import BottleneckLink, find_bottleneck
 from pathlab.study.readings import (
     LIMIT_SERIES,
     RATE_SERIES,
@@ -29,7 +29,7 @@ from pathlab.study.readings import (
     read_flow_rates,
 )
 from pathlab.study.selection import LAB_FLAGS, Rules, Sample, choose_evenly, select
-from pathlab.study.source import StudySource, TrialTable
+from pathlab.study.trials import StudySource, TrialTable
 
 Rates = tuple[Floats, Floats]  # bytes and lengths in ns of a trial's records
 #: Share of a cell's judged trials that must agree on a limit.
@@ -65,7 +65,7 @@ class LimitCount:
 class CellLimit:
     """The limit that more than half of a cell's judged trials share, all counts, and every trial's verdict.
 
-    ``judged`` trials, evenly chosen over the cycles, of all that the basis counts.
+    ``judged`` trials, evenly chosen over the cycles, of all that the selection counts.
     """
 
     judged: int
@@ -93,7 +93,7 @@ class CellWarmUp:
     undecided: Undecided | None = None
 
 
-class RateShelf:
+class RateCache:
     """Rates of trials that were read once, by number of the trial, so that no series is read twice."""
 
     def __init__(self) -> None:
@@ -113,8 +113,8 @@ class RateShelf:
         return self._rates[trial_id]
 
 
-def judge_cells(
-    source: StudySource, table: TrialTable, trials_per_cell: int | None, shelf: RateShelf
+def classify_cell_limits(
+    source: StudySource, table: TrialTable, trials_per_cell: int | None, cache: RateCache
 ) -> tuple[Answer[CellLimit], ...]:
     """The limit of every cell from its trials' series, by ``limits.classify_limits``.
 
@@ -129,23 +129,23 @@ def judge_cells(
     answers = []
     for sample, streams, window, part in cells:
         ends = sample.condition.flow_ends
-        line = know_line(source.campaign.environment, sample)
+        line = find_bottleneck(source.campaign.environment, sample)
         ceiling = find_ceiling(hosts, ends, streams)
         found = []
         for trial in _read_figures(part, most, cap):
             limit, rates = _judge_trial(source, trial, line, ceiling)
-            shelf.put(trial.trial_id, rates)
+            cache.put(trial.trial_id, rates)
             found.append(limit)
         answers.append(make_cell_answer(part, (streams, window), agree_on_limit(found)))
     return tuple(answers)
 
 
-def judge_warm_ups(
-    source: StudySource, table: TrialTable, trials_per_cell: int | None, shelf: RateShelf
+def evaluate_warm_ups(
+    source: StudySource, table: TrialTable, trials_per_cell: int | None, cache: RateCache
 ) -> tuple[Answer[CellWarmUp], ...]:
     """Whether the configured warm-up of every cell was long enough, by ``warm_up.detect_warm_up``.
 
-    As many trials are read as by ``judge_cells``.
+    As many trials are read as by ``classify_cell_limits``.
     """
     cells = _list_cells(table, Rules(flags=LAB_FLAGS))
     most = _share_out(trials_per_cell, len(cells))
@@ -154,7 +154,7 @@ def judge_warm_ups(
         found = []
         for place in choose_trials(part, most):
             trial_id, configured = int(part.get("trial_id")[place]), part.get("warmup_ns")[place]
-            counts, lengths = shelf.get(source, trial_id, streams)
+            counts, lengths = cache.get(source, trial_id, streams)
             warm_up = detect_warm_up(counts, lengths, 0 if np.isnan(configured) else int(configured))
             found.append(TrialWarmUp(trial_id=trial_id, warm_up=warm_up))
         answers.append(make_cell_answer(part, (streams, window), _agree_on_warm_up(found)))
@@ -179,7 +179,7 @@ def _share_out(trials_per_cell: int | None, cells: int) -> int | None:
 
 
 def _judge_trial(
-    source: StudySource, trial: TrialFigures, line: Line | None, ceiling_bits_per_s: float | None
+    source: StudySource, trial: TrialFigures, line: BottleneckLink | None, ceiling_bits_per_s: float | None
 ) -> tuple[TrialLimit, Rates | None]:
     damaged = None
     try:

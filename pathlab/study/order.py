@@ -23,7 +23,7 @@ from pathlab.analysis.planning.stopping import StopDecision, StopRule, evaluate_
 from pathlab.analysis.verdicts.drift import Drift, find_drift
 from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.selection import CONTROL, NOT_POSITIVE, Rules, Sample, select
-from pathlab.study.source import TrialTable
+from pathlab.study.trials import TrialTable
 
 EPOCH = pd.Timestamp(0, tz="UTC")
 
@@ -52,7 +52,7 @@ def find_drifts(table: TrialTable) -> tuple[Answer[Drift], ...]:
     trial / its cell's median, at the cycle's mean starting time: every cell is its own control.
     """
     return tuple(
-        Answer(condition=sample.condition, basis=sample.basis, result=_find_drift(sample))
+        Answer(condition=sample.condition, selection=sample.selection, result=_find_drift(sample))
         for sample in select(table, Rules(controls=True))
     )
 
@@ -76,7 +76,7 @@ def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
     """The outliers of every cell's throughput; rates of 0 have no logarithm and are not judged."""
     answers = []
     for every in select(table, Rules(as_requested=True)):
-        sample = every.leave_out(~(every.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
+        sample = every.exclude(~(every.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
         for streams, window, part in sample.by_cell():
             found = name_outliers(np.log(part.rates_bits_per_s))
             ids = part.get("trial_id")
@@ -85,7 +85,7 @@ def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
     return tuple(answers)
 
 
-def judge_precision(table: TrialTable, rule: StopRule) -> tuple[Answer[StopDecision], ...]:
+def evaluate_precision(table: TrialTable, rule: StopRule) -> tuple[Answer[StopDecision], ...]:
     """Whether each condition's cells are known well enough to stop, by ``stopping.evaluate_stop_rule``."""
     answers = []
     for sample in select(table, Rules(as_requested=True)):
@@ -94,7 +94,7 @@ def judge_precision(table: TrialTable, rule: StopRule) -> tuple[Answer[StopDecis
             for streams, window, part in sample.by_cell()
         }
         found = evaluate_stop_rule(cells, int(np.unique(sample.cycles).size), rule)
-        answers.append(Answer(condition=sample.condition, basis=sample.basis, result=found))
+        answers.append(Answer(condition=sample.condition, selection=sample.selection, result=found))
     return tuple(answers)
 
 

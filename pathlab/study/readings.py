@@ -17,8 +17,8 @@ from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.analysis.verdicts.limits import FlowReading, StreamReading, measure_rate_spread
 from pathlab.store.records import HostRecord
 from pathlab.store.steady import STEADY
-from pathlab.study.lines import Line
-from pathlab.study.source import StudySource, column
+from pathlab.study.links import BottleneckLink
+from pathlab.study.trials import StudySource, column
 
 DRAIN = "drain"
 SETTINGS = "settings"
@@ -132,7 +132,7 @@ class TrialFigures:
 
 
 def read_flow(
-    series: TrialSeries, trial: TrialFigures, line: Line | None, ceiling_bits_per_s: float | None
+    series: TrialSeries, trial: TrialFigures, line: BottleneckLink | None, ceiling_bits_per_s: float | None
 ) -> FlowReading:
     """What was seen of a trial in its steady window; a series that it did not keep leaves its figures None.
 

@@ -12,7 +12,7 @@ from pathlab.errors import UsageError
 from pathlab.reference.series import GBPS, ReferenceTable, load_table
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
 from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, Rules, Sample, select
-from pathlab.study.source import TrialTable
+from pathlab.study.trials import TrialTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ def lay_beside(table: TrialTable, name: str, column: str | None) -> tuple[Answer
     """Every cell whose plan sets what the reference goes by, beside each of its columns (``quantity``).
 
     Levels are matched where they are equal; nothing is interpolated. Host-limited trials are taken, since the
-    published figures speak of hosts as well, and are named among the cautions. Results whose plan does not
+    published figures speak of hosts as well, and are named among the warnings. Results whose plan does not
     set the level give no answer. Raises ``UsageError`` for a reference or a column that there is not.
     """
     reference = load_table(name)
@@ -59,7 +59,7 @@ def lay_beside(table: TrialTable, name: str, column: str | None) -> tuple[Answer
     for sample in select(table, Rules(flags=LAB_FLAGS, apart=reference.level)):
         for streams, window, part in sample.by_cell():
             levels = part.read_setting(reference.level)
-            known = part.leave_out(np.isnan(levels), f"{reference.level}: {NOT_MEASURED}")
+            known = part.exclude(np.isnan(levels), f"{reference.level}: {NOT_MEASURED}")
             if not len(known):
                 continue
             for title in columns:

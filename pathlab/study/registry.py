@@ -19,8 +19,9 @@ import numpy as np
 
 from pathlab.errors import UsageError
 from pathlab.study.answer import Answer, Answers, StudyOptions
-from pathlab.study.limits import RateShelf
-from pathlab.study.source import StudySource, TrialTable, read_trials
+from pathlab.study.cells import MeasuredCondition, list_conditions
+from pathlab.study.limits import RateCache
+from pathlab.study.trials import StudySource, TrialTable, read_trials
 
 Study = TypeVar("Study", bound="AnalysesBase")
 Asked = ParamSpec("Asked")
@@ -35,9 +36,9 @@ UNITS: Mapping[str, str] = MappingProxyType(
 class AnswerColumn:
     """One column of an analysis's table: its heading, and what of an answer is shown in it.
 
-    ``source`` is a path in the answer's ``result`` (``capacity``, ``fits.0.weight_ratio``), ``basis.…`` of
-    the answer itself, ``part`` (the combination, window or quantity), or a function of the answer. ``unit``
-    is that of the figure; None: by the names in the path. ``detail`` is the path of what is shown in
+    ``source`` is a path in the answer's ``result`` (``capacity``, ``fits.0.weight_ratio``), ``selection.…``
+    of the answer itself, ``part`` (the combination, window or quantity), or a function of the answer.
+    ``unit`` is that of the figure; None: by the names in the path. ``detail`` is the path of what is shown in
     brackets behind it, such as the interval of a figure that does not hold its own.
     """
 
@@ -70,7 +71,7 @@ UNDECIDED = AnswerColumn("undecided", "undecided")
 
 def _follow(answer: Answer[Any], path: str) -> Any:
     """What a path leads to; None where a part of it is None or an index beyond the end."""
-    value: Any = answer if path.startswith("basis.") else answer.result
+    value: Any = answer if path.startswith("selection.") else answer.result
     for name in path.split("."):
         if value is None:
             return None
@@ -85,13 +86,14 @@ def _follow(answer: Answer[Any], path: str) -> Any:
 class AnalysisEntry:
     """One analysis: ``per`` is what it has an answer for, ``draws`` its number among those that draw.
 
-    ``description`` is the method's docstring in one line.
+    ``name`` is that of the ``method`` unless another was given, ``description`` its docstring in one line.
 
     The number keeps the random draws of different analyses apart and is never given to another (1: retired);
     None: it draws nothing and takes no seed.
     """
 
     name: str
+    method: str
     title: str
     description: str
     per: str
@@ -100,7 +102,7 @@ class AnalysisEntry:
 
     def __call__(self, study: AnalysesBase) -> Answers[Any]:
         """The answers over these trials, with the method's defaults."""
-        answers: Answers[Any] = operator.methodcaller(self.name)(study)
+        answers: Answers[Any] = operator.methodcaller(self.method)(study)
         return answers
 
 
@@ -114,7 +116,8 @@ class AnalysesBase(ABC):
 
     study_options = StudyOptions()
     _table: TrialTable | None = None
-    _shelf: RateShelf | None = None
+    _rates: RateCache | None = None
+    _conditions: tuple[MeasuredCondition, ...] | None = None
     _answered: dict[tuple[Any, ...], Answers[Any]] | None = None
 
     @property
@@ -124,7 +127,7 @@ class AnalysesBase(ABC):
 
     def reread(self) -> None:
         """Forget the trials read so far, so that the next analysis sees those stored since."""
-        self._table, self._shelf, self._answered = None, None, None
+        self._table, self._rates, self._conditions, self._answered = None, None, None, None
 
     @property
     def answered(self) -> dict[tuple[Any, ...], Answers[Any]]:
@@ -139,11 +142,18 @@ class AnalysesBase(ABC):
             self._table = read_trials(self.study_source)
         return self._table
 
-    def rate_shelf(self) -> RateShelf:
+    def conditions(self) -> tuple[MeasuredCondition, ...]:
+        """Every condition with its trials by cell, in the order of first measurement; no control rows."""
+        if self._conditions is None:
+            environment = self.study_source.campaign.environment
+            self._conditions = list_conditions(self.study_table(), environment)
+        return self._conditions
+
+    def rate_cache(self) -> RateCache:
         """Rates of trials whose series were read."""
-        if self._shelf is None:
-            self._shelf = RateShelf()
-        return self._shelf
+        if self._rates is None:
+            self._rates = RateCache()
+        return self._rates
 
     def _generator(self, name: str) -> np.random.Generator:
         """The generator of one analysis: the same results give the same answers, alone or among others."""
@@ -153,7 +163,11 @@ class AnalysesBase(ABC):
 
 
 def analysis(
-    title: str, *columns: AnswerColumn, per: str = "combination", draws: int | None = None
+    title: str,
+    *columns: AnswerColumn,
+    per: str = "combination",
+    draws: int | None = None,
+    name: str | None = None,
 ) -> Callable[
     [Callable[Concatenate[Study, Asked], Iterable[Answer[Result]]]],
     Callable[Concatenate[Study, Asked], Answers[Result]],
@@ -163,17 +177,23 @@ def analysis(
     def register(
         method: Callable[Concatenate[Study, Asked], Iterable[Answer[Result]]],
     ) -> Callable[Concatenate[Study, Asked], Answers[Result]]:
-        name, signature = method.__name__, inspect.signature(method)
+        known, signature = name or method.__name__, inspect.signature(method)
         described = " ".join((inspect.getdoc(method) or "").split())
-        _entries[name] = AnalysisEntry(
-            name=name, title=title, description=described, per=per, columns=columns, draws=draws
+        _entries[known] = AnalysisEntry(
+            name=known,
+            method=method.__name__,
+            title=title,
+            description=described,
+            per=per,
+            columns=columns,
+            draws=draws,
         )
 
         @functools.wraps(method)
         def run(study: Study, /, *args: Asked.args, **kwargs: Asked.kwargs) -> Answers[Result]:
             bound = signature.bind(study, *args, **kwargs)
             bound.apply_defaults()
-            key = (name, *list(bound.arguments.values())[1:])
+            key = (known, *list(bound.arguments.values())[1:])
             if not all(isinstance(one, Hashable) for one in key):
                 return Answers(method(study, *args, **kwargs))
             if key not in study.answered:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.loss import Loss, pool_loss
 from pathlab.store.records import TrialRecord
-from pathlab.study.source import LINUX_WINDOW_FACTOR, Condition, TrialTable
+from pathlab.study.trials import LINUX_WINDOW_FACTOR, Condition, TrialTable
 
 #: Trials that say nothing of their path: a host, the lab or another congestion control was measured instead.
 PATH_FLAGS = ("host-limited", "lab-limited", "congestion-not-granted")
@@ -22,7 +22,7 @@ LAB_FLAGS = ("lab-limited",)
 #: What was asked for is not what was measured, where a cell is named by the window that was asked for.
 WINDOW_FLAG = "window-short"
 #: Flags of trials that are kept, and said.
-CAUTION_FLAGS = (
+WARNING_FLAGS = (
     *("over-line-rate", "busy-core", "route-changed", "sender-counted", "imported"),
     "undelivered-data",
     *("loopback-fallback", "host-limited", "congestion-not-granted", "lab"),
@@ -58,7 +58,7 @@ def choose_evenly(items: Sequence[Item], most: int) -> list[Item]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class ExclusionCount:
     """So many trials for one reason; ``reason`` is a stable name."""
 
     reason: str
@@ -66,17 +66,17 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
+class SampleSelection:
     """What an answer rests on.
 
-    ``trials`` are all stored ones of the condition, ``used`` those taken. ``left_out`` names every reason
-    (status or flag; the first that applies); ``cautions`` what is doubtful about those taken.
+    ``trials`` are all stored ones of the condition, ``used`` those taken. ``excluded`` names every reason
+    (status or flag; the first that applies); ``warnings`` what is doubtful about those taken.
     """
 
     trials: int
     used: int
-    left_out: tuple[Count, ...] = ()
-    cautions: tuple[Count, ...] = ()
+    excluded: tuple[ExclusionCount, ...] = ()
+    warnings: tuple[ExclusionCount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Sample:
     """
 
     condition: Condition
-    basis: Basis
+    selection: SampleSelection
     table: TrialTable
     places: NDArray[np.int64]  # of these trials in the table
 
@@ -200,25 +200,25 @@ class Sample:
         return np.where(known, 100 * spent * rates / np.where(known, carried_bits, 1), np.nan)
 
     def take(self, mask: Iterable[bool] | NDArray[np.bool_]) -> Sample:
-        """The trials for which the mask holds; the basis counts them anew."""
+        """The trials for which the mask holds; the selection counts them anew."""
         places = self.places[np.asarray(mask, dtype=bool)]
-        basis = Basis(
-            trials=self.basis.trials,
+        selection = SampleSelection(
+            trials=self.selection.trials,
             used=int(places.size),
-            left_out=self.basis.left_out,
-            cautions=_list_cautions(self.table, places),
+            excluded=self.selection.excluded,
+            warnings=_list_warnings(self.table, places),
         )
-        return Sample(condition=self.condition, basis=basis, table=self.table, places=places)
+        return Sample(condition=self.condition, selection=selection, table=self.table, places=places)
 
-    def leave_out(self, mask: Iterable[bool] | NDArray[np.bool_], reason: str) -> Sample:
-        """The other trials; those for which the mask holds are counted in the basis under the reason."""
+    def exclude(self, mask: Iterable[bool] | NDArray[np.bool_], reason: str) -> Sample:
+        """The other trials; those for which the mask holds are counted in the selection under the reason."""
         dropped = np.asarray(mask, dtype=bool)
         kept = self.take(~dropped)
         if not dropped.any():
             return kept
-        left = (*kept.basis.left_out, Count(reason=reason, trials=int(dropped.sum())))
-        basis = replace(kept.basis, left_out=tuple(sorted(left, key=lambda count: count.reason)))
-        return replace(kept, basis=basis)
+        left = (*kept.selection.excluded, ExclusionCount(reason=reason, trials=int(dropped.sum())))
+        selection = replace(kept.selection, excluded=tuple(sorted(left, key=lambda count: count.reason)))
+        return replace(kept, selection=selection)
 
     def by_window(self) -> Iterator[tuple[int | None, Sample]]:
         """The trials of each window asked for, ascending; None: autotuned, last."""
@@ -271,20 +271,20 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
         inside = members == number
         places = np.flatnonzero(inside & (reasons == ""))
         left = Counter(reasons[inside & (reasons != "")].tolist())
-        basis = Basis(
+        selection = SampleSelection(
             trials=int(inside.sum()),
             used=int(places.size),
-            left_out=tuple(Count(reason=name, trials=left[name]) for name in sorted(left)),
-            cautions=_list_cautions(table, places),
+            excluded=tuple(ExclusionCount(reason=name, trials=left[name]) for name in sorted(left)),
+            warnings=_list_warnings(table, places),
         )
-        samples.append(Sample(condition=condition, basis=basis, table=table, places=places))
+        samples.append(Sample(condition=condition, selection=selection, table=table, places=places))
     return tuple(samples)
 
 
 def collect_sample(table: TrialTable, places: NDArray[np.int64]) -> Sample:
     """The trials at these places of the table as one sample, whose condition is that of the first."""
-    basis = Basis(trials=places.size, used=places.size, cautions=_list_cautions(table, places))
-    return Sample(condition=table.conditions[places[0]], basis=basis, table=table, places=places)
+    selection = SampleSelection(trials=places.size, used=places.size, warnings=_list_warnings(table, places))
+    return Sample(condition=table.conditions[places[0]], selection=selection, table=table, places=places)
 
 
 class CountableTrial(Protocol):
@@ -307,6 +307,15 @@ def is_counted(record: CountableTrial) -> bool:
     return record.status == "complete" and not doubted and rate is not None and rate >= 0
 
 
+def name_exclusions(sample: Sample) -> NDArray[np.object_]:
+    """Why each trial is in no median: its first flag that says so, else that its throughput is missing."""
+    reasons = np.full(len(sample), "", dtype=object)
+    for flag in (*PATH_FLAGS, WINDOW_FLAG):
+        reasons[sample.table.flagged(flag)[sample.places] & (reasons == "")] = flag
+    reasons[reasons == ""] = "without throughput"
+    return reasons
+
+
 def measure_drtt(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -> float | None:
     """DRTT of one trial, ns; None unless both round trips were measured."""
     loaded: float | None = getattr(record, columns[0])
@@ -314,18 +323,18 @@ def measure_drtt(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -
     return None if loaded is None or unloaded is None else loaded - unloaded
 
 
-def survey_table(table: TrialTable) -> Basis:
-    """The basis of all conditions together, for what speaks of a path by the windows that were asked for."""
+def survey_table(table: TrialTable) -> SampleSelection:
+    """The selection of all conditions together, by the windows requested."""
     samples = select(table, Rules(as_requested=True, controls=True))
     left: Counter[str] = Counter()
     for sample in samples:
-        left.update({count.reason: count.trials for count in sample.basis.left_out})
+        left.update({count.reason: count.trials for count in sample.selection.excluded})
     places = np.concatenate([np.empty(0, dtype=np.int64), *(sample.places for sample in samples)])
-    return Basis(
+    return SampleSelection(
         trials=len(table),
         used=int(places.size),
-        left_out=tuple(Count(reason=name, trials=left[name]) for name in sorted(left)),
-        cautions=_list_cautions(table, places),
+        excluded=tuple(ExclusionCount(reason=name, trials=left[name]) for name in sorted(left)),
+        warnings=_list_warnings(table, places),
     )
 
 
@@ -351,9 +360,9 @@ def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
     return reasons
 
 
-def _list_cautions(table: TrialTable, places: NDArray[np.int64]) -> tuple[Count, ...]:
-    counts = [(name, int(table.flagged(name)[places].sum())) for name in (*CAUTION_FLAGS, WINDOW_FLAG)]
+def _list_warnings(table: TrialTable, places: NDArray[np.int64]) -> tuple[ExclusionCount, ...]:
+    counts = [(name, int(table.flagged(name)[places].sum())) for name in (*WARNING_FLAGS, WINDOW_FLAG)]
     versions = np.unique(table.versions[places])
     if np.count_nonzero(versions >= 0) > 1:
         counts.append((MIXED_VERSIONS, int(places.size)))
-    return tuple(Count(reason=name, trials=count) for name, count in counts if count)
+    return tuple(ExclusionCount(reason=name, trials=count) for name, count in counts if count)

@@ -24,7 +24,7 @@ from pathlab.analysis.verdicts.pairs import (
 )
 from pathlab.study.answer import Answer, StudyOptions, make_cell_answer
 from pathlab.study.selection import AUTOTUNED, BELOW_ONE, NOT_POSITIVE, Rules, Sample, select
-from pathlab.study.source import TrialTable
+from pathlab.study.trials import TrialTable
 
 Cell = tuple[int, int]  # streams, window asked for in bytes
 #: What carrying the bytes costs, each with its figure per trial.
@@ -79,8 +79,8 @@ def compare_streams_and_windows(
                 costs=tuple(compare_cost(name, cost[many], cost[large]) for name, cost in spread.items()),
             )
             taken = _in_cell(sample, many) | _in_cell(sample, large)
-            basis = sample.take(taken).basis
-            answers.append(Answer(condition=sample.condition, basis=basis, result=result))
+            selection = sample.take(taken).selection
+            answers.append(Answer(condition=sample.condition, selection=selection, result=result))
     return tuple(answers)
 
 
@@ -110,11 +110,11 @@ def fit_surfaces(
     """The response surface of each condition over streams and windows granted; autotuned ones left out."""
     answers = []
     for sample in select(table, Rules(windowed=True)):
-        named = sample.leave_out(np.isnan(sample.window_bytes), AUTOTUNED)
-        part = named.leave_out(~(named.usable_window_bytes >= 1), f"window_granted: {BELOW_ONE}")
+        named = sample.exclude(np.isnan(sample.window_bytes), AUTOTUNED)
+        part = named.exclude(~(named.usable_window_bytes >= 1), f"window_granted: {BELOW_ONE}")
         levels = np.stack([part.streams, part.usable_window_bytes], axis=1)
         found = fit_surface(levels, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=options.fit)
-        answers.append(Answer(condition=part.condition, basis=part.basis, result=found))
+        answers.append(Answer(condition=part.condition, selection=part.selection, result=found))
     return tuple(answers)
 
 
@@ -140,12 +140,12 @@ def bound_durations(table: TrialTable) -> tuple[Answer[ChangeBound], ...]:
     """
     answers = []
     for sample in select(table, Rules(as_requested=True, apart="duration_ns")):
-        some = sample.leave_out(~(sample.get("duration_ns") > 0), f"duration_ns: {NOT_POSITIVE}")
-        some = some.leave_out(~(some.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
+        some = sample.exclude(~(sample.get("duration_ns") > 0), f"duration_ns: {NOT_POSITIVE}")
+        some = some.exclude(~(some.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
         varied = np.unique(some.get("duration_ns")).size > 1
         if not varied:
             found = bound_change(some.rates_bits_per_s, np.log2(some.get("duration_ns")))
-            answers.append(Answer(condition=some.condition, basis=some.basis, result=found))
+            answers.append(Answer(condition=some.condition, selection=some.selection, result=found))
         for streams, window, part in some.by_cell() if varied else ():
             found = bound_change(part.rates_bits_per_s, np.log2(part.get("duration_ns")), cycles=part.cycles)
             answers.append(make_cell_answer(part, (streams, window), found))
@@ -167,7 +167,7 @@ def plan_comparisons(table: TrialTable, difference_ratio: float) -> tuple[Answer
             answers.append(
                 Answer(
                     condition=sample.condition,
-                    basis=sample.take(_in_cell(sample, many) | _in_cell(sample, large)).basis,
+                    selection=sample.take(_in_cell(sample, many) | _in_cell(sample, large)).selection,
                     result=found,
                     quantity=f"{many[0]} x {many[1]} against {large[0]} x {large[1]}",
                 )

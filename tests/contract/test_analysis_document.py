@@ -49,18 +49,18 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
         for answer in answers:
             assert sorted(answer) == promised["answer"]
             assert sorted(answer["condition"]) == promised["condition"]
-            assert sorted(answer["basis"]) == promised["basis"]
+            assert sorted(answer["selection"]) == promised["selection"]
             assert sorted(answer["result"]) == promised["results"][name]
     assert {name for name, answers in document["analyses"].items() if not answers} == {"message_cost"}
     interval = document["analyses"]["surface"][0]["result"]["capacity"]["interval"]
     assert sorted(interval) == promised["interval"]
     assert document["references"] == {}
-    counted = {"stored": 36, "complete": 36, "used": 36, "left_out": []}
-    assert document["trials"] == counted | {"cautions": [{"reason": "lab", "trials": 36}]}
+    counted = {"stored": 36, "complete": 36, "used": 36, "excluded": []}
+    assert document["trials"] == counted | {"warnings": [{"reason": "lab", "trials": 36}]}
     cell = document["analyses"]["cells"][0]
     assert cell["condition"]["settings"]["congestion"] == "cubic"
     assert cell["condition"]["medium"] == "lab"
-    assert cell["basis"]["used"] == 6
+    assert cell["selection"]["used"] == 6
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_wrong_analyses_and_wrong_files_are_one_line_and_a_fix(
     wrong = call("analyze", str(folder), "--only", "everything")
     assert wrong.status == 2
     assert wrong.err.splitlines()[0] == "pathlab: there is no analysis 'everything'"
-    assert "fix: take of: cells, streams_vs_windows" in wrong.err
+    assert "fix: take of: recommendation, cells, streams_vs_windows" in wrong.err
     nothing = call("analyze", str(tmp_path))
     assert nothing.status == 5
     assert len(nothing.err.splitlines()) == 2

@@ -17,17 +17,18 @@ KIB = 1024
 #: Version 1. Nothing here may go or change its meaning without another number; what is new is added.
 KEYS = {
     *("document", "version", "program_version", "title", "facts", "campaign", "trials", "rule", "notices"),
-    *("answers", "sections"),
+    *("recommendations", "sections"),
 }
-ANSWER_KEYS = {
-    *("name", "condition", "basis", "standings", "best", "capacity", "reference_bits_per_s", "recommended"),
-    *("certainty", "reason", "undecided", "more_cycles", "line_bits_per_s", "contests", "drift", "words"),
+ANSWER_KEYS = {"condition", "selection", "result", "words"}
+RECOMMENDATION_KEYS = {
+    *("name", "medium", "candidates", "best", "capacity", "reference_bits_per_s", "recommended"),
+    *("confidence", "reason", "undecided", "more_cycles", "line_bits_per_s", "equal_windows", "drift"),
     *("reference", "rival", "preferred_for", "preferred_by"),
 }
-STANDING_KEYS = {
-    *("streams", "window_bytes", "n", "complete", "rate", "throughput", "drtt_ns", "loaded_loss"),
+CANDIDATE_KEYS = {
+    *("streams", "window_bytes", "n", "complete", "throughput_bits_per_s", "drtt_ns", "loaded_loss"),
     *("unloaded_loss", "variability_ratio", "sender_cpu_s_per_gb", "receiver_cpu_s_per_gb", "limit"),
-    *("effective_window_bytes", "limit_undecided", "doubt", "share_ratio", "enough", "equivalent"),
+    *("effective_window_bytes", "limit_undecided", "exclusion", "share_ratio", "enough", "equivalent"),
     *("more_cycles", "over_line", "climb"),
 }
 BLOCK_KEYS = {
@@ -66,9 +67,10 @@ def test_keys_are_those_of_the_version(document: dict[str, Any]) -> None:
         (document["document"], document["version"]) == (DOCUMENT, DOCUMENT_VERSION) == ("pathlab-report", 1)
     )
     assert document.keys() >= KEYS
-    (answer,) = document["answers"]
+    (answer,) = document["recommendations"]
     assert answer.keys() >= ANSWER_KEYS
-    assert all(one.keys() >= STANDING_KEYS for one in answer["standings"])
+    assert answer["result"].keys() >= RECOMMENDATION_KEYS
+    assert all(one.keys() >= CANDIDATE_KEYS for one in answer["result"]["candidates"])
     assert document["campaign"].keys() >= {
         "name",
         "title",
@@ -85,14 +87,16 @@ def test_keys_are_those_of_the_version(document: dict[str, Any]) -> None:
 
 
 def test_the_answer_has_its_numbers_in_base_units(document: dict[str, Any]) -> None:
-    (answer,) = document["answers"]
-    assert answer["certainty"] in ("decided", "enough")
-    chosen = answer["recommended"]
+    (answer,) = document["recommendations"]
+    found = answer["result"]
+    assert found["confidence"] in ("high", "medium")
+    chosen = found["recommended"]
     assert (chosen["streams"] * chosen["window_bytes"]) == 256 * KIB
-    assert chosen["throughput"]["low"] < chosen["rate"]["median"] < 40e6
+    rates = chosen["throughput_bits_per_s"]
+    assert rates["interval"]["low"] < rates["median"] < 40e6
     assert 10e6 < chosen["drtt_ns"]["median"] < 20e6
     assert chosen["loaded_loss"]["sent"] == 20 * chosen["n"]
-    assert answer["line_bits_per_s"] == pytest.approx(40e6 * 1448 / 1500)
+    assert found["line_bits_per_s"] == pytest.approx(40e6 * 1448 / 1500)
     assert answer["words"]["lead"].startswith("Use ")
     assert answer["condition"]["path_source"] == "west"
 
@@ -114,6 +118,6 @@ def test_figures_bring_their_numbers_and_tables_all_their_rows(document: dict[st
 
 def test_nothing_measured_is_a_document_too(tmp_path: Path) -> None:
     found = describe_report(build_document(SyntheticResults(make_campaign(), [], [], {})))
-    assert found["answers"] == []
+    assert found["recommendations"] == []
     assert [notice["kind"] for notice in found["notices"]] == ["empty"]
     assert found["trials"] == {"planned": 0, "complete": 0, "failed": 0}

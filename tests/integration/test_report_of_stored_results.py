@@ -50,8 +50,8 @@ def test_summary_and_answer_are_those_of_the_records(synthetic: SyntheticResults
     assert [trial.record for trial in read_trials(stored)] == synthetic.records
     assert summarise(stored) == summarise(synthetic)
     both = [describe_report(build_document(source)) for source in (stored, synthetic)]
-    assert both[0]["answers"] == both[1]["answers"]
-    assert both[0]["answers"][0]["recommended"] is not None
+    assert both[0]["recommendations"] == both[1]["recommendations"]
+    assert both[0]["recommendations"][0]["result"]["recommended"] is not None
 
 
 def test_series_survive_the_file(synthetic: SyntheticResults, stored: Results) -> None:

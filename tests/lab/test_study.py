@@ -179,8 +179,8 @@ def test_a_busy_core_of_the_traffic_is_named(folder: Path, others: int) -> None:
     assert limit.result.limit is Limit.HOST_CPU
     waiting = limit.result.trials[0].verdict.flow.find("waiting_ratio")
     assert waiting.met in (True, None)  # None: a kernel that does not tell
-    assert study.surface()[0].basis.used == 0  # no property of the path
-    assert [one.reason for one in study.surface()[0].basis.left_out] == ["host-limited"]
+    assert study.surface()[0].selection.used == 0  # no property of the path
+    assert [one.reason for one in study.surface()[0].selection.excluded] == ["host-limited"]
 
 
 @pytest.mark.long

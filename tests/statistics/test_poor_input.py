@@ -102,7 +102,7 @@ ESTIMATORS: dict[str, Callable[[Values], Any]] = {
     "warm_up": lambda v: detect_warm_up(v, spans(v)),
 }
 NAN, INF = math.nan, math.inf
-#: Beyond the last two no instrument can see; the store's columns are read so (study.source.column).
+#: Beyond the last two no instrument can see; the store's columns are read so (study.trials.column).
 ODD_VALUES = (NAN, INF, -INF, 0.0, -0.0, -1.0, 1.0, 3.0, 1e-30, 9e18)
 #: What holds no answer for anybody.
 EMPTY: dict[str, Values] = {

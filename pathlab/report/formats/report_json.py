@@ -2,11 +2,12 @@
 
 Version 1. Keys: ``document`` ("pathlab-report"), ``version``, ``program_version``, ``title``, ``facts``,
 ``campaign`` (name, title, digest, seed, created_utc, program_version), ``trials`` (planned, complete,
-failed), ``rule``, ``notices`` (kind, text, path), ``answers`` (per condition, every figure with its unit in
-its name; ``words`` says it in sentences), and ``sections``: ``key``, ``title``, ``blocks``. A block has a
-``type``: ``paragraph``, ``subheading``, ``bullets``, ``facts``, ``preformatted``, ``table`` (every row),
-``figure`` (its numbers under ``data``; ``empty`` says why it has none) or ``fold`` (``blocks``). What was
-not measured is null. A version only grows: a field that changes its meaning or goes makes a new one.
+failed), ``rule``, ``notices`` (kind, text, path), ``recommendations`` (per condition, as ``analyze --json``
+has them under ``recommendation``; ``words`` says it in sentences), and ``sections``: ``key``, ``title``,
+``blocks``. A block has a ``type``: ``paragraph``, ``subheading``, ``bullets``, ``facts``, ``preformatted``,
+``table`` (every row), ``figure`` (its numbers under ``data``; ``empty`` says why it has none) or ``fold``
+(``blocks``). What was not measured is null. A version only grows: a field that changes its meaning or goes
+makes a new one.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ from pathlab.report.blocks import (
     TableBlock,
 )
 from pathlab.report.formats.output_file import write_whole
-from pathlab.report.page.answer import PathAnswer
 from pathlab.report.plots.export import tabulate
 from pathlab.report.plots.preparation import prepare_plot
-from pathlab.report.sections.answer_text import RULE, describe_answer
+from pathlab.report.sections.recommendation_text import RULE, describe_recommendation
+from pathlab.study.answer import Answer
 from pathlab.study.document import encode
+from pathlab.study.recommendation import Recommendation
 
 DOCUMENT = "pathlab-report"
 DOCUMENT_VERSION = 1
@@ -59,15 +61,14 @@ def describe_report(report: Report) -> dict[str, Any]:
         "trials": encode(report.trials),
         "rule": RULE,
         "notices": encode(report.notices),
-        "answers": [_describe_answer(answer) for answer in report.answers],
+        "recommendations": [_describe_recommendation(answer) for answer in report.recommendations],
         "sections": [_describe_section(section) for section in (report.opening, *report.sections)],
     }
 
 
-def _describe_answer(answer: PathAnswer) -> dict[str, Any]:
+def _describe_recommendation(answer: Answer[Recommendation]) -> dict[str, Any]:
     described: dict[str, Any] = encode(answer)
-    described["contests"] = dict(answer.contests)
-    return described | {"words": encode(describe_answer(answer))}
+    return described | {"words": encode(describe_recommendation(answer.result))}
 
 
 def _describe_section(section: Section) -> dict[str, Any]:

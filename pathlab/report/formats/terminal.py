@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.report.names import short_name
-from pathlab.report.page.answer import PathAnswer
-from pathlab.report.sections.answer_text import AnswerText, describe_answer
 from pathlab.report.sections.notices import Notice
+from pathlab.report.sections.recommendation_text import RecommendationText, describe_recommendation
 from pathlab.report.summary import Summary
-from pathlab.report.text import list_thresholds, tabulate_path
+from pathlab.report.text import list_flags, tabulate_path
+from pathlab.study.answer import Answer
+from pathlab.study.recommendation import Recommendation
 
 WIDE_COLUMNS = 100  # from here on there is room for the rates' extremes
 #: With more conditions each has one line; the report has the rest.
@@ -21,7 +22,7 @@ TOLD_IN_FULL = 3
 
 
 def render_summary(
-    summary: Summary, answers: Sequence[PathAnswer], notices: Sequence[Notice], console: Console
+    summary: Summary, answers: Sequence[Answer[Recommendation]], notices: Sequence[Notice], console: Console
 ) -> None:
     """Print the result table of each path, then what the report begins with: the answer, and the warnings."""
     for path in summary.paths:
@@ -29,7 +30,7 @@ def render_summary(
         wide = console.width >= WIDE_COLUMNS
         console.print(tabulate_path(path, wide=wide))
         for cell in () if wide else path.cells:
-            if marks := list_thresholds(cell):
+            if marks := list_flags(cell):
                 console.print(Text(f"{short_name(cell)}: {marks}", style="yellow"))
     if summary.paths:
         console.print(
@@ -43,7 +44,10 @@ def render_summary(
     console.print()
     for answer in answers:
         _print_answer(
-            describe_answer(answer), console, several=len(answers) > 1, full=len(answers) <= TOLD_IN_FULL
+            describe_recommendation(answer.result),
+            console,
+            several=len(answers) > 1,
+            full=len(answers) <= TOLD_IN_FULL,
         )
     several = len({notice.path for notice in notices if notice.path}) > 1
     for notice in notices:
@@ -51,7 +55,7 @@ def render_summary(
         _print_point("!", where + notice.text, "bold yellow", console)
 
 
-def _print_answer(told: AnswerText, console: Console, *, several: bool, full: bool) -> None:
+def _print_answer(told: RecommendationText, console: Console, *, several: bool, full: bool) -> None:
     _print_point("•", f"{told.name}: {told.lead}" if several else told.lead, "bold", console)
     if not full:
         return

@@ -21,6 +21,7 @@ from pathlab.report.answer_table import (
     list_headings,
 )
 from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.datagrams import outline_datagrams
@@ -28,12 +29,12 @@ from pathlab.report.sections.drafts import Chapter, Draft, FoldDraft, PlotDraft,
 from pathlab.report.sections.grants import outline_grants
 from pathlab.report.sections.ledgers import LONG_ROWS, build_table, note_doubts
 from pathlab.report.sections.phrases import say_count, say_interval, say_range
-from pathlab.report.sections.places import Book, Part, Place, name_reasons, spell_window
 from pathlab.study.answer import Answer, measure_spread
+from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.registry import ANALYSES
-from pathlab.study.selection import Sample
+from pathlab.study.selection import Sample, name_exclusions
 from pathlab.study.throughput import StreamsVsWindows
-from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time
+from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time, format_window
 
 #: Pairs of so many are named along the axis; more of them by their number in the table.
 NAMED_PAIRS = 8
@@ -47,7 +48,7 @@ class Column:
 
     label: str
     meaning: str
-    fill: Callable[[Part], str]
+    fill: Callable[[Cell], str]
 
 
 def _pool_mean(sample: Sample, probes: str) -> float | None:
@@ -63,30 +64,30 @@ def _find_least(sample: Sample, probes: str) -> float | None:
     return float(np.nanmin(values)) if np.any(~np.isnan(values)) else None
 
 
-def _spell_iqr(part: Part) -> str:
-    found = measure_spread(part.sample.rates_bits_per_s)
+def _spell_iqr(cell: Cell) -> str:
+    found = measure_spread(cell.sample.rates_bits_per_s)
     if found.q1 is None or found.q3 is None or found.n < 2:  # one trial has no spread
         return NOT_MEASURED
     return format_rate(found.q3 - found.q1)
 
 
-def _spell_loss(part: Part, probes: str) -> str:
-    sent, received = part.sample.get(f"{probes}_sent"), part.sample.get(f"{probes}_received")
+def _spell_loss(cell: Cell, probes: str) -> str:
+    sent, received = cell.sample.get(f"{probes}_sent"), cell.sample.get(f"{probes}_received")
     known = (sent >= received) & (received >= 0)
     total = sent[known].sum()
     return format_ratio(1 - received[known].sum() / total) if total else NOT_MEASURED
 
 
-def _spell_median(quantity: of.Quantity) -> Callable[[Part], str]:
-    return lambda part: quantity.spell(measure_spread(quantity.take(part.sample)).median)
+def _spell_median(quantity: of.Quantity) -> Callable[[Cell], str]:
+    return lambda cell: quantity.spell(measure_spread(quantity.take(cell.sample)).median)
 
 
-def _spell_rate_interval(part: Part) -> str:
-    return format_interval(measure_spread(part.sample.rates_bits_per_s).interval, format_rate)
+def _spell_rate_interval(cell: Cell) -> str:
+    return format_interval(measure_spread(cell.sample.rates_bits_per_s).interval, format_rate)
 
 
 COLUMNS = (
-    Column(label="Window", meaning="asked for, per stream", fill=lambda p: spell_window(p.window_bytes)),
+    Column(label="Window", meaning="asked for, per stream", fill=lambda p: format_window(p.window_bytes)),
     Column(label="Streams", meaning="TCP connections of a trial", fill=lambda p: str(p.streams)),
     Column(label="n", meaning="trials that count", fill=lambda p: str(len(p.sample))),
     Column(label="Throughput", meaning="median of the aggregate", fill=_spell_median(of.THROUGHPUT)),
@@ -132,17 +133,17 @@ COLUMNS = (
 N_COLUMN, INTERVAL_COLUMN = 2, 4
 
 
-def _list_rows(place: Place) -> Iterator[Row]:
+def _list_rows(condition: MeasuredCondition) -> Iterator[Row]:
     """A row for each cell; one of which no trial counts shows what was seen, and why it does not count."""
-    counted = {(part.streams, part.window_bytes): part for part in place.parts}
-    others = {(part.streams, part.window_bytes): part for part in place.every_part}
-    for cell in place.cells:
-        part = counted.get(cell)
-        if part is not None:
-            yield tuple(column.fill(part) for column in COLUMNS)
+    counted = {(cell.streams, cell.window_bytes): cell for cell in condition.cells}
+    others = {(cell.streams, cell.window_bytes): cell for cell in condition.every_cell}
+    for levels in condition.levels:
+        cell = counted.get(levels)
+        if cell is not None:
+            yield tuple(column.fill(cell) for column in COLUMNS)
             continue
-        seen = others[cell]
-        counts = Counter(name_reasons(seen.sample).tolist())
+        seen = others[levels]
+        counts = Counter(name_exclusions(seen.sample).tolist())
         why = ", ".join(f"{count} × {reason}" for reason, count in counts.items())
         told = [column.fill(seen) for column in COLUMNS]
         told[N_COLUMN] = f"0 ({why})"
@@ -150,13 +151,17 @@ def _list_rows(place: Place) -> Iterator[Row]:
         yield tuple(told)
 
 
-def _build_block(places: Sequence[Place], title: str, suffix: str) -> TableBlock:
-    """The table of these places; the first column names them where they are several."""
-    rows = [(place.name, *row) if len(places) > 1 else row for place in places for row in _list_rows(place)]
+def _build_block(conditions: Sequence[MeasuredCondition], title: str, suffix: str) -> TableBlock:
+    """The table of these conditions; the first column names them where they are several."""
+    rows = [
+        (condition.name, *row) if len(conditions) > 1 else row
+        for condition in conditions
+        for row in _list_rows(condition)
+    ]
     labels, meanings = [one.label for one in COLUMNS], [one.meaning for one in COLUMNS]
-    if len(places) > 1:
+    if len(conditions) > 1:
         labels, meanings = ["path", *labels], ["source, destination and setting", *meanings]
-    answers = [Answer(condition=one.key, basis=one.sample.basis, result=None) for one in places]
+    answers = [Answer(condition=one.key, selection=one.sample.selection, result=None) for one in conditions]
     return TableBlock(
         name=f"windows-streams{suffix}",
         title=title,
@@ -165,32 +170,32 @@ def _build_block(places: Sequence[Place], title: str, suffix: str) -> TableBlock
     )
 
 
-def _tell_cells(places: Sequence[Place], suffix: str) -> Iterator[Block]:
-    where = f": {places[0].name}" if len(places) == 1 else ""
-    yield _build_block(places, f"Windows and streams{where}", suffix)
+def _tell_cells(conditions: Sequence[MeasuredCondition], suffix: str) -> Iterator[Block]:
+    where = f": {conditions[0].name}" if len(conditions) == 1 else ""
+    yield _build_block(conditions, f"Windows and streams{where}", suffix)
 
 
-def _outline_cells(book: Book) -> Iterator[Draft]:
-    """One table where it stays short, else one for each place, long ones on demand."""
-    if sum(len(place.cells) for place in book.places) <= LONG_ROWS:
-        yield TextDraft(build=partial(_tell_cells, book.places, ""))
+def _outline_cells(inputs: ReportInputs) -> Iterator[Draft]:
+    """One table where it stays short, else one for each condition, long ones on demand."""
+    if sum(len(condition.levels) for condition in inputs.conditions) <= LONG_ROWS:
+        yield TextDraft(build=partial(_tell_cells, inputs.conditions, ""))
         return
-    for place in book.places:
-        table = TextDraft(build=partial(_tell_cells, (place,), f"-{place.number}"))
-        rows = len(place.cells)
-        title = f"Windows and streams: {place.name} ({rows} rows)"
+    for condition in inputs.conditions:
+        table = TextDraft(build=partial(_tell_cells, (condition,), f"-{condition.number}"))
+        rows = len(condition.levels)
+        title = f"Windows and streams: {condition.name} ({rows} rows)"
         yield FoldDraft(title=title, drafts=(table,)) if rows > LONG_ROWS else table
 
 
 def name_pair(found: StreamsVsWindows) -> str:
     """``8 × 64 KiB : 2 × 256 KiB``."""
-    many = f"{found.many_streams} × {spell_window(found.many_window_bytes)}"
-    return f"{many} : {found.large_streams} × {spell_window(found.large_window_bytes)}"
+    many = f"{found.many_streams} × {format_window(found.many_window_bytes)}"
+    return f"{many} : {found.large_streams} × {format_window(found.large_window_bytes)}"
 
 
-def plot_pairs(book: Book, place: Place) -> Plot:
+def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
     """The ratio of throughputs of every pair with its interval, by verdict; 1 is no difference."""
-    found = [answer.result for answer in book.answers("streams_vs_windows", place)]
+    found = [answer.result for answer in inputs.answers("streams_vs_windows", condition)]
     layers: list[Layer] = [
         Rule(name=f"no difference, ±{MARGIN}", value=1.0, low=1 / (1 + MARGIN_RATIO), high=1 + MARGIN_RATIO)
     ]
@@ -215,9 +220,9 @@ def plot_pairs(book: Book, place: Place) -> Plot:
     ticks = tuple(numbers.tolist()) if named else None
     names = tuple(name_pair(one) for one in found) if named else None
     return Plot(
-        name=f"streams-windows-{place.number}",
+        name=f"streams-windows-{condition.number}",
         title=PAIRS,
-        condition=place.title,
+        condition=condition.title,
         sentence=_say_pairs(found),
         panels=(
             Panel(
@@ -265,13 +270,13 @@ def _say_corrected(interval: Interval) -> str:
     return f"Holm-corrected 95 % interval {ends}"
 
 
-def _tell_pairs(book: Book, place: Place) -> Iterator[Block]:
-    answers = book.answers("streams_vs_windows", place)
+def _tell_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+    answers = inputs.answers("streams_vs_windows", condition)
     entry = ANALYSES["streams_vs_windows"]
     rows = [(str(at), *format_row(entry, answer)) for at, answer in enumerate(answers, 1)]
     yield TableBlock(
-        name=f"streams-windows-table-{place.number}",
-        title=f"{entry.title}: {place.name}",
+        name=f"streams-windows-table-{condition.number}",
+        title=f"{entry.title}: {condition.name}",
         table=build_table(("pair", *list_headings(entry)), rows),
         note=note_doubts(answers),
     )
@@ -286,16 +291,16 @@ COST_SPELL: dict[str, tuple[str, Callable[[float | None], str]]] = {
 }
 
 
-def _tell_costs(book: Book, place: Place) -> Iterator[Block]:
-    answers = book.answers("streams_vs_windows", place)
+def _tell_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+    answers = inputs.answers("streams_vs_windows", condition)
     rows: list[Row] = []
     for at, answer in enumerate(answers, 1):
         costs = {cost.name: cost for cost in answer.result.costs}
         cells = [_spell_cost(costs[name], spell) for name, (_, spell) in COST_SPELL.items()]
         rows.append((str(at), name_pair(answer.result), *cells))
     yield TableBlock(
-        name=f"streams-windows-costs-{place.number}",
-        title=f"What more streams cost against larger windows: {place.name}",
+        name=f"streams-windows-costs-{condition.number}",
+        title=f"What more streams cost against larger windows: {condition.name}",
         table=build_table(("pair", "streams : windows", *(label for label, _ in COST_SPELL.values())), rows),
         note="Median of more streams : of larger windows; in brackets the Hodges–Lehmann shift within cycles "
         "and its 95 % interval, above 0 where more streams have more of it.",
@@ -312,32 +317,32 @@ def _spell_cost(cost: CostComparison, spell: Callable[[float | None], str]) -> s
     )
 
 
-def _has_pairs(place: Place) -> bool:
+def _has_pairs(condition: MeasuredCondition) -> bool:
     """Whether two cells share streams × window; UDP has none."""
-    if place.key.is_udp:
+    if condition.key.is_udp:
         return False
-    products = [part.streams * part.window_bytes for part in place.parts if part.window_bytes is not None]
+    products = [cell.streams * cell.window_bytes for cell in condition.cells if cell.window_bytes is not None]
     return len(products) > len(set(products))
 
 
-def _outline(book: Book) -> Iterator[Draft]:
-    yield from _outline_cells(book)
-    yield from outline_datagrams(book)
-    for place in book.places:
-        if _has_pairs(place):
-            name = f"streams-windows-{place.number}"
-            build = partial(plot_pairs, book, place)
-            yield PlotDraft(name=name, title=PAIRS, condition=place.title, build=build)
+def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+    yield from _outline_cells(inputs)
+    yield from outline_datagrams(inputs)
+    for condition in inputs.conditions:
+        if _has_pairs(condition):
+            name = f"streams-windows-{condition.number}"
+            build = partial(plot_pairs, inputs, condition)
+            yield PlotDraft(name=name, title=PAIRS, condition=condition.title, build=build)
             both = (
-                TextDraft(build=partial(_tell_pairs, book, place)),
-                TextDraft(build=partial(_tell_costs, book, place)),
+                TextDraft(build=partial(_tell_pairs, inputs, condition)),
+                TextDraft(build=partial(_tell_costs, inputs, condition)),
             )
-            yield FoldDraft(title=f"Each pair, and its costs: {place.name}", drafts=both)
-    yield from outline_grants(book)
+            yield FoldDraft(title=f"Each pair, and its costs: {condition.name}", drafts=both)
+    yield from outline_grants(inputs)
 
 
-def _find_gap(book: Book) -> str | None:
-    return None if book.places else "no trial was completed"
+def _find_gap(inputs: ReportInputs) -> str | None:
+    return None if inputs.conditions else "no trial was completed"
 
 
 CHAPTER = Chapter(

@@ -11,12 +11,13 @@ from pathlab.analysis.planning.stopping import StopReason
 from pathlab.analysis.verdicts.drift import Drift
 from pathlab.report.answer_table import format_cells, format_figure
 from pathlab.report.blocks import Block
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.sections.drafts import Chapter, Draft, TextDraft
 from pathlab.report.sections.ledgers import LONG_ROWS, outline_answers, say
 from pathlab.report.sections.phrases import say_count, say_interval, say_reason
-from pathlab.report.sections.places import Book, Place
 from pathlab.study.answer import Answer
+from pathlab.study.cells import MeasuredCondition
 from pathlab.units import format_ratio
 
 Answers = Sequence[Answer[Any]]
@@ -128,10 +129,10 @@ SAYINGS = {
 }
 
 
-def _say_place(book: Book, place: Place) -> Iterator[Block]:
-    """What the analyses of one place say, in a paragraph."""
-    told = [text for name, tell in SAYINGS.items() for text in tell(book.answers(name, place))]
-    yield from say(f"{place.name}: {' '.join(told)}" if told else "")
+def _say_place(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+    """What the analyses of one condition say, in a paragraph."""
+    told = [text for name, tell in SAYINGS.items() for text in tell(inputs.answers(name, condition))]
+    yield from say(f"{condition.name}: {' '.join(told)}" if told else "")
 
 
 def _is_told(answer: Answer[Any]) -> bool:
@@ -140,15 +141,15 @@ def _is_told(answer: Answer[Any]) -> bool:
     return bool(answer.result.trial_ids) or answer.result.outliers.undecided not in quiet
 
 
-def _outline(book: Book) -> Iterator[Draft]:
-    for place in book.places:
-        yield TextDraft(build=partial(_say_place, book, place))
+def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+    for condition in inputs.conditions:
+        yield TextDraft(build=partial(_say_place, inputs, condition))
     for name in SAYINGS:
-        yield from outline_answers(book, name, _is_told if name == "outliers" else None)
+        yield from outline_answers(inputs, name, _is_told if name == "outliers" else None)
 
 
-def _find_gap(book: Book) -> str | None:
-    return None if book.places else "no trial was completed"
+def _find_gap(inputs: ReportInputs) -> str | None:
+    return None if inputs.conditions else "no trial was completed"
 
 
 CHAPTER = Chapter(key="certainty", title="How sure", find_gap=_find_gap, outline=_outline)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from pathlab.report.blocks import Paragraph, Section
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Plot
 from pathlab.report.sections import (
     cells,
@@ -20,8 +21,6 @@ from pathlab.report.sections import (
     sweep,
 )
 from pathlab.report.sections.drafts import Chapter, PlotDraft, carry_out, list_plot_drafts
-from pathlab.report.sections.material import Material
-from pathlab.report.sections.places import Book
 
 CHAPTERS: tuple[Chapter, ...] = (
     cells.CHAPTER,
@@ -38,46 +37,45 @@ CHAPTERS: tuple[Chapter, ...] = (
 )
 
 
-def build_sections(material: Material) -> tuple[Section, ...]:
+def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
     """Every chapter that the results can fill, then one that says in a line why each other one is missing."""
-    book = Book(material)
     sections, gaps = [], []
     for chapter in CHAPTERS:
-        gap = chapter.find_gap(book)
+        gap = chapter.find_gap(inputs)
         if gap is not None:
-            gap = gap if chapter is routes.CHAPTER else _find_exclusion(book) or gap
+            gap = gap if chapter is routes.CHAPTER else _find_exclusion(inputs) or gap
             gaps.append(Paragraph(text=f"{chapter.title}: {gap}."))
             continue
-        blocks = tuple(carry_out(chapter.outline(book)))
+        blocks = tuple(carry_out(chapter.outline(inputs)))
         sections.append(Section(key=chapter.key, title=chapter.title, blocks=blocks))
     if gaps:
         sections.append(Section(key="not-measured", title="What was not measured", blocks=tuple(gaps)))
     return tuple(sections)
 
 
-def _find_exclusion(book: Book) -> str | None:
+def _find_exclusion(inputs: ReportInputs) -> str | None:
     """Why there is nothing at all to make chapters from, though trials were completed; None otherwise."""
-    if not book.places:
-        return "no trial carried traffic" if book.material.summary.complete else None
-    if any(place.parts for place in book.places):
+    if not inputs.conditions:
+        return "no trial carried traffic" if inputs.summary.complete else None
+    if any(condition.cells for condition in inputs.conditions):
         return None
     counts: Counter[str] = Counter()
-    for place in book.places:
-        counts.update({one.reason: one.trials for one in place.sample.basis.left_out})
+    for condition in inputs.conditions:
+        counts.update({one.reason: one.trials for one in condition.sample.selection.excluded})
     return f"no trial counts ({', '.join(f'{count} × {reason}' for reason, count in sorted(counts.items()))})"
 
 
-def list_drafts(material: Material) -> tuple[PlotDraft, ...]:
+def list_drafts(inputs: ReportInputs) -> tuple[PlotDraft, ...]:
     """Every figure in the order of the report, with its title; none is made."""
-    return tuple(_list_drafts(Book(material)))
+    return tuple(_list_drafts(inputs))
 
 
-def find_plot(material: Material, name: str) -> Plot | None:
+def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
     """The figure of that name, made without any other; None where there is none."""
-    return next((draft.build() for draft in _list_drafts(Book(material)) if draft.name == name), None)
+    return next((draft.build() for draft in _list_drafts(inputs) if draft.name == name), None)
 
 
-def _list_drafts(book: Book) -> Iterator[PlotDraft]:
+def _list_drafts(inputs: ReportInputs) -> Iterator[PlotDraft]:
     for chapter in CHAPTERS:
-        if chapter.find_gap(book) is None:
-            yield from list_plot_drafts(chapter.outline(book))
+        if chapter.find_gap(inputs) is None:
+            yield from list_plot_drafts(chapter.outline(inputs))

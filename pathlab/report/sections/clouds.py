@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.outliers import MAD_RULE, name_outliers
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Layer, Points
-from pathlab.report.sections.places import Book, Part, Place, name_reasons, spell_window
 from pathlab.report.sections.quantities import Quantity
-from pathlab.study.selection import Sample
+from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.selection import Sample, name_exclusions
+from pathlab.units import format_window
 
 Marks = NDArray[np.bool_]
 #: Lines that belong to no window are drawn in the page's own ink.
@@ -44,7 +46,7 @@ class Drawn:
     @property
     def words(self) -> str:
         """What a reader has to know of the points; empty where every trial is drawn and none stands apart."""
-        return " ".join(part for part in (self.choice, self.marked) if part)
+        return " ".join(cell for cell in (self.choice, self.marked) if cell)
 
     @property
     def choice(self) -> str:
@@ -62,33 +64,33 @@ class Drawn:
         return f"{self.outliers} {verb} beyond {MAD_RULE.factor:g} MAD of {whose} cell (marked)."
 
 
-def mark_outliers(part: Part, quantity: Quantity) -> Marks:
+def mark_outliers(cell: Cell, quantity: Quantity) -> Marks:
     """Which trials of a cell are beyond the fences of ``outliers.name_outliers``; found once."""
-    if quantity in part.marks:
-        return part.marks[quantity]
-    values = quantity.take(part.sample)
+    if quantity in cell.marks:
+        return cell.marks[quantity]
+    values = quantity.take(cell.sample)
     marks = np.zeros(values.size, dtype=bool)
     usable = np.flatnonzero(~np.isnan(values) & ((values > 0) | (not quantity.logarithmic)))
     known = np.log(values[usable]) if quantity.logarithmic else values[usable]
     marks[usable[list(name_outliers(known).places)]] = True
-    part.marks[quantity] = marks
+    cell.marks[quantity] = marks
     return marks
 
 
 def gather(
     name: str,
     slot: int,
-    parts: Sequence[Part],
+    cells: Sequence[Cell],
     axes: tuple[Quantity, Quantity],
     judged: Quantity | None = None,
 ) -> Cloud:
     """The trials of some cells; ``axes`` give x and y, outliers are those of ``judged`` (y) in their cell."""
     across, up = axes
-    samples = [part.sample for part in parts]
+    samples = [cell.sample for cell in cells]
     first = samples[0]
     joined = Sample(
         condition=first.condition,
-        basis=first.basis,
+        selection=first.selection,
         table=first.table,
         places=np.concatenate([sample.places for sample in samples]),
     )
@@ -98,7 +100,7 @@ def gather(
         sample=joined,
         x=across.take(joined),
         y=up.take(joined),
-        outlier=np.concatenate([mark_outliers(part, judged or up) for part in parts]),
+        outlier=np.concatenate([mark_outliers(cell, judged or up) for cell in cells]),
     )
 
 
@@ -141,30 +143,32 @@ def draw_clouds(clouds: Sequence[Cloud], scales: tuple[float, float], most: int)
     return Drawn(layers=tuple(layers), trials=total, drawn=drawn, outliers=apart)
 
 
-def draw_aside(book: Book, place: Place, axes: tuple[Quantity, Quantity], size: float) -> list[Layer]:
+def draw_aside(
+    inputs: ReportInputs, condition: MeasuredCondition, axes: tuple[Quantity, Quantity], size: float
+) -> list[Layer]:
     """The trials that no median has, a layer of open points for each window; each point says why.
 
     ``axes`` give x as it is drawn and y, which is divided by ``size``.
     """
-    found = place.aside
+    found = condition.excluded
     x, y = axes[0].take(found), axes[1].take(found)
     y = np.where(np.isnan(x), np.nan, y)
-    reasons = name_reasons(found)
+    reasons = name_exclusions(found)
     layers: list[Layer] = []
-    for window, part in found.by_window():
-        inside = np.isin(found.places, part.places)
+    for window, cell in found.by_window():
+        inside = np.isin(found.places, cell.places)
         values = np.where(inside, y, np.nan)
-        chosen = choose_points(values, np.zeros(y.size, dtype=bool), book.points)
+        chosen = choose_points(values, np.zeros(y.size, dtype=bool), inputs.points)
         if not chosen.size:
             continue
         told = ", ".join(dict.fromkeys(str(reason) for reason in reasons[chosen]))
         texts = name_trials(found, chosen)
         layers.append(
             Points(
-                name=f"window {spell_window(window)}, in no median ({told})",
+                name=f"window {format_window(window)}, in no median ({told})",
                 x=x[chosen],
                 y=y[chosen] / size,
-                slot=book.material.slot(window),
+                slot=inputs.slot(window),
                 hover=tuple(f"{text}, {reasons[at]}" for at, text in zip(chosen, texts, strict=True)),
                 hollow=True,
             )

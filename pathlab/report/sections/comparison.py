@@ -58,7 +58,7 @@ def build_comparison(found: ResultsComparison) -> Report:
         ),
         footer=f"Written by PathLab {VERSION}",
         notices=(),
-        answers=(),
+        recommendations=(),
         opening=_build_opening(found),
         sections=sections,
     )

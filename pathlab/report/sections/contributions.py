@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import short_name
 from pathlab.report.plots.model import Axis, Bars, Numbers, Panel, Plot
 from pathlab.report.sections.drafts import PlotDraft
-from pathlab.report.sections.material import Material
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.trial_series import read_columns
 from pathlab.report.source import ResultsSource, StoredTrial
@@ -24,32 +24,30 @@ NAMED_STREAMS_MAX, TENTHS = 16, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class PathSection:
     """One path's combinations: ``number`` from 1, as in the names of its figures."""
 
     number: int
     path: PathSummary
 
 
-def draft_contributions(material: Material, shelf: Shelf, cell: Cell) -> PlotDraft:
+def draft_contributions(inputs: ReportInputs, section: PathSection, cell: Cell) -> PlotDraft:
     """The figure of one combination, to be made."""
     first = cell.trials[0].record
     draft = PlotDraft(
-        name=name_contributions(shelf, cell),
+        name=name_contributions(section, cell),
         title=f"What each stream carried: {short_name(cell)}",
-        condition=f"{cell.path} · {name_place(material, first)} · {first.started_utc[:10]}",
-        build=lambda: plot_contributions(material, draft, cell),
+        condition=f"{cell.path} · {name_place(inputs, first)} · {first.started_utc[:10]}",
+        build=lambda: plot_contributions(inputs, draft, cell),
     )
     return draft
 
 
-def plot_contributions(material: Material, draft: PlotDraft, cell: Cell) -> Plot:
+def plot_contributions(inputs: ReportInputs, draft: PlotDraft, cell: Cell) -> Plot:
     """Each stream's share of the throughput, one above the other, a bar for each trial."""
     chosen = choose_evenly(cell.trials, CYCLES_MAX)
     bars = [
-        (trial.record, rates)
-        for trial in chosen
-        if (rates := _read_shares(material.source, trial)) is not None
+        (trial.record, rates) for trial in chosen if (rates := _read_shares(inputs.source, trial)) is not None
     ]
     return Plot(
         name=draft.name,
@@ -61,24 +59,24 @@ def plot_contributions(material: Material, draft: PlotDraft, cell: Cell) -> Plot
     )
 
 
-def name_contributions(shelf: Shelf, cell: Cell) -> str:
+def name_contributions(section: PathSection, cell: Cell) -> str:
     """``contributions-1-8-64KiB``; a number more where a path has that combination more than once."""
     size = cell.window_requested_bytes
     window = "auto" if size is None else format_bytes(size).replace(" ", "").replace(".", "-")
     alike = [
         other
-        for other in shelf.path.cells
+        for other in section.path.cells
         if (other.streams, other.window_requested_bytes) == (cell.streams, cell.window_requested_bytes)
     ]
     suffix = f"-{alike.index(cell) + 1}" if len(alike) > 1 else ""
-    return f"contributions-{shelf.number}-{cell.streams}-{window}{suffix}"
+    return f"contributions-{section.number}-{cell.streams}-{window}{suffix}"
 
 
-def name_place(material: Material, record: TrialRecord) -> str:
+def name_place(inputs: ReportInputs, record: TrialRecord) -> str:
     """Where a trial was measured, or by which other program; a fallback is said as loudly as everywhere."""
     if "imported" in record.flags:
         return f"imported, {record.engine_version}" if record.engine_version else "imported"
-    environment = material.source.campaign.environment
+    environment = inputs.source.campaign.environment
     if environment.get("fallback"):
         return "LOOPBACK FALLBACK"
     lab = environment.get("lab")

@@ -7,12 +7,13 @@ from functools import partial
 
 from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_short_loss
 from pathlab.report.sections.drafts import Draft, TextDraft
 from pathlab.report.sections.ledgers import build_table
-from pathlab.report.sections.places import Book, Place, spell_window
 from pathlab.study.answer import measure_spread
-from pathlab.units import NOT_MEASURED, format_rate, format_time
+from pathlab.study.cells import MeasuredCondition
+from pathlab.units import NOT_MEASURED, format_rate, format_time, format_window
 
 TITLE = "UDP: loss and jitter"
 COLUMNS = (
@@ -31,27 +32,27 @@ NOTE = (
 )
 
 
-def outline_datagrams(book: Book) -> Iterator[Draft]:
-    """The table of all places measured with UDP; nothing where there is none."""
-    places = [place for place in book.places if place.key.is_udp]
-    if places:
-        yield TextDraft(build=partial(_tell_datagrams, places))
+def outline_datagrams(inputs: ReportInputs) -> Iterator[Draft]:
+    """The table of all conditions measured with UDP; nothing where there is none."""
+    conditions = [condition for condition in inputs.conditions if condition.key.is_udp]
+    if conditions:
+        yield TextDraft(build=partial(_tell_datagrams, conditions))
 
 
-def _tell_datagrams(places: Sequence[Place]) -> Iterator[Block]:
-    rows = [(place.name, *row) for place in places for row in _list_rows(place)]
+def _tell_datagrams(conditions: Sequence[MeasuredCondition]) -> Iterator[Block]:
+    rows = [(condition.name, *row) for condition in conditions for row in _list_rows(condition)]
     labels, meanings = zip(("path", "source, destination and setting"), *COLUMNS, strict=True)
     yield TableBlock(name="udp-loss", title=TITLE, table=build_table(labels, rows, meanings), note=NOTE)
 
 
-def _list_rows(place: Place) -> Iterator[Row]:
-    for part in place.every_part:
-        sample = part.sample
+def _list_rows(condition: MeasuredCondition) -> Iterator[Row]:
+    for cell in condition.every_cell:
+        sample = cell.sample
         loss = sample.pool_datagram_loss()
         known = loss.loss_ratio is not None
         yield (
-            str(part.streams),
-            spell_window(part.window_bytes),
+            str(cell.streams),
+            format_window(cell.window_bytes),
             str(len(sample)),
             format_rate(measure_spread(sample.rates_bits_per_s).median),
             f"{loss.sent:,}" if known else NOT_MEASURED,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pathlab.report.blocks import Block, Fold, Paragraph
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Plot
-from pathlab.report.sections.places import Book
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,8 @@ class Chapter:
 
     key: str
     title: str
-    find_gap: Callable[[Book], str | None]
-    outline: Callable[[Book], Iterable[Draft]]
+    find_gap: Callable[[ReportInputs], str | None]
+    outline: Callable[[ReportInputs], Iterable[Draft]]
 
 
 def carry_out(drafts: Iterable[Draft]) -> Iterator[Block]:

@@ -12,17 +12,18 @@ from pathlab.analysis.estimators.trend import ChangeBound
 from pathlab.analysis.verdicts.equivalence import list_thresholds
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import draw_clouds, gather
 from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import build_table, note_doubts
 from pathlab.report.sections.phrases import say_interval, say_reason, say_spread, say_undecided
-from pathlab.report.sections.places import Book, Part, Place, number_places, spell_window
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import Answer, measure_spread
+from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.registry import ANALYSES
-from pathlab.units import format_rate, format_ratio, format_time
+from pathlab.units import format_rate, format_ratio, format_time, format_window
 
 DURATION = of.Quantity(label="Duration", kind="plain", take=lambda sample: sample.get("duration_ns") / 1e9)
 TITLE = "Throughput against the duration of a trial"
@@ -30,63 +31,65 @@ TITLE = "Throughput against the duration of a trial"
 MOST_CELLS = 7
 
 
-Places = tuple[Place, ...]
+Conditions = tuple[MeasuredCondition, ...]
 
 
-def _list_groups(book: Book) -> list[Places]:
+def _list_groups(inputs: ReportInputs) -> list[Conditions]:
     """Places that differ in the duration alone, where it varied and a trial of each counts, in its order."""
-    groups: dict[Any, list[Place]] = {}
-    for place in book.places:
-        if place.parts:
-            groups.setdefault(place.key.without("duration_ns"), []).append(place)
-    return [tuple(sorted(places, key=_duration_s)) for places in groups.values() if len(places) > 1]
+    groups: dict[Any, list[MeasuredCondition]] = {}
+    for condition in inputs.conditions:
+        if condition.cells:
+            groups.setdefault(condition.key.without("duration_ns"), []).append(condition)
+    return [
+        tuple(sorted(conditions, key=_duration_s)) for conditions in groups.values() if len(conditions) > 1
+    ]
 
 
-def _duration_s(place: Place) -> float:
-    return float(place.key.get("duration_ns")) / 1e9
+def _duration_s(condition: MeasuredCondition) -> float:
+    return float(condition.key.get("duration_ns")) / 1e9
 
 
-def _find_answers(book: Book, places: Places) -> list[Answer[Any]]:
-    """The answers on the cells of these places."""
-    condition = places[0].key.without("duration_ns")
-    return [one for one in book.material.answers("duration") if one.condition == condition]
+def _find_answers(inputs: ReportInputs, conditions: Conditions) -> list[Answer[Any]]:
+    """The answers on the cells of these conditions."""
+    condition = conditions[0].key.without("duration_ns")
+    return [one for one in inputs.answers("duration") if one.condition == condition]
 
 
-def _take_cell(places: Places, answer: Answer[Any]) -> list[Part]:
+def _take_cell(conditions: Conditions, answer: Answer[Any]) -> list[Cell]:
     """One cell at every duration, by duration."""
     return [
-        part
-        for place in places
-        for part in place.parts
-        if (part.streams, part.window_bytes) == (answer.streams, answer.window_bytes)
+        cell
+        for condition in conditions
+        for cell in condition.cells
+        if (cell.streams, cell.window_bytes) == (answer.streams, answer.window_bytes)
     ]
 
 
-def plot_durations(book: Book, places: Places) -> Plot:
+def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Plot:
     """Throughput over the duration: trials as points, a line through each cell's medians with intervals."""
-    answers = _find_answers(book, places)
+    answers = _find_answers(inputs, conditions)
     shown = [answer for answer in answers if answer.streams is not None][:MOST_CELLS]
-    cells = [_take_cell(places, answer) for answer in shown]
-    names = [f"{one.streams} × {spell_window(one.window_bytes)}" for one in shown]
+    cells = [_take_cell(conditions, answer) for answer in shown]
+    names = [f"{one.streams} × {format_window(one.window_bytes)}" for one in shown]
     clouds = [
-        gather(name, slot, parts, (DURATION, of.THROUGHPUT))
-        for slot, (name, parts) in enumerate(zip(names, cells, strict=True))
+        gather(name, slot, line, (DURATION, of.THROUGHPUT))
+        for slot, (name, line) in enumerate(zip(names, cells, strict=True))
     ]
     unit = choose_unit("rate", np.concatenate([cloud.y for cloud in clouds]))
-    drawn = draw_clouds(clouds, (1.0, unit.size), book.points)
+    drawn = draw_clouds(clouds, (1.0, unit.size), inputs.points)
     layers: list[Layer] = list(drawn.layers)
     spreads = []
-    for slot, (name, parts) in enumerate(zip(names, cells, strict=True)):
-        found = [measure_spread(part.sample.rates_bits_per_s) for part in parts]
+    for slot, (name, line) in enumerate(zip(names, cells, strict=True)):
+        found = [measure_spread(cell.sample.rates_bits_per_s) for cell in line]
         spreads += found
         ends = [(one.median, one.interval.low, one.interval.high) for one in found]
         table = np.array([[np.nan if end is None else end / unit.size for end in row] for row in ends])
-        x = np.array([float(DURATION.take(part.sample)[0]) for part in parts])
+        x = np.array([float(DURATION.take(cell.sample)[0]) for cell in line])
         layers.append(Curve(name=name, x=x, y=table[:, 0], low=table[:, 1], high=table[:, 2], slot=slot))
     said = [_say_change(name, answer.result) for name, answer in zip(names, shown, strict=True)]
     if len(answers) > len(shown):
         said.append(f"{len(answers) - len(shown)} more cells are in the table alone.")
-    levels = sorted({float(DURATION.take(part.sample)[0]) for parts in cells for part in parts})
+    levels = sorted({float(DURATION.take(cell.sample)[0]) for line in cells for cell in line})
     axis = Axis(
         label="Duration of the steady window",
         unit="s",
@@ -95,10 +98,10 @@ def plot_durations(book: Book, places: Places) -> Plot:
         tick_labels=tuple(f"{level:g}" for level in levels),
     )
     return Plot(
-        name=f"duration-{number_places(places)}",
+        name=f"duration-{find_first_number(conditions)}",
         title=TITLE,
-        condition=places[0].title_without("duration"),
-        sentence=" ".join(part for part in (*said, say_undecided(spreads), drawn.words) if part),
+        condition=conditions[0].title_without("duration"),
+        sentence=" ".join(cell for cell in (*said, say_undecided(spreads), drawn.words) if cell),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
         ),
@@ -121,15 +124,15 @@ def _say_change(name: str, found: ChangeBound) -> str:
     return f"{text}: {word} {low} to {high}{test}."
 
 
-def _tell_cells(book: Book, places: Places) -> Iterator[Block]:
-    answers = _find_answers(book, places)
-    where, number = places[0].name_without("duration"), number_places(places)
+def _tell_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Block]:
+    answers = _find_answers(inputs, conditions)
+    where, number = conditions[0].name_without("duration"), find_first_number(conditions)
     rows = []
     for answer in answers:
-        for part in _take_cell(places, answer):
-            spread = measure_spread(part.sample.rates_bits_per_s)
-            length = format_time(float(part.sample.get("duration_ns")[0]))
-            rows.append((part.name, length, str(spread.n), say_spread(spread, format_rate)))
+        for cell in _take_cell(conditions, answer):
+            spread = measure_spread(cell.sample.rates_bits_per_s)
+            length = format_time(float(cell.sample.get("duration_ns")[0]))
+            rows.append((cell.name, length, str(spread.n), say_spread(spread, format_rate)))
     yield TableBlock(
         name=f"durations-{number}",
         title=f"Throughput by duration: {where}",
@@ -145,20 +148,20 @@ def _tell_cells(book: Book, places: Places) -> Iterator[Block]:
     )
 
 
-def _outline(book: Book) -> Iterator[Draft]:
-    for places in _list_groups(book):
-        name = f"duration-{number_places(places)}"
+def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+    for conditions in _list_groups(inputs):
+        name = f"duration-{find_first_number(conditions)}"
         yield PlotDraft(
             name=name,
             title=TITLE,
-            condition=places[0].title_without("duration"),
-            build=partial(plot_durations, book, places),
+            condition=conditions[0].title_without("duration"),
+            build=partial(plot_durations, inputs, conditions),
         )
-        yield TextDraft(build=partial(_tell_cells, book, places))
+        yield TextDraft(build=partial(_tell_cells, inputs, conditions))
 
 
-def _find_gap(book: Book) -> str | None:
-    return None if _list_groups(book) else "every path was measured with trials of one duration"
+def _find_gap(inputs: ReportInputs) -> str | None:
+    return None if _list_groups(inputs) else "every path was measured with trials of one duration"
 
 
 CHAPTER = Chapter(key="duration", title="Throughput against duration", find_gap=_find_gap, outline=_outline)

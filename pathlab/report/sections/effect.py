@@ -12,6 +12,7 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.report.answer_table import format_figure
 from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import INK_SLOT, Cloud, draw_clouds, gather
@@ -19,11 +20,11 @@ from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
 from pathlab.report.sections.frequencies import outline_frequencies
 from pathlab.report.sections.ledgers import build_table, outline_answers
 from pathlab.report.sections.phrases import say_count, say_estimate, say_left_out, say_reason, say_spread
-from pathlab.report.sections.places import Book, Place, spell_window
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.study.answer import measure_spread
+from pathlab.study.cells import MeasuredCondition
 from pathlab.study.delay import STEADY_VARIABILITY_RATIO, ThroughputEffect
-from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio
+from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio, format_window
 
 #: Trials from which a line or a distribution says anything.
 LEAST_TRIALS = 5
@@ -33,28 +34,30 @@ VARIABILITY = "Rate variability with and without load"
 STEADY = format_ratio(STEADY_VARIABILITY_RATIO)
 
 
-def plot_effect(book: Book, place: Place) -> Plot:
+def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
     """DRTT, loaded and unloaded RV against throughput, with the lines that meet at the breakpoint."""
-    found = _find_effect(book, place)
+    found = _find_effect(inputs, condition)
     rows = (
         (of.RISE_MEAN, found.drtt if found is not None else None),
         (of.RV_LOADED, found.variability if found is not None else None),
         (of.RV_UNLOADED, None),
     )
-    unit = of.THROUGHPUT.choose_unit(place.sample.rates_bits_per_s)
-    near = reaches_zero(place.sample.rates_bits_per_s)
+    unit = of.THROUGHPUT.choose_unit(condition.sample.rates_bits_per_s)
+    near = reaches_zero(condition.sample.rates_bits_per_s)
     panels: list[Panel] = []
     said: list[str] = []
     for quantity, broken in rows:
-        values = quantity.take(place.sample)
+        values = quantity.take(condition.sample)
         if np.isnan(values).all():
             said.append(f"{quantity.label}: not measured.")
             continue
         size = quantity.choose_unit(values)
-        drawn = draw_clouds(_gather_windows(book, place, quantity), (unit.size, size.size), book.points // 2)
+        drawn = draw_clouds(
+            _gather_windows(inputs, condition, quantity), (unit.size, size.size), inputs.points // 2
+        )
         layers: list[Layer] = [replace(layer, legend=not panels) for layer in drawn.layers]
         if broken is not None:
-            layers += _draw_lines(place, quantity, broken, (unit, size))
+            layers += _draw_lines(condition, quantity, broken, (unit, size))
             said.append(_say_climb(quantity, broken))
         if quantity is of.RISE_MEAN:
             said.insert(0, drawn.words)
@@ -67,40 +70,40 @@ def plot_effect(book: Book, place: Place) -> Plot:
             )
         )
     return Plot(
-        name=f"delay-throughput-{place.number}",
+        name=f"delay-throughput-{condition.number}",
         title=EFFECT,
-        condition=place.title,
-        sentence=" ".join(part for part in (*said, say_left_out(place)) if part),
+        condition=condition.title,
+        sentence=" ".join(cell for cell in (*said, say_left_out(condition)) if cell),
         panels=tuple(panels),
         shared_x=len(panels) > 1,
         empty=None if panels else "no round trips were measured",
     )
 
 
-def plot_agreement(book: Book, place: Place) -> Plot:
+def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
     """Loaded RV against dRTT with the straight line through them, and how well they agree."""
-    found = _find_effect(book, place)
-    rise, variability = of.RISE_MEAN.take(place.sample), of.RV_LOADED.take(place.sample)
+    found = _find_effect(inputs, condition)
+    rise, variability = of.RISE_MEAN.take(condition.sample), of.RV_LOADED.take(condition.sample)
     both = ~np.isnan(rise) & ~np.isnan(variability)
     if not both.any():
         return Plot(
-            name=f"variability-drtt-{place.number}",
+            name=f"variability-drtt-{condition.number}",
             title=AGREEMENT,
-            condition=place.title,
+            condition=condition.title,
             sentence="dRTT and RV were not both measured.",
             empty="dRTT and RV were not both measured",
         )
     unit, size = of.RISE_MEAN.choose_unit(rise), of.RV_LOADED.choose_unit(variability)
     clouds = [
         gather(
-            f"window {spell_window(one)}",
-            book.material.slot(one),
-            place.along(one),
+            f"window {format_window(one)}",
+            inputs.slot(one),
+            condition.along(one),
             (of.RISE_MEAN, of.RV_LOADED),
         )
-        for one in place.windows
+        for one in condition.windows
     ]
-    drawn = draw_clouds(clouds, (unit.size, size.size), book.points)
+    drawn = draw_clouds(clouds, (unit.size, size.size), inputs.points)
     layers: list[Layer] = [replace(layer, legend=True) for layer in drawn.layers]
     if found is not None and found.r_squared_ratio is not None:
         slope, offset = np.polyfit(rise[both], variability[both], 1)
@@ -108,10 +111,10 @@ def plot_agreement(book: Book, place: Place) -> Plot:
         line = (offset + slope * ends) / size.size
         layers.append(Curve(name="straight line", x=ends / unit.size, y=line, slot=INK_SLOT, markers=False))
     return Plot(
-        name=f"variability-drtt-{place.number}",
+        name=f"variability-drtt-{condition.number}",
         title=AGREEMENT,
-        condition=place.title,
-        sentence=" ".join(part for part in (_say_agreement(found), drawn.words) if part),
+        condition=condition.title,
+        sentence=" ".join(cell for cell in (_say_agreement(found), drawn.words) if cell),
         panels=(
             Panel(
                 x=Axis(label="dRTT of the averages", unit=unit.unit),
@@ -122,12 +125,12 @@ def plot_agreement(book: Book, place: Place) -> Plot:
     )
 
 
-def plot_variability(place: Place) -> Plot:
+def plot_variability(condition: MeasuredCondition) -> Plot:
     """The cumulative distributions of loaded and unloaded RV over all trials."""
     layers: list[Layer] = []
     said = []
     for slot, quantity in enumerate((of.RV_LOADED, of.RV_UNLOADED)):
-        measured = _known(quantity, place)
+        measured = _known(quantity, condition)
         values = np.sort(measured)
         if not values.size:
             said.append(f"{quantity.label}: not measured.")
@@ -148,9 +151,9 @@ def plot_variability(place: Place) -> Plot:
         said.append(f"{_say_steady(values)}.")
     layers.append(Rule(name=f"RV of {STEADY}", value=100 * STEADY_VARIABILITY_RATIO, vertical=True))
     return Plot(
-        name=f"variability-cdf-{place.number}",
+        name=f"variability-cdf-{condition.number}",
         title=VARIABILITY,
-        condition=place.title,
+        condition=condition.title,
         sentence=" ".join(said),
         panels=(
             Panel(
@@ -162,33 +165,33 @@ def plot_variability(place: Place) -> Plot:
     )
 
 
-def _find_effect(book: Book, place: Place) -> ThroughputEffect | None:
-    answers = book.answers("breakpoint", place)
+def _find_effect(inputs: ReportInputs, condition: MeasuredCondition) -> ThroughputEffect | None:
+    answers = inputs.answers("breakpoint", condition)
     return answers[0].result if answers else None
 
 
-def _gather_windows(book: Book, place: Place, quantity: Quantity) -> list[Cloud]:
+def _gather_windows(inputs: ReportInputs, condition: MeasuredCondition, quantity: Quantity) -> list[Cloud]:
     return [
         gather(
-            f"window {spell_window(one)}",
-            book.material.slot(one),
-            place.along(one),
+            f"window {format_window(one)}",
+            inputs.slot(one),
+            condition.along(one),
             (of.THROUGHPUT, quantity),
         )
-        for one in place.windows
+        for one in condition.windows
     ]
 
 
-def _known(quantity: Quantity, place: Place) -> Floats:
-    values = quantity.take(place.sample)
+def _known(quantity: Quantity, condition: MeasuredCondition) -> Floats:
+    values = quantity.take(condition.sample)
     return values[~np.isnan(values)]
 
 
 def _draw_lines(
-    place: Place, quantity: Quantity, found: Breakpoint, axes: tuple[Scaled, Scaled]
+    condition: MeasuredCondition, quantity: Quantity, found: Breakpoint, axes: tuple[Scaled, Scaled]
 ) -> list[Layer]:
     """The two lines that meet at the breakpoint, with its place, or the one line where no break was shown."""
-    x, y = place.sample.rates_bits_per_s, quantity.take(place.sample)
+    x, y = condition.sample.rates_bits_per_s, quantity.take(condition.sample)
     both = ~np.isnan(x) & ~np.isnan(y)
     x, y = x[both], y[both]
     unit, size = axes
@@ -239,12 +242,12 @@ def _say_steady(values: Floats) -> str:
     return f"{format_ratio(share)} of {say_count(values.size, 'trial')} have RV ≤ {STEADY}"
 
 
-def _tell_variability(book: Book) -> Iterator[Block]:
-    """Loaded and unloaded RV side by side for every place."""
+def _tell_variability(inputs: ReportInputs) -> Iterator[Block]:
+    """Loaded and unloaded RV side by side for every condition."""
     rows = []
-    for place in book.places:
+    for condition in inputs.conditions:
         for quantity in (of.RV_LOADED, of.RV_UNLOADED):
-            values = _known(quantity, place)
+            values = _known(quantity, condition)
             if not values.size:
                 continue
             found = measure_spread(values)
@@ -253,7 +256,7 @@ def _tell_variability(book: Book) -> Iterator[Block]:
             )
             rows.append(
                 (
-                    place.name,
+                    condition.name,
                     quantity.label.removeprefix("RV, "),
                     str(found.n),
                     format_ratio(float(values.mean())),
@@ -272,31 +275,31 @@ def _tell_variability(book: Book) -> Iterator[Block]:
         )
 
 
-def _is_told(place: Place) -> bool:
-    return len(place.parts) > 1 and _known(of.RISE_MEAN, place).size >= LEAST_TRIALS
+def _is_told(condition: MeasuredCondition) -> bool:
+    return len(condition.cells) > 1 and _known(of.RISE_MEAN, condition).size >= LEAST_TRIALS
 
 
-def _outline(book: Book) -> Iterator[Draft]:
-    places = list(filter(_is_told, book.places))
-    for place in places:
+def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+    conditions = list(filter(_is_told, inputs.conditions))
+    for condition in conditions:
         for key, title, plot in (
             ("delay-throughput", EFFECT, plot_effect),
             ("variability-drtt", AGREEMENT, plot_agreement),
         ):
-            name, build = f"{key}-{place.number}", partial(plot, book, place)
-            yield PlotDraft(name=name, title=title, condition=place.title, build=build)
-    yield from outline_answers(book, "breakpoint")
-    yield TextDraft(build=partial(_tell_variability, book))
-    for place in places:
-        name, build = f"variability-cdf-{place.number}", partial(plot_variability, place)
-        yield PlotDraft(name=name, title=VARIABILITY, condition=place.title, build=build)
-        yield from outline_frequencies(book, place)
+            name, build = f"{key}-{condition.number}", partial(plot, inputs, condition)
+            yield PlotDraft(name=name, title=title, condition=condition.title, build=build)
+    yield from outline_answers(inputs, "breakpoint")
+    yield TextDraft(build=partial(_tell_variability, inputs))
+    for condition in conditions:
+        name, build = f"variability-cdf-{condition.number}", partial(plot_variability, condition)
+        yield PlotDraft(name=name, title=VARIABILITY, condition=condition.title, build=build)
+        yield from outline_frequencies(inputs, condition)
 
 
-def _find_gap(book: Book) -> str | None:
-    if any(map(_is_told, book.places)):
+def _find_gap(inputs: ReportInputs) -> str | None:
+    if any(map(_is_told, inputs.conditions)):
         return None
-    if any(_known(of.RISE_MEAN, place).size for place in book.places):
+    if any(_known(of.RISE_MEAN, condition).size for condition in inputs.conditions):
         return (
             f"it needs two cells and {LEAST_TRIALS} trials with loaded and unloaded round trips on one path"
         )

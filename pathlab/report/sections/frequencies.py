@@ -10,13 +10,14 @@ import numpy as np
 from pathlab.analysis.fits.distributions import DistributionFit
 from pathlab.report.answer_table import Row, format_figure, format_interval
 from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel, Plot
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.drafts import Draft, FoldDraft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import build_table
 from pathlab.report.sections.phrases import say_count, say_interval, say_reason
-from pathlab.report.sections.places import Book, Place
 from pathlab.report.sections.quantities import Quantity
+from pathlab.study.cells import MeasuredCondition
 from pathlab.study.delay import QuantitySpread
 from pathlab.units import format_r_squared
 
@@ -34,22 +35,24 @@ COUNTED: dict[str, tuple[str, str, Quantity]] = {
 WITH_UNIT = frozenset({"mean", "sd", "scale"})
 
 
-def outline_frequencies(book: Book, place: Place) -> Iterator[Draft]:
-    """The distributions of one place: a figure for each quantity, the fits and laws as tables."""
-    drawn = [name for name, (_, _, quantity) in COUNTED.items() if np.any(quantity.take(place.sample) > 0)]
+def outline_frequencies(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Draft]:
+    """The distributions of one condition: a figure for each quantity, the fits and laws as tables."""
+    drawn = [
+        name for name, (_, _, quantity) in COUNTED.items() if np.any(quantity.take(condition.sample) > 0)
+    ]
     for name in drawn:
         key, title, _ = COUNTED[name]
-        build = partial(plot_frequency, book, place, name)
-        yield PlotDraft(name=f"{key}-{place.number}", title=title, condition=place.title, build=build)
+        build = partial(plot_frequency, inputs, condition, name)
+        yield PlotDraft(name=f"{key}-{condition.number}", title=title, condition=condition.title, build=build)
     if drawn:
-        drafts = (TextDraft(build=partial(_tell_laws, book, place)),)
-        yield FoldDraft(title=f"Every fit with its parameters: {place.name}", drafts=drafts)
+        drafts = (TextDraft(build=partial(_tell_laws, inputs, condition)),)
+        yield FoldDraft(title=f"Every fit with its parameters: {condition.name}", drafts=drafts)
 
 
-def plot_frequency(book: Book, place: Place, name: str) -> Plot:
+def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str) -> Plot:
     """Counts in 20 bins with the exponential fit; below it the cumulative shares with the logarithmic one."""
     found: QuantitySpread = next(
-        one.result for one in book.answers("distributions", place) if one.quantity == name
+        one.result for one in inputs.answers("distributions", condition) if one.quantity == name
     )
     key, title, quantity = COUNTED[name]
     edges = np.array(found.edges)
@@ -71,9 +74,9 @@ def plot_frequency(book: Book, place: Place, name: str) -> Plot:
         below.append(Curve(name="logarithmic fit", x=ends, y=fitted, slot=2, markers=False))
     across = Axis(label=quantity.label, unit=unit.unit, from_zero=True)
     return Plot(
-        name=f"{key}-{place.number}",
+        name=f"{key}-{condition.number}",
         title=title,
-        condition=place.title,
+        condition=condition.title,
         sentence=_say_fits(found, quantity),
         panels=(
             Panel(x=across, y=Axis(label="Trials", from_zero=True), layers=tuple(above)),
@@ -113,10 +116,10 @@ def _say_fits(found: QuantitySpread, quantity: Quantity) -> str:
     return " ".join(said)
 
 
-def _tell_laws(book: Book, place: Place) -> Iterator[Block]:
+def _tell_laws(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     """Laws and fits with all parameters and their intervals."""
     rows: list[Row] = []
-    for answer in book.answers("distributions", place):
+    for answer in inputs.answers("distributions", condition):
         if answer.quantity not in COUNTED:
             continue
         quantity = COUNTED[answer.quantity or ""][2]
@@ -124,8 +127,8 @@ def _tell_laws(book: Book, place: Place) -> Iterator[Block]:
         rows += [_tell_law(quantity, fit) for fit in found.laws.fits]
         rows += list(_tell_source_fits(quantity, found))
     yield TableBlock(
-        name=f"distribution-fits-{place.number}",
-        title=f"Distributions and their fits: {place.name}",
+        name=f"distribution-fits-{condition.number}",
+        title=f"Distributions and their fits: {condition.name}",
         table=build_table(("quantity", "fit", "parameters", "ΔAIC", "KS or R²", "undecided"), rows),
         note="Laws by maximum likelihood, the smallest AIC first, with the largest gap between the "
         "distributions (KS); the fits to 20 bins with R².",

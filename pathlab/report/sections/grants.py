@@ -10,14 +10,15 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.report.answer_table import Row, format_figure
 from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_granted
 from pathlab.report.sections.drafts import Draft, FoldDraft, TextDraft
 from pathlab.report.sections.ledgers import LONG_ROWS, build_table
-from pathlab.report.sections.places import Book, Place, spell_window
 from pathlab.report.text import STANDING_FLAGS
 from pathlab.study.answer import measure_spread
+from pathlab.study.cells import MeasuredCondition
 from pathlab.study.selection import Sample
-from pathlab.units import NOT_MEASURED, format_bytes, format_ratio
+from pathlab.units import NOT_MEASURED, format_bytes, format_ratio, format_window
 
 Fill = Callable[[Sample], str]
 NOTE = (
@@ -81,22 +82,26 @@ COLUMNS: tuple[tuple[str, str, Fill], ...] = (
 )
 
 
-def outline_grants(book: Book) -> Iterator[Draft]:
-    """One table of all places where it stays short, else one for each; shown on demand."""
+def outline_grants(inputs: ReportInputs) -> Iterator[Draft]:
+    """One table of all conditions where it stays short, else one for each; shown on demand."""
     title = "Windows asked for, granted and used, and what trials cost"
-    if sum(len(place.cells) for place in book.places) <= LONG_ROWS:
-        draft = TextDraft(build=partial(_tell_grants, book.places, title, ""))
+    if sum(len(condition.levels) for condition in inputs.conditions) <= LONG_ROWS:
+        draft = TextDraft(build=partial(_tell_grants, inputs.conditions, title, ""))
         yield FoldDraft(title=title, drafts=(draft,))
         return
-    for place in book.places:
-        named = f"{title}: {place.name}"
-        draft = TextDraft(build=partial(_tell_grants, (place,), named, f"-{place.number}"))
+    for condition in inputs.conditions:
+        named = f"{title}: {condition.name}"
+        draft = TextDraft(build=partial(_tell_grants, (condition,), named, f"-{condition.number}"))
         yield FoldDraft(title=named, drafts=(draft,))
 
 
-def _tell_grants(places: Sequence[Place], title: str, suffix: str) -> Iterator[Block]:
-    several = len(places) > 1
-    rows = [(place.name, *row) if several else row for place in places for row in _list_rows(place)]
+def _tell_grants(conditions: Sequence[MeasuredCondition], title: str, suffix: str) -> Iterator[Block]:
+    several = len(conditions) > 1
+    rows = [
+        (condition.name, *row) if several else row
+        for condition in conditions
+        for row in _list_rows(condition)
+    ]
     labels = ["window", "streams", *(label for label, _, _ in COLUMNS)]
     meanings = ["asked for, per stream", "", *(meaning for _, meaning, _ in COLUMNS)]
     if several:
@@ -106,17 +111,17 @@ def _tell_grants(places: Sequence[Place], title: str, suffix: str) -> Iterator[B
     )
 
 
-def _list_rows(place: Place) -> Iterator[Row]:
+def _list_rows(condition: MeasuredCondition) -> Iterator[Row]:
     """A row for each cell over all of its complete trials."""
     groups: dict[tuple[int, int | None], list[Sample]] = {}
-    for part in place.every_part:
-        groups.setdefault((part.streams, part.window_bytes), []).append(part.sample)
-    for streams, window in place.cells:
+    for cell in condition.every_cell:
+        groups.setdefault((cell.streams, cell.window_bytes), []).append(cell.sample)
+    for streams, window in condition.levels:
         samples = groups[streams, window]
         joined = Sample(
-            condition=place.key,
-            basis=samples[0].basis,
+            condition=condition.key,
+            selection=samples[0].selection,
             table=samples[0].table,
             places=np.sort(np.concatenate([one.places for one in samples])),
         )
-        yield (spell_window(window), str(streams), *(fill(joined) for _, _, fill in COLUMNS))
+        yield (format_window(window), str(streams), *(fill(joined) for _, _, fill in COLUMNS))

@@ -8,10 +8,11 @@ from typing import Any
 
 from pathlab.report.answer_table import Row, format_row, list_headings, list_warnings
 from pathlab.report.blocks import Block, Paragraph, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.sections.drafts import Draft, FoldDraft, TextDraft
-from pathlab.report.sections.places import Book, Place
 from pathlab.report.tables import Heading, TextTable
 from pathlab.study.answer import Answer
+from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
 
 #: Columns that hold words; every other one but the first is set flush right.
@@ -53,16 +54,16 @@ def build_table(columns: Sequence[str], rows: Iterable[Row], meanings: Sequence[
     )
 
 
-def tell_answers(name: str, answers: Sequence[Answer[Any]], place: Place) -> Iterator[Block]:
-    """The table of one analysis at one place; nothing where no answer rests on a trial."""
-    found = [answer for answer in answers if answer.basis.used]
+def tell_answers(name: str, answers: Sequence[Answer[Any]], condition: MeasuredCondition) -> Iterator[Block]:
+    """The table of one analysis at one condition; nothing where no answer rests on a trial."""
+    found = [answer for answer in answers if answer.selection.used]
     if not found:
         return
     entry = ANALYSES[name]
     table = build_table(list_headings(entry), (format_row(entry, answer) for answer in found))
     yield TableBlock(
-        name=f"{name.replace('_', '-')}-table-{place.number}",
-        title=f"{entry.title}: {place.name}",
+        name=f"{name.replace('_', '-')}-table-{condition.number}",
+        title=f"{entry.title}: {condition.name}",
         table=table,
         note=note_doubts(answers),
     )
@@ -74,38 +75,40 @@ def note_doubts(answers: Sequence[Answer[Any]]) -> str | None:
     return "; ".join(lines) + "." if lines else None
 
 
-def outline_answers(book: Book, name: str, choose: Choose | None = None) -> Iterator[Draft]:
-    """The tables of one analysis: one for all places where it is short, else one for each, on demand.
+def outline_answers(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[Draft]:
+    """The tables of one analysis: one for all conditions where it is short, else one for each, on demand.
 
     ``choose``: which answers are told; None: all.
     """
     entry = ANALYSES[name]
     title, per_place = entry.title, entry.per == "condition"
-    rows = [1 if per_place else len(place.cells) for place in book.places]
+    rows = [1 if per_place else len(condition.levels) for condition in inputs.conditions]
     if per_place or sum(rows) <= LONG_ROWS:
-        draft = TextDraft(build=partial(_tell_together, book, name, choose))
+        draft = TextDraft(build=partial(_tell_together, inputs, name, choose))
         yield FoldDraft(title=title, drafts=(draft,)) if name in FOLDED else draft
         return
-    for place in book.places:
-        draft = TextDraft(build=partial(_tell_chosen, book, name, place, choose))
-        yield FoldDraft(title=f"{title}: {place.name}", drafts=(draft,))
+    for condition in inputs.conditions:
+        draft = TextDraft(build=partial(_tell_chosen, inputs, name, condition, choose))
+        yield FoldDraft(title=f"{title}: {condition.name}", drafts=(draft,))
 
 
-def _tell_chosen(book: Book, name: str, place: Place, choose: Choose | None) -> Iterator[Block]:
-    found = book.answers(name, place)
-    yield from tell_answers(name, [one for one in found if choose is None or choose(one)], place)
+def _tell_chosen(
+    inputs: ReportInputs, name: str, condition: MeasuredCondition, choose: Choose | None
+) -> Iterator[Block]:
+    found = inputs.answers(name, condition)
+    yield from tell_answers(name, [one for one in found if choose is None or choose(one)], condition)
 
 
-def _tell_together(book: Book, name: str, choose: Choose | None) -> Iterator[Block]:
+def _tell_together(inputs: ReportInputs, name: str, choose: Choose | None) -> Iterator[Block]:
     """One table with the answers on all places; the first column names the place where there are several."""
-    entry, several = ANALYSES[name], len(book.places) > 1
+    entry, several = ANALYSES[name], len(inputs.conditions) > 1
     rows: list[Row] = []
     told: list[Answer[Any]] = []
-    for place in book.places:
-        for answer in book.answers(name, place):
-            if answer.basis.used and (choose is None or choose(answer)):
+    for condition in inputs.conditions:
+        for answer in inputs.answers(name, condition):
+            if answer.selection.used and (choose is None or choose(answer)):
                 told.append(answer)
-                rows.append((place.name,) * several + format_row(entry, answer))
+                rows.append((condition.name,) * several + format_row(entry, answer))
     if rows:
         yield TableBlock(
             name=f"{name.replace('_', '-')}-table",

@@ -13,6 +13,7 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.answer_table import format_figure, format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel, Plot
 from pathlab.report.sections import quantities as of
@@ -20,13 +21,13 @@ from pathlab.report.sections.clouds import INK_SLOT, draw_clouds, gather
 from pathlab.report.sections.drafts import Chapter, Draft, FoldDraft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import LONG_ROWS, build_table, note_doubts, outline_answers
 from pathlab.report.sections.phrases import say_count, say_spread, say_undecided
-from pathlab.report.sections.places import Book, Place, spell_window
 from pathlab.report.sections.views import build_streams_axis, place_streams
 from pathlab.study.answer import measure_spread
+from pathlab.study.cells import MeasuredCondition
 from pathlab.study.limits import CellLimit
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import LAB_FLAGS, Sample
-from pathlab.units import format_bytes, format_rate, format_ratio, format_time
+from pathlab.units import format_bytes, format_rate, format_ratio, format_time, format_window
 
 UNDECIDED = "undecided"
 LIMITS = "What limits the throughput"
@@ -43,9 +44,9 @@ EVIDENCE_UNITS: Mapping[str, Callable[[float | None], str]] = {
 }
 
 
-def plot_limits(book: Book, place: Place) -> Plot:
+def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
     """How many windows each limit held, at every number of streams."""
-    answers = book.answers("limits", place)
+    answers = inputs.answers("limits", condition)
     levels = sorted({answer.streams for answer in answers if answer.streams is not None})
     names = [str(limit) for limit in Limit] + [UNDECIDED]
     heights = {name: np.zeros(len(levels)) for name in names}
@@ -60,10 +61,10 @@ def plot_limits(book: Book, place: Place) -> Plot:
             layers.append(Bars(name=name, x=x, height=heights[name], slot=slot, bottom=bottom.copy()))
             bottom = bottom + heights[name]
     return Plot(
-        name=f"limits-{place.number}",
+        name=f"limits-{condition.number}",
         title=LIMITS,
-        condition=place.title,
-        sentence=_say_limits(book, place),
+        condition=condition.title,
+        sentence=_say_limits(inputs, condition),
         panels=(
             Panel(
                 x=Axis(
@@ -90,9 +91,9 @@ def _count_windows(heights: Floats) -> Axis:
     )
 
 
-def _say_limits(book: Book, place: Place) -> str:
+def _say_limits(inputs: ReportInputs, condition: MeasuredCondition) -> str:
     groups: dict[str, list[tuple[int, int | None]]] = {}
-    answers = book.answers("limits", place)
+    answers = inputs.answers("limits", condition)
     for answer in answers:
         if answer.streams is not None:
             name = str(answer.result.limit or UNDECIDED)
@@ -108,10 +109,10 @@ def _enumerate(cells: list[tuple[int, int | None]]) -> str:
     return enumerate_cells(cells) if len(cells) <= LONG_ROWS else f"{len(cells)} cells"
 
 
-def _tell_evidence(book: Book, place: Place) -> Iterator[Block]:
+def _tell_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     """Every cell's limit, and the figures that speak for it, as medians over its judged trials."""
     rows, entry = [], ANALYSES["limits"]
-    answers = book.answers("limits", place)
+    answers = inputs.answers("limits", condition)
     for answer in answers:
         found: CellLimit = answer.result
         values: dict[str, list[float]] = {}
@@ -131,10 +132,10 @@ def _tell_evidence(book: Book, place: Place) -> Iterator[Block]:
         rows.append((*shown, "; ".join(told) or why, undecided))
     if rows:
         yield TableBlock(
-            name=f"limits-table-{place.number}",
-            title=f"What limits every cell: {place.name}",
+            name=f"limits-table-{condition.number}",
+            title=f"What limits every cell: {condition.name}",
             table=build_table((*list_headings(entry)[:-1], "evidence", "undecided"), rows),
-            note=" ".join(part for part in (EVIDENCE_NOTE, note_doubts(answers)) if part),
+            note=" ".join(cell for cell in (EVIDENCE_NOTE, note_doubts(answers)) if cell),
         )
 
 
@@ -146,43 +147,43 @@ def _spell_evidence(name: str, value: float) -> str:
     return f"{name.replace('_', ' ')} {format_figure(value)}"
 
 
-def plot_fairness(book: Book, place: Place) -> Plot:
+def plot_fairness(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
     """Jain's index against streams, for each window, with the least that it could be."""
-    parts = [part for part in place.parts if part.streams > 1]
-    levels = sorted({part.streams for part in parts})
+    cells = [cell for cell in condition.cells if cell.streams > 1]
+    levels = sorted({cell.streams for cell in cells})
     axis = build_streams_axis(levels)
-    windows = list(dict.fromkeys(part.window_bytes for part in parts))
+    windows = list(dict.fromkeys(cell.window_bytes for cell in cells))
     clouds, curves, spreads = [], [], {}
     for position, window in enumerate(windows):
-        along = [part for part in parts if part.window_bytes == window]
+        along = [cell for cell in cells if cell.window_bytes == window]
 
         def shift(sample: Sample, at: int = position) -> Floats:
             return place_streams(sample.streams, axis, at, len(windows))
 
         across = of.Quantity(label="Streams", kind="plain", take=shift)
-        slot, name = book.material.slot(window), f"window {spell_window(window)}"
+        slot, name = inputs.slot(window), f"window {format_window(window)}"
         clouds.append(gather(name, slot, along, (across, of.FAIRNESS)))
-        found = {part: measure_spread(of.FAIRNESS.take(part.sample)) for part in along}
+        found = {cell: measure_spread(of.FAIRNESS.take(cell.sample)) for cell in along}
         spreads.update(found)
         ends = [(one.median, one.interval.low, one.interval.high) for one in found.values()]
         table = np.array([[np.nan if end is None else end for end in row] for row in ends])
-        x = place_streams(np.array([float(part.streams) for part in along]), axis, position, len(windows))
+        x = place_streams(np.array([float(cell.streams) for cell in along]), axis, position, len(windows))
         curves.append(Curve(name=name, x=x, y=table[:, 0], low=table[:, 1], high=table[:, 2], slot=slot))
-    drawn = draw_clouds(clouds, (1.0, 1.0), book.points)
+    drawn = draw_clouds(clouds, (1.0, 1.0), inputs.points)
     numbers = np.array(levels, dtype=np.float64)
     least = Curve(name="all to one stream", x=numbers, y=1 / numbers, slot=INK_SLOT, markers=False)
-    measured = {part: spread for part, spread in spreads.items() if spread.median is not None}
+    measured = {cell: spread for cell, spread in spreads.items() if spread.median is not None}
     if not measured:
         sentence = "Jain's index was not measured."
     else:
-        worst = min(measured, key=lambda part: measured[part].median or 0.0)
+        worst = min(measured, key=lambda cell: measured[cell].median or 0.0)
         median_index = say_spread(measured[worst], format_figure)
         sentence = f"Least even: {worst.name} with a median of {median_index}; 1 is equal shares."
         sentence = f"{sentence} {say_undecided(measured.values())}"
     return Plot(
-        name=f"fairness-{place.number}",
+        name=f"fairness-{condition.number}",
         title=FAIRNESS,
-        condition=place.title,
+        condition=condition.title,
         sentence=" ".join([sentence.strip(), drawn.words]).strip(),
         panels=(
             Panel(
@@ -195,31 +196,35 @@ def plot_fairness(book: Book, place: Place) -> Plot:
     )
 
 
-def _is_judged(place: Place) -> bool:
+def _is_judged(condition: MeasuredCondition) -> bool:
     """Whether a trial there was not the lab's own: host-limited ones are judged as well."""
-    if place.parts:
+    if condition.cells:
         return True
-    return any(not place.aside.table.flagged(flag)[place.aside.places].all() for flag in LAB_FLAGS)
+    return any(
+        not condition.excluded.table.flagged(flag)[condition.excluded.places].all() for flag in LAB_FLAGS
+    )
 
 
-def _outline(book: Book) -> Iterator[Draft]:
-    for place in filter(_is_judged, book.places):
-        if len(place.cells) > 1:
-            name, build = f"limits-{place.number}", partial(plot_limits, book, place)
-            yield PlotDraft(name=name, title=LIMITS, condition=place.title, build=build)
-        evidence = TextDraft(build=partial(_tell_evidence, book, place))
-        yield FoldDraft(title=f"The limit of every cell, and its evidence: {place.name}", drafts=(evidence,))
-    yield from outline_answers(book, "rfc6349")
-    for place in book.places:
-        if sum(part.streams > 1 for part in place.parts) > 1:
-            name, build = f"fairness-{place.number}", partial(plot_fairness, book, place)
-            yield PlotDraft(name=name, title=FAIRNESS, condition=place.title, build=build)
-    if any(part.streams > 1 for place in book.places for part in place.parts):
-        yield from outline_answers(book, "fairness")
+def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+    for condition in filter(_is_judged, inputs.conditions):
+        if len(condition.levels) > 1:
+            name, build = f"limits-{condition.number}", partial(plot_limits, inputs, condition)
+            yield PlotDraft(name=name, title=LIMITS, condition=condition.title, build=build)
+        evidence = TextDraft(build=partial(_tell_evidence, inputs, condition))
+        yield FoldDraft(
+            title=f"The limit of every cell, and its evidence: {condition.name}", drafts=(evidence,)
+        )
+    yield from outline_answers(inputs, "rfc6349")
+    for condition in inputs.conditions:
+        if sum(cell.streams > 1 for cell in condition.cells) > 1:
+            name, build = f"fairness-{condition.number}", partial(plot_fairness, inputs, condition)
+            yield PlotDraft(name=name, title=FAIRNESS, condition=condition.title, build=build)
+    if any(cell.streams > 1 for condition in inputs.conditions for cell in condition.cells):
+        yield from outline_answers(inputs, "fairness")
 
 
-def _find_gap(book: Book) -> str | None:
-    return None if any(map(_is_judged, book.places)) else "no trial counts"
+def _find_gap(inputs: ReportInputs) -> str | None:
+    return None if any(map(_is_judged, inputs.conditions)) else "no trial counts"
 
 
 CHAPTER = Chapter(

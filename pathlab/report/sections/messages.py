@@ -13,18 +13,19 @@ import numpy as np
 from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.report.answer_table import format_interval, format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule, Scale
 from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import build_table, note_doubts
 from pathlab.report.sections.phrases import say_reason, say_undecided
-from pathlab.report.sections.places import Book, Place, number_places, spell_window
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.cells import MeasuredCondition
 from pathlab.study.costs import MESSAGE_SIZE, select_messages
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import Sample
-from pathlab.study.source import Condition
-from pathlab.units import format_bytes, format_rate, format_time
+from pathlab.study.trials import Condition
+from pathlab.units import format_bytes, format_rate, format_time, format_window
 
 CURVE_POINTS = 60
 TITLE = "Throughput against the size of messages"
@@ -32,12 +33,12 @@ TITLE = "Throughput against the size of messages"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One cell at places that differ in the size of messages alone; ``lone``: they have no other.
+    """One cell at conditions that differ in the size of messages alone; ``lone``: they have no other.
 
     ``sample`` are the trials that its cost was fitted to, of all sizes.
     """
 
-    places: tuple[Place, ...]
+    conditions: tuple[MeasuredCondition, ...]
     sample: Sample
     answer: Answer[Any]
     lone: bool
@@ -45,35 +46,35 @@ class Series:
     @property
     def key(self) -> str:
         """The end of the names of its figure and table: ``2``, ``2-8-64KiB`` where there are several."""
-        number, answer = number_places(self.places), self.answer
-        window = spell_window(answer.window_bytes).replace(" ", "").replace(".", "-")
+        number, answer = find_first_number(self.conditions), self.answer
+        window = format_window(answer.window_bytes).replace(" ", "").replace(".", "-")
         return f"{number}" if self.lone else f"{number}-{answer.streams}-{window}"
 
     @property
     def title(self) -> str:
         """What its figure says besides its subject."""
-        return self.name(self.places[0].title_without("message"))
+        return self.name(self.conditions[0].title_without("message"))
 
     def name(self, title: str) -> str:
-        """The title of its places, with the cell where they have several."""
-        cell = f"{self.answer.streams} × {spell_window(self.answer.window_bytes)}"
+        """The title of its conditions, with the cell where they have several."""
+        cell = f"{self.answer.streams} × {format_window(self.answer.window_bytes)}"
         return title if self.lone else f"{cell}, {title}"
 
 
-def _list_series(book: Book) -> list[Series]:
-    """Every cell of the places that set a size of messages and that has a cost, decided or not."""
-    groups: dict[Condition, list[Place]] = {}
-    for place in book.places:
-        if place.key.get(MESSAGE_SIZE) is not None:
-            groups.setdefault(place.key.without(MESSAGE_SIZE), []).append(place)
+def _list_series(inputs: ReportInputs) -> list[Series]:
+    """Every cell of the conditions that set a size of messages and that has a cost, decided or not."""
+    groups: dict[Condition, list[MeasuredCondition]] = {}
+    for condition in inputs.conditions:
+        if condition.key.get(MESSAGE_SIZE) is not None:
+            groups.setdefault(condition.key.without(MESSAGE_SIZE), []).append(condition)
     if not groups:
         return []
-    answers = book.material.answers("message_cost")
+    answers = inputs.answers("message_cost")
     cells = Counter(answer.condition for answer in answers)
-    chosen = zip(answers, select_messages(book.material.study.study_table()), strict=True)
+    chosen = zip(answers, select_messages(inputs.study.study_table()), strict=True)
     return [
         Series(
-            places=tuple(groups[answer.condition]),
+            conditions=tuple(groups[answer.condition]),
             sample=sample,
             answer=answer,
             lone=cells[answer.condition] == 1,
@@ -106,7 +107,7 @@ def plot_messages(series: Series) -> Plot:
         name=f"messages-{series.key}",
         title=TITLE,
         condition=series.title,
-        sentence=" ".join(part for part in (_say_cost(found), say_undecided(spreads, "size")) if part),
+        sentence=" ".join(cell for cell in (_say_cost(found), say_undecided(spreads, "size")) if cell),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, scale=Scale.LOG10), layers=tuple(above)),
             Panel(x=axis, y=Axis(label="Messages", unit="1/s", scale=Scale.LOG10), layers=tuple(below)),
@@ -144,23 +145,23 @@ def _tell_costs(series: Series) -> Iterator[Block]:
     entry = ANALYSES["message_cost"]
     yield TableBlock(
         name=f"message-cost-table-{series.key}",
-        title=f"Cost of a message: {series.name(series.places[0].name_without('message'))}",
+        title=f"Cost of a message: {series.name(series.conditions[0].name_without('message'))}",
         table=build_table(list_headings(entry)[1:], [format_row(entry, series.answer)[1:]]),
         note=note_doubts([series.answer]),
     )
 
 
-def _outline(book: Book) -> Iterator[Draft]:
-    for series in _list_series(book):
+def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+    for series in _list_series(inputs):
         name, build = f"messages-{series.key}", partial(plot_messages, series)
         yield PlotDraft(name=name, title=TITLE, condition=series.title, build=build)
         yield TextDraft(build=partial(_tell_costs, series))
 
 
-def _find_gap(book: Book) -> str | None:
-    if _list_series(book):
+def _find_gap(inputs: ReportInputs) -> str | None:
+    if _list_series(inputs):
         return None
-    if any(place.key.get(MESSAGE_SIZE) is not None for place in book.places):
+    if any(condition.key.get(MESSAGE_SIZE) is not None for condition in inputs.conditions):
         return "no trial with a size of messages carried anything"
     return "the plan sets no sizes of messages"
 

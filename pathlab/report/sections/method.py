@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlab._version import VERSION
 from pathlab.analysis.verdicts.host_limits import BUSY_CORE_RATIO
 from pathlab.report.blocks import Block, Facts, Fold, Paragraph, Preformatted, Section, TableBlock
-from pathlab.report.sections.answer_text import RULE
-from pathlab.report.sections.material import Material
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.sections.recommendation_text import RULE
 from pathlab.report.source import ResultsSource, format_utc
 from pathlab.report.summary import PathSummary, Summary
 from pathlab.report.tables import (
@@ -77,24 +77,24 @@ DEFINITIONS = (
 )
 
 
-def build_method(material: Material) -> Section:
+def build_method(inputs: ReportInputs) -> Section:
     """How these results came about."""
-    source, summary = material.source, material.summary
+    source, summary = inputs.source, inputs.summary
     return Section(
         key="method",
         title="How it was measured",
         blocks=(
             Facts(items=tuple(_list_facts(source, summary))),
             Paragraph(text=_tell_order(source)),
-            *_list_exclusions(material),
+            *_list_exclusions(inputs),
             Fold(title="Definitions and rules", blocks=(Facts(items=DEFINITIONS, wide=True),)),
         ),
     )
 
 
-def build_appendices(material: Material) -> tuple[Section, ...]:
+def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
     """What a reader may want to look up: failures, plan, journal, hosts, the campaign's own text."""
-    source, summary = material.source, material.summary
+    source, summary = inputs.source, inputs.summary
     sections = []
     if summary.failures:
         failures = TableBlock(
@@ -182,12 +182,12 @@ def _tell_order(source: ResultsSource) -> str:
     return words
 
 
-def _list_exclusions(material: Material) -> Iterator[Block]:
+def _list_exclusions(inputs: ReportInputs) -> Iterator[Block]:
     """What medians and fits leave out, counted; flags on what they keep."""
-    table = material.study.study_table()
+    table = inputs.study.study_table()
     left: Counter[str] = Counter()
     for sample in select(table, Rules(as_requested=True)):
-        for one in sample.basis.left_out:
+        for one in sample.selection.excluded:
             left[one.reason] += one.trials
     told = ", ".join(f"{trials} × {reason}" for reason, trials in sorted(left.items())) or "none"
     yield Paragraph(
@@ -195,7 +195,7 @@ def _list_exclusions(material: Material) -> Iterator[Block]:
         "outliers are named, drawn apart and kept."
     )
     flags: Counter[str] = Counter()
-    for cell in material.summary.cells:
+    for cell in inputs.summary.cells:
         flags.update(dict(cell.flags))
     if flags:
         counted = ", ".join(f"{name} ({count})" for name, count in sorted(flags.items()))
@@ -206,7 +206,7 @@ def _tell_truth(path: PathSummary) -> str:
     truth = path.truth
     if truth is None:
         return ""
-    line = truth.line
+    line = truth.bottleneck
     queue = "unlimited queue" if not truth.queue_bytes else f"queue of {truth.queue_bytes / 1000:g} kB"
     return (
         f"{line.rate_bits_per_s / 1e6:g} Mbit/s, {format_time(truth.delay_ns)} each way, {queue}, "

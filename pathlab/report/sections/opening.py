@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pathlab.report.blocks import Block, Bullets, Facts, Fold, Paragraph, Section, Subheading, TableBlock
-from pathlab.report.page.answer import PathAnswer
-from pathlab.report.sections.answer_text import RULE, SHORT_HEADINGS, describe_answer, shorten_answer
+from pathlab.report.sections.recommendation_text import (
+    RULE,
+    SHORT_HEADINGS,
+    describe_recommendation,
+    shorten_recommendation,
+)
 from pathlab.report.tables import Heading, TextTable
+from pathlab.study.answer import Answer
+from pathlab.study.recommendation import Recommendation
 
 #: With more conditions the details of each are folded, below the table of all.
 SHOWN_IN_FULL = 3
 
 
-def build_opening(answers: Sequence[PathAnswer]) -> Section:
+def build_opening(answers: Sequence[Answer[Recommendation]]) -> Section:
     """The answer of every condition; with several a table of all of them first."""
     blocks: list[Block] = []
     if not answers:
@@ -23,16 +29,16 @@ def build_opening(answers: Sequence[PathAnswer]) -> Section:
     for answer in answers:
         told = tuple(_tell(answer))
         if len(answers) > SHOWN_IN_FULL:
-            blocks.append(Fold(title=answer.name, blocks=told))
+            blocks.append(Fold(title=answer.result.name, blocks=told))
         else:
-            blocks += [Subheading(text=answer.name), *told]
-    if any(answer.recommended is not None for answer in answers):
+            blocks += [Subheading(text=answer.result.name), *told]
+    if any(answer.result.recommended is not None for answer in answers):
         blocks.append(Fold(title="How this is chosen", blocks=(Paragraph(text=RULE, note=True),)))
     return Section(key="answer", title="The answer", blocks=tuple(blocks))
 
 
-def _tell(answer: PathAnswer) -> Iterator[Block]:
-    told = describe_answer(answer)
+def _tell(answer: Answer[Recommendation]) -> Iterator[Block]:
+    told = describe_recommendation(answer.result)
     yield Paragraph(text=told.lead, lead=True)
     if told.facts:
         yield Facts(items=told.facts)
@@ -40,10 +46,10 @@ def _tell(answer: PathAnswer) -> Iterator[Block]:
         yield Bullets(items=told.sentences)
 
 
-def _tabulate(answers: Sequence[PathAnswer]) -> TableBlock:
+def _tabulate(answers: Sequence[Answer[Recommendation]]) -> TableBlock:
     table = TextTable(
         headings=tuple(Heading(label=label) for label in SHORT_HEADINGS),
-        rows=tuple(tuple(shorten_answer(answer)) for answer in answers),
+        rows=tuple(tuple(shorten_recommendation(answer.result)) for answer in answers),
         numeric=tuple(label in ("dRTT", "Loss", "CPU") for label in SHORT_HEADINGS),
     )
     return TableBlock(name="answers", title="Every path and setting", table=table)

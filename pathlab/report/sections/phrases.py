@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.analysis.fits.curve_fit import Estimate
-from pathlab.report.sections.places import Place
 from pathlab.study.answer import Spread
+from pathlab.study.cells import MeasuredCondition
 from pathlab.units import NOT_MEASURED
 
 Spell = Callable[[float | None], str]
@@ -59,9 +59,9 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def say_left_out(place: Place) -> str:
+def say_left_out(condition: MeasuredCondition) -> str:
     """How many stored trials are in no median, by reason; empty for none."""
-    counts = [f"{one.trials} × {one.reason}" for one in place.sample.basis.left_out]
+    counts = [f"{one.trials} × {one.reason}" for one in condition.sample.selection.excluded]
     return f"In no median: {', '.join(counts)}." if counts else ""
 
 

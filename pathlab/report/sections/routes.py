@@ -11,11 +11,11 @@ import numpy as np
 
 from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Scale
 from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import build_table, say
 from pathlab.report.sections.phrases import say_range, say_reason
-from pathlab.report.sections.places import Book
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.source import format_utc
 from pathlab.store.records import JournalRecord
@@ -59,9 +59,9 @@ class Survey:
         return {one["hop"]: one.get("estimate") or {} for one in capacity.get("hops") or ()}
 
 
-def _list_surveys(book: Book) -> list[Survey]:
+def _list_surveys(inputs: ReportInputs) -> list[Survey]:
     found: list[Survey] = []
-    for entry in book.material.source.journal():
+    for entry in inputs.source.journal():
         document = entry.facts.get("report") if entry.kind == SURVEY else None
         if isinstance(document, Mapping) and document.get("routes"):
             ends = f"{document.get('source')} → {entry.facts.get('destination') or document.get('target')}"
@@ -170,9 +170,9 @@ def _tell_hop(hop: Mapping[str, Any], survey: Survey) -> Row:
     )
 
 
-def _tell_changes(book: Book) -> Iterator[Block]:
+def _tell_changes(inputs: ReportInputs) -> Iterator[Block]:
     """What the surveys found to have changed; that nothing did, where both were made."""
-    surveys = [entry for entry in book.material.source.journal() if entry.kind in (SURVEY, CHANGE)]
+    surveys = [entry for entry in inputs.source.journal() if entry.kind in (SURVEY, CHANGE)]
     changes = [entry.text for entry in surveys if entry.kind == CHANGE]
     if changes:
         yield from say(f"Changed during the campaign: {'; '.join(changes)}.")
@@ -180,9 +180,9 @@ def _tell_changes(book: Book) -> Iterator[Block]:
         yield from say("The surveys after the last trial show no change against those before the first one.")
 
 
-def _outline(book: Book) -> Iterator[Draft]:
-    yield TextDraft(build=partial(_tell_changes, book))
-    for survey in _list_surveys(book):
+def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+    yield TextDraft(build=partial(_tell_changes, inputs))
+    for survey in _list_surveys(inputs):
         if len(survey.hops) > 1:
             name, build = f"path-{survey.number}", partial(plot_survey, survey)
             yield PlotDraft(name=name, title=TITLE, condition=survey.title, build=build)
@@ -190,8 +190,8 @@ def _outline(book: Book) -> Iterator[Draft]:
             yield TextDraft(build=partial(_tell_survey, survey))
 
 
-def _find_gap(book: Book) -> str | None:
-    return None if _list_surveys(book) else "the campaign surveyed no path (key 'survey')"
+def _find_gap(inputs: ReportInputs) -> str | None:
+    return None if _list_surveys(inputs) else "the campaign surveyed no path (key 'survey')"
 
 
 CHAPTER = Chapter(key="path", title="Route and capacity of the paths", find_gap=_find_gap, outline=_outline)

@@ -15,21 +15,22 @@ from pathlab.analysis.fits.optimum import OptimalStreams
 from pathlab.analysis.fits.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, FamilyFit, Saturation
 from pathlab.report.answer_table import Row, format_figure, format_interval
 from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Band, Curve, Layer, Panel, Plot, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import draw_clouds, gather
 from pathlab.report.sections.drafts import Draft, FoldDraft, PlotDraft, TextDraft
 from pathlab.report.sections.ledgers import build_table, tell_answers
 from pathlab.report.sections.phrases import join_words, say_estimate, say_interval, say_reason
-from pathlab.report.sections.places import Book, Part, Place, spell_window
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.study.answer import Answer
-from pathlab.units import NOT_MEASURED, format_rate, format_ratio
+from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_window
 
 #: Points of a fitted curve and its bands.
 CURVE_POINTS = 48
-#: Up to so many windows of all places together, each has its own figure in the page.
+#: Up to so many windows of all conditions together, each has its own figure in the page.
 OWN_FIGURES = 16
 SATURATION = "Saturation in streams: the averaged models of each window"
 #: The curve where no one model is told apart.
@@ -37,78 +38,78 @@ AVERAGE = "average of the models"
 OPTIMUM = "Delay that a unit of throughput costs, against streams"
 
 
-def outline_saturation(book: Book, place: Place) -> Iterator[Draft]:
-    """The families of every window of one place, and the streams that cost least."""
-    windows = [window for window in place.windows if len(place.along(window)) >= MINIMUM_LEVELS]
-    yield TextDraft(build=partial(_tell_place, "saturation", book, place))
+def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Draft]:
+    """The families of every window of one condition, and the streams that cost least."""
+    windows = [window for window in condition.windows if len(condition.along(window)) >= MINIMUM_LEVELS]
+    yield TextDraft(build=partial(_tell_place, "saturation", inputs, condition))
     if windows:
-        name, build = f"saturation-{place.number}", partial(plot_windows, book, place)
-        yield PlotDraft(name=name, title=SATURATION, condition=place.title, build=build)
+        name, build = f"saturation-{condition.number}", partial(plot_windows, inputs, condition)
+        yield PlotDraft(name=name, title=SATURATION, condition=condition.title, build=build)
         own = tuple(
             PlotDraft(
-                name=name_window_figure(place, window),
+                name=name_window_figure(condition, window),
                 title=title_window_figure(window),
-                condition=place.title,
-                build=partial(plot_window, book, place, window),
-                on_demand=sum(len(one.windows) for one in book.places) > OWN_FIGURES,
+                condition=condition.title,
+                build=partial(plot_window, inputs, condition, window),
+                on_demand=sum(len(one.windows) for one in inputs.conditions) > OWN_FIGURES,
             )
             for window in windows
         )
-        models = TextDraft(build=partial(_tell_models, book, place))
-        yield FoldDraft(title=f"Every family and every window: {place.name}", drafts=(models, *own))
-    if any(len(place.along(window)) > 1 for window in place.windows):
-        yield TextDraft(build=partial(_tell_place, "optimum", book, place))
-        name, build = f"optimum-{place.number}", partial(plot_optimum, book, place)
-        yield PlotDraft(name=name, title=OPTIMUM, condition=place.title, build=build)
+        models = TextDraft(build=partial(_tell_models, inputs, condition))
+        yield FoldDraft(title=f"Every family and every window: {condition.name}", drafts=(models, *own))
+    if any(len(condition.along(window)) > 1 for window in condition.windows):
+        yield TextDraft(build=partial(_tell_place, "optimum", inputs, condition))
+        name, build = f"optimum-{condition.number}", partial(plot_optimum, inputs, condition)
+        yield PlotDraft(name=name, title=OPTIMUM, condition=condition.title, build=build)
 
 
-def name_window_figure(place: Place, window_bytes: int | None) -> str:
+def name_window_figure(condition: MeasuredCondition, window_bytes: int | None) -> str:
     """``saturation-1-64KiB``."""
-    window = spell_window(window_bytes).replace(" ", "")
-    return f"saturation-{place.number}-{re.sub('[^A-Za-z0-9]', '-', window)}"
+    window = format_window(window_bytes).replace(" ", "")
+    return f"saturation-{condition.number}-{re.sub('[^A-Za-z0-9]', '-', window)}"
 
 
 def title_window_figure(window_bytes: int | None) -> str:
     """What the figure of one window shows."""
-    return f"Saturation in streams: window {spell_window(window_bytes)}"
+    return f"Saturation in streams: window {format_window(window_bytes)}"
 
 
-def _tell_place(name: str, book: Book, place: Place) -> Iterator[Block]:
-    yield from tell_answers(name, book.answers(name, place), place)
+def _tell_place(name: str, inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+    yield from tell_answers(name, inputs.answers(name, condition), condition)
 
 
-def _leave_empty(name: str, title: str, place: Place, answers: Sequence[Answer[Any]]) -> Plot:
+def _leave_empty(name: str, title: str, condition: MeasuredCondition, answers: Sequence[Answer[Any]]) -> Plot:
     """The figure that says why it has nothing to show."""
     found = [one.result.undecided for one in answers if one.result.undecided is not None]
     reasons = join_words(list(dict.fromkeys(map(say_reason, found))))
     reason = f"undecided: {reasons or 'no trial counts'}"
-    return Plot(name=name, title=title, condition=place.title, sentence="", empty=reason)
+    return Plot(name=name, title=title, condition=condition.title, sentence="", empty=reason)
 
 
-def plot_windows(book: Book, place: Place) -> Plot:
+def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
     """Every window's averaged models with the band for one new trial, and the cells' distance from them."""
-    every = book.answers("saturation", place)
+    every = inputs.answers("saturation", condition)
     answers = [one for one in every if one.result.residuals is not None]
-    own = f"saturation-{place.number}"
+    own = f"saturation-{condition.number}"
     if not answers:
-        return _leave_empty(own, SATURATION, place, every)
-    unit = choose_unit("rate", place.sample.rates_bits_per_s)
+        return _leave_empty(own, SATURATION, condition, every)
+    unit = choose_unit("rate", condition.sample.rates_bits_per_s)
     above: list[Layer] = []
     below: list[Layer] = [Rule(name="fitted", value=0.0)]
     for answer in answers:
-        slot, name = book.material.slot(answer.window_bytes), spell_window(answer.window_bytes)
+        slot, name = inputs.slot(answer.window_bytes), format_window(answer.window_bytes)
         found: Saturation = answer.result
         line = f"window {name}: {_name_curve(found)}"
-        above += _draw_fit(found, place.along(answer.window_bytes), (line, line), slot, unit.size)
+        above += _draw_fit(found, condition.along(answer.window_bytes), (line, line), slot, unit.size)
         below.append(_draw_residuals(found, line, slot))
     for answer in answers:
-        line = f"window {spell_window(answer.window_bytes)}: {_name_curve(answer.result)}"
-        above.append(_draw_means(book, place, (answer.window_bytes, line), unit.size))
-    axis = build_streams_axis(place.levels)
+        line = f"window {format_window(answer.window_bytes)}: {_name_curve(answer.result)}"
+        above.append(_draw_means(inputs, condition, (answer.window_bytes, line), unit.size))
+    axis = build_streams_axis(condition.stream_counts)
     return Plot(
         name=own,
         title=SATURATION,
-        condition=place.title,
+        condition=condition.title,
         sentence=" ".join(_say_saturation(answer) for answer in answers),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(above)),
@@ -118,21 +119,21 @@ def plot_windows(book: Book, place: Place) -> Plot:
     )
 
 
-def plot_window(book: Book, place: Place, window_bytes: int | None) -> Plot:
+def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes: int | None) -> Plot:
     """One window: trials, the averaged models, their band and capacity, and the residuals."""
-    answers = [one for one in book.answers("saturation", place) if one.window_bytes == window_bytes]
+    answers = [one for one in inputs.answers("saturation", condition) if one.window_bytes == window_bytes]
     title = title_window_figure(window_bytes)
     if not answers or answers[0].result.residuals is None:
-        return _leave_empty(name_window_figure(place, window_bytes), title, place, answers)
+        return _leave_empty(name_window_figure(condition, window_bytes), title, condition, answers)
     answer = answers[0]
     found: Saturation = answer.result
-    slot = book.material.slot(window_bytes)
-    parts = place.along(window_bytes)
-    unit = choose_unit("rate", np.concatenate([part.sample.rates_bits_per_s for part in parts]))
+    slot = inputs.slot(window_bytes)
+    cells = condition.along(window_bytes)
+    unit = choose_unit("rate", np.concatenate([cell.sample.rates_bits_per_s for cell in cells]))
     across = of.Quantity(label="Streams", kind="plain", take=lambda sample: sample.streams)
-    cloud = gather("trials", slot, parts, (across, of.THROUGHPUT))
-    drawn = draw_clouds([cloud], (1.0, unit.size), book.points)
-    layers = _draw_fit(found, parts, (_name_curve(found), "one new trial, 95 %"), slot, unit.size)
+    cloud = gather("trials", slot, cells, (across, of.THROUGHPUT))
+    drawn = draw_clouds([cloud], (1.0, unit.size), inputs.points)
+    layers = _draw_fit(found, cells, (_name_curve(found), "one new trial, 95 %"), slot, unit.size)
     layers += drawn.layers
     capacity = found.capacity
     if capacity.value is not None:
@@ -143,13 +144,13 @@ def plot_window(book: Book, place: Place, window_bytes: int | None) -> Plot:
         layers.append(
             Rule(name="fitted capacity", value=capacity.value / unit.size, low=ends[0], high=ends[1])
         )
-    axis = build_streams_axis(place.levels)
+    axis = build_streams_axis(condition.stream_counts)
     below = (Rule(name="fitted", value=0.0), _draw_residuals(found, "cell's mean less fit", slot))
     return Plot(
-        name=name_window_figure(place, window_bytes),
+        name=name_window_figure(condition, window_bytes),
         title=title,
-        condition=place.title,
-        sentence=" ".join(part for part in (_say_saturation(answer), drawn.words) if part),
+        condition=condition.title,
+        sentence=" ".join(cell for cell in (_say_saturation(answer), drawn.words) if cell),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
             Panel(x=axis, y=Axis(label="Residual", unit="%"), layers=below),
@@ -158,24 +159,24 @@ def plot_window(book: Book, place: Place, window_bytes: int | None) -> Plot:
     )
 
 
-def plot_optimum(book: Book, place: Place) -> Plot:
+def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
     """DRTT per throughput against streams, a line for each window; the least is marked in the sentence."""
     layers: list[Layer] = []
     said = []
-    answers = book.answers("optimum", place)
+    answers = inputs.answers("optimum", condition)
     if not any(answer.result.candidates for answer in answers):
-        return _leave_empty(f"optimum-{place.number}", OPTIMUM, place, answers)
+        return _leave_empty(f"optimum-{condition.number}", OPTIMUM, condition, answers)
     for answer in answers:
         found: OptimalStreams = answer.result
         if not found.candidates:
             continue
-        name = spell_window(answer.window_bytes)
+        name = format_window(answer.window_bytes)
         layers.append(
             Curve(
                 name=f"window {name}",
                 x=np.array(found.candidates),
                 y=np.array(found.cost_ns_per_bit_per_s),  # ns per bit/s are ms per Mbit/s
-                slot=book.material.slot(answer.window_bytes),
+                slot=inputs.slot(answer.window_bytes),
             )
         )
         least = (
@@ -186,13 +187,13 @@ def plot_optimum(book: Book, place: Place) -> Plot:
         interval = f" ({say_interval(found.interval, format_figure)})" if found.streams is not None else ""
         said.append(f"{name}: {least}{interval}")
     return Plot(
-        name=f"optimum-{place.number}",
+        name=f"optimum-{condition.number}",
         title=OPTIMUM,
-        condition=place.title,
+        condition=condition.title,
         sentence=f"Streams with the least mean dRTT / mean throughput, window {'; '.join(said)}.",
         panels=(
             Panel(
-                x=build_streams_axis(place.levels),
+                x=build_streams_axis(condition.stream_counts),
                 y=Axis(label="dRTT / throughput", unit="ms per Mbit/s"),
                 layers=tuple(layers),
             ),
@@ -201,7 +202,7 @@ def plot_optimum(book: Book, place: Place) -> Plot:
 
 
 def _draw_fit(
-    found: Saturation, parts: Sequence[Part], names: tuple[str, str], slot: int, size: float
+    found: Saturation, cells: Sequence[Cell], names: tuple[str, str], slot: int, size: float
 ) -> list[Layer]:
     """The curve fitted to some cells, and the band for one new trial; ``names`` are those of the two.
 
@@ -212,8 +213,8 @@ def _draw_fit(
     band: FittedBand | None = found.band
     if band is None:
         rests = found.residuals.cell_bits_per_s if found.residuals is not None else ()
-        fitted = np.array([part.sample.rates_bits_per_s.mean() for part in parts]) - np.array(rests)
-        x = np.array([float(part.streams) for part in parts])
+        fitted = np.array([cell.sample.rates_bits_per_s.mean() for cell in cells]) - np.array(rests)
+        x = np.array([float(cell.streams) for cell in cells])
         return [Curve(name=name, x=x, y=fitted / size, slot=slot, markers=False)]
     chosen = np.unique(np.linspace(0, len(band.streams) - 1, CURVE_POINTS).round().astype(int))
     x = np.array(band.streams, dtype=np.float64)[chosen]
@@ -237,15 +238,17 @@ def _draw_residuals(found: Saturation, name: str, slot: int) -> Curve:
     )
 
 
-def _draw_means(book: Book, place: Place, named: tuple[int | None, str], size: float) -> Curve:
+def _draw_means(
+    inputs: ReportInputs, condition: MeasuredCondition, named: tuple[int | None, str], size: float
+) -> Curve:
     """The means of one window's cells, which the curve of that name was fitted to."""
     window_bytes, name = named
-    parts = place.along(window_bytes)
+    cells = condition.along(window_bytes)
     return Curve(
         name=name,
-        x=np.array([part.streams for part in parts], dtype=np.float64),
-        y=np.array([part.sample.rates_bits_per_s.mean() for part in parts]) / size,
-        slot=book.material.slot(window_bytes),
+        x=np.array([cell.streams for cell in cells], dtype=np.float64),
+        y=np.array([cell.sample.rates_bits_per_s.mean() for cell in cells]) / size,
+        slot=inputs.slot(window_bytes),
         line=False,
         legend=False,
     )
@@ -259,7 +262,7 @@ def _name_curve(found: Saturation) -> str:
 
 def _say_saturation(answer: Answer[Any]) -> str:
     found: Saturation = answer.result
-    head = f"Window {spell_window(answer.window_bytes)}: {_name_curve(found)}"
+    head = f"Window {format_window(answer.window_bytes)}: {_name_curve(found)}"
     if found.fits:
         head += f" (best model {found.best}, weight {format_ratio(found.fits[0].weight_ratio)})"
     if found.rivals:
@@ -281,8 +284,8 @@ def _explain_undecided(reason: Undecided | None) -> str:
     return say_reason(reason)
 
 
-def _tell_models(book: Book, place: Place) -> Iterator[Block]:
-    answers = book.answers("saturation", place)
+def _tell_models(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+    answers = inputs.answers("saturation", condition)
     columns = (
         "window",
         "family",
@@ -295,14 +298,14 @@ def _tell_models(book: Book, place: Place) -> Iterator[Block]:
         "undecided",
     )
     rows = [
-        (spell_window(answer.window_bytes), *_tell_family(answer.result, fit))
+        (format_window(answer.window_bytes), *_tell_family(answer.result, fit))
         for answer in answers
         for fit in answer.result.fits
     ]
     if rows:
         yield TableBlock(
-            name=f"saturation-models-{place.number}",
-            title=f"Families of saturation: {place.name}",
+            name=f"saturation-models-{condition.number}",
+            title=f"Families of saturation: {condition.name}",
             table=build_table(columns, rows),
             note="Weight: Akaike's. Parameters have a 95 % interval where one model has 90 % of the weight.",
         )

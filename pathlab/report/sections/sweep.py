@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.sections.drafts import Chapter, Draft
-from pathlab.report.sections.places import Book, Place
 from pathlab.report.sections.saturation import outline_saturation
 from pathlab.report.sections.views import outline_views
+from pathlab.study.cells import MeasuredCondition
 
 
-def _varies(place: Place) -> bool:
+def _varies(condition: MeasuredCondition) -> bool:
     """Whether one window, at least, was measured with several numbers of streams."""
-    windows = [window for _, window in place.cells]
+    windows = [window for _, window in condition.levels]
     return len(windows) > len(set(windows))
 
 
-def _outline(book: Book) -> Iterator[Draft]:
-    for place in filter(_varies, book.places):
-        yield from outline_views(place, book)
-        yield from outline_saturation(book, place)
+def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+    for condition in filter(_varies, inputs.conditions):
+        yield from outline_views(condition, inputs)
+        yield from outline_saturation(inputs, condition)
 
 
-def _find_gap(book: Book) -> str | None:
-    if any(map(_varies, book.places)):
+def _find_gap(inputs: ReportInputs) -> str | None:
+    if any(map(_varies, inputs.conditions)):
         return None
     return "no window was measured with more than one number of streams"
 

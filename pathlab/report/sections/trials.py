@@ -8,11 +8,11 @@ import numpy as np
 
 from pathlab.errors import UsageError
 from pathlab.report.blocks import Block, Fold, Paragraph, Section
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Panel, Plot, Span
 from pathlab.report.plots.preparation import prepare_plot
-from pathlab.report.sections.contributions import Shelf, draft_contributions, name_place
+from pathlab.report.sections.contributions import PathSection, draft_contributions, name_place
 from pathlab.report.sections.drafts import PlotDraft
-from pathlab.report.sections.material import Material
 from pathlab.report.sections.trial_panels import (
     build_loads,
     build_rates,
@@ -55,52 +55,54 @@ SAID = {
 }
 
 
-def build_trials(material: Material) -> Section:
+def build_trials(inputs: ReportInputs) -> Section:
     """Shares of the streams, and one trial of each combination, as far as a page has room for them."""
-    shelves = [shelf for shelf in _list_shelves(material) if any(cell.trials for cell in shelf.path.cells)]
+    sections = [
+        section for section in _list_sections(inputs) if any(cell.trials for cell in section.path.cells)
+    ]
     blocks: list[Block] = []
-    for shelf in shelves:
-        several = [cell for cell in shelf.path.measured if cell.streams > 1]
-        cells = choose_evenly(_best_first(several), CONTRIBUTIONS_MAX // len(shelves))
+    for section in sections:
+        several = [cell for cell in section.path.measured if cell.streams > 1]
+        cells = choose_evenly(_best_first(several), CONTRIBUTIONS_MAX // len(sections))
         blocks += _fold_plots(
-            [draft_contributions(material, shelf, cell).build() for cell in cells],
-            f"What each stream carried, other combinations of {shelf.path.path}",
+            [draft_contributions(inputs, section, cell).build() for cell in cells],
+            f"What each stream carried, other combinations of {section.path.path}",
         )
-        kept = [cell for cell in shelf.path.cells if cell.trials]  # round trips alone are drawn as well
-        cells = choose_evenly(_best_first(kept), TRIALS_MAX // len(shelves))
+        kept = [cell for cell in section.path.cells if cell.trials]  # round trips alone are drawn as well
+        cells = choose_evenly(_best_first(kept), TRIALS_MAX // len(sections))
         blocks += _fold_plots(
-            [prepare_plot(plot_trial(material, choose_trial(cell).trial_id)) for cell in cells],
-            f"A trial of each other combination of {shelf.path.path}",
+            [prepare_plot(plot_trial(inputs, choose_trial(cell).trial_id)) for cell in cells],
+            f"A trial of each other combination of {section.path.path}",
         )
     if not blocks:
         blocks.append(Paragraph(text="No trial completed, so there is none to show."))
-    blocks.insert(0, Paragraph(text=_introduce(material), note=True))
+    blocks.insert(0, Paragraph(text=_introduce(inputs), note=True))
     return Section(key="trials", title="Single trials", blocks=tuple(blocks))
 
 
-def list_trial_drafts(material: Material) -> Iterator[PlotDraft]:
+def list_trial_drafts(inputs: ReportInputs) -> Iterator[PlotDraft]:
     """The streams' shares of every combination; none is made."""
-    for shelf in _list_shelves(material):
-        for cell in shelf.path.measured:
+    for section in _list_sections(inputs):
+        for cell in section.path.measured:
             if cell.streams > 1:
-                yield draft_contributions(material, shelf, cell)
+                yield draft_contributions(inputs, section, cell)
 
 
-def find_trial_plot(material: Material, name: str) -> Plot | None:
+def find_trial_plot(inputs: ReportInputs, name: str) -> Plot | None:
     """The figure ``trial-N`` or ``contributions-…`` of that name; None where there is none."""
     kind, _, number = name.partition("-")
     if kind == "trial" and number.isdecimal():
-        return plot_trial(material, int(number))
-    return next((draft.build() for draft in list_trial_drafts(material) if draft.name == name), None)
+        return plot_trial(inputs, int(number))
+    return next((draft.build() for draft in list_trial_drafts(inputs) if draft.name == name), None)
 
 
-def plot_trial(material: Material, trial_id: int) -> Plot:
+def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
     """Rates, congestion windows, round trips, retransmits and cores of one trial over its time.
 
     A trial that kept no series gives an empty plot. Raises UsageError where there is no such trial.
     """
-    record = _find_record(material, trial_id)
-    found = read_columns(material.source, trial_id, SERIES)
+    record = _find_record(inputs, trial_id)
+    found = read_columns(inputs.source, trial_id, SERIES)
     received = build_stream_table(found.get("receiver_intervals"), ("bytes",))
     sent = build_stream_table(found.get("sender_intervals"), SERIES["sender_intervals"][4:])
     marks = _mark_steady(record)
@@ -126,7 +128,7 @@ def plot_trial(material: Material, trial_id: int) -> Plot:
     return Plot(
         name=f"trial-{trial_id}",
         title=f"Trial {trial_id}, cycle {record.cycle + 1}: {record.streams} × {window}",
-        condition=f"{_name_ends(record)} · {name_place(material, record)} · {record.started_utc[:10]}",
+        condition=f"{_name_ends(record)} · {name_place(inputs, record)} · {record.started_utc[:10]}",
         sentence=_describe_trial(record, sent, [kind for kind in SERIES if kind not in found], joined),
         panels=tuple(panels),
         shared_x=True,
@@ -145,8 +147,8 @@ def choose_trial(cell: Cell) -> StoredTrial:
     return min(trials, key=lambda trial: abs((trial.record.throughput_bits_per_s or 0.0) - middle))
 
 
-def _list_shelves(material: Material) -> list[Shelf]:
-    return [Shelf(number=place + 1, path=path) for place, path in enumerate(material.summary.paths)]
+def _list_sections(inputs: ReportInputs) -> list[PathSection]:
+    return [PathSection(number=place + 1, path=path) for place, path in enumerate(inputs.summary.paths)]
 
 
 def _best_first(cells: Sequence[Cell]) -> list[Cell]:
@@ -161,9 +163,9 @@ def _fold_plots(plots: list[Plot], title: str) -> list[Block]:
     return [*plots[:1], *rest]
 
 
-def _introduce(material: Material) -> str:
+def _introduce(inputs: ReportInputs) -> str:
     first = "the trial nearest to the median of its combination"
-    numbers = [trial.trial_id for cell in material.summary.cells for trial in cell.trials]
+    numbers = [trial.trial_id for cell in inputs.summary.cells for trial in cell.trials]
     if not numbers:
         return "Failed trials are drawn by 'pathlab report RESULTS --figure trial-N --out trial-N.svg'."
     return (
@@ -176,8 +178,8 @@ def _name_ends(record: TrialRecord) -> str:
     return f"{record.path_source} → {record.path_destination}"
 
 
-def _find_record(material: Material, trial_id: int) -> TrialRecord:
-    summary = material.summary
+def _find_record(inputs: ReportInputs, trial_id: int) -> TrialRecord:
+    summary = inputs.summary
     every = [trial for cell in summary.cells for trial in cell.trials] + list(summary.failures)
     for trial in every:
         if trial.trial_id == trial_id:

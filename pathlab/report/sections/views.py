@@ -11,17 +11,18 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.loss import Loss, pool_loss, probe_loss
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.clouds import Drawn, draw_aside, draw_clouds, gather
 from pathlab.report.sections.drafts import Draft, PlotDraft
 from pathlab.report.sections.phrases import join_words, say_left_out, say_range, say_spread, say_undecided
-from pathlab.report.sections.places import Book, Part, Place, name_reasons, spell_window
 from pathlab.report.sections.quantities import Quantity, Scaled
 from pathlab.study.answer import Spread, measure_spread
-from pathlab.study.lines import find_direct_link
-from pathlab.study.selection import Sample
-from pathlab.units import format_ratio
+from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.links import find_direct_link
+from pathlab.study.selection import Sample, name_exclusions
+from pathlab.units import format_ratio, format_window
 
 #: Points of different windows stand side by side, so that equal values do not hide each other.
 SHIFT_RATIO = 0.006
@@ -64,31 +65,31 @@ VIEWS = (
 )
 
 
-def outline_views(place: Place, book: Book) -> Iterator[Draft]:
-    """The figures over streams of one place."""
+def outline_views(condition: MeasuredCondition, inputs: ReportInputs) -> Iterator[Draft]:
+    """The figures over streams of one condition."""
     for view in VIEWS:
-        name = f"{view.key}-{place.number}"
-        build = partial(plot_view, book, place, view)
-        yield PlotDraft(name=name, title=view.title, condition=place.title, build=build)
+        name = f"{view.key}-{condition.number}"
+        build = partial(plot_view, inputs, condition, view)
+        yield PlotDraft(name=name, title=view.title, condition=condition.title, build=build)
 
 
-def plot_view(book: Book, place: Place, view: View) -> Plot:
+def plot_view(inputs: ReportInputs, condition: MeasuredCondition, view: View) -> Plot:
     """One figure over streams: trials as points, each window's medians with their intervals."""
     panels: list[Panel] = []
     said: list[str] = []
     choices: list[str] = []
     for quantity in view.quantities:
-        panel, words, choice = _draw_panel(book, place, view, quantity)
+        panel, words, choice = _draw_panel(inputs, condition, view, quantity)
         if panel is not None:
             panels.append(panel)
         said.append(words)
         choices += [choice] if choice else []
-    said += [*choices[:1], say_left_out(place) if place.parts else ""]
+    said += [*choices[:1], say_left_out(condition) if condition.cells else ""]
     sentence = " ".join(dict.fromkeys(word for word in said if word)) if panels else ""
     return Plot(
-        name=f"{view.key}-{place.number}",
+        name=f"{view.key}-{condition.number}",
         title=view.title,
-        condition=place.title,
+        condition=condition.title,
         sentence=sentence,
         panels=tuple(panels),
         shared_x=len(panels) > 1,
@@ -116,35 +117,39 @@ def place_streams(streams: Floats, axis: Axis, position: int, count: int) -> Flo
     return moved
 
 
-def _draw_panel(book: Book, place: Place, view: View, quantity: Quantity) -> tuple[Panel | None, str, str]:
+def _draw_panel(
+    inputs: ReportInputs, condition: MeasuredCondition, view: View, quantity: Quantity
+) -> tuple[Panel | None, str, str]:
     """The panel of one quantity (None where it was not measured), what it says, and which trials it has."""
-    values = [quantity.take(part.sample) for part in place.parts]
+    values = [quantity.take(cell.sample) for cell in condition.cells]
     known = [value[~np.isnan(value)] for value in values]
-    aside = quantity.take(place.aside)
+    aside = quantity.take(condition.excluded)
     if not any(one.size for one in known) and not np.any(~np.isnan(aside)):
         return None, f"{quantity.label}: not measured.", ""
     unit = quantity.choose_unit(np.concatenate([*values, aside]))
-    axis = build_streams_axis(sorted({*place.levels, *place.aside.streams.astype(int).tolist()}))
-    spreads = dict(zip(place.parts, map(measure_spread, values), strict=True))
-    losses = _pool_losses(place, quantity) if view.pooled else {}
-    layers, drawn = _draw_windows(book, place, quantity, (axis, unit))
-    for window in place.windows:
-        position = place.every_window.index(window)
-        found = _draw_middle(place.along(window), spreads, losses, unit)
+    axis = build_streams_axis(
+        sorted({*condition.stream_counts, *condition.excluded.streams.astype(int).tolist()})
+    )
+    spreads = dict(zip(condition.cells, map(measure_spread, values), strict=True))
+    losses = _pool_losses(condition, quantity) if view.pooled else {}
+    layers, drawn = _draw_windows(inputs, condition, quantity, (axis, unit))
+    for window in condition.windows:
+        position = condition.every_window.index(window)
+        found = _draw_middle(condition.along(window), spreads, losses, unit)
         layers.append(
             Curve(
-                name=f"window {spell_window(window)}",
-                x=place_streams(found[0], axis, position, len(place.every_window)),
+                name=f"window {format_window(window)}",
+                x=place_streams(found[0], axis, position, len(condition.every_window)),
                 y=found[1],
-                slot=book.material.slot(window),
+                slot=inputs.slot(window),
                 low=found[2],
                 high=found[3],
             )
         )
-    layers += _draw_truth(book, place, quantity, unit)
+    layers += _draw_truth(inputs, condition, quantity, unit)
     said = _say_losses(losses, quantity) if losses else _say_extremes(spreads, quantity)
     if not any(one.size for one in known):
-        said = _say_aside(place, quantity)
+        said = _say_aside(condition, quantity)
     several = len(view.quantities) > 1
     panel = Panel(
         x=axis,
@@ -152,82 +157,84 @@ def _draw_panel(book: Book, place: Place, view: View, quantity: Quantity) -> tup
         layers=tuple(layers),
         title=quantity.label if several else None,
     )
-    return panel, " ".join(part for part in (said, drawn.marked) if part), drawn.choice
+    return panel, " ".join(cell for cell in (said, drawn.marked) if cell), drawn.choice
 
 
 def _draw_windows(
-    book: Book, place: Place, quantity: Quantity, axes: tuple[Axis, Scaled]
+    inputs: ReportInputs, condition: MeasuredCondition, quantity: Quantity, axes: tuple[Axis, Scaled]
 ) -> tuple[list[Layer], Drawn]:
     """Every window's trials and those in no median; what was made of the former."""
     axis, unit = axes
     clouds = []
-    for window in place.windows:
-        position = place.every_window.index(window)
+    for window in condition.windows:
+        position = condition.every_window.index(window)
 
         def shift(sample: Sample, at: int = position) -> Floats:
-            return place_streams(sample.streams, axis, at, len(place.every_window))
+            return place_streams(sample.streams, axis, at, len(condition.every_window))
 
         across = Quantity(label="Streams", kind="plain", take=shift)
-        name = f"window {spell_window(window)}"
-        slot = book.material.slot(window)
-        clouds.append(gather(name, slot, place.along(window), (across, quantity)))
-    drawn = draw_clouds(clouds, (1.0, unit.size), book.points)
-    beside = Quantity(label="Streams", kind="plain", take=partial(_shift_windows, place, axis))
-    return [*drawn.layers, *draw_aside(book, place, (beside, quantity), unit.size)], drawn
+        name = f"window {format_window(window)}"
+        slot = inputs.slot(window)
+        clouds.append(gather(name, slot, condition.along(window), (across, quantity)))
+    drawn = draw_clouds(clouds, (1.0, unit.size), inputs.points)
+    beside = Quantity(label="Streams", kind="plain", take=partial(_shift_windows, condition, axis))
+    return [*drawn.layers, *draw_aside(inputs, condition, (beside, quantity), unit.size)], drawn
 
 
-def _shift_windows(place: Place, axis: Axis, sample: Sample) -> Floats:
+def _shift_windows(condition: MeasuredCondition, axis: Axis, sample: Sample) -> Floats:
     """Where trials of any window are drawn: beside their number of streams."""
     windows, across = sample.window_bytes, np.full(len(sample), np.nan)
-    for position, window in enumerate(place.every_window):
+    for position, window in enumerate(condition.every_window):
         inside = np.isnan(windows) if window is None else windows == window
-        shifted = place_streams(sample.streams[inside], axis, position, len(place.every_window))
+        shifted = place_streams(sample.streams[inside], axis, position, len(condition.every_window))
         across[inside] = shifted
     return across
 
 
 def _draw_middle(
-    parts: Sequence[Part], spreads: Mapping[Part, Spread], losses: Mapping[Part, Loss], unit: Scaled
+    cells: Sequence[Cell], spreads: Mapping[Cell, Spread], losses: Mapping[Cell, Loss], unit: Scaled
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Streams, middle and its interval's ends of one window's cells, in the unit of the axis."""
     rows = []
-    for part in parts:
-        middle: float | None = spreads[part].median
-        interval: Interval = spreads[part].interval
+    for cell in cells:
+        middle: float | None = spreads[cell].median
+        interval: Interval = spreads[cell].interval
         if losses:
-            middle, interval = losses[part].loss_ratio, losses[part].interval_ratio
+            middle, interval = losses[cell].loss_ratio, losses[cell].interval_ratio
         found = (middle, interval.low, interval.high)
-        rows.append([float(part.streams), *(np.nan if one is None else one / unit.size for one in found)])
+        rows.append([float(cell.streams), *(np.nan if one is None else one / unit.size for one in found)])
     table = np.array(rows, dtype=np.float64).reshape(-1, 4)
     return table[:, 0], table[:, 1], table[:, 2], table[:, 3]
 
 
-def _pool_losses(place: Place, quantity: Quantity) -> dict[Part, Loss]:
+def _pool_losses(condition: MeasuredCondition, quantity: Quantity) -> dict[Cell, Loss]:
     """The loss over all probes of each cell."""
     probes = "loaded" if quantity is of.LOSS_LOADED else "unloaded"
     return {
-        part: pool_loss(part.sample.get(f"{probes}_sent"), part.sample.get(f"{probes}_received"))
-        for part in place.parts
+        cell: pool_loss(cell.sample.get(f"{probes}_sent"), cell.sample.get(f"{probes}_received"))
+        for cell in condition.cells
     }
 
 
-def _draw_truth(book: Book, place: Place, quantity: Quantity, unit: Scaled) -> list[Layer]:
+def _draw_truth(
+    inputs: ReportInputs, condition: MeasuredCondition, quantity: Quantity, unit: Scaled
+) -> list[Layer]:
     """What the lab set, where it did: the link's rate for data, the delay of a full queue."""
-    if quantity is of.THROUGHPUT and place.line is not None:
-        rate = place.line.data_bits_per_s
+    if quantity is of.THROUGHPUT and condition.bottleneck is not None:
+        rate = condition.bottleneck.data_bits_per_s
         return [Rule(name="link rate minus headers", value=rate / unit.size)]
     if quantity in (of.RISE_MEAN, of.RISE_MEDIAN):
-        lab = book.material.source.campaign.environment.get("lab")
-        link = find_direct_link(lab, *place.key.flow_ends) if place.line is not None else None
+        lab = inputs.source.campaign.environment.get("lab")
+        link = find_direct_link(lab, *condition.key.flow_ends) if condition.bottleneck is not None else None
         if link is not None and link.queue_bytes:
-            full_ns = link.queue_bytes * 8e9 / link.line.rate_bits_per_s
+            full_ns = link.queue_bytes * 8e9 / link.bottleneck.rate_bits_per_s
             return [Rule(name="delay of a full queue", value=full_ns / unit.size)]
     return []
 
 
-def _say_extremes(spreads: Mapping[Part, Spread], quantity: Quantity) -> str:
+def _say_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> str:
     """Highest and lowest median with their intervals."""
-    measured = [(spread.median, part) for part, spread in spreads.items() if spread.median is not None]
+    measured = [(spread.median, cell) for cell, spread in spreads.items() if spread.median is not None]
     if not measured:
         return f"{quantity.label}: not measured."
     most = max(measured, key=lambda pair: pair[0])[1]
@@ -238,17 +245,17 @@ def _say_extremes(spreads: Mapping[Part, Spread], quantity: Quantity) -> str:
     return f"{text}. {say_undecided(spreads.values())}".strip()
 
 
-def _say_aside(place: Place, quantity: Quantity) -> str:
+def _say_aside(condition: MeasuredCondition, quantity: Quantity) -> str:
     """What was seen where no trial counts, with what is doubtful about it."""
-    values = quantity.take(place.aside)
+    values = quantity.take(condition.excluded)
     seen = values[~np.isnan(values)]
-    reasons = join_words(sorted({str(reason) for reason in name_reasons(place.aside)}))
+    reasons = join_words(sorted({str(reason) for reason in name_exclusions(condition.excluded)}))
     least, most = quantity.spell(float(seen.min())), quantity.spell(float(seen.max()))
     ends = most if least == most else say_range(least, most)
     return f"{quantity.label}: {ends}, but every trial was {reasons}, so there is no median."
 
 
-def _say_losses(losses: Mapping[Part, Loss], quantity: Quantity) -> str:
+def _say_losses(losses: Mapping[Cell, Loss], quantity: Quantity) -> str:
     """All probes together, and the cell that lost most."""
     sent, lost = sum(one.sent for one in losses.values()), sum(one.lost for one in losses.values())
     if not sent:
@@ -259,7 +266,7 @@ def _say_losses(losses: Mapping[Part, Loss], quantity: Quantity) -> str:
         f"(95 % interval {format_ratio(whole.low)} to {format_ratio(whole.high)})"
     )
     worst = max(
-        (part for part in losses if losses[part].sent), key=lambda part: losses[part].loss_ratio or 0.0
+        (cell for cell in losses if losses[cell].sent), key=lambda cell: losses[cell].loss_ratio or 0.0
     )
     found = losses[worst]
     if found.lost and len(losses) > 1:

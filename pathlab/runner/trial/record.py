@@ -23,7 +23,7 @@ from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.series import Record, find_offset_ns, list_intervals, list_probes
 from pathlab.store.records import TrialRecord
-from pathlab.study.lines import MPTCP, TRANSPORT_REFUSED
+from pathlab.study.links import MPTCP, TRANSPORT_REFUSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pathlab.campaign.factors import find_default
 from pathlab.study.selection import LAB_FLAGS, Sample, collect_sample
-from pathlab.study.source import StudySource, list_values, read_trials
+from pathlab.study.trials import StudySource, list_values, read_trials
 
 _OWN_SETTINGS = {"streams", "window_bytes", "congestion"}
 #: Settings whose default nobody knows where a file does not name them.

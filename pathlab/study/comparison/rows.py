@@ -32,7 +32,7 @@ from pathlab.study.comparison.groups import (
 from pathlab.study.comparison.metrics import METRICS, ComparedMetric, find_noise
 from pathlab.study.comparison.mismatch import check_shared
 from pathlab.study.selection import Sample
-from pathlab.study.source import StudySource, list_values
+from pathlab.study.trials import StudySource, list_values
 from pathlab.units import format_time
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.report.blocks import Block, Fold, Section, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Layer, Plot
-from pathlab.report.sections.material import Material
 from pathlab.report.summary import summarise
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.study.analyses import Study
@@ -21,12 +21,12 @@ from tests.unit.synthetic_results import SyntheticResults
 QUICK = StudyOptions(fit=FitOptions(resamples=100))
 
 
-def make_material(results: SyntheticResults) -> Material:
+def make_inputs(results: SyntheticResults) -> ReportInputs:
     """The material of results in memory, windows in ascending order."""
     summary = summarise(results)
     windows = {cell.window_requested_bytes for cell in summary.cells}
     ordered = sorted(window for window in windows if window is not None)
-    return Material(
+    return ReportInputs(
         source=results,
         study=Study(results, QUICK),
         summary=summary,
@@ -47,11 +47,11 @@ def join_results(parts: Sequence[SyntheticResults]) -> SyntheticResults:
 
 
 def take_trials(
-    material: Material, choose: Callable[[TrialRecord], bool], figure: Callable[[TrialRecord], float | None]
+    inputs: ReportInputs, choose: Callable[[TrialRecord], bool], figure: Callable[[TrialRecord], float | None]
 ) -> np.ndarray:
     """A figure of every trial that is chosen, read from the records themselves."""
-    assert isinstance(material.source, SyntheticResults)
-    found = [figure(record) for record in material.source.records if choose(record)]
+    assert isinstance(inputs.source, SyntheticResults)
+    found = [figure(record) for record in inputs.source.records if choose(record)]
     return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
 
 

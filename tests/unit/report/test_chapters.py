@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from pathlab.report.blocks import Paragraph, Section, TableBlock
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Plot, Points
 from pathlab.report.sections import chapters, routes
 from pathlab.report.sections.drafts import carry_out
-from pathlab.report.sections.material import Material
-from pathlab.report.sections.places import Book
 from pathlab.store.records import JournalRecord, TrialRecord
-from tests.unit.report.section_samples import find_curve, find_table, join_results, list_blocks, make_material
+from tests.unit.report.section_samples import find_curve, find_table, join_results, list_blocks, make_inputs
 from tests.unit.study.test_bad_input import BAD
 from tests.unit.study.trials import BareResults, make_sweep
 from tests.unit.synthetic_results import LAB, SyntheticResults
@@ -24,13 +23,13 @@ SEVERAL = 3
 
 
 @pytest.fixture(scope="module")
-def material() -> Material:
-    return make_material(make_sweep(6))
+def inputs() -> ReportInputs:
+    return make_inputs(make_sweep(6))
 
 
 @pytest.fixture(scope="module")
-def sections(material: Material) -> tuple[Section, ...]:
-    return chapters.build_sections(material)
+def sections(inputs: ReportInputs) -> tuple[Section, ...]:
+    return chapters.build_sections(inputs)
 
 
 def test_a_sweep_fills_the_chapters_it_can_and_names_the_others(sections: tuple[Section, ...]) -> None:
@@ -48,13 +47,13 @@ def test_a_sweep_fills_the_chapters_it_can_and_names_the_others(sections: tuple[
 
 
 def test_names_are_unique_and_those_listed_are_those_made(
-    material: Material, sections: tuple[Section, ...]
+    inputs: ReportInputs, sections: tuple[Section, ...]
 ) -> None:
     blocks = list(list_blocks(sections))
     names = Counter(block.name for block in blocks if isinstance(block, (Plot, TableBlock)))
     assert [name for name, count in names.items() if count > 1] == []
     made = [block.name for block in blocks if isinstance(block, Plot)]
-    drafts = chapters.list_drafts(material)
+    drafts = chapters.list_drafts(inputs)
     listed = [draft.name for draft in drafts]
     assert len(set(listed)) == len(listed)
     assert [name for name in listed if name in made] == made
@@ -78,41 +77,41 @@ def test_every_figure_has_a_sentence_and_layers_of_equal_length(sections: tuple[
 
 
 def test_one_figure_is_made_without_the_analyses_of_others() -> None:
-    material = make_material(make_sweep(6))
-    assert "surface-1" in [draft.name for draft in chapters.list_drafts(material)]
-    assert material.known == {}
-    plot = chapters.find_plot(material, "throughput-streams-1")
+    inputs = make_inputs(make_sweep(6))
+    assert "surface-1" in [draft.name for draft in chapters.list_drafts(inputs)]
+    assert inputs.study.answered == {}
+    plot = chapters.find_plot(inputs, "throughput-streams-1")
     assert plot is not None
     assert plot.name == "throughput-streams-1"
-    assert material.known == {}
-    assert chapters.find_plot(material, "optimum-1") is not None
-    assert set(material.known) == {"optimum"}
-    assert chapters.find_plot(material, "no-such-figure") is None
+    assert inputs.study.answered == {}
+    assert chapters.find_plot(inputs, "optimum-1") is not None
+    assert {key[0] for key in inputs.study.answered} == {"optimum"}
+    assert chapters.find_plot(inputs, "no-such-figure") is None
 
 
 def test_results_without_a_trial_say_what_is_missing() -> None:
-    material = make_material(BareResults())
-    (only,) = chapters.build_sections(material)
+    inputs = make_inputs(BareResults())
+    (only,) = chapters.build_sections(inputs)
     assert only.key == "not-measured"
     assert len(only.blocks) == len(chapters.CHAPTERS)
-    assert chapters.list_drafts(material) == ()
+    assert chapters.list_drafts(inputs) == ()
 
 
 def test_failed_trials_alone_fill_no_chapter() -> None:
     def fail(record: TrialRecord) -> TrialRecord:
         return replace(record, status="failed", throughput_bits_per_s=None, failed_stage="connect")
 
-    material = make_material(make_sweep(1, change=fail))
-    assert [section.key for section in chapters.build_sections(material)] == ["not-measured"]
+    inputs = make_inputs(make_sweep(1, change=fail))
+    assert [section.key for section in chapters.build_sections(inputs)] == ["not-measured"]
 
 
 def test_trials_that_only_measured_the_lab_are_drawn_but_counted_nowhere() -> None:
     def doubt(record: TrialRecord) -> TrialRecord:
         return replace(record, flags=("lab", "lab-limited"))
 
-    material = make_material(make_sweep(2, change=doubt, environment={"lab": LAB}))
-    sections = chapters.build_sections(material)
-    plot = chapters.find_plot(material, "throughput-streams-1")
+    inputs = make_inputs(make_sweep(2, change=doubt, environment={"lab": LAB}))
+    sections = chapters.build_sections(inputs)
+    plot = chapters.find_plot(inputs, "throughput-streams-1")
     assert plot is not None
     points = [one for one in plot.panels[0].layers if isinstance(one, Points)]
     assert [one.slot for one in points] == [0, 1, 2, 3]
@@ -144,8 +143,8 @@ def make_conditions() -> SyntheticResults:
 
 
 def test_conditions_are_numbered_named_and_kept_apart() -> None:
-    material = make_material(make_conditions())
-    first, second = (chapters.find_plot(material, f"throughput-streams-{number}") for number in (1, 2))
+    inputs = make_inputs(make_conditions())
+    first, second = (chapters.find_plot(inputs, f"throughput-streams-{number}") for number in (1, 2))
     assert first is not None
     assert second is not None
     assert "congestion cubic" in first.condition
@@ -154,7 +153,7 @@ def test_conditions_are_numbered_named_and_kept_apart() -> None:
     assert second.condition.endswith("2026-01-03")
     ratio = find_curve(second, "window 64 KiB").y / find_curve(first, "window 64 KiB").y
     assert ratio == pytest.approx(np.full(3, 1.2))
-    table = find_table(list_blocks(chapters.build_sections(material)), "windows-streams")
+    table = find_table(list_blocks(chapters.build_sections(inputs)), "windows-streams")
     assert [row[0] for row in table.table.rows] == ["west → east, congestion cubic"] * SEVERAL + [
         "west → east, congestion reno"
     ] * SEVERAL
@@ -166,9 +165,9 @@ def test_many_conditions_get_fewer_points_each() -> None:
             1, levels=[(1, 65536)], change=lambda one: replace(one, path_destination=f"east{number}")
         )
 
-    two, eight = (Book(make_material(join_results([move(at) for at in range(count)]))) for count in (2, 8))
-    assert (len(two.places), two.points) == (2, 400)
-    assert (len(eight.places), eight.points) == (8, 200)
+    two, eight = (make_inputs(join_results([move(at) for at in range(count)])) for count in (2, 8))
+    assert (len(two.conditions), two.points) == (2, 400)
+    assert (len(eight.conditions), eight.points) == (8, 200)
 
 
 def make_survey(when: str, capacity_bits_per_s: float | None) -> JournalRecord:
@@ -210,8 +209,8 @@ def test_surveys_of_the_path_become_a_chapter() -> None:
     swept = make_sweep(1)
     journal = [make_survey("before", 40e6), make_survey("after", None)]
     results = SyntheticResults(swept.campaign, swept.plan(), swept.records, {}, (), journal)
-    material = make_material(results)
-    plot = chapters.find_plot(material, "path-1")
+    inputs = make_inputs(results)
+    plot = chapters.find_plot(inputs, "path-1")
     assert plot is not None
     curve = find_curve(plot, "capacity")
     assert curve.y[1] == pytest.approx(40)
@@ -219,11 +218,11 @@ def test_surveys_of_the_path_become_a_chapter() -> None:
     assert curve.low is not None
     assert curve.low[1] == pytest.approx(30)
     assert "40 Mbit/s (95 % interval 30 to 50 Mbit/s)" in plot.sentence
-    undecided = chapters.find_plot(material, "path-2")
+    undecided = chapters.find_plot(inputs, "path-2")
     assert undecided is not None
     assert "no hop's capacity could be told" in undecided.sentence
     assert len(undecided.panels) == 1
-    blocks = list(carry_out(routes.CHAPTER.outline(Book(material))))
+    blocks = list(carry_out(routes.CHAPTER.outline(inputs)))
     assert find_table(iter(blocks), "path-table-2").table.rows[1][-1] == "not positive"
     assert any(isinstance(one, Paragraph) and "no change" in one.text for one in blocks)
 
@@ -233,7 +232,7 @@ HOSTILE = ["nothing measured", "zeros", "constant", "negative", "huge", "all pro
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_bad_figures_never_end_a_report(name: str) -> None:
-    for block in list_blocks(chapters.build_sections(make_material(BAD[name]))):
+    for block in list_blocks(chapters.build_sections(make_inputs(BAD[name]))):
         if isinstance(block, Plot):
             assert block.sentence or block.empty
             assert "nan" not in block.sentence

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from pathlab.report.blocks import Fold, Paragraph
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Bars, Curve, Plot, Rule
 from pathlab.report.sections import cells, certainty, chapters, cpu, duration, limits, messages
 from pathlab.report.sections.drafts import carry_out
-from pathlab.report.sections.material import Material
-from pathlab.report.sections.places import Book
 from pathlab.store.records import TrialRecord
 from pathlab.units import format_bytes, format_rate, format_time
 from tests.unit.report.section_samples import (
@@ -22,7 +21,7 @@ from tests.unit.report.section_samples import (
     find_layer,
     find_table,
     join_results,
-    make_material,
+    make_inputs,
     take_trials,
 )
 from tests.unit.study.trials import make_sweep
@@ -32,9 +31,9 @@ PAIR = ((8, 65536), (2, 262144))
 PRODUCT = tuple((streams, 1048576 // streams) for streams in (1, 2, 4, 8))
 
 
-def draw(material: Material, name: str) -> Plot:
+def draw(inputs: ReportInputs, name: str) -> Plot:
     """The figure of that name, which there must be."""
-    plot = chapters.find_plot(material, name)
+    plot = chapters.find_plot(inputs, name)
     assert plot is not None
     return plot
 
@@ -50,14 +49,14 @@ def with_rate(choose: Callable[[TrialRecord], float]) -> Callable[[TrialRecord],
 
 
 @pytest.fixture(scope="module")
-def measured() -> Material:
+def measured() -> ReportInputs:
     """The measurement cycle of the source: eight streams carry a fifth more than two."""
     change = with_rate(lambda one: 24e6 if one.streams == 8 else 20e6)
-    return make_material(make_sweep(20, levels=PAIR, change=change))
+    return make_inputs(make_sweep(20, levels=PAIR, change=change))
 
 
-def test_the_table_of_the_source_is_that_of_the_trials(measured: Material) -> None:
-    table = find_table(carry_out(cells.CHAPTER.outline(Book(measured))), "windows-streams").table
+def test_the_table_of_the_source_is_that_of_the_trials(measured: ReportInputs) -> None:
+    table = find_table(carry_out(cells.CHAPTER.outline(measured)), "windows-streams").table
     labels = [heading.label for heading in table.headings]
     assert labels[:10] == [
         *("Window", "Streams", "n", "Throughput", "95 % interval", "IQR"),
@@ -84,8 +83,8 @@ def test_windows_stand_as_asked_granted_and_used() -> None:
             return record
         return replace(record, window_granted_receiver_bytes=65536, flags=("lab", "window-short"))
 
-    material = make_material(make_sweep(3, levels=[(1, 65536), (2, 65536)], change=cut))
-    folds = list(carry_out(cells.CHAPTER.outline(Book(material))))
+    inputs = make_inputs(make_sweep(3, levels=[(1, 65536), (2, 65536)], change=cut))
+    folds = list(carry_out(cells.CHAPTER.outline(inputs)))
     fold = next(one for one in folds if isinstance(one, Fold) and one.title.startswith("Windows asked for"))
     table = find_table(iter(fold.blocks), "windows-granted").table
     labels = [heading.label for heading in table.headings]
@@ -94,11 +93,11 @@ def test_windows_stand_as_asked_granted_and_used() -> None:
     assert row["n"] == "3"  # that of another window too, which is in no median
     assert row["granted"] == "128 KiB/64 KiB"
     assert row["flags"] == "1 × window-short"
-    effective = take_trials(material, lambda one: one.streams == 1, lambda one: one.window_effective_bytes)
+    effective = take_trials(inputs, lambda one: one.streams == 1, lambda one: one.window_effective_bytes)
     assert row["effective"] == format_bytes(float(np.median(effective)))
 
 
-def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: Material) -> None:
+def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: ReportInputs) -> None:
     plot = draw(measured, "streams-windows-1")
     curve = find_curve(plot, "more streams win")
     assert curve.low is not None
@@ -110,7 +109,7 @@ def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: Material) -> Non
     assert [margin.value, margin.low, margin.high] == pytest.approx([1.0, 1 / 1.05, 1.05])
     assert plot.panels[0].x.tick_labels == ("8 × 64 KiB : 2 × 256 KiB",)
     assert "more streams win: 1" in plot.sentence
-    blocks = list(carry_out(cells.CHAPTER.outline(Book(measured))))
+    blocks = list(carry_out(cells.CHAPTER.outline(measured)))
     costs = next(
         one for one in blocks if not isinstance(one, Plot) and "Each pair" in getattr(one, "title", "")
     )
@@ -135,8 +134,8 @@ def spend(record: TrialRecord) -> TrialRecord:
 
 def test_cpu_lines_have_the_slopes_that_were_put_in() -> None:
     results = make_sweep(2, change=spend)
-    material = make_material(results)
-    plot = draw(material, "cpu-throughput-1")
+    inputs = make_inputs(results)
+    plot = draw(inputs, "cpu-throughput-1")
     line = find_curve(plot, "kernel")
     most = max(one.throughput_bits_per_s or 0.0 for one in results.records)
     assert line.x[1] == pytest.approx(most / 1e6)  # and not what the drain adds to it
@@ -153,9 +152,9 @@ def test_cpu_without_figures_is_a_gap() -> None:
         names = [f"{end}_cpu_{part}_s" for end in ("sender", "receiver") for part in ("user", "system")]
         return replace(record, **dict.fromkeys(names))  # type: ignore[arg-type]
 
-    book = Book(make_material(make_sweep(1, change=forget)))
-    assert cpu.COSTS.find_gap(book) == "no CPU time of the engines was measured"
-    assert cpu.PRODUCTS.find_gap(book) is not None
+    inputs = make_inputs(make_sweep(1, change=forget))
+    assert cpu.COSTS.find_gap(inputs) == "no CPU time of the engines was measured"
+    assert cpu.PRODUCTS.find_gap(inputs) is not None
 
 
 def test_cpu_over_streams_at_one_product() -> None:
@@ -164,8 +163,8 @@ def test_cpu_over_streams_at_one_product() -> None:
         return replace(record, sender_cpu_system_s=0.05 * record.streams * span_s)
 
     change = with_rate(lambda _: 30e6)
-    material = make_material(make_sweep(6, levels=PRODUCT, change=lambda one: cost(change(one))))
-    plot = draw(material, "cpu-streams-1-1MiB")
+    inputs = make_inputs(make_sweep(6, levels=PRODUCT, change=lambda one: cost(change(one))))
+    plot = draw(inputs, "cpu-streams-1-1MiB")
     kernel = find_curve(plot, "kernel")
     assert kernel.x.tolist() == [1, 2, 4, 8]
     assert kernel.y == pytest.approx(np.array([5, 10, 20, 40]))
@@ -184,20 +183,20 @@ def test_throughput_over_durations_joins_their_conditions() -> None:
 
         return make_sweep(6, levels=[(8, 65536)], change=change)
 
-    material = make_material(join_results([last(seconds) for seconds in (4, 1, 2)]))
-    assert len(Book(material).places) == 3
-    plot = draw(material, "duration-1")
+    inputs = make_inputs(join_results([last(seconds) for seconds in (4, 1, 2)]))
+    assert len(inputs.conditions) == 3
+    plot = draw(inputs, "duration-1")
     curve = find_curve(plot, "8 × 64 KiB")
     assert curve.x.tolist() == [1, 2, 4]
     assert curve.y == pytest.approx(np.array([20, 22, 24]), rel=2e-3)
     assert "duration" not in plot.condition
     assert "not shown to be equivalent within -4.76 % to 5 %" in plot.sentence
-    rows = find_table(carry_out(duration.CHAPTER.outline(Book(material))), "durations-1").table.rows
+    rows = find_table(carry_out(duration.CHAPTER.outline(inputs)), "durations-1").table.rows
     assert [row[1] for row in rows] == ["1 s", "2 s", "4 s"]
 
 
-def test_one_duration_is_a_gap(measured: Material) -> None:
-    assert duration.CHAPTER.find_gap(Book(measured)) == "every path was measured with trials of one duration"
+def test_one_duration_is_a_gap(measured: ReportInputs) -> None:
+    assert duration.CHAPTER.find_gap(measured) == "every path was measured with trials of one duration"
 
 
 def test_messages_have_the_cost_that_was_put_in() -> None:
@@ -212,8 +211,8 @@ def test_messages_have_the_cost_that_was_put_in() -> None:
 
         return make_sweep(2, levels=[(1, 65536)], change=change, settings={"message_bytes": size})
 
-    material = make_material(join_results([carry(size) for size in sizes]))
-    plot = draw(material, "messages-1")
+    inputs = make_inputs(join_results([carry(size) for size in sizes]))
+    plot = draw(inputs, "messages-1")
     medians = find_curve(plot, "median")
     assert medians.x.tolist() == list(sizes)
     fit = find_curve(plot, "a + m / r")
@@ -222,7 +221,7 @@ def test_messages_have_the_cost_that_was_put_in() -> None:
     half = find_layer(plot, "half size", kind=Rule)
     assert isinstance(half, Rule)
     assert half.value == pytest.approx(2000, rel=0.01)
-    assert messages.CHAPTER.find_gap(Book(material)) is None
+    assert messages.CHAPTER.find_gap(inputs) is None
 
 
 def test_messages_are_told_cell_by_cell_and_a_plan_that_carried_none_is_a_gap() -> None:
@@ -234,17 +233,17 @@ def test_messages_are_told_cell_by_cell_and_a_plan_that_carried_none_is_a_gap() 
         return make_sweep(1, levels=levels, change=change, settings={"message_bytes": size})
 
     sizes = (64, 256, 1024, 4096)
-    material = make_material(join_results([carry(size, 1.0) for size in sizes]))
-    few, many = draw(material, "messages-1-1-64KiB"), draw(material, "messages-1-4-64KiB")
+    inputs = make_inputs(join_results([carry(size, 1.0) for size in sizes]))
+    few, many = draw(inputs, "messages-1-1-64KiB"), draw(inputs, "messages-1-4-64KiB")
     assert find_curve(many, "median").y == pytest.approx(4 * find_curve(few, "median").y, rel=1e-6)
     assert many.condition.startswith("4 × 64 KiB, ")
-    halted = Book(make_material(join_results([carry(size, 0.0) for size in sizes])))
+    halted = make_inputs(join_results([carry(size, 0.0) for size in sizes]))
     assert messages.CHAPTER.find_gap(halted) == "no trial with a size of messages carried anything"
 
 
 def test_limits_are_stacked_over_all_windows() -> None:
-    material = make_material(make_sweep(2))
-    plot = draw(material, "limits-1")
+    inputs = make_inputs(make_sweep(2))
+    plot = draw(inputs, "limits-1")
     bars = [one for one in plot.panels[0].layers if isinstance(one, Bars)]
     assert sum(one.height.sum() for one in bars) == 28
     top = sum((one.height for one in bars), np.zeros(7))
@@ -256,12 +255,12 @@ def test_limits_are_stacked_over_all_windows() -> None:
     assert "By 56 trials that were judged" in plot.sentence
 
 
-def test_fairness_has_the_least_that_can_be(measured: Material) -> None:
+def test_fairness_has_the_least_that_can_be(measured: ReportInputs) -> None:
     plot = draw(measured, "fairness-1")
     least = find_curve(plot, "all to one stream")
     assert least.y == pytest.approx(np.array([1 / 2, 1 / 8]))
     assert find_curve(plot, "window 64 KiB").y.tolist() == [0.97]
-    assert limits.CHAPTER.find_gap(Book(measured)) is None
+    assert limits.CHAPTER.find_gap(measured) is None
 
 
 def test_how_sure_is_said_in_words_for_every_condition() -> None:
@@ -269,17 +268,15 @@ def test_how_sure_is_said_in_words_for_every_condition() -> None:
         far = 3.0 if record.cycle == 5 and record.streams == 1 else 1.0
         return replace(record, throughput_bits_per_s=far * (record.throughput_bits_per_s or 0.0))
 
-    material = make_material(make_sweep(12, levels=[(1, 65536), (2, 65536)], change=change))
-    blocks = list(carry_out(certainty.CHAPTER.outline(Book(material))))
+    inputs = make_inputs(make_sweep(12, levels=[(1, 65536), (2, 65536)], change=change))
+    blocks = list(carry_out(certainty.CHAPTER.outline(inputs)))
     (words,) = (one.text for one in blocks if isinstance(one, Paragraph))
     assert words.startswith("west → east: ")
     assert "1 trial beyond median +- 3.5 MAD" in words
     assert "Whether the warm-up was long enough is undecided in 2 cells" in words
     folds = [getattr(one, "title", "") for one in blocks]
     assert "Outliers (kept)" in folds
-    sure = make_material(make_sweep(3, levels=[(1, 65536)]))
-    (words,) = (
-        one.text for one in carry_out(certainty.CHAPTER.outline(Book(sure))) if isinstance(one, Paragraph)
-    )
+    sure = make_inputs(make_sweep(3, levels=[(1, 65536)]))
+    (words,) = (one.text for one in carry_out(certainty.CHAPTER.outline(sure)) if isinstance(one, Paragraph))
     assert "1 cell without an interval of the median after 3 cycles" in words
-    assert isinstance(find_curve(draw(material, "throughput-streams-1"), "window 64 KiB"), Curve)
+    assert isinstance(find_curve(draw(inputs, "throughput-streams-1"), "window 64 KiB"), Curve)

@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Bars, Curve, Plot, Rule
 from pathlab.report.sections import chapters, effect
 from pathlab.report.sections.drafts import carry_out
-from pathlab.report.sections.material import Material
-from pathlab.report.sections.places import Book
 from pathlab.store.records import TrialRecord
-from tests.unit.report.section_samples import find_curve, find_layer, find_table, make_material, take_trials
+from tests.unit.report.section_samples import find_curve, find_layer, find_table, make_inputs, take_trials
 from tests.unit.study.trials import RTT_NS, make_sweep
 
 KNEE_BITS_PER_S = 20e6
@@ -34,19 +33,19 @@ def climb(record: TrialRecord) -> TrialRecord:
 
 
 @pytest.fixture(scope="module")
-def material() -> Material:
-    return make_material(make_sweep(8, change=climb))
+def inputs() -> ReportInputs:
+    return make_inputs(make_sweep(8, change=climb))
 
 
-def draw(material: Material, name: str) -> Plot:
+def draw(inputs: ReportInputs, name: str) -> Plot:
     """The figure of that name, which there must be."""
-    plot = chapters.find_plot(material, name)
+    plot = chapters.find_plot(inputs, name)
     assert plot is not None
     return plot
 
 
-def test_two_lines_meet_at_the_breakpoint(material: Material) -> None:
-    plot = draw(material, "delay-throughput-1")
+def test_two_lines_meet_at_the_breakpoint(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "delay-throughput-1")
     rule = find_layer(plot, "breakpoint", kind=Rule)
     assert isinstance(rule, Rule)
     assert rule.vertical
@@ -64,14 +63,14 @@ def test_two_lines_meet_at_the_breakpoint(material: Material) -> None:
 
 
 def test_too_few_trials_leave_the_breakpoint_undecided() -> None:
-    plot = draw(make_material(make_sweep(1, change=climb)), "delay-throughput-1")
+    plot = draw(make_inputs(make_sweep(1, change=climb)), "delay-throughput-1")
     assert "where it climbs is undecided (too few samples)" in plot.sentence
     assert not any(layer.name == "breakpoint" for panel in plot.panels for layer in panel.layers)
 
 
-def test_agreement_is_that_of_the_straight_line(material: Material) -> None:
-    plot = draw(material, "variability-drtt-1")
-    rise = take_trials(material, lambda _: True, lambda one: (one.loaded_rtt_mean_ns or 0.0) - RTT_NS)
+def test_agreement_is_that_of_the_straight_line(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "variability-drtt-1")
+    rise = take_trials(inputs, lambda _: True, lambda one: (one.loaded_rtt_mean_ns or 0.0) - RTT_NS)
     variability = rise / (rise + RTT_NS)
     r_squared = np.corrcoef(rise, variability)[0, 1] ** 2
     assert f"R² = {r_squared - 0.0005:.3f}" in plot.sentence
@@ -80,8 +79,8 @@ def test_agreement_is_that_of_the_straight_line(material: Material) -> None:
     assert (line.y[1] - line.y[0]) / (line.x[1] - line.x[0]) == pytest.approx(slope)
 
 
-def test_distributions_of_variability_are_steps_up_to_all_trials(material: Material) -> None:
-    plot = draw(material, "variability-cdf-1")
+def test_distributions_of_variability_are_steps_up_to_all_trials(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "variability-cdf-1")
     for name in ("RV, loaded", "RV, unloaded"):
         curve = find_curve(plot, name)
         assert np.all(np.diff(curve.x) >= 0)
@@ -91,18 +90,18 @@ def test_distributions_of_variability_are_steps_up_to_all_trials(material: Mater
     assert "100 % of 224 trials have RV ≤ 10 %" in plot.sentence
 
 
-def test_loaded_and_unloaded_variability_stand_side_by_side(material: Material) -> None:
-    table = find_table(carry_out(effect.CHAPTER.outline(Book(material))), "variability-table").table
+def test_loaded_and_unloaded_variability_stand_side_by_side(inputs: ReportInputs) -> None:
+    table = find_table(carry_out(effect.CHAPTER.outline(inputs)), "variability-table").table
     assert [row[1] for row in table.rows] == ["loaded", "unloaded"]
     assert [row[2] for row in table.rows] == ["224", "224"]
     assert table.rows[1][6] == "1.00 %"
 
 
-def test_frequencies_count_every_trial_once(material: Material) -> None:
-    plot = draw(material, "frequency-throughput-1")
+def test_frequencies_count_every_trial_once(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "frequency-throughput-1")
     bars = find_layer(plot, "trials", kind=Bars)
     assert isinstance(bars, Bars)
-    rates = take_trials(material, lambda _: True, lambda one: one.throughput_bits_per_s) / 1e6
+    rates = take_trials(inputs, lambda _: True, lambda one: one.throughput_bits_per_s) / 1e6
     assert bars.height.sum() == rates.size
     assert bars.height.size == 20
     counted, _ = np.histogram(rates, np.linspace(0, rates.max(), 21))
@@ -110,7 +109,7 @@ def test_frequencies_count_every_trial_once(material: Material) -> None:
     shares = find_curve(plot, "share of trials", panel=1)
     assert shares.y[-1] == pytest.approx(100)
     assert shares.x[-1] == pytest.approx(rates.max())
-    answer = next(one for one in material.answers("distributions") if one.quantity == "throughput_bits_per_s")
+    answer = next(one for one in inputs.answers("distributions") if one.quantity == "throughput_bits_per_s")
     assert shares.y == pytest.approx(100 * np.array(answer.result.climb.shares))
     assert any(isinstance(one, Curve) and one.name == "exponential fit" for one in plot.panels[0].layers)
     assert f"{rates.size} trials of all cells together." in plot.sentence
@@ -123,7 +122,7 @@ def test_few_trials_have_frequencies_without_fits() -> None:
         return replace(record, loaded_rtt_mean_ns=RTT_NS + rise, unloaded_rtt_mean_ns=RTT_NS)
 
     levels = [(streams, 65536) for streams in (1, 2, 4, 8)]
-    plot = draw(make_material(make_sweep(2, levels=levels, change=shift)), "frequency-drtt-1")
+    plot = draw(make_inputs(make_sweep(2, levels=levels, change=shift)), "frequency-drtt-1")
     assert [layer.name for layer in plot.panels[0].layers] == ["trials"]
     shares = find_curve(plot, "share of trials", panel=1)
     assert (shares.y[0], shares.y[-1]) == (25, 100)
@@ -134,5 +133,5 @@ def test_without_unloaded_round_trips_the_chapter_says_so() -> None:
     def forget(record: TrialRecord) -> TrialRecord:
         return replace(record, unloaded_rtt_mean_ns=None)
 
-    book = Book(make_material(make_sweep(1, change=forget)))
-    assert effect.CHAPTER.find_gap(book) == "no trial has both loaded and unloaded round trips"
+    inputs = make_inputs(make_sweep(1, change=forget))
+    assert effect.CHAPTER.find_gap(inputs) == "no trial has both loaded and unloaded round trips"

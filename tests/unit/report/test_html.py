@@ -13,7 +13,7 @@ import pytest
 from pathlab.report.blocks import Report, TableBlock, list_blocks, list_figures
 from pathlab.report.formats.html import ROWS_SHOWN, STATIC_FIGURES, Shape, render_html, render_page, tie_units
 from pathlab.report.formats.report_json import describe_report
-from pathlab.report.report_builder import build_document, gather_material
+from pathlab.report.report_builder import build_document, gather_inputs
 from pathlab.report.sections.method import build_appendices
 from pathlab.report.tables import (
     flatten_facts,
@@ -186,8 +186,8 @@ def test_one_trial_gives_honest_figures() -> None:
 def test_a_long_table_is_cut_in_the_page_alone_and_says_so(report: Report) -> None:
     first = make_quickstart(cycles=1, levels=[(1, 64 * KIB)]).plan()[0]
     plan = [replace(first, row=number) for number in range(ROWS_SHOWN + 7)]
-    material = gather_material(SyntheticResults(make_campaign(), plan, [], {}))
-    long = replace(report, sections=build_appendices(material))
+    inputs = gather_inputs(SyntheticResults(make_campaign(), plan, [], {}))
+    long = replace(report, sections=build_appendices(inputs))
     page = render_page(long, draw=lambda _: "", sheet="", scripts=(), shape=Shape())
     assert f"The first {ROWS_SHOWN} of {len(plan)} rows" in page
     tables = [block for block in list_blocks(long.sections[0].blocks) if isinstance(block, TableBlock)]
@@ -275,7 +275,7 @@ def test_impossible_figures_of_imported_trials_end_no_report(changes: dict[str, 
         for record in results.records
     ]
     report = build_document(results)
-    chosen = [answer.recommended for answer in report.answers if answer.recommended is not None]
-    assert all(10e6 < (one.rate.median or 0) < 40e6 for one in chosen)
+    chosen = [one for answer in report.recommendations if (one := answer.result.recommended) is not None]
+    assert all(10e6 < (one.throughput_bits_per_s.median or 0) < 40e6 for one in chosen)
     assert Outline(render_html(report)).open == []
     json.dumps(describe_report(report), allow_nan=False)

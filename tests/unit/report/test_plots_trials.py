@@ -11,12 +11,12 @@ import pytest
 
 from pathlab.errors import UsageError
 from pathlab.report.blocks import Fold, list_blocks
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.live import describe_plot
 from pathlab.report.plots.model import Band, Bars, Curve, Panel, Plot, Points, Span
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import render_svg
-from pathlab.report.report_builder import gather_material
-from pathlab.report.sections.material import Material
+from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.trial_panels import STEPS_MAX
 from pathlab.report.sections.trials import (
     TRIALS_MAX,
@@ -52,13 +52,13 @@ def make_intervals(steps: int, streams: int, **columns: Any) -> pd.DataFrame:
     )
 
 
-def make_material(record: TrialRecord, series: dict[str, pd.DataFrame]) -> Material:
-    return gather_material(SyntheticResults(make_campaign(), (), [record], {1: series}))
+def make_inputs(record: TrialRecord, series: dict[str, pd.DataFrame]) -> ReportInputs:
+    return gather_inputs(SyntheticResults(make_campaign(), (), [record], {1: series}))
 
 
-def draw_trial(material: Material, trial_id: int) -> Plot:
+def draw_trial(inputs: ReportInputs, trial_id: int) -> Plot:
     """The figure as it is drawn; the one with every number is that which ``--figure`` writes as a table."""
-    return prepare_plot(plot_trial(material, trial_id))
+    return prepare_plot(plot_trial(inputs, trial_id))
 
 
 def find_panel(plot: Plot, label: str) -> Panel:
@@ -70,15 +70,15 @@ def find_layers(panel: Panel, kind: type) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def quickstart() -> Material:
-    return gather_material(make_quickstart(cycles=2))
+def quickstart() -> ReportInputs:
+    return gather_inputs(make_quickstart(cycles=2))
 
 
 def test_stacked_rates_are_the_bytes_of_each_stream() -> None:
     carried = np.tile([125_000, 250_000, 500_000], 20)  # 10, 20 and 40 Mbit/s
     carried[9] *= 2  # the first stream's fourth interval
     record = make_trial(3, 65536, cycle=0, row=0)
-    plot = draw_trial(make_material(record, {"receiver_intervals": make_intervals(20, 3, bytes=carried)}), 1)
+    plot = draw_trial(make_inputs(record, {"receiver_intervals": make_intervals(20, 3, bytes=carried)}), 1)
     rates = find_panel(plot, "Rate")
     stack = find_layers(rates, Band)
     assert list(stack) == ["stream 0", "stream 1", "stream 2"]
@@ -96,7 +96,7 @@ def test_rates_are_in_a_unit_of_their_size() -> None:
     record = make_trial(4, 65536, cycle=0, row=0)
     carried = np.full(8, 1_250_000_000)
     series = {"receiver_intervals": make_intervals(2, 4, bytes=carried)}
-    panel = plot_trial(make_material(record, series), 1).panels[0]
+    panel = plot_trial(make_inputs(record, series), 1).panels[0]
     assert panel.y.title == "Rate (Gbit/s)"
     assert max(float(layer.high.max()) for layer in panel.layers if isinstance(layer, Band)) == pytest.approx(
         400
@@ -126,7 +126,7 @@ def test_every_series_has_its_panel_on_one_time_axis() -> None:
         "sender_cpu": cores,
         "receiver_cpu": cores,
     }
-    plot = draw_trial(make_material(record, series), 1)
+    plot = draw_trial(make_inputs(record, series), 1)
     assert plot.shared_x
     assert plot.title == "Trial 1, cycle 5: 2 × 64 KiB"
     assert plot.condition == "west → east · lab, emu-packet · 2026-01-02"
@@ -162,7 +162,7 @@ def test_a_thousand_streams_are_their_total_and_their_spread() -> None:
     counted = rng.integers(1000, 2000, steps * streams)
     record = replace(make_trial(4, 65536, cycle=0, row=0), streams=streams)
     series = {"receiver_intervals": make_intervals(steps, streams, bytes=counted)}
-    plot = draw_trial(make_material(record, series), 1)
+    plot = draw_trial(make_inputs(record, series), 1)
     total, spread = plot.panels
     (curve,) = find_layers(total, Curve).values()
     assert curve.name == "all 1,000 streams"
@@ -181,10 +181,10 @@ def test_many_cores_and_probes_are_thinned() -> None:
     )
     probes = pd.DataFrame({"sent_ns": np.arange(100_000) * 10**5, "rtt_ns": 4e7})
     record = make_trial(1, 65536, cycle=0, row=0)
-    plot = draw_trial(make_material(record, {"loaded_probes": probes, "receiver_cpu": cores}), 1)
+    plot = draw_trial(make_inputs(record, {"loaded_probes": probes, "receiver_cpu": cores}), 1)
     assert list(find_layers(find_panel(plot, "Core"), Band)) == ["all cores", "middle half of the cores"]
     assert "100,000 points of “probes under load”" in plot.sentence
-    raw = find_panel(plot_trial(make_material(record, {"loaded_probes": probes}), 1), "RTT")
+    raw = find_panel(plot_trial(make_inputs(record, {"loaded_probes": probes}), 1), "RTT")
     assert len(find_layers(raw, Points)["probes under load"].x) == 100_000
 
 
@@ -198,7 +198,7 @@ def test_many_cores_and_probes_are_thinned() -> None:
     ids=["none", "no rows", "no probe"],
 )
 def test_a_trial_that_recorded_nothing_says_so(series: dict[str, pd.DataFrame]) -> None:
-    plot = draw_trial(make_material(make_trial(1, 65536, cycle=0, row=0), series), 1)
+    plot = draw_trial(make_inputs(make_trial(1, 65536, cycle=0, row=0), series), 1)
     assert plot.panels == ()
     assert plot.empty
     assert render_svg(plot, "t").startswith("<svg")
@@ -206,7 +206,7 @@ def test_a_trial_that_recorded_nothing_says_so(series: dict[str, pd.DataFrame]) 
 
 def test_a_probe_that_was_lost_is_a_cross_at_its_time() -> None:
     probes = pd.DataFrame({"sent_ns": [2_000_000_000], "rtt_ns": [np.nan]})
-    plot = draw_trial(make_material(make_trial(1, 65536, cycle=0, row=0), {"loaded_probes": probes}), 1)
+    plot = draw_trial(make_inputs(make_trial(1, 65536, cycle=0, row=0), {"loaded_probes": probes}), 1)
     (lost,) = find_layers(plot.panels[0], Points).values()
     assert lost.at_axis
     assert lost.x.tolist() == [2]
@@ -218,7 +218,7 @@ def test_a_single_interval_is_drawn(streams: int) -> None:
     intervals = make_intervals(1, streams, bytes=125_000, rtt_us=40_000, total_retrans_segments=None)
     record = make_trial(streams, None, cycle=0, row=0)
     plot = draw_trial(
-        make_material(record, {"receiver_intervals": intervals, "sender_intervals": intervals}), 1
+        make_inputs(record, {"receiver_intervals": intervals, "sender_intervals": intervals}), 1
     )
     assert plot.panels
     assert render_svg(plot, "t").startswith("<svg")
@@ -227,7 +227,7 @@ def test_a_single_interval_is_drawn(streams: int) -> None:
 def test_what_the_sender_counted_stands_in_for_an_imported_trial() -> None:
     record = replace(make_trial(2, None, cycle=0, row=0), flags=("imported",), engine_version="iperf3 3.12")
     series = {"sender_intervals": make_intervals(20, 2, bytes=125_000, snd_cwnd_bytes=50_000)}
-    plot = draw_trial(make_material(record, series), 1)
+    plot = draw_trial(make_inputs(record, series), 1)
     assert plot.condition == "west → east · imported, iperf3 3.12 · 2026-01-02"
     assert plot.panels[0].title == "Sent, the streams one above the other"
     assert float(find_layers(plot.panels[0], Band)["stream 1"].high[3]) == pytest.approx(20)
@@ -237,16 +237,16 @@ def test_what_the_sender_counted_stands_in_for_an_imported_trial() -> None:
 
 def test_a_failed_trial_says_why() -> None:
     record = make_failed(make_trial(1, 65536, cycle=0, row=0), reason="connection refused")
-    plot = draw_trial(make_material(record, {}), 1)
+    plot = draw_trial(make_inputs(record, {}), 1)
     assert plot.sentence.startswith("Failed at 'connect': connection refused")
 
 
-def test_an_unknown_trial_is_one_line(quickstart: Material) -> None:
+def test_an_unknown_trial_is_one_line(quickstart: ReportInputs) -> None:
     with pytest.raises(UsageError, match="no trial 99"):
         draw_trial(quickstart, 99)
 
 
-def test_contributions_are_the_streams_own_bytes(quickstart: Material) -> None:
+def test_contributions_are_the_streams_own_bytes(quickstart: ReportInputs) -> None:
     plot = find_trial_plot(quickstart, "contributions-1-4-64KiB")
     assert plot is not None
     (panel,) = plot.panels
@@ -267,7 +267,7 @@ def test_contributions_of_very_many_streams_are_tenths_that_add_up() -> None:
     carried = np.tile(np.arange(100) * 1000, 12)
     record = replace(make_trial(4, 65536, cycle=0, row=0), streams=100, steady_ns=1_000_000_000)
     series = {"receiver_intervals": make_intervals(12, 100, bytes=carried)}
-    (draft,) = list_trial_drafts(make_material(record, series))
+    (draft,) = list_trial_drafts(make_inputs(record, series))
     plot = draft.build()
     assert (plot.name, plot.title, plot.condition) == (draft.name, draft.title, draft.condition)
     bars = find_layers(plot.panels[0], Bars)
@@ -277,7 +277,7 @@ def test_contributions_of_very_many_streams_are_tenths_that_add_up() -> None:
     assert sum(heights) == pytest.approx(np.arange(100).sum() * 1000 * 10 * 8 / 1e6)
 
 
-def test_the_chapter_shows_some_and_names_the_rest(quickstart: Material) -> None:
+def test_the_chapter_shows_some_and_names_the_rest(quickstart: ReportInputs) -> None:
     section = build_trials(quickstart)
     plots = [block for block in list_blocks(section.blocks) if isinstance(block, Plot)]
     assert len([plot for plot in plots if plot.name.startswith("trial-")]) == 8
@@ -294,6 +294,6 @@ def test_the_chapter_stays_small_for_many_combinations() -> None:
     levels: list[tuple[int, int | None]] = [
         (streams, size * 1024) for streams in (1, 2, 3, 4) for size in range(8, 16)
     ]
-    section = build_trials(gather_material(make_quickstart(cycles=1, levels=levels)))
+    section = build_trials(gather_inputs(make_quickstart(cycles=1, levels=levels)))
     plots = [block for block in list_blocks(section.blocks) if isinstance(block, Plot)]
     assert len([plot for plot in plots if plot.name.startswith("trial-")]) == TRIALS_MAX

@@ -9,12 +9,12 @@ import pytest
 
 from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.analysis.estimators.serial import ordered_median_interval
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Band, Curve, Grid, Plot, Points, Rule, Scale
 from pathlab.report.sections import chapters
 from pathlab.report.sections.clouds import choose_points
-from pathlab.report.sections.material import Material
 from pathlab.store.records import TrialRecord
-from tests.unit.report.section_samples import find_curve, find_layer, make_material, take_trials
+from tests.unit.report.section_samples import find_curve, find_layer, make_inputs, take_trials
 from tests.unit.study.trials import CAPACITY, STREAMS, WINDOWS, make_sweep
 from tests.unit.synthetic_results import LAB
 
@@ -37,24 +37,24 @@ def disturb(record: TrialRecord) -> TrialRecord:
 
 
 @pytest.fixture(scope="module")
-def material() -> Material:
-    return make_material(make_sweep(CYCLES, change=disturb, environment={"lab": LAB}))
+def inputs() -> ReportInputs:
+    return make_inputs(make_sweep(CYCLES, change=disturb, environment={"lab": LAB}))
 
 
-def draw(material: Material, name: str) -> Plot:
+def draw(inputs: ReportInputs, name: str) -> Plot:
     """The figure of that name, which there must be."""
-    plot = chapters.find_plot(material, name)
+    plot = chapters.find_plot(inputs, name)
     assert plot is not None
     return plot
 
 
-def test_lines_go_through_the_medians_with_their_intervals(material: Material) -> None:
-    curve = find_curve(draw(material, "throughput-streams-1"), "window 32 KiB")
+def test_lines_go_through_the_medians_with_their_intervals(inputs: ReportInputs) -> None:
+    curve = find_curve(draw(inputs, "throughput-streams-1"), "window 32 KiB")
     assert curve.low is not None
     assert curve.high is not None
     for at, streams in enumerate(STREAMS):
         rates = take_trials(
-            material,
+            inputs,
             lambda one, wanted=streams: (one.streams, one.window_requested_bytes) == (wanted, 32768),  # type: ignore[misc]
             lambda one: one.throughput_bits_per_s,
         )
@@ -64,8 +64,8 @@ def test_lines_go_through_the_medians_with_their_intervals(material: Material) -
     assert np.abs(curve.x - np.array(STREAMS)).max() < 0.2  # windows stand side by side, near their level
 
 
-def test_an_outlier_is_drawn_marked_and_kept_in_its_median(material: Material) -> None:
-    plot = draw(material, "throughput-streams-1")
+def test_an_outlier_is_drawn_marked_and_kept_in_its_median(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "throughput-streams-1")
     points = find_layer(plot, "window 64 KiB", kind=Points)
     assert isinstance(points, Points)
     assert points.outlier is not None
@@ -77,8 +77,8 @@ def test_an_outlier_is_drawn_marked_and_kept_in_its_median(material: Material) -
     assert points.y.size == 7 * CYCLES - 2  # but those that count in no median
 
 
-def test_trials_that_do_not_count_are_drawn_apart_and_say_why(material: Material) -> None:
-    plot = draw(material, "throughput-streams-1")
+def test_trials_that_do_not_count_are_drawn_apart_and_say_why(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "throughput-streams-1")
     (aside,) = (one for one in plot.panels[0].layers if "in no median" in one.name)
     assert isinstance(aside, Points)
     assert aside.hollow
@@ -91,8 +91,8 @@ def test_trials_that_do_not_count_are_drawn_apart_and_say_why(material: Material
     assert six > 18  # the median of the others
 
 
-def test_loss_is_pooled_over_probes_with_wilsons_interval(material: Material) -> None:
-    plot = draw(material, "loss-streams-1")
+def test_loss_is_pooled_over_probes_with_wilsons_interval(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "loss-streams-1")
     curve = find_curve(plot, "window 128 KiB")
     found = probe_loss(20 * CYCLES, 18 * CYCLES)
     assert found.loss_ratio is not None
@@ -102,14 +102,14 @@ def test_loss_is_pooled_over_probes_with_wilsons_interval(material: Material) ->
     assert "most with 12 × 128 KiB: 10 %" in plot.sentence
 
 
-def test_what_the_lab_set_is_drawn_as_the_truth(material: Material) -> None:
-    rule = find_layer(draw(material, "throughput-streams-1"), "link rate minus headers", kind=Rule)
+def test_what_the_lab_set_is_drawn_as_the_truth(inputs: ReportInputs) -> None:
+    rule = find_layer(draw(inputs, "throughput-streams-1"), "link rate minus headers", kind=Rule)
     assert isinstance(rule, Rule)
     assert rule.value == pytest.approx(40 * 1448 / 1500)
 
 
 def test_small_samples_have_gaps_instead_of_intervals() -> None:
-    plot = draw(make_material(make_sweep(3)), "throughput-streams-1")
+    plot = draw(make_inputs(make_sweep(3)), "throughput-streams-1")
     curve = find_curve(plot, "window 16 KiB")
     assert curve.low is not None
     assert np.isnan(curve.low).all()
@@ -123,16 +123,16 @@ def test_what_was_not_measured_is_an_empty_figure_with_the_reason() -> None:
     def forget(record: TrialRecord) -> TrialRecord:
         return replace(record, loaded_rtt_iqr_ns=None, unloaded_rtt_iqr_ns=None)
 
-    plot = draw(make_material(make_sweep(1, change=forget)), "iqr-streams-1")
+    plot = draw(make_inputs(make_sweep(1, change=forget)), "iqr-streams-1")
     assert plot.panels == ()
     assert plot.empty == "IQR, loaded and IQR, unloaded: not measured here"
 
 
-def test_powers_of_two_have_a_logarithmic_axis(material: Material) -> None:
+def test_powers_of_two_have_a_logarithmic_axis(inputs: ReportInputs) -> None:
     levels = [(streams, 65536) for streams in (1, 2, 4, 8)]
-    plot = draw(make_material(make_sweep(1, levels=levels)), "throughput-streams-1")
+    plot = draw(make_inputs(make_sweep(1, levels=levels)), "throughput-streams-1")
     assert plot.panels[0].x.scale is Scale.LOG2
-    linear = draw(material, "throughput-streams-1").panels[0].x
+    linear = draw(inputs, "throughput-streams-1").panels[0].x
     assert linear.scale is Scale.LINEAR
     assert linear.ticks == tuple(float(streams) for streams in STREAMS)
 
@@ -151,8 +151,8 @@ def test_thinning_keeps_outliers_and_extremes() -> None:
     assert choose_points(values[:50], always[:50], 200).size == 50
 
 
-def test_the_band_holds_the_fit_and_the_capacity_has_its_interval(material: Material) -> None:
-    plot = draw(material, "saturation-1-128KiB")
+def test_the_band_holds_the_fit_and_the_capacity_has_its_interval(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "saturation-1-128KiB")
     band = next(one for one in plot.panels[0].layers if isinstance(one, Band))
     curve = next(one for one in plot.panels[0].layers if isinstance(one, Curve))
     assert curve.name in plot.sentence
@@ -168,57 +168,57 @@ def test_the_band_holds_the_fit_and_the_capacity_has_its_interval(material: Mate
 
 
 def test_few_cycles_have_the_curve_without_a_band() -> None:
-    material = make_material(make_sweep(3))
-    plot = draw(material, "saturation-1-128KiB")
+    inputs = make_inputs(make_sweep(3))
+    plot = draw(inputs, "saturation-1-128KiB")
     assert not any(isinstance(one, Band) for one in plot.panels[0].layers)
     curve = next(one for one in plot.panels[0].layers if isinstance(one, Curve))
-    answer = next(one for one in material.answers("saturation") if one.window_bytes == 131072)
+    answer = next(one for one in inputs.answers("saturation") if one.window_bytes == 131072)
     residuals = answer.result.residuals
     fitted = np.array(residuals.cell_bits_per_s) / np.array(residuals.cell_ratio)
     assert curve.x.tolist() == list(STREAMS)
     assert curve.y == pytest.approx(fitted / 1e6)
 
 
-def test_the_overview_of_saturation_has_every_window(material: Material) -> None:
-    plot = draw(material, "saturation-1")
+def test_the_overview_of_saturation_has_every_window(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "saturation-1")
     bands = [one for one in plot.panels[0].layers if isinstance(one, Band)]
     assert len(bands) == len(WINDOWS)
     assert len({band.slot for band in bands}) == len(WINDOWS)
     assert plot.sentence.count("Window ") == len(WINDOWS)
 
 
-def test_the_grid_holds_every_cells_median(material: Material) -> None:
-    (grid,) = draw(material, "grid-1").panels[0].layers
+def test_the_grid_holds_every_cells_median(inputs: ReportInputs) -> None:
+    (grid,) = draw(inputs, "grid-1").panels[0].layers
     assert isinstance(grid, Grid)
     assert grid.x == tuple(str(streams) for streams in STREAMS)
     assert grid.y == ("16 KiB", "32 KiB", "64 KiB", "128 KiB")
     rates = take_trials(
-        material,
+        inputs,
         lambda one: (one.streams, one.window_requested_bytes) == (8, 131072),
         lambda one: one.throughput_bits_per_s,
     )
     assert grid.values[3, STREAMS.index(8)] == pytest.approx(np.median(rates) / 1e6)
 
 
-def test_the_surface_is_drawn_over_the_product_with_its_residuals(material: Material) -> None:
-    plot = draw(material, "surface-1")
+def test_the_surface_is_drawn_over_the_product_with_its_residuals(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "surface-1")
     fit = find_curve(plot, "fitted surface")
     assert np.all(np.diff(fit.x) >= 0)
     assert np.all(np.diff(fit.y) >= -1e-9)
     assert fit.y[-1] == pytest.approx(CAPACITY / 1e6, rel=0.1)
     assert "capacity" in plot.sentence
-    (grid,) = draw(material, "surface-residuals-1").panels[0].layers
+    (grid,) = draw(inputs, "surface-residuals-1").panels[0].layers
     assert isinstance(grid, Grid)
-    (answer,) = material.answers("surface")
+    (answer,) = inputs.answers("surface")
     at = answer.result.residuals.cell_levels.index((2.0, 32768.0))
     assert grid.values[1, STREAMS.index(2)] == pytest.approx(
         100 * answer.result.residuals.cell_ratio[at], abs=0.051
     )
 
 
-def test_the_cheapest_streams_are_said(material: Material) -> None:
-    plot = draw(material, "optimum-1")
-    answer = next(one for one in material.answers("optimum") if one.window_bytes == 131072)
+def test_the_cheapest_streams_are_said(inputs: ReportInputs) -> None:
+    plot = draw(inputs, "optimum-1")
+    answer = next(one for one in inputs.answers("optimum") if one.window_bytes == 131072)
     curve = find_curve(plot, "window 128 KiB")
     assert curve.y.tolist() == list(answer.result.cost_ns_per_bit_per_s)
     assert f"128 KiB: {answer.result.streams:g}" in plot.sentence

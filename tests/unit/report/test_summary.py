@@ -9,8 +9,7 @@ import pytest
 from rich.console import Console
 
 from pathlab.cli.live import RunningTable
-from pathlab.report.page.answer import answer_paths
-from pathlab.report.report_builder import gather_material
+from pathlab.report.report_builder import gather_inputs
 from pathlab.report.summary import Cell, Path, cpu_s_per_gbyte, summarise
 from pathlab.report.text import tabulate_path
 from pathlab.units import format_rate, format_time
@@ -143,7 +142,7 @@ def test_other_factors_and_control_rows_never_share_a_cell() -> None:
 def test_truth_is_the_link_of_the_path() -> None:
     truth = summarise(make_quickstart()).paths[0].truth
     assert truth is not None
-    assert truth.line.data_bits_per_s == pytest.approx(GOODPUT_BITS_PER_S)
+    assert truth.bottleneck.data_bits_per_s == pytest.approx(GOODPUT_BITS_PER_S)
     other = {"links": [{"between": ["west", "north"], "rate_bits_per_s": 1, "delay_ns": 1}]}
     assert summarise(make_quickstart(environment={"lab": other})).paths[0].truth is None
     assert summarise(make_quickstart(environment={"lab": None, "fallback": None})).paths[0].truth is None
@@ -167,11 +166,11 @@ def test_terminal_page_and_live_view_say_the_same_of_a_cell(flag: str) -> None:
         kept[number] = replace(kept[number], flags=("lab", flag), throughput_bits_per_s=45e6 + number)
     results.records = kept
     (cell,) = summarise(results).cells
-    (standing,) = answer_paths(gather_material(results))[0].standings
-    assert cell.throughput_bits_per_s == standing.rate
-    assert cell.drtt_ns == standing.drtt_ns
-    assert cell.loaded_loss == standing.loaded_loss
-    assert len(cell.counted) == standing.n == (45 if flag == "over-line-rate" else 25)
+    (candidate,) = gather_inputs(results).study.recommend()[0].result.candidates
+    assert cell.throughput_bits_per_s == candidate.throughput_bits_per_s
+    assert cell.drtt_ns == candidate.drtt_ns
+    assert cell.loaded_loss == candidate.loaded_loss
+    assert len(cell.counted) == candidate.n == (45 if flag == "over-line-rate" else 25)
     table = RunningTable()
     for record in kept:
         table.add(record, {})

@@ -9,8 +9,7 @@ import pytest
 from rich.console import Console
 
 from pathlab.report.formats.terminal import render_summary
-from pathlab.report.page.answer import answer_paths
-from pathlab.report.report_builder import gather_material
+from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.text import render_trial
 from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
@@ -20,8 +19,8 @@ KIB = 1024
 
 def print_summary(results: SyntheticResults, width: int = 100) -> list[str]:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    material = gather_material(results)
-    render_summary(material.summary, answer_paths(material), list_notices(material.summary), console)
+    inputs = gather_inputs(results)
+    render_summary(inputs.summary, inputs.study.recommend(), list_notices(inputs.summary), console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
 

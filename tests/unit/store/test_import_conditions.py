@@ -16,8 +16,7 @@ from pathlab.cli.results_show import print_overview
 from pathlab.errors import UsageError
 from pathlab.report.blocks import TableBlock
 from pathlab.report.formats.terminal import render_summary
-from pathlab.report.page.answer import answer_paths
-from pathlab.report.report_builder import gather_material
+from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison_text import render_comparison
 from pathlab.report.summary import summarise
@@ -112,8 +111,8 @@ def test_one_other_setting_is_another_condition_everywhere(tmp_path: Path, name:
         paths = summarise(results).paths
         assert [len(cell.trials) for path in paths for cell in path.cells] == [2, 2]
         assert len({str(path.path) for path in paths}) == 2
-        assert [answer.basis.used for answer in results.cells()] == [2, 2]
-        assert [answer.basis.trials for answer in answer_paths(gather_material(results))] == [2, 2]
+        assert [answer.selection.used for answer in results.cells()] == [2, 2]
+        assert [answer.selection.trials for answer in gather_inputs(results).study.recommend()] == [2, 2]
 
 
 def test_another_congestion_control_is_another_cell(tmp_path: Path) -> None:
@@ -143,16 +142,16 @@ def test_datagrams_are_never_expected_to_carry_anything(tmp_path: Path) -> None:
     slow, fast = make_datagrams(100_000_000), make_datagrams(400_000_000, lost=9, received=1100)
     folder = import_nodes(tmp_path / "in", [slow, fast, make_plain()] * 7)
     with StudiedResults.open(folder) as results:
-        answers = answer_paths(gather_material(results))
+        answers = gather_inputs(results).study.recommend()
         kinds = {(a.condition.get("transport"), a.condition.get("stream_target_bits_per_s")) for a in answers}
         assert kinds == {("udp", 100_000_000), ("udp", 400_000_000), (None, None)}
         for answer in answers:
             if answer.condition.is_udp:
-                assert answer.recommended is None
-                assert answer.reason == "UDP has no window; see its loss and jitter"
+                assert answer.result.recommended is None
+                assert answer.result.reason == "UDP has no window; see its loss and jitter"
             else:
-                assert answer.best is not None
-                assert answer.best.rate.median == 16_000
+                assert answer.result.best is not None
+                assert answer.result.best.throughput_bits_per_s.median == 16_000
         for found in (
             results.streams_vs_windows(),
             results.saturation(),
@@ -179,7 +178,7 @@ def test_loss_and_jitter_are_shown(tmp_path: Path) -> None:
         assert figures.result.udp_jitter_ns.median == 500_000
         tables = [
             block.table
-            for section in build_sections(gather_material(results))
+            for section in build_sections(gather_inputs(results))
             for block in section.blocks
             if isinstance(block, TableBlock) and block.name == "udp-loss"
         ]
@@ -187,8 +186,8 @@ def test_loss_and_jitter_are_shown(tmp_path: Path) -> None:
         (row,) = tables[0].rows
         assert row[4:] == ("6.8 kbit/s", "40", "8", "20 % (95 % CI 10.5–34.8 %)", "500 µs")
         console = Console(record=True, width=160)
-        material = gather_material(results)
-        render_summary(material.summary, answer_paths(material), (), console)
+        inputs = gather_inputs(results)
+        render_summary(inputs.summary, inputs.study.recommend(), (), console)
     text = console.export_text()
     assert "UDP loss" in text
     assert "20 %" in text

@@ -23,7 +23,7 @@ from pathlab.store.records import TrialRecord
 from pathlab.study.answer import measure_spread
 from pathlab.study.costs import Bottleneck
 from pathlab.study.registry import ANALYSES
-from pathlab.study.selection import Count, select
+from pathlab.study.selection import ExclusionCount, select
 from tests.unit.study.trials import CAPACITY, RTT_NS, STREAMS, WINDOWS, BareResults, make_sweep, study
 from tests.unit.synthetic_results import LAB
 
@@ -35,7 +35,7 @@ def test_the_surface_recovers_window_limit_and_capacity() -> None:
     assert answer.result.capacity.value == pytest.approx(CAPACITY, rel=0.03)
     assert answer.result.effective_rtt.value == pytest.approx(RTT_NS, rel=0.03)
     assert answer.result.capacity.interval.contains(answer.result.capacity.value or 0.0)
-    assert (answer.basis.trials, answer.basis.used) == (CYCLES * 28, CYCLES * 28)
+    assert (answer.selection.trials, answer.selection.used) == (CYCLES * 28, CYCLES * 28)
     assert (answer.condition.path_source, answer.condition.path_destination) == ("west", "east")
     assert answer.condition.get("congestion") == "cubic"
 
@@ -87,20 +87,20 @@ def test_trials_that_say_nothing_of_the_path_are_left_out_and_counted() -> None:
 
     one = study(make_sweep(CYCLES, change=mark))
     (surface,) = one.surface()
-    assert surface.basis.left_out == (
-        Count(reason="failed", trials=28),
-        Count(reason="host-limited", trials=28),
-        Count(reason="lab-limited", trials=28),
+    assert surface.selection.excluded == (
+        ExclusionCount(reason="failed", trials=28),
+        ExclusionCount(reason="host-limited", trials=28),
+        ExclusionCount(reason="lab-limited", trials=28),
     )
-    assert surface.basis.used == 28 * (CYCLES - 3)
-    assert surface.basis.cautions == (
-        Count(reason="over-line-rate", trials=28),
-        Count(reason="window-short", trials=28),
+    assert surface.selection.used == 28 * (CYCLES - 3)
+    assert surface.selection.warnings == (
+        ExclusionCount(reason="over-line-rate", trials=28),
+        ExclusionCount(reason="window-short", trials=28),
     )
     pair = one.streams_vs_windows()[0]
     assert pair.result.comparison.pairs == CYCLES - 4  # a short window is another cell
     (cost, *_) = one.cpu_cost()
-    assert cost.basis.used == 28 * (CYCLES - 2)  # a busy host is what the CPU's line is about
+    assert cost.selection.used == 28 * (CYCLES - 2)  # a busy host is what the CPU's line is about
 
 
 def test_media_paths_and_settings_are_never_pooled() -> None:
@@ -111,13 +111,13 @@ def test_media_paths_and_settings_are_never_pooled() -> None:
     answers = study(make_sweep(4, change=scatter)).cells()
     places = {(one.condition.medium, one.condition.path_destination) for one in answers}
     assert places == {(medium, end) for medium in ("lab", "loopback-fallback") for end in ("east", "north")}
-    assert {one.basis.used for one in answers} == {2}
+    assert {one.selection.used for one in answers} == {2}
 
 
 def test_mixed_versions_are_said() -> None:
     mixed = make_sweep(4, change=lambda record: replace(record, engine_version=f"0.{record.cycle}"))
     (surface,) = study(mixed).surface()
-    assert Count(reason="mixed-versions", trials=4 * 28) in surface.basis.cautions
+    assert ExclusionCount(reason="mixed-versions", trials=4 * 28) in surface.selection.warnings
 
 
 def test_rfc6349_stands_on_the_labs_link_or_on_the_fit() -> None:
@@ -168,7 +168,7 @@ def test_outliers_are_named_by_their_trial_and_kept() -> None:
     named = {trial for answer in one.outliers() for trial in answer.result.trial_ids}
     assert 31 in named  # numbers of trials begin at 1
     assert len(named) < 20
-    assert sum(answer.basis.used for answer in one.cells()) == CYCLES * 28
+    assert sum(answer.selection.used for answer in one.cells()) == CYCLES * 28
 
 
 def test_duration_is_judged_across_durations_only() -> None:
@@ -217,8 +217,13 @@ def test_messages_have_a_cost_in_every_cell() -> None:
     assert [(one.streams, one.window_bytes) for one in found] == [(1, 65536), (4, 65536)]
     assert [one.result.message_ns for one in found] == pytest.approx([500, 125])
     assert [one.result.rate_bits_per_s for one in found] == pytest.approx([8e9, 32e9])
-    assert found[0].basis.left_out == (Count(reason="throughput_bits_per_s: not-positive", trials=8),)
-    assert {count.reason for count in found[0].basis.cautions} == {"host-limited", "congestion-not-granted"}
+    assert found[0].selection.excluded == (
+        ExclusionCount(reason="throughput_bits_per_s: not-positive", trials=8),
+    )
+    assert {count.reason for count in found[0].selection.warnings} == {
+        "host-limited",
+        "congestion-not-granted",
+    }
 
 
 def test_every_trial_of_a_condition_is_used_or_left_out_for_a_reason() -> None:
@@ -235,12 +240,12 @@ def test_every_trial_of_a_condition_is_used_or_left_out_for_a_reason() -> None:
 
     one = study(make_sweep(5, levels=[(1, 65536), (2, 65536), (2, None)], change=spoil))
     analyses = (one.surface, one.cpu_cost, one.duration, one.distributions)
-    for basis in [answer.basis for analyse in analyses for answer in analyse()]:
-        assert basis.trials == basis.used + sum(count.trials for count in basis.left_out)
+    for selection in [answer.selection for analyse in analyses for answer in analyse()]:
+        assert selection.trials == selection.used + sum(count.trials for count in selection.excluded)
     (surface,) = one.surface()
-    assert surface.basis.left_out == (Count(reason="autotuned", trials=5),)
-    assert one.outliers()[0].basis.left_out == (
-        Count(reason="throughput_bits_per_s: not-positive", trials=3),
+    assert surface.selection.excluded == (ExclusionCount(reason="autotuned", trials=5),)
+    assert one.outliers()[0].selection.excluded == (
+        ExclusionCount(reason="throughput_bits_per_s: not-positive", trials=3),
     )
 
 
@@ -334,7 +339,7 @@ def test_failed_trials_belong_to_the_condition_that_they_would_have_had() -> Non
 
     results = make_sweep(4, change=fail, settings={"congestion": None})
     (surface,) = study(results).surface()
-    assert surface.basis.left_out == (Count(reason="failed", trials=28),)
+    assert surface.selection.excluded == (ExclusionCount(reason="failed", trials=28),)
     assert surface.condition.get("congestion") == "cubic"
 
 

@@ -31,7 +31,7 @@ def test_every_analysis_is_a_frame_and_a_short_text(sweep: Study, name: str) -> 
     assert len(frame) == len(answers)
     for place, answer in enumerate(answers):
         row = frame.iloc[place]
-        assert row["basis.used"] == answer.basis.used
+        assert row["selection.used"] == answer.selection.used
         assert row["condition.settings.direction"] == "reverse"
         for column in frame.columns:
             expected = follow(answer, column)
@@ -54,7 +54,7 @@ def follow(answer: Any, column: str) -> Any:
             value = dict(value.settings)
             continue
         value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
-    if column.startswith("basis.") and isinstance(value, tuple):
+    if column.startswith("selection.") and isinstance(value, tuple):
         return "; ".join(f"{count.reason} {count.trials}" for count in value)
     return value
 

@@ -17,10 +17,10 @@ from pathlab.analysis.verdicts.limits import FlowReading, Limit
 from pathlab.store.records import HostRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults, Study
-from pathlab.study.lines import Line, Traffic, find_line, know_line
+from pathlab.study.links import BottleneckLink, Traffic, find_bottleneck, find_narrowest_link
 from pathlab.study.readings import LIMIT_SERIES, TrialFigures, TrialSeries, find_ceiling, read_flow
 from pathlab.study.selection import select
-from pathlab.study.source import read_trials
+from pathlab.study.trials import read_trials
 from tests.unit.store.store_samples import COMPLETE, make_results
 from tests.unit.study.trials import make_sweep, with_series
 from tests.unit.synthetic_results import SyntheticResults, make_quickstart
@@ -207,7 +207,7 @@ def test_cells_are_judged_from_their_series_evenly_over_the_cycles() -> None:
     (answer,) = Study(source).limits(trials_per_cell=3)
     assert [trial.trial_id for trial in answer.result.trials] == [1, 5, 9]
     assert answer.result.limit is Limit.RECEIVER_WINDOW
-    assert answer.basis.used == 9
+    assert answer.selection.used == 9
     (every,) = Study(source).limits(None)
     assert every.result.judged == 9
     (warm_up,) = Study(source).warm_up(2)
@@ -262,12 +262,12 @@ def test_the_narrowest_link_of_a_chain_in_its_direction() -> None:
         },
     ]
     environment = {"lab": {"links": links}}
-    assert find_line(environment, "a", "b") == Line(rate_bits_per_s=10**7, mtu_bytes=1500)
-    assert find_line(environment, "b", "a") == Line(rate_bits_per_s=10**8, mtu_bytes=1500)
-    assert find_line(environment, "a", "c") is None
-    assert find_line({**environment, "fallback": "no lab here"}, "a", "b") is None
-    assert find_line({}, "a", "b") is None
-    assert find_line({"lab": {"links": [{"between": ["a", "b"]}]}}, "a", "b") is None
+    assert find_narrowest_link(environment, "a", "b") == BottleneckLink(rate_bits_per_s=10**7, mtu_bytes=1500)
+    assert find_narrowest_link(environment, "b", "a") == BottleneckLink(rate_bits_per_s=10**8, mtu_bytes=1500)
+    assert find_narrowest_link(environment, "a", "c") is None
+    assert find_narrowest_link({**environment, "fallback": "no lab here"}, "a", "b") is None
+    assert find_narrowest_link({}, "a", "b") is None
+    assert find_narrowest_link({"lab": {"links": [{"between": ["a", "b"]}]}}, "a", "b") is None
 
 
 def test_the_line_of_mptcp_is_all_links_between_two_neighbours() -> None:
@@ -280,8 +280,8 @@ def test_the_line_of_mptcp_is_all_links_between_two_neighbours() -> None:
     tcp, mptcp = Traffic(transport="tcp"), Traffic(transport="mptcp")
     rates = [(("a", "b"), tcp, 10**7), (("a", "b"), mptcp, 4 * 10**7), (("b", "a"), mptcp, 2 * 10**7)]
     for ends, traffic, rate in [*rates, (("a", "c"), mptcp, 10**6)]:
-        found = find_line(environment, *ends, traffic)
-        assert found == Line(rate_bits_per_s=rate, mtu_bytes=1500, traffic=traffic)
+        found = find_narrowest_link(environment, *ends, traffic)
+        assert found == BottleneckLink(rate_bits_per_s=rate, mtu_bytes=1500, traffic=traffic)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_a_line_leaves_for_data_what_the_trials_segments_let_it(
     table = read_trials(SyntheticResults(results.campaign, rows, results.records, {}))
     (sample,) = select(table)
     environment = {"lab": {"links": [{"between": ["west", "east"], "rate_bits_per_s": 15 * 10**6}]}}
-    line = know_line(environment, sample)
+    line = find_bottleneck(environment, sample)
     assert (None if line is None else line.data_bits_per_s) == expected
 
 

@@ -80,7 +80,7 @@ def test_few_cycles_have_a_ratio_without_an_interval() -> None:
 def test_every_column_without_one_named_and_host_limited_trials_are_said() -> None:
     answers = make_messages(2, "host-limited").against_reference(NAME)
     assert [answer.quantity for answer in answers] == list(load_table(NAME).rates)
-    assert [(one.reason, one.trials) for one in answers[0].basis.cautions] == [
+    assert [(one.reason, one.trials) for one in answers[0].selection.warnings] == [
         ("host-limited", 6),
         ("lab", 6),
     ]

@@ -1,4 +1,4 @@
-"""The answer in words: what a reader takes away, for the page and for the terminal alike."""
+"""The recommendation in words: what a reader takes away, for the page and for the terminal alike."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
 from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
 from pathlab.report.names import enumerate_cells, format_loss, name_levels, shorten_levels
-from pathlab.report.page.answer import Certainty, PathAnswer, Reference
-from pathlab.report.page.standing import Standing
 from pathlab.study.answer import Spread
+from pathlab.study.candidates import Candidate
+from pathlab.study.recommendation import Confidence, Recommendation, Reference
+from pathlab.study.trials import LAB
 from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time
 
 LIMITS = {
@@ -47,8 +48,8 @@ RULE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerText:
-    """One answer in words: a sentence to act on, labelled figures, and what else there is to say."""
+class RecommendationText:
+    """A recommendation in words: a sentence to act on, labelled figures, and what else there is to say."""
 
     name: str
     lead: str
@@ -56,34 +57,34 @@ class AnswerText:
     sentences: tuple[str, ...]
 
 
-def describe_answer(answer: PathAnswer) -> AnswerText:
-    """The answer of one condition in words, every one made from its numbers."""
-    chosen = answer.recommended
+def describe_recommendation(found: Recommendation) -> RecommendationText:
+    """The recommendation of one condition in words, every one made from its numbers."""
+    chosen = found.recommended
     if chosen is None:
-        lead = f"Nothing can be recommended: {answer.reason}."
-        return AnswerText(name=answer.name, lead=lead, facts=(), sentences=tuple(_list_limits(answer)))
-    return AnswerText(
-        name=answer.name,
-        lead=_lead(answer, chosen),
-        facts=tuple(_list_facts(answer, chosen)),
-        sentences=tuple(_list_sentences(answer, chosen)),
+        lead = f"Nothing can be recommended: {found.reason}."
+        return RecommendationText(name=found.name, lead=lead, facts=(), sentences=tuple(_list_limits(found)))
+    return RecommendationText(
+        name=found.name,
+        lead=_lead(found, chosen),
+        facts=tuple(_list_facts(found, chosen)),
+        sentences=tuple(_list_sentences(found, chosen)),
     )
 
 
-def format_expected(one: Standing, line_bits_per_s: float | None) -> str:
+def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
     """The throughput to expect: the median with its interval, or with the number of trials."""
-    text = format_rate(one.rate.median)
+    text = format_rate(one.throughput_bits_per_s.median)
     if one.over_line and line_bits_per_s is not None:
         return f"at most {format_rate(line_bits_per_s)} (measured {text}, more than the link can carry)"
-    low, high = one.throughput.low, one.throughput.high
+    low, high = one.throughput_bits_per_s.interval.low, one.throughput_bits_per_s.interval.high
     if low is not None and high is not None:
         return f"{text} (median, 95 % CI {_range(format_rate(low), format_rate(high))})"
     return f"about {text} ({_trials(one.n)}, {_explain_no_interval(one)})"
 
 
-def _explain_no_interval(one: Standing) -> str:
+def _explain_no_interval(one: Candidate) -> str:
     """Why the median of a combination has no confidence interval."""
-    if one.throughput.undecided is Undecided.TOO_CORRELATED:
+    if one.throughput_bits_per_s.interval.undecided is Undecided.TOO_CORRELATED:
         return "no confidence interval: they drift or step"
     return "too few for a confidence interval"
 
@@ -99,7 +100,7 @@ def format_rise(spread: Spread) -> str:
     return f"{text} (95 % CI {_range(format_time(low), format_time(high))})"
 
 
-def format_cpu(one: Standing) -> str:
+def format_cpu(one: Candidate) -> str:
     """CPU seconds per GB at both ends."""
     ends = one.sender_cpu_s_per_gb, one.receiver_cpu_s_per_gb
     if all(end.median is None for end in ends):
@@ -108,7 +109,7 @@ def format_cpu(one: Standing) -> str:
     return f"{texts[0]} per GB at the sender, {texts[1]} at the receiver"
 
 
-def name_limit(one: Standing) -> str:
+def name_limit(one: Candidate) -> str:
     """What limited a combination, or why that is not known."""
     if one.limit is not None:
         return LIMITS[one.limit]
@@ -116,41 +117,41 @@ def name_limit(one: Standing) -> str:
     return f"undecided ({reason})"
 
 
-def format_confidence(answer: PathAnswer) -> str:
+def format_confidence(found: Recommendation) -> str:
     """How sure the recommendation is, with what would decide where it is not."""
-    chosen = answer.recommended
+    chosen = found.recommended
     if chosen is None:
-        return f"none - nothing to recommend: {answer.reason}"
-    more = answer.more_cycles
+        return f"none - nothing to recommend: {found.reason}"
+    more = found.more_cycles
     outlook = "" if more is None else f". {more} more cycle{'s' * (more != 1)} should settle it"
     trials = _trials(chosen.n)
-    if answer.certainty is Certainty.DECIDED:
-        return f"high - it carries enough ({trials}){_compare_smaller(answer)}"
-    if answer.certainty is Certainty.ENOUGH:
-        names = enumerate_cells(one.levels for one in answer.undecided)
+    if found.confidence is Confidence.HIGH:
+        return f"high - it carries enough ({trials}){_compare_smaller(found)}"
+    if found.confidence is Confidence.MEDIUM:
+        names = enumerate_cells(one.levels for one in found.undecided)
         return f"medium - it carries enough ({trials}); whether {names} would as well is undecided{outlook}"
-    if answer.lone:
-        among = len(answer.standings)
+    if found.lone:
+        among = len(found.candidates)
         which = f"only one of {among} combinations that counts" if among > 1 else "only combination"
         return f"low - the {which}, so there is nothing to compare it with"
-    if answer.too_short:
+    if found.too_short:
         return (
             f"low - its RTT was still rising when the trials ended ({trials}). Longer trials should settle it"
         )
     if chosen.over_line:
         return f"low - {trials}, which counted more than the link can carry. Longer trials should settle it"
-    if not chosen.throughput.decided and chosen.n >= MINIMUM_CYCLES:
+    if not chosen.throughput_bits_per_s.interval.decided and chosen.n >= MINIMUM_CYCLES:
         return f"low - {trials}, {_explain_no_interval(chosen)}{outlook}"
     if chosen.n >= MINIMUM_CYCLES:
         return f"low - {trials}; the difference in added delay is not tested{outlook}"
     return f"low - only {trials} each{outlook}"
 
 
-def _compare_smaller(answer: PathAnswer) -> str:
-    smaller = [one for one in answer.smaller if one.doubt is None]
-    if not answer.smaller:
+def _compare_smaller(found: Recommendation) -> str:
+    smaller = [one for one in found.smaller if one.exclusion is None]
+    if not found.smaller:
         return "; nothing smaller was measured"
-    counted = " that counts" if len(smaller) < len(answer.smaller) else ""
+    counted = " that counts" if len(smaller) < len(found.smaller) else ""
     if all(one.enough is False for one in smaller):
         return f", and everything smaller{counted} does not"
     return f", and everything smaller{counted} carries too little or adds more delay or loss"
@@ -160,9 +161,9 @@ def _trials(count: int) -> str:
     return f"{count} trial{'s' * (count != 1)}"
 
 
-def _lead(answer: PathAnswer, chosen: Standing) -> str:
-    verb = "Use" if answer.certainty in (Certainty.DECIDED, Certainty.ENOUGH) else "Tentatively, use"
-    expected = format_expected(chosen, answer.line_bits_per_s)
+def _lead(found: Recommendation, chosen: Candidate) -> str:
+    verb = "Use" if found.confidence in (Confidence.HIGH, Confidence.MEDIUM) else "Tentatively, use"
+    expected = format_expected(chosen, found.line_bits_per_s)
     return f"{verb} {name_levels(chosen.streams, chosen.window_bytes)}: expect {expected}."
 
 
@@ -173,64 +174,64 @@ SHARES = {
 }
 
 
-def _list_facts(answer: PathAnswer, chosen: Standing) -> Iterator[tuple[str, str]]:
-    if answer.reference is not None:
-        yield SHARES[answer.reference], format_ratio(chosen.share_ratio)
+def _list_facts(found: Recommendation, chosen: Candidate) -> Iterator[tuple[str, str]]:
+    if found.reference is not None:
+        yield SHARES[found.reference], format_ratio(chosen.share_ratio)
     yield "Added delay", format_rise(chosen.drtt_ns)
     yield "Probe loss under load", format_loss(chosen.loaded_loss)
-    shared = "; includes the emulator, which shares these cores" if answer.condition.medium == "lab" else ""
+    shared = "; includes the emulator, which shares these cores" if found.medium == LAB else ""
     yield "CPU cost", format_cpu(chosen) + shared
     yield "Limited by", name_limit(chosen)
-    yield "Confidence", format_confidence(answer)
+    yield "Confidence", format_confidence(found)
 
 
-def _list_sentences(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
-    best = answer.best
-    yield from _name_rival(answer, chosen)
-    for one in answer.unsettled:
+def _list_sentences(found: Recommendation, chosen: Candidate) -> Iterator[str]:
+    best = found.best
+    yield from _name_rival(found, chosen)
+    for one in found.still_rising:
         yield _tell_climb(one)
     if best is not None and best.levels != chosen.levels and not chosen.over_line:
         yield (
-            f"The highest median was {format_rate(best.rate.median)} with "
+            f"The highest median was {format_rate(best.throughput_bits_per_s.median)} with "
             f"{name_levels(best.streams, best.window_bytes)}, with an added delay of "
             f"{format_rise(best.drtt_ns)}. The recommended one carried {_share(chosen, best)} of it."
         )
-    elif best is not None and not answer.lone and not answer.over_line:
-        counted = " of those that count" if answer.doubted else ""
+    elif best is not None and not found.lone and not found.over_line:
+        counted = " of those that count" if found.excluded else ""
         yield f"No other combination{counted} had a higher median."
-    yield from _tell_over_line(answer)
-    if answer.capacity is not None:
-        yield from _tell_capacity(answer)
+    yield from _tell_over_line(found)
+    if found.capacity is not None:
+        yield from _tell_capacity(found)
     if best is not None:
-        yield from _tell_line(answer, best)
-        if answer.reference is Reference.HIGHEST_MEDIAN and best.limit in WINDOW_LIMITS:
+        yield from _tell_line(found, best)
+        if found.reference is Reference.HIGHEST_MEDIAN and best.limit in WINDOW_LIMITS:
             yield (
                 "Even the combination with the highest median was held by its windows. Larger windows or "
                 "more streams would probably carry more."
             )
-    if answer.certainty is Certainty.TENTATIVE and answer.undecided:
-        names = enumerate_cells(one.levels for one in answer.undecided)
+    if found.confidence is Confidence.LOW and found.undecided:
+        names = enumerate_cells(one.levels for one in found.undecided)
         yield f"{_trials(chosen.n).capitalize()} cannot rule out {names} either."
-    yield from _list_limits(answer)
-    if answer.contests:
-        told = ", ".join(f"{verdict} for {count}" for verdict, count in answer.contests)
-        pairs = "pair" if sum(count for _, count in answer.contests) == 1 else "pairs"
+    yield from _list_limits(found)
+    if found.equal_windows:
+        told = ", ".join(f"{verdict} for {count}" for verdict, count in found.equal_windows.items())
+        pairs = "pair" if sum(found.equal_windows.values()) == 1 else "pairs"
         yield f"More streams or larger windows at the same total window: {told} {pairs}."
-    if answer.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
-        word = "drifted" if answer.drift is DriftVerdict.DRIFTING else "changed its level"
+    if found.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
+        word = "drifted" if found.drift is DriftVerdict.DRIFTING else "changed its level"
         yield f"The path {word} during the campaign. The recommendation is for its average condition."
 
 
-def _name_rival(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
+def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
     """The combination that a reader would think of, and why it is not the one."""
-    rival, reason = answer.rival, answer.preferred_for
+    rival, reason = found.rival, found.preferred_for
     if rival is None or reason is None:
         return
     carries = f"{shorten_levels(rival.streams, rival.window_bytes)} carries {_compare_rates(rival, chosen)}"
     delays = format_time(rival.drtt_ns.median), format_time(chosen.drtt_ns.median)
     if reason is Reason.DELAY:
         caveat = ""
-        if answer.preferred_by is DifferenceTest.RANGES:
+        if found.preferred_by is DifferenceTest.RANGES:
             counts = sorted({rival.drtt_ns.n, chosen.drtt_ns.n})
             each = " each" if len(counts) == 1 else ""
             caveat = f" {' and '.join(map(_trials, counts))}{each}: the difference is not tested."
@@ -245,16 +246,16 @@ def _name_rival(answer: PathAnswer, chosen: Standing) -> Iterator[str]:
         yield f"{carries}, and no difference in delay or loss was shown{told}: {what}."
 
 
-def _compare_rates(rival: Standing, chosen: Standing) -> str:
-    if not rival.rate.median or not chosen.rate.median:
+def _compare_rates(rival: Candidate, chosen: Candidate) -> str:
+    if not rival.throughput_bits_per_s.median or not chosen.throughput_bits_per_s.median:
         return "an unknown rate"
-    ratio = rival.rate.median / chosen.rate.median
+    ratio = rival.throughput_bits_per_s.median / chosen.throughput_bits_per_s.median
     if abs(ratio - 1) <= MARGIN_RATIO:
         return "the same"
     return f"{format_ratio(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
 
 
-def _tell_climb(one: Standing) -> str:
+def _tell_climb(one: Candidate) -> str:
     climb, name = one.climb, shorten_levels(one.streams, one.window_bytes)
     counted = "" if climb is None else f" ({climb.rising} of {_trials(climb.judged)})"
     known = one.drtt_ns.median is not None
@@ -265,15 +266,17 @@ def _tell_climb(one: Standing) -> str:
     )
 
 
-def _tell_over_line(answer: PathAnswer) -> Iterator[str]:
+def _tell_over_line(found: Recommendation) -> Iterator[str]:
     """Combinations that counted more than the link can carry, and what is used instead."""
-    over, line = answer.over_line, answer.line_bits_per_s
+    over, line = found.over_line, found.line_bits_per_s
     if not over:
         return
     most = "" if line is None else f", {format_rate(line)}"
-    if answer.reference is Reference.LINK:
+    if found.reference is Reference.LINK:
         which = (
-            "Every combination" if len(over) == sum(one.doubt is None for one in answer.standings) else None
+            "Every combination"
+            if len(over) == sum(one.exclusion is None for one in found.candidates)
+            else None
         )
         names = which or enumerate_cells(one.levels for one in over)
         yield (
@@ -287,8 +290,8 @@ def _tell_over_line(answer: PathAnswer) -> Iterator[str]:
     )
 
 
-def _tell_line(answer: PathAnswer, best: Standing) -> Iterator[str]:
-    line, rate = answer.line_bits_per_s, best.rate.median
+def _tell_line(found: Recommendation, best: Candidate) -> Iterator[str]:
+    line, rate = found.line_bits_per_s, best.throughput_bits_per_s.median
     if not line or rate is None or best.over_line:
         return
     yield (
@@ -297,12 +300,12 @@ def _tell_line(answer: PathAnswer, best: Standing) -> Iterator[str]:
     )
 
 
-def _tell_capacity(answer: PathAnswer) -> Iterator[str]:
-    capacity, best = answer.capacity, answer.best
+def _tell_capacity(found: Recommendation) -> Iterator[str]:
+    capacity, best = found.capacity, found.best
     if capacity is None or best is None or capacity.value is None:
         return
-    found = f"{format_rate(capacity.value)} ({_interval(capacity.interval)})"
-    yield f"The response surface puts the path's capacity at {found}."
+    told = f"{format_rate(capacity.value)} ({_interval(capacity.interval)})"
+    yield f"The response surface puts the path's capacity at {told}."
     if (best.share_ratio or 0.0) < SUFFICIENT_RATIO:
         yield (
             f"No combination came near it (the best to {format_ratio(best.share_ratio)}): more streams or "
@@ -310,32 +313,32 @@ def _tell_capacity(answer: PathAnswer) -> Iterator[str]:
         )
 
 
-def _list_limits(answer: PathAnswer) -> Iterator[str]:
+def _list_limits(found: Recommendation) -> Iterator[str]:
     """Which combinations were limited by what; those that were not considered, with the reason."""
-    groups: dict[Limit, list[Standing]] = {}
-    for one in answer.standings:
-        if one.doubt is None and one.limit is not None:
+    groups: dict[Limit, list[Candidate]] = {}
+    for one in found.candidates:
+        if one.exclusion is None and one.limit is not None:
             groups.setdefault(one.limit, []).append(one)
     ordered = sorted(groups.items(), key=lambda group: len(group[1]))
     if ordered:
         told = [
             f"{LIMITS[one]} with {enumerate_cells(part.levels for part in some)}" for one, some in ordered
         ]
-        if len(ordered) > 1 and sum(len(some) for _, some in ordered) == len(answer.standings):
+        if len(ordered) > 1 and sum(len(some) for _, some in ordered) == len(found.candidates):
             told[-1] = f"{LIMITS[ordered[-1][0]]} in all other combinations"
         yield f"What limited the combinations: {'; '.join(told)}."
-    if answer.recommended is None:
+    if found.recommended is None:
         return  # that none is considered is what the answer begins with
-    reasons = Counter(one.doubt for one in answer.doubted if one.doubt is not None)
+    reasons = Counter(one.exclusion for one in found.excluded if one.exclusion is not None)
     for reason in sorted(reasons):
-        names = enumerate_cells(one.levels for one in answer.doubted if one.doubt == reason)
+        names = enumerate_cells(one.levels for one in found.excluded if one.exclusion == reason)
         yield f"Not considered: {names}, since {reason}."
 
 
-def _share(chosen: Standing, best: Standing) -> str:
-    if chosen.rate.median is None or not best.rate.median:
+def _share(chosen: Candidate, best: Candidate) -> str:
+    if chosen.throughput_bits_per_s.median is None or not best.throughput_bits_per_s.median:
         return NOT_MEASURED
-    return format_ratio(chosen.rate.median / best.rate.median)
+    return format_ratio(chosen.throughput_bits_per_s.median / best.throughput_bits_per_s.median)
 
 
 def _interval(interval: Interval) -> str:
@@ -353,31 +356,31 @@ def _range(low: str, high: str) -> str:
 
 
 _CERTAIN_WORDS = {
-    Certainty.DECIDED: "high",
-    Certainty.ENOUGH: "medium: carries enough; others undecided",
-    Certainty.TENTATIVE: "low",
+    Confidence.HIGH: "high",
+    Confidence.MEDIUM: "medium: carries enough; others undecided",
+    Confidence.LOW: "low",
 }
 SHORT_HEADINGS = ("Path", "Recommended", "Throughput", "dRTT", "Loss", "CPU", "Limited by", "Confidence")
 
 
-def shorten_answer(answer: PathAnswer) -> Sequence[str]:
-    """The answer as the cells of a row under ``SHORT_HEADINGS``."""
-    one = answer.recommended
+def shorten_recommendation(found: Recommendation) -> Sequence[str]:
+    """The recommendation as the cells of a row under ``SHORT_HEADINGS``."""
+    one = found.recommended
     if one is None:
-        return (answer.name, "none", *("–",) * 5, f"nothing to recommend: {answer.reason}")
+        return (found.name, "none", *("–",) * 5, f"nothing to recommend: {found.reason}")
     return (
-        answer.name,
+        found.name,
         shorten_levels(one.streams, one.window_bytes),
-        format_expected(one, answer.line_bits_per_s),
+        format_expected(one, found.line_bits_per_s),
         format_time(one.drtt_ns.median),
         format_ratio(one.loaded_loss.loss_ratio),
         _both_cpu(one),
         name_limit(one),
-        _CERTAIN_WORDS[answer.certainty],
+        _CERTAIN_WORDS[found.confidence],
     )
 
 
-def _both_cpu(one: Standing) -> str:
+def _both_cpu(one: Candidate) -> str:
     ends = one.sender_cpu_s_per_gb.median, one.receiver_cpu_s_per_gb.median
     if ends[0] is None or ends[1] is None:
         return NOT_MEASURED

@@ -1,4 +1,4 @@
-"""How each combination of streams and window stands against the most that its path carried."""
+"""Each combination of a condition as a candidate: what it carried, what that cost, whether it is enough."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, correct_holm
-from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.loss import Loss, pool_loss
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.estimators.serial import ordered_median_interval
@@ -26,38 +26,35 @@ from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import Option
 from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
 from pathlab.study.answer import Spread, measure_spread
+from pathlab.study.cells import Levels, MeasuredCondition
 from pathlab.study.climbs import CellClimb
 from pathlab.study.limits import CellLimit
-from pathlab.study.selection import PATH_FLAGS, Rules, Sample, select
-from pathlab.study.source import Condition, TrialTable
+from pathlab.study.selection import PATH_FLAGS, Sample
 
-Floats = NDArray[np.float64]
 OVER_LINE = "over-line-rate"
-Levels = tuple[int, int | None]  # streams, window asked for (None: autotuned)
 #: Trials under one of these say more of a host or of the lab than of the path.
-DOUBTS = tuple(flag for flag in PATH_FLAGS if flag.endswith("-limited"))
+LIMIT_FLAGS = tuple(flag for flag in PATH_FLAGS if flag.endswith("-limited"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Candidate:
     """One combination: what it carried, what that cost, and whether it carries enough.
 
-    Spreads are over the trials that tell of the path: complete, windows granted as asked, neither host nor
-    lab at its limit; ``n`` of ``complete``. ``throughput`` is the interval of the median, bit/s, with
-    serial correlation allowed for. ``share_ratio`` is the median over ``PathAnswer.reference_bits_per_s``.
-    ``enough`` True: shown to carry enough, False: shown not to, None: undecided; ``more_cycles`` more would
-    change that (None: not known). ``doubt``: why it cannot be recommended as a property of the path.
-    ``over_line``: its median is above the link's payload rate, or half of its trials are flagged so; it is no
-    reference, and ``share_ratio`` takes the payload rate for its median. ``climb``: whether round trips still
-    rose at the end of its trials, looked at where it is recommended or the rival.
+    Spreads are over the trials that count: complete, windows granted as requested, neither a host nor the lab
+    at its limit; ``n`` of ``complete``. ``share_ratio`` is the median over
+    ``Recommendation.reference_bits_per_s``. ``enough`` True: shown to carry enough, False: shown not to,
+    None: undecided; ``more_cycles`` more would probably decide (None: not known). ``exclusion``: why it
+    cannot be recommended as a property of the path. ``over_line``: its median is above the link's payload
+    rate, or half of its trials are flagged so; it is no reference, and ``share_ratio`` takes the payload rate
+    for its median. ``climb``: whether the RTT was still rising at the end of its trials, read where it is
+    recommended or the rival.
     """
 
     streams: int
     window_bytes: int | None
     n: int
     complete: int
-    rate: Spread
-    throughput: Interval
+    throughput_bits_per_s: Spread
     drtt_ns: Spread
     loaded_loss: Loss
     unloaded_loss: Loss
@@ -67,7 +64,7 @@ class Standing:
     effective_window_bytes: float | None
     limit: Limit | None
     limit_undecided: str | None
-    doubt: str | None
+    exclusion: str | None
     share_ratio: float | None = None
     enough: bool | None = None
     equivalent: bool | None = None
@@ -101,72 +98,70 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
-    """The cells of one condition with what their trials carried in each cycle."""
+class CandidateSet:
+    """The candidates of one condition with what their trials carried in each cycle."""
 
-    condition: Condition
-    sample: Sample
-    standings: tuple[Standing, ...]
+    measured: MeasuredCondition
+    candidates: tuple[Candidate, ...]
     by_cycle: Mapping[Levels, Mapping[int, float]]
 
     @property
     def delay_margin_ns(self) -> float:
         """Differences of dRTT up to this do not matter: the margin's share of the idle round trip."""
-        idle = measure_spread(self.sample.get("unloaded_rtt_mean_ns")).median
+        idle = measure_spread(self.measured.sample.get("unloaded_rtt_mean_ns")).median
         return 0.0 if idle is None else MARGIN_RATIO * idle
 
 
-def read_cells(table: TrialTable, limits: Mapping[tuple[Condition, Levels], CellLimit]) -> tuple[Cells, ...]:
-    """Every condition's cells, not yet held against each other; none without a complete trial."""
-    every = {sample.condition: sample for sample in select(table, Rules(flags=(), needed=()))}
-    found = []
-    for sample in select(table, Rules(as_requested=True)):
-        complete = every[sample.condition]
-        doubted = np.logical_or.reduce([table.flagged(flag) for flag in DOUBTS])
-        taken = {(streams, window): part for streams, window, part in sample.by_cell()}
-        standings, rates = [], {}
-        for streams, window, part in complete.by_cell():
-            levels = (streams, window)
-            some = taken.get(levels) or part.take(np.zeros(len(part), dtype=bool))
-            limit = limits.get((sample.condition, levels))
-            doubt = _find_doubt(part, some, doubted, limit)
-            standings.append(_describe(levels, len(part), some, limit, doubt))
-            rates[levels] = _rate_by_cycle(some)
-        found.append(
-            Cells(condition=sample.condition, sample=sample, standings=tuple(standings), by_cycle=rates)
-        )
-    return tuple(found)
+def build_candidates(measured: MeasuredCondition, limits: Mapping[Levels, CellLimit]) -> CandidateSet:
+    """Every cell of a condition, not yet compared with the others; none without a complete trial."""
+    limited = np.logical_or.reduce([measured.complete.table.flagged(flag) for flag in LIMIT_FLAGS])
+    taken = {(cell.streams, cell.window_bytes): cell.sample for cell in measured.cells}
+    candidates, rates = [], {}
+    for streams, window, complete in measured.complete.by_cell():
+        levels = (streams, window)
+        some = taken.get(levels) or complete.take(np.zeros(len(complete), dtype=bool))
+        limit = limits.get(levels)
+        exclusion = _find_exclusion(complete, some, limited, limit)
+        candidates.append(_describe(levels, len(complete), some, limit, exclusion))
+        rates[levels] = _rate_by_cycle(some)
+    return CandidateSet(measured=measured, candidates=tuple(candidates), by_cycle=rates)
 
 
-def mark_over_line(cells: Cells, line_bits_per_s: float | None) -> Cells:
-    """The cells with those marked that counted more than the link can carry of data."""
+def mark_over_line(group: CandidateSet, line_bits_per_s: float | None) -> CandidateSet:
+    """The candidates with those marked that counted more than the link can carry of data."""
     if line_bits_per_s is None:
-        return cells
+        return group
     bar = line_bits_per_s * OVER_LINE_RATIO
     marked = (
-        replace(one, over_line=one.over_line or (one.rate.median is not None and one.rate.median > bar))
-        for one in cells.standings
+        replace(
+            one,
+            over_line=one.over_line
+            or (one.throughput_bits_per_s.median is not None and one.throughput_bits_per_s.median > bar),
+        )
+        for one in group.candidates
     )
-    return replace(cells, standings=tuple(marked))
+    return replace(group, candidates=tuple(marked))
 
 
-def judge_standings(
-    cells: Cells, best: Standing | None, capacity: Estimate | None, line_bits_per_s: float | None = None
-) -> tuple[Standing, ...]:
-    """Every cell held against the best one, and against the capacity (fitted or the link's) if there is one.
+def evaluate_candidates(
+    group: CandidateSet,
+    best: Candidate | None,
+    capacity: Estimate | None,
+    line_bits_per_s: float | None = None,
+) -> tuple[Candidate, ...]:
+    """Compare every candidate with the best one, and with the capacity (fitted or the link's) if any.
 
-    ``best`` None: no cell serves as the reference. A cell above the link's payload rate stays undecided: what
-    it counted is more than it carried, by how much is not known.
+    ``best`` None: none serves as the reference. A candidate above the link's payload rate stays undecided: it
+    counted more than it carried, and by how much is not known.
 
     Enough, where its own median has an interval: equivalent to the best cycle by cycle (two one-sided tests,
-    Holm-corrected over the cells), or
-    surely at 90 % of the capacity or more: the lower end of the median's interval against the upper end of
-    the capacity's. Without a capacity, the interval of the ratio to the best within cycles is held against
-    90 %. Not enough: surely below.
+    Holm-corrected over the candidates), or the lower end of its interval is at 90 % or more of the upper end
+    of the capacity's. Without a capacity, the interval of the ratio to the best within cycles is compared
+    with 90 %. Not enough: the interval is below.
     """
-    usable = [one for one in cells.standings if one.rate.median is not None]
+    usable = [one for one in group.candidates if one.throughput_bits_per_s.median is not None]
     first = None if best is None else best.levels
-    pairs = {one.levels: _pair(cells, one.levels, first) for one in usable}
+    pairs = {one.levels: _pair(group, one.levels, first) for one in usable}
     over = {one.levels for one in usable if one.over_line}
     tests = {
         levels: evaluate_ratio(ours, theirs)
@@ -175,22 +170,32 @@ def judge_standings(
     }
     corrected = correct_holm([test.p_value for test in tests.values()])
     same = dict(zip(tests, corrected.adjusted_p_values, strict=True))
-    reference = capacity.value if capacity is not None else None if best is None else best.rate.median
-    judged = []
-    for one in cells.standings:
-        if one.rate.median is None or not reference:
-            judged.append(one)
+    reference = (
+        capacity.value
+        if capacity is not None
+        else None
+        if best is None
+        else best.throughput_bits_per_s.median
+    )
+    evaluated = []
+    for one in group.candidates:
+        if one.throughput_bits_per_s.median is None or not reference:
+            evaluated.append(one)
             continue
         p_value = same.get(one.levels)
         equivalent = None if p_value is None else p_value < ALPHA_RATIO
         ratios = _ratios(pairs[one.levels])
         enough = _is_enough(one, capacity, ratios, is_best=one.levels == first)
-        if equivalent and one.throughput.decided:
+        if equivalent and one.throughput_bits_per_s.interval.decided:
             enough = True
         if one.over_line:
             enough = None
-        carried = min(one.rate.median, line_bits_per_s or reference) if one.over_line else one.rate.median
-        judged.append(
+        carried = (
+            min(one.throughput_bits_per_s.median, line_bits_per_s or reference)
+            if one.over_line
+            else one.throughput_bits_per_s.median
+        )
+        evaluated.append(
             replace(
                 one,
                 share_ratio=carried / reference,
@@ -199,14 +204,14 @@ def judge_standings(
                 more_cycles=None if enough is not None else _count_more(one, ratios, len(tests)),
             )
         )
-    return tuple(judged)
+    return tuple(evaluated)
 
 
-def _is_enough(one: Standing, capacity: Estimate | None, ratios: Floats, *, is_best: bool) -> bool | None:
+def _is_enough(one: Candidate, capacity: Estimate | None, ratios: Floats, *, is_best: bool) -> bool | None:
     if is_best:  # nothing measured carries more, so that its own interval is all that it needs
-        return True if one.throughput.decided else None
+        return True if one.throughput_bits_per_s.interval.decided else None
     if capacity is not None and capacity.interval.low is not None and capacity.interval.high is not None:
-        low, high = one.throughput.low, one.throughput.high
+        low, high = one.throughput_bits_per_s.interval.low, one.throughput_bits_per_s.interval.high
         bar_low = SUFFICIENT_RATIO * capacity.interval.low
         bar_high = SUFFICIENT_RATIO * capacity.interval.high
     else:
@@ -219,7 +224,7 @@ def _is_enough(one: Standing, capacity: Estimate | None, ratios: Floats, *, is_b
     return False if high < bar_low else None
 
 
-def _count_more(one: Standing, ratios: Floats, tests: int) -> int | None:
+def _count_more(one: Candidate, ratios: Floats, tests: int) -> int | None:
     """Cycles beyond those measured that would probably decide; None where nothing can be said.
 
     ``tests``: so many cells are tested for equivalence, corrected together.
@@ -240,11 +245,11 @@ def _count_more(one: Standing, ratios: Floats, tests: int) -> int | None:
     return min((cycles for cycles in outlooks if cycles is not None), default=None)
 
 
-def _find_doubt(
-    complete: Sample, taken: Sample, doubted: NDArray[np.bool_], limit: CellLimit | None
+def _find_exclusion(
+    complete: Sample, taken: Sample, limited: NDArray[np.bool_], limit: CellLimit | None
 ) -> str | None:
-    """Why the cell says nothing sure of the path; None where it does."""
-    held = int(doubted[complete.places].sum())
+    """Why the cell says nothing about the path; None where it does."""
+    held = int(limited[complete.places].sum())
     if held * 2 > len(complete):
         lab = int(complete.table.flagged("lab-limited")[complete.places].sum())
         return "the lab was at its limit" if lab * 2 >= held else "a host was at its limit"
@@ -253,22 +258,21 @@ def _find_doubt(
     if np.isnan(complete.rates_bits_per_s).all():
         return "no throughput of it is known"
     if len(taken) == 0:
-        return "no trial of it had the windows and the congestion control that were asked for"
+        return "no trial of it had the windows and the congestion control as requested"
     return None
 
 
 def _describe(
-    levels: Levels, complete: int, part: Sample, limit: CellLimit | None, doubt: str | None
-) -> Standing:
+    levels: Levels, complete: int, part: Sample, limit: CellLimit | None, exclusion: str | None
+) -> Candidate:
     spent, carried = part.cpu_s, part.get("received_total_bytes") / 1e9
-    known, rate = np.where(carried > 0, carried, np.nan), measure_spread(part.rates_bits_per_s)
-    return Standing(
+    known = np.where(carried > 0, carried, np.nan)
+    return Candidate(
         streams=levels[0],
         window_bytes=levels[1],
         n=len(part),
         complete=complete,
-        rate=rate,
-        throughput=rate.interval,
+        throughput_bits_per_s=measure_spread(part.rates_bits_per_s),
         drtt_ns=measure_spread(part.rise_ns),
         loaded_loss=pool_loss(part.get("loaded_sent"), part.get("loaded_received")),
         unloaded_loss=pool_loss(part.get("unloaded_sent"), part.get("unloaded_received")),
@@ -278,7 +282,7 @@ def _describe(
         effective_window_bytes=measure_spread(part.get("window_effective_bytes")).median,
         limit=None if limit is None else limit.limit,
         limit_undecided=None if limit is None or limit.undecided is None else str(limit.undecided),
-        doubt=doubt,
+        exclusion=exclusion,
         over_line=bool(len(part)) and 2 * int(part.table.flagged(OVER_LINE)[part.places].sum()) >= len(part),
     )
 
@@ -293,8 +297,8 @@ def _rate_by_cycle(part: Sample) -> dict[int, float]:
     return dict(zip(numbers.tolist(), means.tolist(), strict=True))
 
 
-def _pair(cells: Cells, first: Levels, second: Levels | None) -> tuple[Floats, Floats]:
-    ours, theirs = cells.by_cycle.get(first, {}), {} if second is None else cells.by_cycle.get(second, {})
+def _pair(group: CandidateSet, first: Levels, second: Levels | None) -> tuple[Floats, Floats]:
+    ours, theirs = group.by_cycle.get(first, {}), {} if second is None else group.by_cycle.get(second, {})
     shared: Sequence[int] = sorted(ours.keys() & theirs.keys())
     return np.array([ours[cycle] for cycle in shared]), np.array([theirs[cycle] for cycle in shared])
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pathlab.analysis.estimators.payload import Segment, find_ip_version, full_segment, payload_rate
 from pathlab.study.selection import Sample
-from pathlab.study.source import LAB
+from pathlab.study.trials import LAB
 
 MPTCP = "mptcp"
 #: Flag of a trial whose ends fell back from MPTCP to TCP.
@@ -49,7 +49,7 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class BottleneckLink:
     """The narrowest link of a chain in one direction; its rate counts IP packets, headers included."""
 
     rate_bits_per_s: int
@@ -77,12 +77,12 @@ class Line:
 class DirectLink:
     """What the lab set for the only link between the two ends of a path, in the path's direction."""
 
-    line: Line
+    bottleneck: BottleneckLink
     delay_ns: float  # one way
     queue_bytes: float | None
 
 
-def know_line(environment: Mapping[str, Any], sample: Sample) -> Line | None:
+def find_bottleneck(environment: Mapping[str, Any], sample: Sample) -> BottleneckLink | None:
     """The line under the trials of a condition, as their transport, IP version and segments meet it.
 
     None without a lab, and for what others measured between hosts of such names, which crossed no link of it.
@@ -91,7 +91,7 @@ def know_line(environment: Mapping[str, Any], sample: Sample) -> Line | None:
     if condition.medium != LAB:
         return None
     traffic = read_traffic(sample)
-    return find_line(environment, *condition.flow_ends, traffic)
+    return find_narrowest_link(environment, *condition.flow_ends, traffic)
 
 
 def read_traffic(sample: Sample) -> Traffic:
@@ -107,9 +107,9 @@ def read_traffic(sample: Sample) -> Traffic:
     )
 
 
-def find_line(
+def find_narrowest_link(
     environment: Mapping[str, Any], source: str, destination: str, traffic: Traffic | None = None
-) -> Line | None:
+) -> BottleneckLink | None:
     """The narrowest link from source to destination of the lab that a run had; None without one.
 
     ``environment`` is the campaign record's. The chain is the one with the fewest links, as the lab routes;
@@ -122,7 +122,7 @@ def find_line(
         return None
     chain = _find_chain(links, source, destination)
     rated = [
-        Line(rate_bits_per_s=int(rate), mtu_bytes=_read_mtu(link), traffic=traffic)
+        BottleneckLink(rate_bits_per_s=int(rate), mtu_bytes=_read_mtu(link), traffic=traffic)
         for link, forward in chain
         if (rate := _direction(link, forward).get("rate_bits_per_s"))
     ]
@@ -146,7 +146,7 @@ def find_direct_link(
     if not there.get("rate_bits_per_s"):
         return None
     return DirectLink(
-        line=Line(
+        bottleneck=BottleneckLink(
             rate_bits_per_s=there["rate_bits_per_s"], mtu_bytes=_read_mtu(link), traffic=traffic or Traffic()
         ),
         delay_ns=there.get("delay_ns", 0),
@@ -158,7 +158,7 @@ def _read_mtu(link: Mapping[str, Any]) -> int:
     return int(link.get("mtu_bytes") or MTU_BYTES)
 
 
-def _add_parallel(links: list[Any], ends: tuple[str, str], traffic: Traffic) -> Line | None:
+def _add_parallel(links: list[Any], ends: tuple[str, str], traffic: Traffic) -> BottleneckLink | None:
     """All links between two neighbours as one; None where one of them has no rate."""
     beside = [link for link in links if set(link.get("between") or ()) == set(ends)]
     given = [_direction(link, link["between"][0] == ends[0]).get("rate_bits_per_s") for link in beside]
@@ -166,7 +166,7 @@ def _add_parallel(links: list[Any], ends: tuple[str, str], traffic: Traffic) -> 
     if not rates or len(rates) < len(beside):
         return None
     mtu_bytes = min(_read_mtu(link) for link in beside)
-    return Line(rate_bits_per_s=sum(rates), mtu_bytes=mtu_bytes, traffic=traffic)
+    return BottleneckLink(rate_bits_per_s=sum(rates), mtu_bytes=mtu_bytes, traffic=traffic)
 
 
 def _find_chain(links: list[Any], source: str, destination: str) -> list[tuple[Any, bool]]:

@@ -18,23 +18,29 @@ from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import DifferenceTest, Reason
 from pathlab.report.formats.terminal import render_summary
-from pathlab.report.page.answer import Certainty, PathAnswer, Reference, answer_path, answer_paths
-from pathlab.report.page.standing import read_cells
-from pathlab.report.report_builder import gather_material
-from pathlab.report.sections.answer_text import LIMITS, RULE, describe_answer, format_expected, shorten_answer
+from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.sections.opening import build_opening
+from pathlab.report.sections.recommendation_text import (
+    LIMITS,
+    RULE,
+    describe_recommendation,
+    format_expected,
+    shorten_recommendation,
+)
 from pathlab.store.records import TrialRecord
 from pathlab.study.answer import measure_spread
+from pathlab.study.candidates import build_candidates
+from pathlab.study.recommendation import Confidence, Recommendation, Reference, recommend
 from tests.unit.synthetic_results import SyntheticResults, make_quickstart
 
 KIB = 1024
 Change = Callable[[TrialRecord], TrialRecord]
 
 
-def answer(results: SyntheticResults) -> PathAnswer:
-    (found,) = answer_paths(gather_material(results))
-    return found
+def answer(results: SyntheticResults) -> Recommendation:
+    (found,) = gather_inputs(results).study.recommend()
+    return found.result
 
 
 def make(levels: Sequence[tuple[int, int | None]], cycles: int, change: Change) -> SyntheticResults:
@@ -60,10 +66,10 @@ def rate(values: dict[tuple[int, int], float], **others: Any) -> Change:
 
 def test_the_least_product_that_carries_enough_is_recommended() -> None:
     found = answer(make_quickstart(cycles=8))
-    assert found.certainty is Certainty.DECIDED
+    assert found.confidence is Confidence.HIGH
     assert found.recommended is not None
     assert found.recommended.size_bytes == 256 * KIB
-    enough = {one.levels: one.enough for one in found.standings}
+    enough = {one.levels: one.enough for one in found.candidates}
     assert enough == {
         (streams, window * KIB): streams * window >= 256 for streams in (1, 2, 4, 8) for window in (64, 256)
     }
@@ -78,10 +84,10 @@ def test_ninety_percent_of_the_best_suffice_where_there_is_no_capacity() -> None
     found = answer(make(levels, 20, rate({(1, 64): 80e6, (2, 64): 93e6, (4, 64): 100e6})))
     assert found.capacity is None
     assert found.reference_bits_per_s == pytest.approx(100e6, rel=0.02)
-    assert [one.enough for one in found.standings] == [False, True, True]
-    assert [one.equivalent for one in found.standings] == [False, False, True]
+    assert [one.enough for one in found.candidates] == [False, True, True]
+    assert [one.equivalent for one in found.candidates] == [False, False, True]
     assert found.recommended is not None
-    assert (found.recommended.streams, found.certainty) == (2, Certainty.DECIDED)
+    assert (found.recommended.streams, found.confidence) == (2, Confidence.HIGH)
 
 
 def test_of_equal_products_the_one_with_less_delay_wins_then_the_one_with_fewer_streams() -> None:
@@ -101,8 +107,8 @@ def test_of_equal_products_the_one_with_less_delay_wins_then_the_one_with_fewer_
 
 def test_too_few_cycles_are_tentative_and_say_how_many_would_decide() -> None:
     found = answer(make_quickstart(cycles=2))
-    assert (found.certainty, found.more_cycles) == (Certainty.TENTATIVE, 4)
-    told = describe_answer(found)
+    assert (found.confidence, found.more_cycles) == (Confidence.LOW, 4)
+    told = describe_recommendation(found)
     assert told.lead.startswith("Tentatively, use ")
     assert told.lead.endswith("(2 trials, too few for a confidence interval).")
     assert dict(told.facts)["Confidence"] == "low - only 2 trials each. 4 more cycles should settle it"
@@ -110,16 +116,16 @@ def test_too_few_cycles_are_tentative_and_say_how_many_would_decide() -> None:
 
 def test_three_cycles_decide_nothing_even_if_they_agree() -> None:
     found = answer(make([(1, 64 * KIB), (2, 64 * KIB)], 3, rate({(1, 64): 1e8, (2, 64): 1e8})))
-    assert (found.certainty, found.more_cycles) == (Certainty.TENTATIVE, 3)
+    assert (found.confidence, found.more_cycles) == (Confidence.LOW, 3)
 
 
 def test_a_path_whose_capacity_was_not_reached_is_said_so() -> None:
     found = answer(make_quickstart(cycles=6, levels=[(1, 64 * KIB), (2, 64 * KIB)]))
     assert found.best is not None
     assert found.best.limit is Limit.WINDOW
-    assert any("held by its windows" in text for text in describe_answer(found).sentences)
+    assert any("held by its windows" in text for text in describe_recommendation(found).sentences)
     full = answer(make_quickstart(cycles=6, levels=[(1, 256 * KIB), (2, 256 * KIB)]))
-    assert not any("held by its windows" in text for text in describe_answer(full).sentences)
+    assert not any("held by its windows" in text for text in describe_recommendation(full).sentences)
 
 
 def test_a_smaller_one_that_may_do_as_well_is_named_and_not_chosen() -> None:
@@ -128,12 +134,15 @@ def test_a_smaller_one_that_may_do_as_well_is_named_and_not_chosen() -> None:
         return replace(record, throughput_bits_per_s=(90.5e6 if record.streams == 1 else 100e6) * swing)
 
     found = answer(make([(1, 64 * KIB), (2, 64 * KIB)], 10, change))
-    assert found.certainty is Certainty.ENOUGH
+    assert found.confidence is Confidence.MEDIUM
     assert found.recommended is not None
     assert found.recommended.streams == 2
     assert [one.levels for one in found.undecided] == [(1, 64 * KIB)]
     assert found.more_cycles is not None
-    assert "whether 1 × 64 KiB would as well is undecided" in dict(describe_answer(found).facts)["Confidence"]
+    assert (
+        "whether 1 × 64 KiB would as well is undecided"
+        in dict(describe_recommendation(found).facts)["Confidence"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,19 +161,20 @@ def test_what_a_host_or_the_lab_limited_is_never_recommended(flag: str, reason: 
     found = answer(make([(1, 64 * KIB), (2, 64 * KIB)], 8, change))
     assert found.recommended is not None
     assert found.recommended.streams == 2
-    assert [(one.streams, one.doubt) for one in found.doubted] == [(1, reason)]
-    assert f"Not considered: 1 × 64 KiB, since {reason}." in describe_answer(found).sentences
+    assert [(one.streams, one.exclusion) for one in found.excluded] == [(1, reason)]
+    assert f"Not considered: 1 × 64 KiB, since {reason}." in describe_recommendation(found).sentences
     everything = answer(make([(1, 64 * KIB)], 8, lambda record: replace(record, flags=(flag,))))
-    assert (everything.recommended, everything.certainty) == (None, Certainty.NONE)
+    assert (everything.recommended, everything.confidence) == (None, Confidence.NONE)
     assert (
-        describe_answer(everything).lead == f"Nothing can be recommended: in the only combination {reason}."
+        describe_recommendation(everything).lead
+        == f"Nothing can be recommended: in the only combination {reason}."
     )
 
 
 def test_a_loopback_fallback_recommends_nothing() -> None:
     found = answer(make([(1, 64 * KIB)], 8, lambda record: replace(record, flags=("loopback-fallback",))))
     assert found.recommended is None
-    assert "no network" in describe_answer(found).lead
+    assert "no network" in describe_recommendation(found).lead
 
 
 def test_windows_that_were_not_granted_are_no_evidence() -> None:
@@ -176,10 +186,10 @@ def test_windows_that_were_not_granted_are_no_evidence() -> None:
     found = answer(results)
     assert found.recommended is not None
     assert found.recommended.streams == 1
-    assert [one.doubt is not None for one in found.standings] == [False, True]
+    assert [one.exclusion is not None for one in found.candidates] == [False, True]
     # it carries as much as itself, and what carried more does not count: nothing is decided by that
-    told = describe_answer(found)
-    assert found.certainty is Certainty.TENTATIVE
+    told = describe_recommendation(found)
+    assert found.confidence is Confidence.LOW
     assert "only one of 2 combinations that counts" in dict(told.facts)["Confidence"]
     assert not any("No other combination" in text for text in told.sentences)
 
@@ -191,7 +201,7 @@ def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:
             flags = ("lab-limited",) if record.streams == doubted else ()
             return replace(record, throughput_bits_per_s=carried, flags=flags)
 
-        return dict(describe_answer(answer(make(levels, 8, change))).facts)["Confidence"]
+        return dict(describe_recommendation(answer(make(levels, 8, change))).facts)["Confidence"]
 
     window = 64 * KIB
     assert sure([(2, window), (4, window)]).endswith(
@@ -203,15 +213,15 @@ def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:
 
 
 def test_a_capacity_that_nothing_came_near_is_said() -> None:
-    material = gather_material(make_quickstart(cycles=8, levels=[(1, 64 * KIB), (2, 64 * KIB)]))
-    (cells,) = read_cells(material.study.study_table(), {})
+    inputs = gather_inputs(make_quickstart(cycles=8, levels=[(1, 64 * KIB), (2, 64 * KIB)], environment={}))
+    (measured,) = inputs.study.conditions()
     interval = Interval(low=99e6, high=101e6, n=16, confidence_ratio=0.95, coverage_ratio=None, method="test")
     fitted = Estimate(name="capacity", unit="bit/s", value=100e6, interval=interval)
-    found = answer_path(cells, "west → east", fitted)
+    found = recommend(build_candidates(measured, {}), "west → east", fitted)
     assert found.recommended is not None
-    assert (found.recommended.streams, found.certainty) == (2, Certainty.DECIDED)
+    assert (found.recommended.streams, found.confidence) == (2, Confidence.HIGH)
     assert found.recommended.share_ratio == pytest.approx(0.262, rel=0.01)
-    assert any("would probably carry more" in text for text in describe_answer(found).sentences)
+    assert any("would probably carry more" in text for text in describe_recommendation(found).sentences)
 
 
 def test_autotuned_windows_count_with_what_they_came_to() -> None:
@@ -220,7 +230,7 @@ def test_autotuned_windows_count_with_what_they_came_to() -> None:
     assert found.recommended is not None
     assert found.recommended.window_bytes is None
     assert found.recommended.size_bytes == pytest.approx(GOODPUT_WINDOW_BYTES, rel=0.5)
-    assert "autotuned" in describe_answer(found).lead
+    assert "autotuned" in describe_recommendation(found).lead
 
 
 GOODPUT_WINDOW_BYTES = 38.6e6 / 8 * 0.09  # what the line holds in a loaded round trip
@@ -231,7 +241,7 @@ def test_what_was_not_measured_is_said_so_and_never_a_number(missing: str) -> No
     results = make_quickstart(cycles=6, levels=[(1, 256 * KIB), (1, 64 * KIB)])
     results.records = [replace(record, **{missing: None}) for record in results.records]  # type: ignore[arg-type]
     found = answer(results)
-    facts = dict(describe_answer(found).facts)
+    facts = dict(describe_recommendation(found).facts)
     if missing == "loaded_sent":
         assert facts["Probe loss under load"] == "not measured"
     elif missing == "loaded_rtt_mean_ns":
@@ -244,9 +254,9 @@ def test_what_was_not_measured_is_said_so_and_never_a_number(missing: str) -> No
 def test_round_trips_alone_are_complete_and_recommend_nothing() -> None:
     results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
     results.records = [replace(one, throughput_bits_per_s=None) for one in results.records]
-    assert "no throughput of it is known" in describe_answer(answer(results)).lead
+    assert "no throughput of it is known" in describe_recommendation(answer(results)).lead
     results.records = [replace(one, streams=0, window_requested_bytes=None) for one in results.records]
-    assert describe_answer(answer(results)).lead == (
+    assert describe_recommendation(answer(results)).lead == (
         "Nothing can be recommended: round trips alone were measured, and no traffic."
     )
 
@@ -261,7 +271,7 @@ def test_the_labs_line_is_held_against_nothing_measured_elsewhere() -> None:
 LINE_BITS_PER_S = 40e6 * 1448 / 1500
 
 
-def carry(rates: dict[int, float], flagged: Sequence[int] = (), cycles: int = 8) -> PathAnswer:
+def carry(rates: dict[int, float], flagged: Sequence[int] = (), cycles: int = 8) -> Recommendation:
     """Streams of 64 KiB over the lab's link of 40 Mbit/s, each with its rate in Mbit/s; some are flagged."""
     results = make_quickstart(cycles=cycles, levels=[(streams, 64 * KIB) for streams in rates])
     rng = np.random.default_rng(5)
@@ -289,10 +299,10 @@ def test_what_counted_more_than_the_link_carries_is_no_reference(flagged: tuple[
     assert (found.best.streams, found.recommended.streams) == (4, 4)
     assert found.reference is Reference.HIGHEST_MEDIAN
     assert found.recommended.share_ratio == pytest.approx(1.0)
-    assert [(one.streams, one.over_line, one.enough) for one in found.standings] == [
+    assert [(one.streams, one.over_line, one.enough) for one in found.candidates] == [
         *((1, False, False), (4, False, True), (8, True, None))
     ]
-    told = describe_answer(found)
+    told = describe_recommendation(found)
     assert dict(told.facts)["Share of the best"] == "100 %"
     assert any(text.startswith("Not the reference: 8 × 64 KiB counted more") for text in told.sentences)
 
@@ -300,9 +310,9 @@ def test_what_counted_more_than_the_link_carries_is_no_reference(flagged: tuple[
 def test_where_all_counted_too_much_shares_are_of_the_links_payload_rate_and_it_is_said() -> None:
     found = carry({4: 39.4, 8: 39.6}, (4, 8))
     assert (found.reference, found.reference_bits_per_s) == (Reference.LINK, LINE_BITS_PER_S)
-    assert found.certainty is Certainty.TENTATIVE
-    assert {one.share_ratio for one in found.standings} == {1.0}
-    told = describe_answer(found)
+    assert found.confidence is Confidence.LOW
+    assert {one.share_ratio for one in found.candidates} == {1.0}
+    told = describe_recommendation(found)
     assert "expect at most 38.6 Mbit/s (measured 39.4 Mbit/s, more than the link can carry)" in told.lead
     assert dict(told.facts)["Share of the link's payload rate"] == "100 %"
     assert dict(told.facts)["Confidence"].startswith("low - 8 trials, which counted more")
@@ -314,11 +324,13 @@ def test_a_slow_combination_is_not_the_best_because_the_others_counted_too_much(
     assert found.reference is Reference.LINK
     assert found.recommended is not None
     assert found.recommended.streams == 4
-    assert found.standings[0].share_ratio == pytest.approx(12e6 / LINE_BITS_PER_S, rel=1e-3)
-    assert found.standings[0].enough is False
+    assert found.candidates[0].share_ratio == pytest.approx(12e6 / LINE_BITS_PER_S, rel=1e-3)
+    assert found.candidates[0].enough is False
 
 
-def sweep(drtt_ms: dict[tuple[int, int], float], cycles: int, *, rising: Sequence[int] = ()) -> PathAnswer:
+def sweep(
+    drtt_ms: dict[tuple[int, int], float], cycles: int, *, rising: Sequence[int] = ()
+) -> Recommendation:
     """The issue's combinations (streams, window in kB), equal in rate, with loaded probes of a second."""
     levels = [(streams, window * 1000) for streams, window in drtt_ms]
     results = make_quickstart(cycles=cycles, levels=levels, environment={})
@@ -353,8 +365,8 @@ def test_of_what_carries_the_same_the_one_with_less_delay_is_recommended(cycles:
     few = cycles < 6
     assert found.preferred_for is Reason.DELAY
     assert found.preferred_by is (DifferenceTest.RANGES if few else DifferenceTest.INTERVALS)
-    assert found.certainty is (Certainty.TENTATIVE if few else Certainty.DECIDED)
-    told = describe_answer(found)
+    assert found.confidence is (Confidence.LOW if few else Confidence.HIGH)
+    told = describe_recommendation(found)
     assert told.sentences[0].startswith("12 × 64 kB carries the same but adds 48.6 ms instead of 16.5 ms.")
     assert told.sentences[0].endswith("the difference is not tested.") == few
     confidence = dict(told.facts)["Confidence"]
@@ -367,7 +379,7 @@ def test_delays_that_do_not_differ_leave_it_to_the_total_window() -> None:
     assert found.recommended is not None
     assert found.recommended.levels == (12, 64_000)
     assert found.preferred_for is Reason.WINDOW
-    assert describe_answer(found).sentences[0] == (
+    assert describe_recommendation(found).sentences[0] == (
         "4 × 256 kB carries the same, and no difference in delay or loss was shown "
         "(adds 16.5 ms against 17.5 ms): the smaller total window decides."
     )
@@ -378,9 +390,9 @@ def test_a_queue_that_was_still_filling_is_said_and_lowers_the_confidence(cycles
     found = sweep(QUICK, cycles, rising=(4,))
     assert found.recommended is not None
     assert found.recommended.levels == (4, 256_000)
-    assert found.certainty is Certainty.TENTATIVE
-    assert [one.levels for one in found.unsettled] == [(4, 256_000)]
-    told = describe_answer(found)
+    assert found.confidence is Confidence.LOW
+    assert [one.levels for one in found.still_rising] == [(4, 256_000)]
+    told = describe_recommendation(found)
     trials = "1 of 1 trial" if cycles == 1 else "3 of 3 trials"
     assert any(f"With 4 × 256 kB the RTT was still rising at the end of the steady window ({trials})" in text
                for text in told.sentences)  # fmt: skip
@@ -389,26 +401,26 @@ def test_a_queue_that_was_still_filling_is_said_and_lowers_the_confidence(cycles
 
 def test_a_rival_whose_queue_was_filling_is_said_and_changes_nothing() -> None:
     found = sweep(QUICK, 8, rising=(12,))
-    assert found.certainty is Certainty.DECIDED
-    assert [one.levels for one in found.unsettled] == [(12, 64_000)]
+    assert found.confidence is Confidence.HIGH
+    assert [one.levels for one in found.still_rising] == [(12, 64_000)]
 
 
 def test_no_trial_gives_no_answer() -> None:
     empty = SyntheticResults(make_quickstart(cycles=1, levels=[(1, None)]).campaign, [], [], {})
-    assert answer_paths(gather_material(empty)) == ()
+    assert gather_inputs(empty).study.recommend() == ()
     (block,) = build_opening(()).blocks
     assert "no trial completed" in str(block)
 
 
 def test_the_terminal_says_what_the_page_says() -> None:
     results = make_quickstart(cycles=8)
-    material = gather_material(results)
-    answers = answer_paths(material)
+    inputs = gather_inputs(results)
+    answers = inputs.study.recommend()
     console = Console(file=io.StringIO(), width=400, color_system=None)
-    render_summary(material.summary, answers, list_notices(material.summary), console)
+    render_summary(inputs.summary, answers, list_notices(inputs.summary), console)
     assert isinstance(console.file, io.StringIO)
     printed = console.file.getvalue()
-    told = describe_answer(answers[0])
+    told = describe_recommendation(answers[0].result)
     assert told.lead in printed
     for text in (*told.sentences, *(f"{label}: {value}" for label, value in told.facts)):
         assert text in printed
@@ -419,11 +431,11 @@ def test_many_conditions_have_a_table_and_folds() -> None:
     results.records = [
         replace(record, path_destination=f"east{number}") for number in range(5) for record in results.records
     ]
-    answers = answer_paths(gather_material(results))
+    answers = gather_inputs(results).study.recommend()
     assert len(answers) == 5
     names = [type(block).__name__ for block in build_opening(answers).blocks]
     assert names == ["TableBlock", *["Fold"] * 6]
-    assert {len(shorten_answer(one)) for one in answers} == {8}
+    assert {len(shorten_recommendation(one.result)) for one in answers} == {8}
 
 
 def test_every_limit_has_words() -> None:
@@ -432,7 +444,7 @@ def test_every_limit_has_words() -> None:
 
 def test_the_rule_and_the_answer_are_short_sentences() -> None:
     found = [sweep(QUICK, 2, rising=(4,)), carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8))]
-    texts = [RULE, *(text for one in found for text in describe_answer(one).sentences)]
+    texts = [RULE, *(text for one in found for text in describe_recommendation(one).sentences)]
     long = [part for text in texts for part in re.split(r"[.:] ", text) if len(part.split()) > 25]
     assert long == []
 
@@ -441,10 +453,11 @@ def test_trials_that_drift_are_not_called_too_few() -> None:
     found = answer(make([(1, 64 * KIB)], 20, lambda one: replace(one, throughput_bits_per_s=1e8)))
     assert found.recommended is not None
     none = undecided_interval(Undecided.TOO_CORRELATED, n=20, confidence_ratio=0.95, method="test")
-    drifting = replace(found.recommended, throughput=none)
+    rates = replace(found.recommended.throughput_bits_per_s, interval=none)
+    drifting = replace(found.recommended, throughput_bits_per_s=rates)
     assert "(20 trials, no confidence interval: they drift or step)" in format_expected(drifting, None)
     both = (drifting, replace(drifting, streams=2))
-    told = describe_answer(replace(found, recommended=drifting, standings=both))
+    told = describe_recommendation(replace(found, recommended=drifting, candidates=both))
     assert dict(told.facts)["Confidence"] == "low - 20 trials, no confidence interval: they drift or step"
 
 
@@ -456,7 +469,7 @@ def test_delays_of_few_trials_are_not_called_trials_each() -> None:
         known = record.streams == 1 or record.cycle < 3
         return replace(record, throughput_bits_per_s=5e7, loaded_rtt_mean_ns=loaded if known else None)
 
-    told = describe_answer(answer(make([(1, 64 * KIB), (2, 64 * KIB)], 10, change)))
+    told = describe_recommendation(answer(make([(1, 64 * KIB), (2, 64 * KIB)], 10, change)))
     assert any("3 trials and 10 trials: the difference is not tested." in text for text in told.sentences)
     assert "only" not in dict(told.facts)["Confidence"]
 
@@ -465,10 +478,10 @@ def test_a_rising_rtt_without_probes_gives_no_figure_of_added_delay() -> None:
     found = sweep(QUICK, 8, rising=(4,))
     assert found.recommended is not None
     unknown = replace(found.recommended, drtt_ns=measure_spread(np.array([np.nan])))
-    told = describe_answer(replace(found, recommended=unknown))
+    told = describe_recommendation(replace(found, recommended=unknown))
     assert any(text.endswith("so longer trials would show more delay.") for text in told.sentences)
 
 
 def test_what_counted_too_much_is_not_compared_with_a_highest_median_below_it() -> None:
-    told = describe_answer(carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8)))
+    told = describe_recommendation(carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8)))
     assert not any("The highest median was 12 Mbit/s" in text for text in told.sentences)

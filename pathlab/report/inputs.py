@@ -1,0 +1,68 @@
+"""What every chapter is made from: the results, their conditions and analyses, and the colours of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pathlab.report.source import ResultsSource
+from pathlab.report.summary import Summary
+from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer
+from pathlab.study.cells import MeasuredCondition
+from pathlab.study.recommendation import TRIALS_PER_CELL
+from pathlab.study.registry import ANALYSES
+
+#: Trials drawn in one figure, and in all figures of one kind.
+POINTS_PER_FIGURE = 400
+POINTS_IN_ALL = 1600
+POINTS_LEAST = 120
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportInputs:
+    """One results file as the chapters read it; ``windows``: in the order of their slots in figures."""
+
+    source: ResultsSource
+    study: Analyses
+    summary: Summary
+    windows: Sequence[int | None]
+
+    @cached_property
+    def conditions(self) -> tuple[MeasuredCondition, ...]:
+        """Every condition with a complete trial, control rows left out."""
+        return tuple(one for one in self.study.conditions() if one.number)
+
+    @property
+    def points(self) -> int:
+        """Trials that one figure may draw: fewer, where there are many conditions."""
+        most = POINTS_IN_ALL // max(len(self.conditions), 1)
+        return int(np.clip(most, POINTS_LEAST, POINTS_PER_FIGURE))
+
+    def slot(self, window_bytes: int | None) -> int:
+        """The slot of a window (None: autotuned) in every figure; windows not planned come last."""
+        found = list(self.windows)
+        return found.index(window_bytes) if window_bytes in found else len(found)
+
+    def answers(self, name: str, condition: MeasuredCondition | None = None) -> tuple[Answer[Any], ...]:
+        """The answers of an analysis, by its name in the registry; computed once.
+
+        ``condition``: those on one condition alone.
+        """
+        found: tuple[Answer[Any], ...]
+        if name == "limits":
+            found = self.study.limits(TRIALS_PER_CELL)
+        elif name == "warm_up":
+            found = self.study.warm_up(TRIALS_PER_CELL)
+        else:
+            found = ANALYSES[name](self.study)
+        return tuple(one for one in found if condition is None or one.condition == condition.key)
+
+
+def find_first_number(conditions: Iterable[MeasuredCondition]) -> int:
+    """The number of a figure that several conditions share: that of the one measured first."""
+    return min(condition.number for condition in conditions)

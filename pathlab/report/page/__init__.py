@@ -1,1 +1,0 @@
-"""The report as a whole, and its forms: HTML, PDF, Markdown and JSON."""

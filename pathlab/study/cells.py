@@ -1,0 +1,189 @@
+"""The conditions of a results file with their trials by cell, and how both are named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pathlab.campaign.factors import format_level, name_levels
+from pathlab.store.trial_table import format_exact_time
+from pathlab.study.links import BottleneckLink, find_bottleneck
+from pathlab.study.selection import Rules, Sample, select
+from pathlab.study.trials import Condition, TrialTable
+from pathlab.units import format_window
+
+Levels = tuple[int, int | None]  # streams, window requested (None: autotuned)
+MEDIA = {"hosts": "real path", "lab": "lab", "loopback-fallback": "LOOPBACK FALLBACK", "imported": "imported"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cell:
+    """The trials of one combination: streams and window requested (None: autotuned).
+
+    ``marks`` holds, by the figure of a trial that they were found in, which trials are outliers.
+    """
+
+    streams: int
+    window_bytes: int | None
+    sample: Sample
+    marks: dict[Any, NDArray[np.bool_]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The cell in short: ``4 × 64 KiB``."""
+        return f"{self.streams} × {format_window(self.window_bytes)}"
+
+
+class MeasuredCondition:
+    """One condition: ``sample`` are the trials that medians and fits are made of, of all ``complete`` ones.
+
+    ``number``: from 1, in the order in which conditions were first measured. ``settings``: what
+    sets it apart from the other conditions of these results, by the campaign file's names.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        sample: Sample,
+        complete: Sample,
+        settings: Mapping[str, str],
+        bottleneck: BottleneckLink | None,
+    ) -> None:
+        self.number = number
+        self.sample, self.complete = sample, complete
+        self.settings = settings
+        self.bottleneck = bottleneck  # the lab's narrowest link; None: not known
+
+    @property
+    def key(self) -> Condition:
+        """The condition as answers name it."""
+        return self.sample.condition
+
+    @property
+    def path(self) -> str:
+        """``a → b``."""
+        return f"{self.key.path_source} → {self.key.path_destination}"
+
+    @property
+    def name(self) -> str:
+        """Path and settings."""
+        return self.name_without("")
+
+    def name_without(self, factor: str) -> str:
+        """Path and settings but for one factor, which is varied where it is shown."""
+        told = [f"{name} {level}" for name, level in self.settings.items() if name != factor]
+        return ", ".join([self.path, *told])
+
+    @property
+    def title(self) -> str:
+        """Path, settings, medium and date: what a figure's title says besides its subject."""
+        return self.title_without("")
+
+    def title_without(self, factor: str) -> str:
+        """The title but for one factor."""
+        first = [*self.sample.places[:1], *self.excluded.places[:1]]
+        dates = self.sample.table.frame["started_utc"].iloc[first]
+        started = [date for stamp in dates if (date := format_exact_time(stamp)[:10])]
+        medium = MEDIA.get(self.key.medium, self.key.medium)
+        return " · ".join([self.name_without(factor), medium, *started[:1]])
+
+    @cached_property
+    def excluded(self) -> Sample:
+        """Complete trials that are drawn only.
+
+        They measured a host, the lab, another window or another congestion control than was requested.
+        """
+        return self.complete.take(~np.isin(self.complete.places, self.sample.places))
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell with a trial that counts, by window, then streams."""
+        return tuple(_list_cells(self.sample))
+
+    @cached_property
+    def every_cell(self) -> tuple[Cell, ...]:
+        """Every complete trial by cell: those that count, then the excluded ones as cells of their own."""
+        return (*self.cells, *_list_cells(self.excluded))
+
+    @property
+    def levels(self) -> tuple[Levels, ...]:
+        """Every combination with a complete trial, by window, then streams."""
+        found = {(cell.streams, cell.window_bytes) for cell in self.every_cell}
+        return tuple(sorted(found, key=lambda one: (one[1] is None, one[1] or 0, one[0])))
+
+    @property
+    def windows(self) -> tuple[int | None, ...]:
+        """The windows requested, ascending, autotuned last."""
+        return tuple(dict.fromkeys(cell.window_bytes for cell in self.cells))
+
+    @property
+    def stream_counts(self) -> tuple[int, ...]:
+        """The numbers of streams, ascending."""
+        return tuple(sorted({cell.streams for cell in self.cells}))
+
+    @property
+    def every_window(self) -> tuple[int | None, ...]:
+        """The windows of every complete trial, ascending, autotuned last."""
+        return tuple(dict.fromkeys(window for _, window in self.levels))
+
+    def along(self, window_bytes: int | None) -> tuple[Cell, ...]:
+        """The cells of one window, by streams."""
+        return tuple(cell for cell in self.cells if cell.window_bytes == window_bytes)
+
+
+def list_conditions(table: TrialTable, environment: Mapping[str, Any]) -> tuple[MeasuredCondition, ...]:
+    """Every condition in the order of first measurement, control rows left out.
+
+    ``environment``: the campaign record's. Those without a complete trial have the number 0.
+    """
+    counted = select(table, Rules(as_requested=True))
+    complete = select(table, Rules(flags=(), needed=()))
+    settings = _format_settings([one.condition for one in counted])
+    found = []
+    number = 0
+    for sample, every in zip(counted, complete, strict=True):
+        number += bool(len(every))
+        found.append(
+            MeasuredCondition(
+                number if len(every) else 0,
+                sample,
+                every,
+                settings[sample.condition],
+                find_bottleneck(environment, sample if len(sample) else every),
+            )
+        )
+    return tuple(found)
+
+
+def name_conditions(conditions: Sequence[MeasuredCondition]) -> dict[Condition, str]:
+    """Path and settings of each; the medium as well where nothing else sets it apart."""
+    shared = Counter(one.name for one in conditions)
+    return {
+        one.key: f"{one.name} ({MEDIA.get(one.key.medium, one.key.medium)})"
+        if shared[one.name] > 1
+        else one.name
+        for one in conditions
+    }
+
+
+def _list_cells(sample: Sample) -> Iterator[Cell]:
+    for streams, window, part in sample.by_cell():
+        yield Cell(streams=streams, window_bytes=window, sample=part)
+
+
+def _format_settings(conditions: Sequence[Condition]) -> Mapping[Condition, Mapping[str, str]]:
+    """For each condition the levels that not all of them share, as the campaign file names them."""
+    every = [dict(one.settings) for one in conditions]
+    names = dict.fromkeys(name for levels in every for name in levels)
+    apart = [name for name in names if len({levels.get(name) for levels in every}) > 1]
+    found: dict[Condition, Mapping[str, str]] = {}
+    for condition, levels in zip(conditions, every, strict=True):
+        named = name_levels({name: levels[name] for name in apart if levels.get(name) is not None})
+        found[condition] = {name: format_level(name, level) for name, level in named.items()}
+    return found

@@ -1,0 +1,327 @@
+"""For each path the streams and the window to use, what that costs, and with what confidence."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval
+from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
+from pathlab.analysis.fits.curve_fit import Estimate
+from pathlab.analysis.verdicts.drift import DriftVerdict
+from pathlab.analysis.verdicts.preference import DifferenceTest, Preference, Reason, prefer
+from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
+from pathlab.study.answer import Answer
+from pathlab.study.candidates import (
+    Candidate,
+    CandidateSet,
+    build_candidates,
+    evaluate_candidates,
+    mark_over_line,
+)
+from pathlab.study.cells import Levels, name_conditions
+from pathlab.study.climbs import classify_cell_climb
+from pathlab.study.limits import CellLimit
+from pathlab.study.selection import NOT_MEASURED
+from pathlab.study.trials import Condition, StudySource
+
+if TYPE_CHECKING:
+    from pathlab.study.analyses import Analyses
+
+#: A recommendation is made after every run: the series of so many trials of each cell are read for it.
+TRIALS_PER_CELL = 3
+FALLBACK = "loopback-fallback"
+
+
+class Confidence(StrEnum):
+    """With what confidence something is recommended. The values are stable and machine-readable."""
+
+    HIGH = "high"  # shown to carry enough, and everything smaller shown not to
+    MEDIUM = "medium"  # shown to carry enough; something that would be preferred may do as well
+    LOW = "low"  # by medians, which chance may have brought about; or the only one
+    NONE = "none"  # nothing to recommend, as ``reason`` says
+
+
+class Reference(StrEnum):
+    """What shares are of. The values are stable and machine-readable."""
+
+    HIGHEST_MEDIAN = "highest-median"  # of the combinations that are not above the link's payload rate
+    CAPACITY = "fitted-capacity"
+    LINK = "link-payload-rate"  # where what came near the link's rate counted more than it can carry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """What to use under one condition (a path, and every setting besides streams and window).
+
+    ``reference_bits_per_s`` is what shares are of, ``reference`` says which rate that is. ``candidates`` are
+    in ascending (window, streams). ``medium`` is the condition's. ``rival`` is the combination to name beside
+    the recommended one, which is preferred to it for ``preferred_for``, shown by ``preferred_by`` (None: a
+    tie-breaker). ``undecided`` are the combinations that would be preferred if they carried enough;
+    ``more_cycles`` would probably decide about them and about the recommended one. ``line_bits_per_s`` is the
+    payload rate of the lab's narrowest link. ``equal_windows`` counts the verdicts on more streams against
+    larger windows at the same total window. ``drift`` is the verdict over the campaign.
+    """
+
+    name: str
+    medium: str
+    candidates: tuple[Candidate, ...]
+    best: Candidate | None
+    capacity: Estimate | None
+    reference_bits_per_s: float | None
+    recommended: Candidate | None
+    confidence: Confidence
+    reason: str | None
+    undecided: tuple[Candidate, ...]
+    more_cycles: int | None
+    reference: Reference | None = None
+    rival: Candidate | None = None
+    preferred_for: Reason | None = None
+    preferred_by: DifferenceTest | None = None
+    line_bits_per_s: float | None = None
+    equal_windows: Mapping[str, int] = field(default_factory=dict)
+    drift: DriftVerdict | None = None
+
+    @property
+    def excluded(self) -> tuple[Candidate, ...]:
+        """Combinations that were measured and say nothing about the path."""
+        return tuple(one for one in self.candidates if one.exclusion is not None)
+
+    @property
+    def smaller(self) -> tuple[Candidate, ...]:
+        """Every combination that was measured with less streams x window than the recommended one."""
+        chosen = self.recommended
+        return () if chosen is None else tuple(one for one in self.candidates if _size(one) < _size(chosen))
+
+    @property
+    def over_line(self) -> tuple[Candidate, ...]:
+        """Combinations that would count, and are above the link's payload rate."""
+        return tuple(one for one in self.candidates if _is_usable(one) and one.over_line)
+
+    @property
+    def still_rising(self) -> tuple[Candidate, ...]:
+        """The recommended one and its rival, where the RTT was still rising at the end of their trials."""
+        both = (self.recommended, self.rival)
+        return tuple(one for one in both if one is not None and one.climb and one.climb.still_rising)
+
+    @property
+    def too_short(self) -> bool:
+        """Whether less delay decided, and the recommended one's delay was still rising when trials ended."""
+        return self.preferred_for is Reason.DELAY and self.recommended in self.still_rising
+
+    @property
+    def lone(self) -> bool:
+        """Whether a single combination is usable, so that there is nothing to compare it with."""
+        return sum(_is_usable(one) for one in self.candidates) == 1
+
+
+def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...]:
+    """The recommendation of every condition, in the order in which they were first measured."""
+    limits: dict[Condition, dict[Levels, CellLimit]] = {}
+    for answer in study.limits(TRIALS_PER_CELL):
+        if answer.streams is not None:
+            limits.setdefault(answer.condition, {})[answer.streams, answer.window_bytes] = answer.result
+    capacities = {answer.condition: answer.result.capacity for answer in study.surface()}
+    drifts = {answer.condition: answer.result.verdict for answer in study.drift()}
+    verdicts: dict[Condition, Counter[str]] = {}
+    for pair in study.streams_vs_windows():
+        verdicts.setdefault(pair.condition, Counter())[str(pair.result.comparison.verdict)] += 1
+    names = name_conditions(study.conditions())
+    answers = []
+    for measured in study.conditions():
+        key = measured.key
+        group = build_candidates(measured, limits.get(key, {}))
+        found = recommend(group, names[key], capacities.get(key))
+        found = replace(
+            _read_climbs(found, group, study.study_source),
+            equal_windows=dict(sorted(verdicts.get(key, Counter()).items())),
+            drift=drifts.get(key),
+        )
+        answers.append(Answer(condition=key, selection=measured.sample.selection, result=found))
+    return tuple(answers)
+
+
+def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recommendation:
+    """Recommend a combination of one condition, by the rule that the report states (``RULE``).
+
+    Notes
+    -----
+    Of the usable combinations that carry enough (``evaluate_candidates``), that is taken which
+    ``preference.prefer`` names: less measured delay and loss, then the least streams x window, then the
+    fewest streams. Where none is shown to carry enough, the same is done by medians alone, with low
+    confidence; so is a combination that has neither another one nor a capacity to be compared with, and one
+    that is preferred by the ranges of its few trials.
+    """
+    measured = group.measured
+    line_bits_per_s = None if measured.bottleneck is None else measured.bottleneck.data_bits_per_s
+    group = mark_over_line(group, line_bits_per_s)
+    usable = [one for one in group.candidates if _is_usable(one)]
+    refused = _refuse(group, name, line_bits_per_s)
+    if not usable or measured.key.medium == FALLBACK or measured.key.is_udp:
+        return refused
+    reference, first, capacity = _find_reference(usable, fitted, line_bits_per_s)
+    against = None if reference is Reference.LINK else first
+    candidates = evaluate_candidates(group, against, capacity, line_bits_per_s)
+    evaluated = [one for one in candidates if _is_usable(one)]
+    best = next((one for one in evaluated if first is not None and one.levels == first.levels), None)
+    sure = [one for one in evaluated if one.enough]
+    pool = sure or _list_likely(evaluated, against)
+    chosen, rival, found = _choose(pool, group.delay_margin_ns)
+    undecided = tuple(
+        one
+        for one in evaluated
+        if one.enough is None and one not in pool and _choose([chosen, one], group.delay_margin_ns)[0] is one
+    )
+    confidence = Confidence.LOW
+    if sure and (len(evaluated) > 1 or capacity is not None) and found.evidence is not DifferenceTest.RANGES:
+        confidence = Confidence.MEDIUM if undecided else Confidence.HIGH
+    open_ones = [*undecided, *(() if sure else (chosen,))]
+    outlooks = [one.more_cycles for one in open_ones]
+    return replace(
+        refused,
+        candidates=candidates,
+        best=best,
+        capacity=None if reference is Reference.LINK else capacity,
+        reference=reference,
+        reference_bits_per_s=_read_reference(against, capacity),
+        recommended=chosen,
+        rival=rival,
+        preferred_for=found.reason,
+        preferred_by=found.evidence,
+        confidence=confidence,
+        reason=None,
+        undecided=undecided,
+        more_cycles=max((n for n in outlooks if n is not None), default=None) if all(outlooks) else None,
+    )
+
+
+def _find_reference(
+    usable: Sequence[Candidate], fitted: Estimate | None, line_bits_per_s: float | None
+) -> tuple[Reference, Candidate | None, Estimate | None]:
+    """What shares are of: the kind, the best combination, and the capacity to hold all against.
+
+    A combination above the link's payload rate is no reference, nor is a capacity fitted above it. Where no
+    other one came to 90 % of the payload rate, that rate is the reference.
+    """
+    firm = [one for one in usable if not one.over_line]
+    best = max(firm, key=_rate, default=None)
+    top = math.inf if line_bits_per_s is None else line_bits_per_s * OVER_LINE_RATIO
+    if fitted is not None and fitted.interval.decided and fitted.value and fitted.value <= top:
+        return Reference.CAPACITY, best or max(usable, key=_rate), fitted
+    near = best is not None and _rate(best) >= SUFFICIENT_RATIO * (line_bits_per_s or 0.0)
+    if len(firm) < len(usable) and line_bits_per_s is not None and not near:
+        exact = Interval(
+            low=line_bits_per_s,
+            high=line_bits_per_s,
+            n=0,
+            confidence_ratio=CONFIDENCE_RATIO,
+            coverage_ratio=None,
+            method="lab-link",
+        )
+        link = Estimate(name="payload rate", unit="bit/s", value=line_bits_per_s, interval=exact)
+        return Reference.LINK, best, link
+    return Reference.HIGHEST_MEDIAN, best or max(usable, key=_rate), None
+
+
+def _read_reference(best: Candidate | None, capacity: Estimate | None) -> float | None:
+    if capacity is not None:
+        return capacity.value
+    return None if best is None else best.throughput_bits_per_s.median
+
+
+def _list_likely(evaluated: Sequence[Candidate], best: Candidate | None) -> list[Candidate]:
+    """What carries enough by medians; what is above the link's payload rate only where nothing else does."""
+    seeming = [one for one in evaluated if _seems_enough(one, best)]
+    return [one for one in seeming if not one.over_line] or seeming or [max(evaluated, key=_rate)]
+
+
+def _choose(pool: Sequence[Candidate], margin_ns: float) -> tuple[Candidate, Candidate | None, Preference]:
+    """The one to prefer, the rival to name beside it, and why."""
+    found = prefer([one.option for one in pool], margin_ns)
+    return pool[found.chosen], None if found.rival is None else pool[found.rival], found
+
+
+def _read_climbs(found: Recommendation, group: CandidateSet, source: StudySource) -> Recommendation:
+    """The recommendation with the RTT at the end of the trials of the recommended one and its rival."""
+    known: dict[Levels, Candidate] = {}
+    wanted = {one.levels: one for one in (found.recommended, found.rival) if one is not None}
+    for cell in group.measured.cells:
+        one = wanted.get((cell.streams, cell.window_bytes))
+        if one is not None:
+            climb = classify_cell_climb(source, cell.sample, group.delay_margin_ns, TRIALS_PER_CELL)
+            known[one.levels] = replace(one, climb=climb)
+
+    def look(one: Candidate | None) -> Candidate | None:
+        return one if one is None else known.get(one.levels, one)
+
+    read = replace(
+        found,
+        candidates=tuple(known.get(one.levels, one) for one in found.candidates),
+        best=look(found.best),
+        recommended=look(found.recommended),
+        rival=look(found.rival),
+    )
+    return replace(read, confidence=Confidence.LOW) if read.too_short else read
+
+
+def _refuse(group: CandidateSet, name: str, line_bits_per_s: float | None) -> Recommendation:
+    """The answer that recommends nothing, with the reason."""
+    return Recommendation(
+        name=name,
+        medium=group.measured.key.medium,
+        candidates=group.candidates,
+        best=None,
+        capacity=None,
+        reference_bits_per_s=None,
+        recommended=None,
+        confidence=Confidence.NONE,
+        reason=_find_reason(group),
+        undecided=(),
+        more_cycles=None,
+        line_bits_per_s=line_bits_per_s,
+    )
+
+
+def _find_reason(group: CandidateSet) -> str:
+    measured = group.measured
+    if measured.key.medium == FALLBACK:
+        return "the traffic went over this machine's loopback and no network"
+    if measured.key.is_udp:
+        return "UDP has no window; see its loss and jitter"
+    if not group.candidates:
+        silent = f"throughput_bits_per_s: {NOT_MEASURED}"
+        if any(one.reason == silent for one in measured.sample.selection.excluded):
+            return "round trips alone were measured, and no traffic"
+        return "no trial completed"
+    reasons = sorted({one.exclusion for one in group.candidates if one.exclusion is not None})
+    if reasons:
+        return f"{_count(len(group.candidates))} {' or '.join(reasons)}"
+    return "nothing was carried"
+
+
+def _count(combinations: int) -> str:
+    return "in the only combination" if combinations == 1 else f"in all {combinations} combinations"
+
+
+def _is_usable(one: Candidate) -> bool:
+    """Whether it says something of the path."""
+    return one.exclusion is None and bool(one.throughput_bits_per_s.median)
+
+
+def _seems_enough(one: Candidate, best: Candidate | None) -> bool:
+    """By medians alone; the best one always does."""
+    if best is not None and one.levels == best.levels:
+        return True
+    return one.enough is None and (one.share_ratio or 0.0) >= SUFFICIENT_RATIO
+
+
+def _size(one: Candidate) -> float:
+    return math.inf if one.size_bytes is None else one.size_bytes
+
+
+def _rate(one: Candidate) -> float:
+    return one.throughput_bits_per_s.median or 0.0
