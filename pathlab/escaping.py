@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 def escape_controls(text: str) -> str:
     """Return text without a character that acts on a terminal; tabs and line feeds stay."""
-    return _UNSAFE.sub(_spell_character, text)
+    return _UNSAFE.sub(_format_character, text)
 
 
 def escape_line(text: str) -> str:
@@ -45,7 +45,7 @@ def escape_cell(text: str) -> str:
     return f"'{safe}" if risky else safe
 
 
-def _spell_character(found: re.Match[str]) -> str:
+def _format_character(found: re.Match[str]) -> str:
     units = found[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
 

@@ -26,7 +26,7 @@ class Choices:
         """Return the campaign that a text describes. Raises CampaignError."""
         return parse_campaign(given, self.overrides, profile=self.profile, paths=self.paths, hosts=self.hosts)
 
-    def spell(self) -> list[str]:
+    def format_words(self) -> list[str]:
         """The choices as words of a command line, for hints."""
         words = [] if self.profile is None else [f"--profile={self.profile}"]
         words += [f"--paths={path}" for path in self.paths]

@@ -33,7 +33,7 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
         _refuse_rest(out, style)
         for listed in _list_drafts(gather_inputs(stored)):
             click.echo(f"{listed.name}\t{listed.title}, {listed.condition}")
-        click.echo(f"trial-N\tall series of trial N, {_spell_range(stored)}")
+        click.echo(f"trial-N\tall series of trial N, {_format_range(stored)}")
         return
     place = Path(f"{name}.svg") if out is None else out
     _check_place(place, style)
@@ -93,6 +93,6 @@ def _unknown(inputs: ReportInputs, name: str) -> UsageError:
     return UsageError(f"there is no figure '{name}'{meant}", hint="'--figure list' names all of them")
 
 
-def _spell_range(stored: StudiedResults) -> str:
+def _format_range(stored: StudiedResults) -> str:
     numbers = stored.trials()["trial_id"]
     return f"from {numbers.min()} to {numbers.max()}" if len(numbers) else "none stored yet"

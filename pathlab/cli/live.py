@@ -87,7 +87,7 @@ def outlive_reader(show: Emit) -> Emit:
     """Show events for as long as somebody reads them: a run goes on where its output cannot (``| head``)."""
     lost = False
 
-    def tell(event: Event) -> None:
+    def show_while_read(event: Event) -> None:
         nonlocal lost
         if lost:
             return
@@ -97,7 +97,7 @@ def outlive_reader(show: Emit) -> Emit:
             lost = True
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-    return tell
+    return show_while_read
 
 
 class TimeLeft(ProgressColumn):
@@ -141,8 +141,8 @@ class RunningTable:
         if not self._cells:
             return None
         table = Table(box=None, pad_edge=False, header_style="dim")
-        for heading in ("cell", "n", "median", "95 % interval", "dRTT"):
-            table.add_column(heading, justify="left" if heading == "cell" else "right", no_wrap=True)
+        for heading in ("combination", "n", "median", "95 % CI", "dRTT"):
+            table.add_column(heading, justify="left" if heading == "combination" else "right", no_wrap=True)
         for key, records in list(self._cells.items())[-CELLS_SHOWN:]:
             counted = [record for record in records if is_counted(record)]
             rate = measure_records(record.throughput_bits_per_s for record in counted)
@@ -225,7 +225,7 @@ class LiveView:
         """Show one event."""
         if isinstance(event, Notice):
             self._notes.append(escape_line(event.text))
-            self._say_always(Text.assemble(("note", "yellow"), f"  {escape_line(event.text)}"))
+            self._print_always(Text.assemble(("note", "yellow"), f"  {escape_line(event.text)}"))
         elif isinstance(event, CampaignStarted):
             self._start(event)
         elif isinstance(event, Waiting):
@@ -233,7 +233,7 @@ class LiveView:
             wait_s = (until - datetime.datetime.now(datetime.UTC)).total_seconds()
             self._goes_on_s = time.monotonic() + wait_s
             self._update(place=f"waiting until {event.until_utc}", rate="")
-            self._say(Text(f"waiting until {event.until_utc}: {event.reason}", style="dim"))
+            self._print(Text(f"waiting until {event.until_utc}: {event.reason}", style="dim"))
         elif isinstance(event, TrialStarted):
             self._start_trial(event)
         elif isinstance(event, RateNow):
@@ -246,13 +246,13 @@ class LiveView:
         elif isinstance(event, TrialEnded):
             self._end_trial(event)
         elif isinstance(event, CampaignEnded) and event.reason is not None:
-            self._say(Text.assemble(("ended", "yellow"), f"  {event.reason}"))
+            self._print(Text.assemble(("ended", "yellow"), f"  {event.reason}"))
 
-    def _say(self, text: Text) -> None:
+    def _print(self, text: Text) -> None:
         if not self._bar_only:
-            self._say_always(text)
+            self._print_always(text)
 
-    def _say_always(self, text: Text) -> None:
+    def _print_always(self, text: Text) -> None:
         if not self._quiet:
             self._console.print(text, highlight=False, soft_wrap=True)
 
@@ -261,11 +261,11 @@ class LiveView:
         self._at_once_ratio = event.estimate_ns / max(1, event.work_ns)
         if event.done and self._shows:
             self._table.add_stored(event.folder)
-        went_before = f", {event.done} done before" if event.done else ""
-        left = f"about {format_time(event.estimate_ns)} to go. Results: {event.folder}"
-        self._say(
-            Text.assemble("Campaign ", (event.name, "bold"), f": {event.rows} trials{went_before}, {left}")
-        )
+        trials = f"{event.rows} trials"
+        if event.done:
+            trials = f"resuming: {event.done} of {trials} done"
+        left = f"about {format_time(event.estimate_ns)} left. Results: {event.folder}"
+        self._print(Text.assemble("Campaign ", (event.name, "bold"), f": {trials}, {left}"))
         ends_at = time.monotonic() + event.estimate_ns / 1e9
         self._task = self._bar.add_task(
             event.name, total=max(1, event.work_ns), place="", rate="", ends_at=ends_at
@@ -301,4 +301,4 @@ class LiveView:
         style = "" if record.status == "complete" else "red"
         line = describe_trial(record, event.settings)
         number = self._numbers.get(record.plan_row, len(self._numbers))
-        self._say(Text.assemble((f"{number:>3}/{self._rows}", "dim"), "  ", (line, style)))
+        self._print(Text.assemble((f"{number:>3}/{self._rows}", "dim"), "  ", (line, style)))

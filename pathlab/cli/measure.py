@@ -56,7 +56,9 @@ def measure(
             outcome = run_campaign(CampaignSource(campaign=campaign, text="", access=access), folder, view)
         record = _show(folder, as_json, console)
     if outcome.interrupted:
-        raise PartialCampaign("the trial was ended by a signal", hint="what it measured until then is above")
+        raise PartialCampaign(
+            f"the trial was {outcome.ended}", hint="what it measured until then is above; measure again"
+        )
     if record.status != "complete":
         raise TrialError(
             record.failure or "the trial failed", hint="pathlab doctor shows what this host can do"

@@ -74,14 +74,14 @@ def _print_rows(model: Campaign, rows: Sequence[PlanRow], shown: int, console: C
             str(row.cycle + 1),
             f"{row.path_source} to {row.path_destination}",
             *(format_level(FACTORS[name].key, levels[name]) for name in columns),
-            *([_spell_levels(row, others)] if others else []),
+            *([_format_levels(row, others)] if others else []),
             format_time(estimate.time_ns),
             _bytes_text(estimate.bytes_max),
         )
     if shown:
         console.print(table)
         if constant:
-            console.print(f"In all trials: {_spell_levels(rows[0], constant)}.")
+            console.print(f"In all trials: {_format_levels(rows[0], constant)}.")
     if len(rows) > shown:
         console.print(f"{'And ' if shown else ''}{len(rows) - shown} rows not shown (--all shows every row).")
 
@@ -100,7 +100,7 @@ def _arrange_factors(model: Campaign, rows: Sequence[PlanRow]) -> tuple[list[str
     return always, varying, constant
 
 
-def _spell_levels(row: PlanRow, names: Sequence[str]) -> str:
+def _format_levels(row: PlanRow, names: Sequence[str]) -> str:
     levels = name_levels({name: row.cell.levels[name] for name in names})
     return ", ".join(f"{key} {format_level(key, level)}" for key, level in levels.items())
 
@@ -111,16 +111,15 @@ def _bytes_text(size_bytes: int | None) -> str:
 
 def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -> None:
     at_cap = format_time(estimate.time_max_ns)
-    until = "" if model.until is None else f", fewer where {model.until.text} is reached before"
+    until = "" if model.until is None else f", fewer if {model.until.text} is reached earlier"
     console.print(
-        f"{estimate.trials} trials{until}, about {format_time(estimate.time_ns)} (every wait at its cap: "
-        f"{at_cap})."
+        f"{estimate.trials} trials{until}, about {format_time(estimate.time_ns)}, at most {at_cap}."
     )
     cells = count_cells(model)
     if model.points is not None and cells < model.points:
         console.print(
-            f"Of {model.points} points asked for, {cells} are left: the others were drawn twice, or do not "
-            "meet the constraints."
+            f"{cells} of {model.points} requested points are left: others were drawn twice or violate the "
+            "constraints."
         )
     if model.every_ns is not None:
         console.print(
@@ -131,8 +130,8 @@ def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -
         console.print(f"Trials run only within {', '.join(model.budget.hours)} (local time).")
     if estimate.bytes_max is None:
         console.print(
-            "Bytes sent: unknown, as neither a rate nor a round-trip time is known beforehand "
-            "(paths take `capacity` and `rtt`; [budget] takes `rate`)."
+            "Bytes sent: unknown without a rate or a round-trip time "
+            "(set `capacity` and `rtt` of the paths, or `rate` in [budget])."
         )
     else:
         console.print(f"Bytes sent: at most {format_volume(estimate.bytes_max)}.")

@@ -37,7 +37,7 @@ def list_folder(folder: Path, *, as_json: bool) -> None:
         table.add_column(heading, justify="right" if heading in ("Complete", "Failed", "Size") else "left")
     for one in listings:
         if one.problem is None:
-            table.add_row(*_spell_listing(one))
+            table.add_row(*_format_listing(one))
     if table.row_count:
         console.print(table)
     for one in listings:
@@ -45,7 +45,7 @@ def list_folder(folder: Path, *, as_json: bool) -> None:
             console.print(f"{one.path}: {one.problem}", soft_wrap=True)
 
 
-def _spell_listing(one: Listing) -> tuple[str, ...]:
+def _format_listing(one: Listing) -> tuple[str, ...]:
     return (
         str(one.path),
         one.name or "",

@@ -53,7 +53,7 @@ def run(
         console.print("\nReport:")
         click.echo(str(report))
     words = ["pathlab", "run", campaign, "--out", str(folder)]
-    refuse_partial(outcome, shlex.join([*words, *choices.spell()]))
+    refuse_partial(outcome, shlex.join([*words, *choices.format_words()]))
 
 
 def print_event(event: Event) -> None:
@@ -73,9 +73,9 @@ def refuse_partial(outcome: RunOutcome, again: str) -> None:
     """Exit 4 when rows are missing; what was measured is stored and reported all the same."""
     if not outcome.missing:
         return
-    reason = outcome.ended or f"{outcome.failed} failed"
-    raise PartialCampaign(
-        f"{outcome.complete} of {outcome.rows} trials are complete ({reason}); "
-        f"all that was measured is kept in {outcome.folder}",
-        hint=f"continue with: {again}",
-    )
+    if outcome.interrupted:
+        done = f"{outcome.ended} after {outcome.complete} of {outcome.rows} trials"
+    else:
+        reason = outcome.ended or f"{outcome.failed} failed"
+        done = f"{outcome.complete} of {outcome.rows} trials are complete ({reason})"
+    raise PartialCampaign(f"{done}; everything measured is saved in {outcome.folder}", hint=again)

@@ -72,7 +72,7 @@ def validate(
         else:
             _print_ratios(ratios, console)
         refuse_partial(
-            outcome, "the same command again" if out is None else f"the same command with --out {out}"
+            outcome, "run the same command again" if out is None else f"run the same command with --out {out}"
         )
 
 

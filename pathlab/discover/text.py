@@ -21,14 +21,14 @@ NO_ANSWER = "*"
 VERDICTS = {
     HopVerdict.ANSWERS: "",
     HopVerdict.SILENT: "never answers",
-    HopVerdict.NOTHING_BEYOND: "silence from here",
-    HopVerdict.SPLIT: "silent on some flows",
-    HopVerdict.LIMITED: "rations answers",
-    HopVerdict.LOSSY: "loses",
-    HopVerdict.UNCLEAR: "loses or rations",
+    HopVerdict.NOTHING_BEYOND: "no answers from here on",
+    HopVerdict.SPLIT: "no answer on some flows",
+    HopVerdict.LIMITED: "limits its answers",
+    HopVerdict.LOSSY: "loses packets",
+    HopVerdict.UNCLEAR: "loses packets or limits answers",
 }
 STOPS = {
-    "precise": "every hop that answers is settled",
+    "precise": "all responding hops converged",
     "out-of-time": "the time budget was spent",
     "out-of-packets": "the packet budget was spent",
     "unanswered": "no hop answered",
@@ -48,7 +48,7 @@ def render_path(report: PathReport, console: Console, names: Mapping[str, str] |
         console.print(Text(_describe_capacity(report.capacity), style="dim"))
     console.print(Text(f"Fingerprint {route.fingerprint} ({route.method}).", style="dim"))
     for lost in report.lost:
-        console.print(Text(f"! not had: {lost.part}: {lost.reason}", style="yellow"))
+        console.print(Text(f"! not measured: {lost.part}: {lost.reason}", style="yellow"))
 
 
 def _build_table(report: PathReport, names: Mapping[str, str]) -> Table:
@@ -61,7 +61,7 @@ def _build_table(report: PathReport, names: Mapping[str, str]) -> Table:
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    for heading in ("Hop", "Address", "RTT min", "median", "Unansw.", "Capacity (95 %)", "Latency"):
+    for heading in ("Hop", "Address", "RTT min", "median", "Loss", "Capacity (95 %)", "Latency"):
         left = heading == "Address"
         table.add_column(heading, justify="left" if left else "right", no_wrap=not left, overflow="fold")
     estimates = {}
@@ -119,9 +119,9 @@ def _describe_routes(report: PathReport) -> list[str]:
         ways = {tuple(flow.hops) for flow in route.flows}
         words = f"{route.method}: {_describe_end(route)}"
         if route.balanced:
-            words += f"; balanced, {len(ways)} ways on {len(route.flows)} flows"
+            words += f"; balanced, {len(ways)} routes on {len(route.flows)} flows"
         elif len(route.flows) > 1:
-            words += f"; one way on all {len(route.flows)} flows"
+            words += f"; same route on all {len(route.flows)} flows"
         lines.append(words + ".")
         if route.balanced:
             lines += [
@@ -142,15 +142,15 @@ def _describe_end(route: Route) -> str:
 
 def _describe_mtu(mtu: PathMtu) -> str:
     by = f", limited by {mtu.limited_by}" if mtu.limited_by else ""
-    hole = "; larger packets vanish without a word" if mtu.black_hole else ""
+    hole = "; larger packets are dropped silently" if mtu.black_hole else ""
     return f"Path MTU {mtu.mtu_bytes} bytes{by}{hole}."
 
 
 def _describe_capacity(capacity: CapacityResult) -> str:
-    """How the capacities came about."""
+    """Method, effort and end of the capacity measurement."""
     floor = {"minimum": "their minima", "low-quarter": "the means of their lowest quarters"}[capacity.floor]
     effort = f"{capacity.packets} probes in {capacity.elapsed_s:.0f} s"
     return (
         f"Capacity: slope of RTT against size ({floor}), {effort}; {STOPS[capacity.stopped]}. "
-        "R² is that of the whole way to the hop. Latency one way, if both ways are alike."
+        "R² covers the whole path up to the hop. Latency is half the RTT (assumes symmetry)."
     )

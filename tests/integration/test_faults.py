@@ -52,8 +52,9 @@ def test_a_signal_in_mid_trial_keeps_what_was_measured(tmp_path: Path, number: s
             status, screen = run.read_to_end()
     assert status == 4
     error, hint = last_error(screen)
-    assert "0 of 2 trials are complete (ended by a signal)" in error
-    assert hint == f"  fix: continue with: pathlab run {campaign} --out out"
+    by = "Ctrl-C" if number == signal.SIGINT else number.name
+    assert f"stopped by {by} after 0 of 2 trials; everything measured is saved in out" in error
+    assert hint == f"  fix: pathlab run {campaign} --out out"
     (record,) = stored(tmp_path / "out")
     assert (record.status, record.failed_stage) == ("interrupted", "controller")
     with pathlab.open(tmp_path / "out") as results:
@@ -72,7 +73,7 @@ def test_kill_9_of_the_controller_leaves_nothing_and_the_next_run_continues(tmp_
     assert [record.status for record in stored(tmp_path / "out")] == ["complete"]
     status, screen = run_to_end(["run", str(campaign), "--out", "out"], tmp_path)
     assert status == 0
-    assert "1 done before" in screen
+    assert "resuming: 1 of 3 trials done" in screen
     assert [record.plan_row for record in stored(tmp_path / "out")] == [0, 1, 2]
 
 

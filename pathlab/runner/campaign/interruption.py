@@ -24,6 +24,7 @@ class Interruption:
         self._numbers = numbers
         self._shields = 0
         self._pending = False
+        self.reason = "stopped by a signal"
 
     @contextmanager
     def watch(self) -> Iterator[None]:
@@ -45,7 +46,8 @@ class Interruption:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+    def _handle(self, given: int, _frame: FrameType | None) -> None:
+        self.reason = f"stopped by {'Ctrl-C' if given == signal.SIGINT else signal.Signals(given).name}"
         for number in self._numbers:
             signal.signal(number, signal.SIG_IGN)
         self._pending = True

@@ -300,4 +300,4 @@ class RowRunner:
 
 
 def _interrupted() -> _End:
-    return _End(status="interrupted", stage="controller", reason="ended by a signal to the controller")
+    return _End(status="interrupted", stage="controller", reason="the run was stopped")

@@ -38,8 +38,6 @@ from pathlab.runner.trial.safety_limit import STAGE as SAFETY_STAGE
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
 
-BY_SIGNAL = "ended by a signal"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
@@ -108,7 +106,7 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
             run.begin()
             run.all_cycles(interruption)
         except Interrupted:
-            run.interrupted = True
+            run.stopped_by = interruption.reason
         return run.close()
 
 
@@ -165,7 +163,7 @@ class _Run:
         self._failed = 0
         self._precise = False
         self._flags: tuple[str, ...] = ()
-        self.interrupted = False
+        self.stopped_by: str | None = None  # the signal, where one ended the run
 
     def begin(self) -> None:
         """Note what this run starts with, and what is not as it was in the run before."""
@@ -276,13 +274,13 @@ class _Run:
         for cycle, group in itertools.groupby(unsettled, lambda row: row.cycle):
             needed += self._needed(list(group), cycle, quiet=True)
         aborted = len(self._rows) - complete - len(unsettled)
-        ended = BY_SIGNAL if self.interrupted else self._ending.reason if self._ending else None
+        ended = self.stopped_by or (self._ending.reason if self._ending else None)
         outcome = RunOutcome(
             folder=self._results.folder,
             rows=len(self._rows),
             complete=complete,
             failed=self._failed,
-            interrupted=self.interrupted,
+            interrupted=self.stopped_by is not None,
             not_needed=len(unsettled) - len(needed),
             aborted=aborted,
             ended=ended,

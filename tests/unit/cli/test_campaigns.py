@@ -29,7 +29,7 @@ def show_plan(*words: str) -> str:
 def test_the_plan_says_rows_time_bytes_and_share() -> None:
     text = show_plan("quickstart", "--set=title=One [red]title")
     assert "One [red]title: plan of 'quickstart'" in text
-    assert "16 trials, about 68 s (every wait at its cap: 6 min 42 s)." in text
+    assert "16 trials, about 68 s, at most 6 min 42 s." in text
     assert "Bytes sent: at most 229 MB." in text
     assert "a to b: 16 trials, bytes at most 229 MB; on average at most 67.4 % of 40 Mbit/s" in text
     assert "rows not shown" not in text
@@ -57,7 +57,7 @@ def test_a_path_of_which_nothing_is_known_has_no_bound() -> None:
     text = show_plan("lan", "--paths", "local:local")
     assert "Bytes sent: unknown" in text
     assert "local to local: 72 trials, bytes unknown" in text
-    assert "(paths take `capacity` and `rtt`; [budget] takes `rate`)" in text
+    assert "(set `capacity` and `rtt` of the paths, or `rate` in [budget])" in text
     known = show_plan("lan", "--paths", "local:local", "--set", "paths.0.capacity=1Gbit/s")
     assert "of 1 Gbit/s" in known
 
@@ -65,7 +65,7 @@ def test_a_path_of_which_nothing_is_known_has_no_bound() -> None:
 def test_a_stop_rule_a_period_and_hours_are_told() -> None:
     choices = ["until='5% of the median'", "cycles_max=30", "every='12h'", "budget.hours='22:00-06:00'"]
     text = show_plan("lan", "--paths=local:local", *(f"--set={choice}" for choice in choices if choice))
-    assert "fewer where 5% of the median is reached before" in text
+    assert "fewer if 5% of the median is reached earlier" in text
     assert "A cycle begins every 12 h: the last one after about 348 h." in text
     assert "Trials run only within 22:00-06:00 (local time)." in text
 
@@ -90,7 +90,7 @@ def test_each_link_of_a_lab_has_its_share(tmp_path: Path) -> None:
 def test_points_drawn_twice_are_told() -> None:
     text = show_plan("quickstart", "--set=design=lhs", "--set=points=20")
     assert "16 trials" in text
-    assert "Of 20 points asked for, 8 are left" in text
+    assert "8 of 20 requested points are left" in text
 
 
 def test_json_rows_are_the_plan() -> None:

@@ -76,7 +76,7 @@ def show(**options: bool) -> str:
 def test_without_a_terminal_there_are_lines_alone() -> None:
     text = show()
     assert text.splitlines() == [
-        "Campaign sweep: 2 trials, about 10 s to go. Results: out",
+        "Campaign sweep: 2 trials, about 10 s left. Results: out",
         "waiting until 2026-01-05T22:00:00+00:00: outside the hours",
         "note  the route has [changed]",
         "  1/2  a to b    2 x 64 KiB  dscp=8     40 Mbit/s  RTT +10 ms  control",

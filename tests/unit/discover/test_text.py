@@ -40,9 +40,9 @@ def test_the_table_holds_every_hop_and_fits_eighty_columns() -> None:
         "Mbit/s",
         "undecided",
         "at least",
-        "udp: 3 hops; one way on all 2 flows.",
+        "udp: 3 hops; same route on all 2 flows.",
         "Path MTU 1400 bytes, limited by 198.18.0.2.",
-        "! not had: route by tcp: tcp probes need raw sockets",
+        "! not measured: route by tcp: tcp probes need raw sockets",
     ):
         assert expected in text
 
@@ -81,13 +81,13 @@ def test_a_balanced_route_shows_each_flow() -> None:
     ]
     route = build_route(OPENED, probes, {0: 2, 1: 2}, ("reached", 0, 0))
     text = render(sample_report(routes=(route,), capacity=None))
-    assert "udp: 2 hops; balanced, 2 ways on 2 flows." in text
+    assert "udp: 2 hops; balanced, 2 routes on 2 flows." in text
     assert "flow 1 (source port 53101): 198.18.0.6 198.18.0.10" in text
 
 
 def test_a_black_hole_is_said() -> None:
     hole = PathMtu(mtu_bytes=1400, first_link_bytes=1500, limited_by=None, black_hole=True, reason=None)
-    assert "Path MTU 1400 bytes; larger packets vanish without a word." in render(sample_report(mtu=hole))
+    assert "Path MTU 1400 bytes; larger packets are dropped silently." in render(sample_report(mtu=hole))
 
 
 def test_the_document_is_json_with_null_for_what_was_not_measured() -> None:
