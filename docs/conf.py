@@ -6,8 +6,11 @@ The tag ``man`` reads only what the manual pages need: pip makes them where only
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+
+from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -28,7 +31,7 @@ if tags.has("man"):  # type: ignore[name-defined] # noqa: F821 -- Sphinx defines
     root_doc = "docs/cli/index"
     suppress_warnings = ["toc.not_included"]
 else:
-    extensions += ["sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+    extensions += ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
     include_patterns = [
         *COMMAND_PAGES,
         "*.md",
@@ -82,3 +85,20 @@ man_pages = [
     ),
     ("campaigns/SCHEMA", "pathlab-campaign", "format of campaign files", author, 5),
 ]
+
+
+def list_modules(_app: Sphinx, _docname: str, source: list[str]) -> None:
+    """Put an entry for every module of a package in the place of a comment, ``<!-- modules: FOLDER -->``."""
+
+    def write_entries(found: re.Match[str]) -> str:
+        files = sorted((ROOT / found[1]).glob("[a-z]*.py"))
+        package = f"pathlab.{found[1]}".replace("/", ".")
+        entries = (f".. automodule:: {package}.{file.stem}\n   :members:\n" for file in files)
+        return "\n".join(("```{eval-rst}", *entries, "```"))
+
+    source[0] = re.sub("<!-- modules: (.+?) -->", write_entries, source[0])
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", list_modules)
