@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from pathlab.campaign.engine_rules import load_rules
 from pathlab.campaign.lab_model import LabLink
@@ -96,8 +97,15 @@ def know_path(campaign: Campaign, path: MeasuredPath) -> PathTruth:
     )
 
 
+#: What the time and the bytes of a trial depend on, besides its path.
+_SIZED_BY = attrgetter(
+    *("streams", "window_sender_bytes", "window_receiver_bytes", "duration_ns", "warmup_ns"),
+    *("pacing_bits_per_s", "direction", "engine", "transport"),
+)
+
+
 class Estimator:
-    """Estimates of one campaign's rows; alike rows are worked out once."""
+    """Estimates of one campaign's rows; those of similar rows are computed once."""
 
     def __init__(self, campaign: Campaign) -> None:
         self._campaign = campaign
@@ -116,19 +124,7 @@ class Estimator:
 
     def trial(self, row: PlanRow) -> TrialEstimate:
         """What one row will take."""
-        cell = row.cell
-        key = (
-            id(self.know(row.path)),
-            cell.streams,
-            cell.window_sender_bytes,
-            cell.window_receiver_bytes,
-            cell.duration_ns,
-            cell.warmup_ns,
-            cell.pacing_bits_per_s,
-            cell.direction,
-            cell.engine,
-            cell.transport,
-        )
+        key = (id(self.know(row.path)), *_SIZED_BY(row.cell))
         estimate = self._trials.get(key)
         if estimate is None:
             estimate = self._trials[key] = self._estimate(row)

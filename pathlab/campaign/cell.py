@@ -1,13 +1,12 @@
-"""Factor levels expanded into cells."""
+"""Cells: combinations of factor levels, typed."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pathlab.campaign.factor_model import Combination, Factors
+from pathlab.campaign.factor_model import Combination
 from pathlab.campaign.factors import (
     ALWAYS_GIVEN,
     FACTORS,
@@ -68,24 +67,6 @@ def build_cell(levels: Mapping[str, Level], trial: TrialSettings) -> Cell:
     if not levels.keys().isdisjoint(ends):
         values["window_bytes"] = min((values[end] for end in ends if values[end] is not None), default=None)
     return Cell(**values, given=tuple(levels))
-
-
-def build_cells(
-    names: Sequence[str], combinations: Iterable[Sequence[Level]], trial: TrialSettings
-) -> Iterator[Cell]:
-    """Yield the cells with these levels of the given factors, which ``names`` are in the same order."""
-    for levels in combinations:
-        yield build_cell(dict(zip(names, levels, strict=True)), trial)
-
-
-def list_factors(factors: Factors) -> dict[str, tuple[Level, ...]]:
-    """Return the levels of every factor that is given, by attribute, in the order in which they vary."""
-    return {name: factors.levels(name) for name in factors.given}
-
-
-def expand_levels(factors: Factors) -> Iterator[tuple[Level, ...]]:
-    """Yield every combination of the given factors' levels, the first varying slowest, in the order given."""
-    return itertools.product(*list_factors(factors).values())
 
 
 def build_combination(combination: Combination, campaign: Campaign) -> Cell:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from pathlab.campaign.cell import Cell, build_cells, build_combination, expand_levels, list_factors
+from pathlab.campaign.cell import Cell, build_cell, build_combination
 from pathlab.campaign.constraints import Constraint, parse_constraint
 from pathlab.campaign.factors import Level, name_levels
 from pathlab.campaign.model import Campaign
@@ -25,7 +26,8 @@ def list_cells(campaign: Campaign) -> tuple[Cell, ...]:
     combinations = _choose_combinations(campaign)
     if campaign.design == "fraction":
         combinations = _draw_part(campaign, list(combinations))
-    return tuple(build_cells(campaign.factors.given, combinations, campaign.trial))
+    names = campaign.factors.given
+    return tuple(build_cell(dict(zip(names, levels, strict=True)), campaign.trial) for levels in combinations)
 
 
 def count_cells(campaign: Campaign) -> int:
@@ -37,12 +39,13 @@ def count_cells(campaign: Campaign) -> int:
 
 
 def _choose_combinations(campaign: Campaign) -> Iterable[Levels]:
-    """All combinations, or those of a hypercube, that meet the constraints."""
-    combinations: Iterable[Levels] = expand_levels(campaign.factors)
+    """All combinations (the first factor varies slowest), or a hypercube's, that meet the constraints."""
+    factors = campaign.factors
+    combinations: Iterable[Levels] = itertools.product(*(factors.levels(name) for name in factors.given))
     if campaign.design == "lhs":
         combinations = dict.fromkeys(_draw_hypercube(campaign))
     for text in campaign.where:
-        combinations = _keep(campaign.factors.given, combinations, parse_constraint(text))
+        combinations = _keep(factors.given, combinations, parse_constraint(text))
     return combinations
 
 
@@ -82,7 +85,8 @@ def _draw_hypercube(campaign: Campaign) -> Iterator[Levels]:
     """
     points = campaign.points or 1
     columns = []
-    for name, levels in list_factors(campaign.factors).items():
+    for name in campaign.factors.given:
+        levels = campaign.factors.levels(name)
         places = sorted(range(points), key=functools.partial(_rank, "lhs-1", campaign.seed, name))
         columns.append(
             [levels[_choose_level(campaign.seed, name, place, points, len(levels))] for place in places]

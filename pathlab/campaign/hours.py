@@ -62,21 +62,17 @@ def is_open(hours: Sequence[DayHours], moment: datetime.datetime) -> bool:
 
 def find_opening(hours: Sequence[DayHours], moment: datetime.datetime) -> datetime.datetime:
     """Return the moment itself where it is open, else the next full minute that is."""
-    if is_open(hours, moment):
-        return moment
-    candidate = moment.replace(second=0, microsecond=0)
-    for _ in range(DAY_MINUTES):
-        candidate += datetime.timedelta(minutes=1)
-        if is_open(hours, candidate):
-            break
-    return candidate
+    return moment if is_open(hours, moment) else _find_minute(hours, moment, opened=True) or moment
 
 
 def find_closing(hours: Sequence[DayHours], moment: datetime.datetime) -> datetime.datetime | None:
-    """Return the next full minute that is closed, or None; ``moment`` itself must be open."""
-    candidate = moment.replace(second=0, microsecond=0)
-    for _ in range(DAY_MINUTES):
-        candidate += datetime.timedelta(minutes=1)
-        if not is_open(hours, candidate):
-            return candidate
-    return None
+    """Return the next full minute that is closed, or None."""
+    return _find_minute(hours, moment, opened=False)
+
+
+def _find_minute(
+    hours: Sequence[DayHours], moment: datetime.datetime, *, opened: bool
+) -> datetime.datetime | None:
+    start = moment.replace(second=0, microsecond=0)
+    minutes = (start + datetime.timedelta(minutes=number) for number in range(1, DAY_MINUTES + 1))
+    return next((minute for minute in minutes if is_open(hours, minute) == opened), None)

@@ -39,7 +39,7 @@ class _Cycle:
     def __init__(self, timed: Iterable[tuple[PlanRow, int]]) -> None:
         self._queues: dict[Hosts, deque[tuple[int, int]]] = {}  # place in the order, time in ns
         for place, (row, time_ns) in enumerate(timed):
-            hosts = frozenset((row.path_source, row.path_destination))
+            hosts = frozenset((row.path.source, row.path.destination))
             self._queues.setdefault(hosts, deque()).append((place, time_ns))
         self._ready = [(queue[0][0], "", hosts) for hosts, queue in self._queues.items()]
         heapq.heapify(self._ready)

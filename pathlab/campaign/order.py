@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pathlab.campaign.cell import Cell, build_combination
 from pathlab.campaign.design import list_cells
@@ -28,16 +28,6 @@ class PlanRow:
     control: bool = False  # repeated at fixed places to show drift; no cell of the design
 
     @property
-    def path_source(self) -> str:
-        """The host at which the path starts."""
-        return self.path.source
-
-    @property
-    def path_destination(self) -> str:
-        """The host to which the path leads."""
-        return self.path.destination
-
-    @property
     def source_address(self) -> str | None:
         """Address of the source, where the campaign names one."""
         pair = self._address_pair
@@ -50,29 +40,14 @@ class PlanRow:
         return self.path.destination_address if pair is None else pair[1]
 
     @property
-    def streams(self) -> int:
-        """Number of parallel connections."""
-        return self.cell.streams
-
-    @property
-    def window_bytes(self) -> int | None:
-        """Socket buffer asked for per stream, the smaller one where the two ends' differ."""
-        return self.cell.window_bytes
-
-    @property
-    def congestion(self) -> str | None:
-        """Congestion control asked for."""
-        return self.cell.congestion
-
-    @property
     def settings(self) -> Mapping[str, Level]:
         """The levels of the factors given, and the addresses where named, as the store keeps them."""
-        addresses = {
+        others = {
             "source_address": self.source_address,
             "destination_address": self.destination_address,
+            "control": self.control or None,
         }
-        settings = self.cell.levels | {key: value for key, value in addresses.items() if value is not None}
-        return settings | {"control": True} if self.control else settings
+        return self.cell.levels | {key: value for key, value in others.items() if value is not None}
 
     @property
     def _address_pair(self) -> tuple[str, str] | None:
@@ -165,9 +140,9 @@ def _draw(campaign: Campaign, places: Sequence[_Place], cycle: int) -> Sequence[
 
 
 def _deal_groups(campaign: Campaign, places: Sequence[_Place]) -> list[_Place]:
-    """Put the places into groups of at most an hour of what the file asks for, in a random base order.
+    """Put the places into groups of at most an hour of requested time, in a random base order.
 
-    Only times that stand in the file count, so that a better estimate of the rest cannot change a plan.
+    Only times in the file count, so that a better estimate of the rest cannot change a plan.
     """
     start = json.dumps(["hours-1", campaign.seed]).removesuffix("]") + ", "
     probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
@@ -178,7 +153,7 @@ def _deal_groups(campaign: Campaign, places: Sequence[_Place]) -> list[_Place]:
         if spent_ns and spent_ns + requested_ns > HOUR_NS:
             group, spent_ns = group + 1, 0
         spent_ns += requested_ns
-        dealt.append(_Place(path=place.path, cell=place.cell, identity=place.identity, group=group))
+        dealt.append(replace(place, group=group))
     return dealt
 
 

@@ -47,8 +47,8 @@ def _print_json(model: Campaign, rows: Sequence[PlanRow]) -> None:
         line = {
             "row": row.row,
             "cycle": row.cycle,
-            "source": row.path_source,
-            "destination": row.path_destination,
+            "source": row.path.source,
+            "destination": row.path.destination,
             **row.settings,
             "estimate_ns": estimate.time_ns,
             "bytes_max": estimate.bytes_max,
@@ -72,7 +72,7 @@ def _print_rows(model: Campaign, rows: Sequence[PlanRow], shown: int, console: C
         table.add_row(
             f"{row.row + 1}{' control' if row.control else ''}",
             str(row.cycle + 1),
-            f"{row.path_source} to {row.path_destination}",
+            f"{row.path.source} to {row.path.destination}",
             *(format_level(FACTORS[name].key, levels[name]) for name in columns),
             *([_format_levels(row, others)] if others else []),
             format_time(estimate.time_ns),

@@ -55,7 +55,7 @@ def test_all_experiments_of_the_method_ship() -> None:
 def test_windows_against_streams_has_the_sources_settings() -> None:
     """Cottrell et al., Windows vs. streams, SLAC, 2001."""
     campaign = load_campaign("windows-vs-streams")
-    cycle = [(row.streams, row.window_bytes) for row in plan_rows(campaign) if row.cycle == 0]
+    cycle = [(row.cell.streams, row.cell.window_bytes) for row in plan_rows(campaign) if row.cycle == 0]
     assert cycle == [(2, 256 * 1024), (8, 64 * 1024)]
     assert campaign.cycles == 200
     assert (campaign.trial.warmup_ns, campaign.trial.duration_ns) == (0, 40 * 10**9)
@@ -73,7 +73,7 @@ def test_the_sweep_has_the_sources_settings() -> None:
     assert campaign.trial.duration_ns == 20 * 10**9
     probes = campaign.probes
     assert (probes.unloaded, probes.payload_bytes, probes.interval_ns) == (20, 100, 10**9)
-    given = [row.streams for row in plan_rows(load_campaign("streams-sweep", ["order=given"]))]
+    given = [row.cell.streams for row in plan_rows(load_campaign("streams-sweep", ["order=given"]))]
     assert given[:98:7] == list(campaign.factors.levels("streams"))
 
 
@@ -81,11 +81,11 @@ def test_durations_cpu_cost_and_products_have_the_sources_settings() -> None:
     durations = [row.cell.duration_ns // 10**9 for row in plan_rows(load_campaign("duration"))]
     assert durations[:6] == [10, 320, 40, 80, 160, 20]
     assert load_campaign("cpu-cost").factors.levels("duration_ns") == (10 * 10**9, 60 * 10**9)
-    fixed = {(row.streams, row.window_bytes) for row in plan_rows(load_campaign("fixed-product"))}
+    fixed = {(row.cell.streams, row.cell.window_bytes) for row in plan_rows(load_campaign("fixed-product"))}
     assert fixed == {(2**n, 2 * 1024**2 // 2**n) for n in range(7)}
     products: dict[int, set[int]] = {}
     for row in plan_rows(load_campaign("iso-product")):
-        products.setdefault(row.streams * (row.window_bytes or 0), set()).add(row.streams)
+        products.setdefault(row.cell.streams * (row.cell.window_bytes or 0), set()).add(row.cell.streams)
     assert {product // 1024: len(splits) for product, splits in products.items()} == {
         64: 3, 256: 5, 1024: 7, 4096: 7
     }  # fmt: skip

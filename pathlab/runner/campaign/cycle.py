@@ -137,7 +137,7 @@ class CycleRunner:
 
     def _next_row(self, schedule: Schedule) -> PlanRow | None:
         """The next row whose hosts are free and not set aside."""
-        schedule.drop(lambda row: self._failures.is_aside(row.path_source, row.path_destination))
+        schedule.drop(lambda row: self._failures.is_aside(row.path.source, row.path.destination))
         return schedule.take()
 
     def _rebuild_lab(self, fault: str) -> Ending | None:
@@ -175,10 +175,10 @@ class CycleRunner:
         self._parts.emit(
             TrialStarted(
                 row=row.row,
-                source=row.path_source,
-                destination=row.path_destination,
-                streams=row.streams,
-                window_bytes=row.window_bytes,
+                source=row.path.source,
+                destination=row.path.destination,
+                streams=row.cell.streams,
+                window_bytes=row.cell.window_bytes,
                 estimate_ns=estimate.time_ns,
                 attempt=attempt,
                 settings=dict(row.settings),
@@ -191,7 +191,7 @@ class CycleRunner:
             row=row,
             attempt=attempt,
             volume_limit_bytes=volume_limit_bytes,
-            idle_rtt_ns=self._idle_rtt_ns.get((row.path_source, row.path_destination)),
+            idle_rtt_ns=self._idle_rtt_ns.get((row.path.source, row.path.destination)),
             flags=self._flags,
         )
 

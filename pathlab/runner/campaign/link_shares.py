@@ -56,8 +56,8 @@ def _sum_bytes(campaign: Campaign, rows: Sequence[PlanRow], topology: Topology) 
     estimator = Estimator(campaign)
     sizes: dict[tuple[str, str, str, bool], int | None] = {}
     for row in rows:
-        if row.path_source in topology.hosts:
-            key = (row.path_source, row.path_destination, row.cell.direction, row.cell.transport == "mptcp")
+        if row.path.source in topology.hosts:
+            key = (row.path.source, row.path.destination, row.cell.direction, row.cell.transport == "mptcp")
             sizes[key] = _add(sizes.get(key, 0), estimator.trial(row).bytes_max)
     carried: dict[Place, int | None] = {}
     for (source, destination, direction, multipath), size_bytes in sizes.items():

@@ -17,7 +17,7 @@ from pathlab.store.records import TrialRecord
 def name_cell(row: PlanRow) -> str:
     """Path and factor levels of a row; rows that differ in the cycle alone have the same name."""
     levels: Mapping[str, Any] = dict(row.settings)
-    return json.dumps([row.path_source, row.path_destination, levels], sort_keys=True)
+    return json.dumps([row.path.source, row.path.destination, levels], sort_keys=True)
 
 
 class Precision:

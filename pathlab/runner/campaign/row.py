@@ -166,8 +166,8 @@ class RowRunner:
             return self._environment.trial_path(row)
         except HostError:
             return TrialPath(
-                source=row.path_source,
-                destination=row.path_destination,
+                source=row.path.source,
+                destination=row.path.destination,
                 source_address=row.source_address or "",
                 destination_address=row.destination_address or "",
             )

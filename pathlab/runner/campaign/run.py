@@ -77,8 +77,8 @@ def plan_records(campaign: Campaign) -> list[PlanRecord]:
         PlanRecord(
             row=row.row,
             cycle=row.cycle,
-            path_source=row.path_source,
-            path_destination=row.path_destination,
+            path_source=row.path.source,
+            path_destination=row.path.destination,
             settings=dict(row.settings),
         )
         for row in plan_rows(campaign)

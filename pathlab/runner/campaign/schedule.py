@@ -31,7 +31,7 @@ class Schedule:
             return None
         busy: frozenset[str] = frozenset().union(*self._running.values())
         for at, row in enumerate(self._waiting):
-            hosts = frozenset((row.path_source, row.path_destination))
+            hosts = frozenset((row.path.source, row.path.destination))
             if not hosts & busy:
                 self._running[row.row] = hosts
                 return self._waiting.pop(at)

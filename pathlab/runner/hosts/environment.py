@@ -222,30 +222,30 @@ class Environment:
         if (
             self._lab is not None
             and self._topology is not None
-            and row.path_source in self._lab.topology.hosts
+            and row.path.source in self._lab.topology.hosts
         ):
             version = 6 if row.cell.family == "ipv6" else 4
-            source = source or self._topology.address(row.path_source, row.path_destination, version)
+            source = source or self._topology.address(row.path.source, row.path.destination, version)
             destination = destination or self._topology.address(
-                row.path_destination, row.path_source, version
+                row.path.destination, row.path.source, version
             )
         elif source is None or destination is None:
-            ends = (row.path_source, row.path_destination)
+            ends = (row.path.source, row.path.destination)
             known = (self._host_addresses(ends[0]), self._host_addresses(ends[1]))
             chosen = pair_addresses(*ends, known)
             source, destination = source or chosen[0], destination or chosen[1]
         return TrialPath(
-            source=row.path_source,
-            destination=row.path_destination,
+            source=row.path.source,
+            destination=row.path.destination,
             source_address=source or LOOPBACK,
             destination_address=destination or LOOPBACK,
             connect_from=self._connect_from(row),
-            source_ports=self._ports(row.path_source),
-            destination_ports=self._ports(row.path_destination),
+            source_ports=self._ports(row.path.source),
+            destination_ports=self._ports(row.path.destination),
         )
 
     def _connect_from(self, row: PlanRow) -> str:
-        ends = (row.path_source, row.path_destination)
+        ends = (row.path.source, row.path.destination)
         for path in self._campaign.paths:
             if (path.source, path.destination) == ends:
                 return path.connect_from

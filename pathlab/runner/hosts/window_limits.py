@@ -30,7 +30,7 @@ def find_short_windows(rows: Iterable[PlanRow], hosts: Iterable[HostRecord]) -> 
 def _needs(row: PlanRow) -> Iterator[tuple[str, str, int]]:
     """Host, limit and window in bytes of both ends of a row, as far as windows are asked for."""
     cell = row.cell
-    ends = (row.path_source, row.path_destination)
+    ends = (row.path.source, row.path.destination)
     sender, receiver = ends[::-1] if cell.direction == REVERSE else ends
     requested = [
         (sender, SEND_LIMIT, cell.window_sender_bytes),

@@ -100,7 +100,7 @@ def test_listed_combinations_are_measured_as_listed() -> None:
     assert campaign.factors.levels("streams") == (2, 8)
     assert campaign.factors.levels("window_bytes") == (262_144, 65_536)
     rows = plan_rows(campaign)
-    assert [(row.streams, row.window_bytes, row.congestion) for row in rows] == 2 * [
+    assert [(row.cell.streams, row.cell.window_bytes, row.cell.congestion) for row in rows] == 2 * [
         (2, 262_144, "reno"), (8, 65_536, "reno")
     ]  # fmt: skip
 
@@ -186,30 +186,32 @@ def test_control_rows_stand_at_fixed_places() -> None:
     assert [row.row for row in rows] == list(range(len(rows)))
     assert [row.row for row in rows if row.control] == [0, 4, 8, 12, 16, 20, 22]
     controls = [row for row in rows if row.control]
-    assert {(row.streams, row.window_bytes) for row in controls} == {(1, 65_536)}
+    assert {(row.cell.streams, row.cell.window_bytes) for row in controls} == {(1, 65_536)}
     assert {row.settings.get("control") for row in controls} == {True}
     assert len(rows) - len(controls) == 16
     assert [row.cycle for row in rows] == sorted(row.cycle for row in rows)
 
 
 def test_control_rows_leave_the_order_of_the_others_alone() -> None:
-    order = [(row.cycle, row.streams, row.window_bytes) for row in control_plan() if not row.control]
+    order = [
+        (row.cycle, row.cell.streams, row.cell.window_bytes) for row in control_plan() if not row.control
+    ]
     plain = make_sample(factors={"streams": [1, 2, 4, 8], "window": ["64KiB", "auto"]}, cycles=2)
-    assert order == [(row.cycle, row.streams, row.window_bytes) for row in plan_rows(plain)]
+    assert order == [(row.cycle, row.cell.streams, row.cell.window_bytes) for row in plan_rows(plain)]
     assert all("control" not in row.settings for row in plan_rows(plain))
 
 
 def test_control_rows_go_round_the_paths() -> None:
     hosts = {"far": {"transport": "local"}}
     paths = [{"source": "local", "destination": "far"}, {"source": "far", "destination": "local"}]
-    controls = [row.path_source for row in control_plan(hosts=hosts, paths=paths) if row.control]
+    controls = [row.path.source for row in control_plan(hosts=hosts, paths=paths) if row.control]
     assert controls == ["local", "far"] * (len(controls) // 2) + ["local"] * (len(controls) % 2)
 
 
 def test_a_control_row_takes_what_it_does_not_say_from_the_factors() -> None:
     factors = {"streams": "2..8 step x2", "window": ["auto", "64KiB"], "direction": ["both", "forward"]}
     (first, *_) = control_plan(factors=factors, control={"every": 10})
-    assert (first.streams, first.window_bytes, first.cell.direction) == (2, None, "both")
+    assert (first.cell.streams, first.cell.window_bytes, first.cell.direction) == (2, None, "both")
     (mistake,) = list_mistakes(control={"every": 1})
     assert mistake == "control.every: 1 does not fit; expected a whole number from 2 to 100000"
 
@@ -245,22 +247,22 @@ def test_each_cell_meets_every_hour() -> None:
     rows = plan_rows(make_sample(**HOURS, cycles=6))
     met: dict[int, set[int]] = {}
     for row in rows:
-        met.setdefault(row.streams, set()).add(row.row % 24 // 4)
+        met.setdefault(row.cell.streams, set()).add(row.row % 24 // 4)
     assert all(hours == set(range(6)) for hours in met.values())
     for cycle in range(6):
-        assert sorted(row.streams for row in rows if row.cycle == cycle) == list(range(1, 25))
+        assert sorted(row.cell.streams for row in rows if row.cycle == cycle) == list(range(1, 25))
 
 
 def test_order_within_an_hour_is_drawn_afresh() -> None:
     rows = plan_rows(make_sample(**HOURS, cycles=12))
-    first, again = ([row.streams for row in rows if row.cycle == cycle][:4] for cycle in (0, 6))
+    first, again = ([row.cell.streams for row in rows if row.cycle == cycle][:4] for cycle in (0, 6))
     assert sorted(first) == sorted(again)
-    orders = {tuple(row.streams for row in rows if row.cycle == cycle) for cycle in range(12)}
+    orders = {tuple(row.cell.streams for row in rows if row.cycle == cycle) for cycle in range(12)}
     assert len(orders) == 12
 
 
 def test_a_cycle_shorter_than_an_hour_is_one_group() -> None:
     short = {**HOURS, "trial": {"duration": "1s"}}
-    blocked = [row.streams for row in plan_rows(make_sample(**short, cycles=3))]
-    plain = [row.streams for row in plan_rows(make_sample(**{**short, "block": "cycle"}, cycles=3))]
+    blocked = [row.cell.streams for row in plan_rows(make_sample(**short, cycles=3))]
+    plain = [row.cell.streams for row in plan_rows(make_sample(**{**short, "block": "cycle"}, cycles=3))]
     assert blocked == plain

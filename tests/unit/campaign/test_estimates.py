@@ -105,5 +105,5 @@ def test_a_plan_of_100_000_rows_is_whole_and_shares_its_cells() -> None:
     rows = plan_rows(campaign)
     assert len(rows) == 100_000
     assert len({id(row.cell) for row in rows}) == 2000
-    assert len({(row.cycle, row.streams, row.congestion) for row in rows}) == 100_000
+    assert len({(row.cycle, row.cell.streams, row.cell.congestion) for row in rows}) == 100_000
     assert estimate_campaign(campaign, rows).trials == 100_000

@@ -44,7 +44,13 @@ def make_campaign(**changes: Any) -> Campaign:
 
 
 def cell_of(row: PlanRow) -> tuple[object, ...]:
-    return (row.path_source, row.path_destination, row.streams, row.window_bytes, row.congestion)
+    return (
+        row.path.source,
+        row.path.destination,
+        row.cell.streams,
+        row.cell.window_bytes,
+        row.cell.congestion,
+    )
 
 
 def test_cells_are_every_combination() -> None:
@@ -85,7 +91,7 @@ def test_every_place_is_equally_likely() -> None:
 
 def test_the_given_order_is_kept() -> None:
     rows = plan_rows(make_campaign(order="given", cycles=2, factors={"streams": [1, 20, 5]}))
-    assert [(row.path_source, row.streams) for row in rows] == 2 * [
+    assert [(row.path.source, row.cell.streams) for row in rows] == 2 * [
         ("a", 1), ("a", 20), ("a", 5), ("b", 1), ("b", 20), ("b", 5)
     ]  # fmt: skip
 
@@ -93,7 +99,8 @@ def test_the_given_order_is_kept() -> None:
 def test_the_order_of_quickstart_never_changes() -> None:
     rows = plan_rows(load_campaign("quickstart"))
     order = [
-        [(r.streams, (r.window_bytes or 0) // 1024) for r in rows if r.cycle == cycle] for cycle in (0, 1)
+        [(r.cell.streams, (r.cell.window_bytes or 0) // 1024) for r in rows if r.cycle == cycle]
+        for cycle in (0, 1)
     ]
     assert order == QUICKSTART_ORDER
 
@@ -127,7 +134,8 @@ def test_the_estimate_adds_up_by_hand() -> None:
 def test_bytes_are_bounded_by_the_line_and_by_the_windows() -> None:
     campaign = load_campaign("quickstart")
     bounds = {
-        (r.streams, r.window_bytes): Estimator(campaign).trial(r).bytes_max for r in plan_rows(campaign)
+        (r.cell.streams, r.cell.window_bytes): Estimator(campaign).trial(r).bytes_max
+        for r in plan_rows(campaign)
     }
     # 64 KiB each 40 ms for 3 s is 75 round trips, and at most 128 KiB still in the sockets
     assert bounds[1, 65_536] == 75 * 65_536 + 131_072
@@ -139,7 +147,7 @@ def test_bytes_are_bounded_by_the_line_and_by_the_windows() -> None:
 def test_what_has_no_bound_is_unknown() -> None:
     links = [{"between": ["a", "b"], "delay": "50ms"}]
     campaign = make_campaign(lab={"hosts": ["a", "b"], "links": links})
-    bounds = {row.window_bytes: Estimator(campaign).trial(row).bytes_max for row in plan_rows(campaign)}
+    bounds = {row.cell.window_bytes: Estimator(campaign).trial(row).bytes_max for row in plan_rows(campaign)}
     assert bounds[None] is None
     assert bounds[65_536] is not None
     assert estimate_campaign(campaign).bytes_max is None

@@ -133,7 +133,7 @@ def rows_of(campaign: Campaign) -> list[PlanRow]:
 
 
 def ends(row: PlanRow | None) -> tuple[str, str, int] | None:
-    return None if row is None else (row.path_source, row.path_destination, row.streams)
+    return None if row is None else (row.path.source, row.path.destination, row.cell.streams)
 
 
 def test_no_host_is_in_two_trials_at_once() -> None:
