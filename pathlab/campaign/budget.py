@@ -183,7 +183,7 @@ class Estimator:
     ) -> int | None:
         """The line carries no more than rate x time; windows no more than streams x window each round trip.
 
-        What the sender's sockets still hold when it stops is sent too: at most twice the window that is asked
+        What the sender's sockets still hold when it stops is sent too: at most twice the window requested
         there, as Linux doubles it, which is also the most that can be under way.
         """
         sender_bytes, receiver_bytes = windows_bytes

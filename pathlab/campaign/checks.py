@@ -1,7 +1,7 @@
 """Contradictions between the keys of a campaign file.
 
-The checks read the file's raw tables, so that they still speak when another key is malformed; whatever is
-malformed itself is left to the model.
+The checks read the file's raw tables, so that they also work where another key is malformed; the model
+reports what is malformed itself.
 """
 
 from __future__ import annotations
@@ -31,10 +31,8 @@ PLAN_ROWS_MAX = 1_000_000
 
 def find_contradictions(data: Mapping[str, Any]) -> list[Finding]:
     """Return every contradiction as (key, what is wrong; expected …), in the order of the file's tables."""
-    findings: list[Finding] = []
-    for check in (_check_hosts, _check_paths, check_design, _check_trial, check_lab, _check_plan_size):
-        findings += check(data)
-    return findings
+    checks = (_check_hosts, _check_paths, check_design, _check_trial, check_lab, _check_plan_size)
+    return [finding for check in checks for finding in check(data)]
 
 
 def _lab_hosts(data: Mapping[str, Any]) -> list[str]:
@@ -74,7 +72,7 @@ def _check_paths(data: Mapping[str, Any]) -> Iterator[Finding]:
         if identity in seen:
             yield (
                 ("paths", index),
-                f"the path from '{ends[0]}' to '{ends[1]}' stands twice; expected each once",
+                f"the path from '{ends[0]}' to '{ends[1]}' is listed twice; expected each once",
             )
         seen.append(identity)
         yield from _check_lab_path(data, index, path, lab_hosts)
@@ -91,7 +89,7 @@ def _check_lab_path(
         if path.get(key) is not None:
             yield ("paths", index, key), "the lab gives its hosts their addresses; expected no address here"
     if not all(inside):
-        what = f"nothing joins '{source}' and '{destination}': only one of them is in the lab"
+        what = f"only one of '{source}' and '{destination}' is in the lab"
         yield ("paths", index), f"{what}; expected both ends in the lab, or neither"
     elif source == destination:
         what = f"the path leads from '{source}' to itself and crosses no link"

@@ -57,7 +57,7 @@ def _first_levels(factors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_filled_in(key: Key, data: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
-    """Whether a key stands in the completed tables alone, and not in those of the file."""
+    """Whether a key is in the completed tables alone, and not in those of the file."""
     return _has(key, whole) and not _has(key, data)
 
 

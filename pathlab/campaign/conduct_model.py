@@ -97,7 +97,9 @@ def read_until(text: str) -> Mapping[str, Any]:
     except UsageError:
         relative = 0.0
     if found is None or not 0 < relative < 1:
-        raise PydanticCustomError("until", "{text}", {"text": f"'{text}' is no stop rule; {UNTIL_EXPECTED}"})
+        raise PydanticCustomError(
+            "until", "{text}", {"text": f"'{text}' is not a stop rule; {UNTIL_EXPECTED}"}
+        )
     return {"relative": relative, "statistic": found.group(2)}
 
 

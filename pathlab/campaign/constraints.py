@@ -98,7 +98,7 @@ def _replace_quantity(found: re.Match[str]) -> str:
     if unit in RATE_UNITS:
         return str(parse_rate_bits_per_s(written))
     raise UsageError(
-        f"'{unit}' is no unit", hint="expected one such as KiB, MiB, kB, Mbit/s, Gbit/s, ms, s or min"
+        f"'{unit}' is not a unit", hint="expected one such as KiB, MiB, kB, Mbit/s, Gbit/s, ms, s or min"
     )
 
 
@@ -115,7 +115,7 @@ def _check_node(node: ast.AST) -> str | None:
     if isinstance(node, ast.Name):
         if node.id not in FACTORS_BY_KEY and node.id not in TRUTHS:
             raise UsageError(
-                f"'{node.id}' is no factor{suggest_name(node.id, FACTORS_BY_KEY)}",
+                f"'{node.id}' is not a factor{suggest_name(node.id, FACTORS_BY_KEY)}",
                 hint=f"expected one of {list_names(FACTORS_BY_KEY)}",
             )
         return node.id if node.id in FACTORS_BY_KEY else None

@@ -56,7 +56,7 @@ def _part_size(campaign: Campaign, count: int) -> int:
 
 
 def _keep(names: Sequence[str], combinations: Iterable[Levels], constraint: Constraint) -> Iterator[Levels]:
-    """The combinations that meet a constraint, which is asked once for all that differ in other factors."""
+    """The combinations that meet a constraint, tested once for all that differ in other factors."""
     keys = list(name_levels(dict.fromkeys(names)))
     places = [place for place, key in enumerate(keys) if key in constraint.factors]
     known: dict[Levels, bool] = {}
@@ -104,5 +104,5 @@ def _choose_level(seed: int, name: str, place: int, points: int, count: int) -> 
 
 
 def _rank(*identity: object) -> bytes:
-    """A place in a random order, alike in every version: numbers, texts and None have one spelling."""
+    """A position in a random order, the same in every version: numbers, texts and None have one form."""
     return hashlib.sha256(repr(identity).encode("utf-8")).digest()

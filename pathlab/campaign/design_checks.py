@@ -36,7 +36,7 @@ def _check_levels(data: Mapping[str, Any]) -> Iterator[Finding]:
                 as_well = f" ('{seen[value]}' is the same)" if seen[value] != level else ""
                 yield (
                     ("factors", name, index),
-                    f"level '{level}' stands twice{as_well}; expected each level once",
+                    f"level '{level}' is listed twice{as_well}; expected each level once",
                 )
             seen.setdefault(value, level)
 
@@ -57,18 +57,18 @@ def _check_kind(data: Mapping[str, Any]) -> Iterator[Finding]:
     if design != "explicit" and data.get("rows"):
         yield ("rows",), 'combinations are listed; expected design = "explicit" as well'
     if design == "explicit" and data.get("where"):
-        yield ("where",), "an explicit design lists what it wants; expected no constraints"
+        yield ("where",), "an explicit design lists its combinations; expected no constraints"
     if design == "lhs" and "points" not in data:
         yield ("points",), "is missing; expected the number of combinations of the Latin hypercube"
     if design == "lhs" and "fraction" in data:
-        yield ("fraction",), 'says nothing to a Latin hypercube; expected points, or design = "fraction"'
+        yield ("fraction",), 'has no effect on a Latin hypercube; expected points, or design = "fraction"'
     if design == "fraction" and ("points" in data) == ("fraction" in data):
-        yield ("fraction",), "how large a part is wanted? expected either fraction or points"
+        yield ("fraction",), "the size of the part is not clear; expected either fraction or points"
     if design == "fraction" and data.get("fraction") in (0, 0.0, "0%"):
-        yield ("fraction",), "a part of nothing is empty; expected more than 0 %"
+        yield ("fraction",), "it leaves no combination; expected more than 0 %"
     for key in ("points", "fraction"):
         if key in data and design not in ("lhs", "fraction"):
-            yield (key,), 'says nothing to this design; expected design = "lhs" or "fraction"'
+            yield (key,), 'has no effect in this design; expected design = "lhs" or "fraction"'
 
 
 def _check_rows(data: Mapping[str, Any]) -> Iterator[Finding]:
@@ -84,7 +84,7 @@ def _check_rows(data: Mapping[str, Any]) -> Iterator[Finding]:
             if key not in row and key not in single:
                 yield (
                     ("rows", index, key),
-                    f"the row says no {key}; expected it here, or one level in [factors]",
+                    f"the row has no {key}; expected it here, or one level in [factors]",
                 )
 
 
@@ -103,7 +103,7 @@ def _check_where(data: Mapping[str, Any]) -> Iterator[Finding]:
             continue
         if unused:
             known = list_names(dict.fromkeys(given))
-            yield key, f"'{unused[0]}' is no factor of this campaign; expected one of {known}"
+            yield key, f"'{unused[0]}' is not a factor of this campaign; expected one of {known}"
 
 
 def _check_pairs(data: Mapping[str, Any]) -> Iterator[Finding]:
@@ -118,11 +118,11 @@ def _check_pairs(data: Mapping[str, Any]) -> Iterator[Finding]:
                 yield (("paths", index, "addresses"), f"the path has no pair '{name}'; {known}")
         for key in ("source_address", "destination_address"):
             if path.get(key) is not None:
-                yield ("paths", index, key), "the factor addresses gives it; expected no address here"
+                yield ("paths", index, key), "the factor addresses sets it; expected no address here"
 
 
 def _check_families(data: Mapping[str, Any]) -> Iterator[Finding]:
-    """Addresses of a path are of one family, and of every family that the factor asks for."""
+    """Addresses of a path are of one family, and of every family that the factor requests."""
     wanted = try_levels("family", read_table(data, "factors").get("family", []))
     for index, path in read_rows(data, "paths"):
         ends = {"source": path.get("source_address"), "destination": path.get("destination_address")}
@@ -137,10 +137,8 @@ def _check_families(data: Mapping[str, Any]) -> Iterator[Finding]:
             for family in wanted:
                 version = {"ipv4": 4, "ipv6": 6}.get(str(family))
                 if version and versions and version not in versions:
-                    yield (
-                        key,
-                        f"the addresses are not {family}, as a level of family asks; expected such ones",
-                    )
+                    what = f"the addresses are not {family}, which a level of family requests"
+                    yield key, f"{what}; expected {family}"
 
 
 def _read_version(address: Any) -> int | None:
@@ -154,25 +152,25 @@ def _check_until(data: Mapping[str, Any]) -> Iterator[Finding]:
     if "until" not in data:
         for key in ("cycles_min", "cycles_max"):
             if key in data:
-                yield (key,), "says nothing without a stop rule; expected until as well"
+                yield (key,), "has no effect without a stop rule; expected until as well"
         return
     if "cycles_max" not in data:
         yield ("cycles_max",), "is missing; expected the cycle after which the campaign ends in any case"
     least, most = data.get("cycles_min"), data.get("cycles_max")
     if isinstance(least, int) and isinstance(most, int) and least > most:
-        yield ("cycles_min",), f"{least} is more than cycles_max, {most}; expected no more than it"
+        yield ("cycles_min",), f"{least} is more than cycles_max, {most}; expected no more"
 
 
 def _check_period(data: Mapping[str, Any]) -> Iterator[Finding]:
     if "every_jitter" not in data:
         return
     if "every" not in data:
-        yield ("every_jitter",), "says nothing without a period; expected every as well"
+        yield ("every_jitter",), "has no effect without a period; expected every as well"
         return
     period_ns = read_quantity(parse_time_ns, data["every"])
     jitter_ns = read_quantity(parse_time_ns, data["every_jitter"])
     if period_ns is not None and jitter_ns is not None and jitter_ns >= period_ns:
-        yield ("every_jitter",), f"'{data['every_jitter']}' is no shorter than every; expected less than it"
+        yield ("every_jitter",), f"'{data['every_jitter']}' is not shorter than every; expected less"
 
 
 def _check_block(data: Mapping[str, Any]) -> Iterator[Finding]:

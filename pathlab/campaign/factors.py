@@ -238,7 +238,7 @@ FACTORS_BY_KEY: Mapping[str, Factor] = {factor.key: factor for factor in _FACTOR
 #: Attributes of the factors that every campaign has, and every stored plan row.
 ALWAYS_GIVEN = tuple(factor.name for factor in _FACTORS if factor.always)
 
-#: Settings that only files of other programs tell: what they are called for reading, and their unit.
+#: Settings that only files of other programs have: their words for reading, and their unit.
 _IMPORTED: Mapping[str, tuple[str, Unit | None]] = {
     "stream_target_bits_per_s": ("target rate per stream", RATE),
     "stream_pacing_bits_per_s": ("pacing per stream", RATE),

@@ -35,7 +35,7 @@ def read_host_file(path: Path) -> dict[str, dict[str, Any]]:
             f"hosts file '{path}' cannot be read: {reason}", hint="Give a TOML file."
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise refuse("hosts file", path, [f"{path}: is no TOML: {error}"]) from error
+        raise refuse("hosts file", path, [f"{path}: is not TOML: {error}"]) from error
     try:
         HostFile.model_validate(data)
     except ValidationError as error:

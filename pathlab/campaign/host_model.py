@@ -52,7 +52,7 @@ def _check_port_range(value: str) -> str:
     try:
         parse_port_range(value)
     except ValueError as error:
-        text = f"'{value}' is no range of ports; {error}"
+        text = f"'{value}' is not a range of ports; {error}"
         raise PydanticCustomError("port_range", "{text}", {"text": text}) from error
     return value
 
@@ -117,7 +117,7 @@ class Host(FileTable):
         None, description="Network interface that the traffic uses; checked by `pathlab hosts check`."
     )
     max_rate_bits_per_s: Annotated[int | None, Bounds(RATE, 1000, 10**14)] = Field(
-        None, alias="max_rate", description="No trial sends faster from this host, whatever it asks for."
+        None, alias="max_rate", description="No trial sends faster from this host, whatever it requests."
     )
     max_bytes: Annotated[int | None, Bounds(BYTES, 1, 10**15)] = Field(
         None, description="No trial carries more through this host; one that would ends early."

@@ -18,7 +18,7 @@ from pathlab.campaign.source_text import (
 )
 from pathlab.units import parse_bytes
 
-#: What tc-netem(8) cannot do, or means otherwise.
+#: What tc-netem(8) cannot do, or does in another way.
 NOT_BY_NETEM = ("aqm", "cross", "ecn", "jitter", "reorder")
 
 #: The smallest that a link may have (RFC 8200).
@@ -35,15 +35,18 @@ def check_lab(data: Mapping[str, Any]) -> Iterator[Finding]:
             key: Key = ("lab", "hosts", index)
             if index >= len(hosts):
                 key = ("lab", "routers", index - len(hosts))
-            yield key, f"'{name}' stands twice; expected each name once"
+            yield key, f"'{name}' is listed twice; expected each name once"
     yield from _check_alone(data, hosts, routers)
-    if _asks_for_ipv6(data, hosts) and not lab.get("ipv6"):
-        yield ("lab", "ipv6"), "a level of family asks for IPv6 in the lab; expected ipv6 = true"
+    if _requests_ipv6(data, hosts) and not lab.get("ipv6"):
+        yield ("lab", "ipv6"), "a level of family requests IPv6 in the lab; expected ipv6 = true"
     for index, link in read_rows(lab, "links"):
         key = ("lab", "links", index)
         mtu = link.get("mtu", 1500)
         if lab.get("ipv6") is True and isinstance(mtu, int) and mtu < IPV6_MTU_BYTES:
-            yield (*key, "mtu"), f"IPv6 does not fit through {mtu} bytes; expected 1280 at least, or no ipv6"
+            yield (
+                (*key, "mtu"),
+                f"IPv6 needs an MTU of 1280 bytes, not {mtu}; expected at least 1280, or no ipv6",
+            )
         yield from _check_ends(key, link, nodes)
         yield from _check_direction(key, link, link)
         reverse = read_table(link, "reverse")
@@ -55,7 +58,7 @@ def check_lab(data: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _check_alone(data: Mapping[str, Any], hosts: list[str], routers: list[str]) -> Iterator[Finding]:
-    """A node without a link, where all links are sound; of the ends of a path another check tells."""
+    """A node without a link, where all links are sound; another check reports the ends of a path."""
     joined: set[Any] = {end for _, path in read_rows(data, "paths") for end in path.values() if end in hosts}
     for _, link in read_rows(read_table(data, "lab"), "links"):
         ends = link.get("between")
@@ -65,10 +68,10 @@ def _check_alone(data: Mapping[str, Any], hosts: list[str], routers: list[str]) 
     for kind, nodes in (("hosts", hosts), ("routers", routers)):
         for index, node in enumerate(nodes):
             if node not in joined and read_table(data, "lab").get("links"):
-                yield ("lab", kind, index), f"no link leads to '{node}'; expected one, or no such name"
+                yield ("lab", kind, index), f"no link leads to '{node}'; expected a link, or no such node"
 
 
-def _asks_for_ipv6(data: Mapping[str, Any], hosts: list[str]) -> bool:
+def _requests_ipv6(data: Mapping[str, Any], hosts: list[str]) -> bool:
     """Whether a path through the lab is to be measured over IPv6."""
     inside = any(path.get("source") in hosts for _, path in read_rows(data, "paths"))
     tables = [read_table(data, "factors"), read_table(data, "control")]
@@ -92,14 +95,14 @@ def _check_direction(key: Key, whole: Mapping[str, Any], given: Mapping[str, Any
     """``whole`` is the direction with what it takes over, ``given`` what the file says of it."""
     queue_bytes, mtu = read_quantity(parse_bytes, given.get("queue")), whole.get("mtu", 1500)
     if queue_bytes is not None and isinstance(mtu, int) and queue_bytes < mtu:
-        what = f"'{given['queue']}' holds not one packet of {mtu} bytes"
+        what = f"'{given['queue']}' is less than one packet of {mtu} bytes"
         yield (*key, "queue"), f"{what}; expected a queue of at least one packet (mtu)"
     if "queue" in given and "queue_time" in given:
         yield (*key, "queue_time"), "the queue is given twice; expected queue or queue_time"
     if "queue_time" in given and "rate" not in whole:
-        yield (*key, "queue_time"), "a time says nothing without a rate; expected a rate, or queue in bytes"
+        yield (*key, "queue_time"), "a time has no effect without a rate; expected a rate, or queue in bytes"
     if "reorder" in given and "reorder_delay" not in whole:
-        yield (*key, "reorder"), "nothing is overtaken without a delay; expected reorder_delay as well"
+        yield (*key, "reorder"), "no packet is reordered without a delay; expected reorder_delay as well"
     for name in ("cross", "ecn", "aqm"):
         if given.get(name, "none") != "none" and "rate" not in whole:
             yield (*key, name), "there is no queue without a rate; expected a rate as well"

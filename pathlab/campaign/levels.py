@@ -28,7 +28,7 @@ def expand_range(text: str, unit: Unit) -> list[Any]:
     """
     found = _RANGE.fullmatch(text)
     if found is None:
-        raise UsageError(f"'{text}' is no range; {RANGE_EXPECTED}")
+        raise UsageError(f"'{text}' is not a range; {RANGE_EXPECTED}")
     first, last = (_number(unit, found.group(part), text) for part in (1, 2))
     times, written_step = found.group(3) is not None, found.group(4) or "1"
     step = _number(COUNT if times else unit, written_step, text)
@@ -69,7 +69,7 @@ def _number(unit: Unit, written: str, text: str) -> int:
     try:
         number: int = unit.parse(written)
     except UsageError as error:
-        raise UsageError(f"'{text}' is no range: {error.message}; {RANGE_EXPECTED}") from error
+        raise UsageError(f"'{text}' is not a range: {error.message}; {RANGE_EXPECTED}") from error
     return number
 
 

@@ -86,7 +86,7 @@ def load_campaign(
     """Return the campaign of a file, or of a shipped name, with a profile, paths and overrides put in.
 
     An override names a key by its dotted path (``trial.duration=5s``, ``lab.links.0.rate=10Mbit/s``); its
-    value is TOML, or a text when it is no TOML. Paths are ``SOURCE:DESTINATION`` and replace the file's.
+    value is TOML, or a text when it is not TOML. Paths are ``SOURCE:DESTINATION`` and replace the file's.
     Overrides count for more than the profile, the profile for more than the file. ``hosts`` is a file of
     hosts that the paths may name, by default the ``hosts.toml`` beside the campaign. Raises CampaignError
     with every mistake.
@@ -136,7 +136,7 @@ def build_campaign(
     origins: Mapping[str, str] | None = None,
     mistakes: Sequence[str] = (),
 ) -> Campaign:
-    """Return the campaign that a table describes (keys and spelling of the file). Raises CampaignError.
+    """Return the campaign that a table describes (keys and values as in a file). Raises CampaignError.
 
     ``label`` names the table in messages; ``origins`` maps dotted keys to what set them instead of it (ending
     with a dot: followed by the key), the last one counting most; ``mistakes`` were found before and are

@@ -69,7 +69,7 @@ def _translate(details: ErrorDetails, location: Key, data: Mapping[str, Any]) ->
     node = find_node(_schema(), key)
     expected = f"expected {describe_value(node)}" if node else "expected another value"
     if location[-1:] == ("[key]",):
-        return key, f"is no name of a host; expected {HOST_NAME_EXPECTED}"
+        return key, f"is not a host name; expected {HOST_NAME_EXPECTED}"
     if "text" in context:
         text = str(context["text"])
         return key, text if "expected" in text else f"{text}; {expected}"
@@ -99,7 +99,7 @@ def _show(value: Any) -> str:
 
 
 def _written_key(location: Key, data: Any) -> Key:
-    """The key as the file has it: without the index of a single level that stands without brackets."""
+    """The key as the file has it: without the index of a single level without brackets."""
     key: list[int | str] = []
     place = data
     for step in location:

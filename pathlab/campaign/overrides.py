@@ -32,7 +32,7 @@ def put_override(data: dict[str, Any], override: str) -> str | None:
         if isinstance(place, list):
             if not step.isdecimal() or int(step) >= len(place):
                 here = ".".join(steps[:position])
-                return f"'{step}' is no entry of {here}; expected a number from 0 to {len(place) - 1}"
+                return f"'{step}' is not an entry of {here}; expected a number from 0 to {len(place) - 1}"
             index: Any = int(step)
         elif isinstance(place, dict):
             index = step
@@ -54,7 +54,7 @@ def put_paths(data: dict[str, Any], paths: Sequence[str]) -> None:
     for text in (part for given in paths for part in given.split(",")):
         source, colon, destination = (part.strip() for part in text.partition(":"))
         if not colon or not source or not destination or ":" in destination:
-            raise UsageError(f"--paths: '{text}' is no path", hint=PATH_EXPECTED)
+            raise UsageError(f"--paths: '{text}' is not a path", hint=PATH_EXPECTED)
         pairs.append({"source": source, "destination": destination})
     data["paths"] = pairs
     lab_hosts = read_names(read_table(fill_lab(data, []), "lab"), "hosts")

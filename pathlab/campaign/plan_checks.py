@@ -21,13 +21,13 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
     if campaign.where or campaign.design == "fraction":  # else the size was counted before
         count = count_cells(campaign)
         if not count:
-            told = "no combination of the factors meets all constraints"
-            return [*findings, (("where",), f"{told}; expected constraints that leave at least one")]
+            what = "no combination of the factors meets all constraints"
+            return [*findings, (("where",), f"{what}; expected constraints that leave at least one")]
         trials = count * len(campaign.paths) * campaign.cycles_planned
         if trials > PLAN_ROWS_MAX:
             key = ("cycles",) if campaign.until is None else ("cycles_max",)
-            told = f"the plan would have {trials} trials; expected at most {PLAN_ROWS_MAX}"
-            return [*findings, (key, told)]
+            what = f"the plan would have {trials} trials; expected at most {PLAN_ROWS_MAX}"
+            return [*findings, (key, what)]
     findings += _check_engines(campaign)
     budget = campaign.budget
     if any((budget.bytes_per_campaign, budget.bytes_per_day, budget.hours, campaign.every_ns)):

@@ -43,9 +43,9 @@ _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
 )
 _HEAD = """# Campaign files
 
-A campaign file is TOML in UTF-8. It says which paths are measured, what is varied, and how one trial runs;
-see [quickstart.toml](quickstart.toml) for one with comments. Every mistake in a file is reported at once. A
-key that is not in these tables is a mistake. Editors check a file against
+A campaign file is TOML in UTF-8. It names the paths that are measured, what is varied, and how one trial
+runs; see [quickstart.toml](quickstart.toml) for one with comments. Every mistake in a file is reported at
+once. A key that is not in these tables is a mistake. Editors check a file against
 [campaign.schema.json](campaign.schema.json).
 
 A factor is one level or a list of levels; numbers may be a range in quotes as well, `"1..64 step x2"` or
@@ -77,7 +77,7 @@ class _FileSchema(GenerateJsonSchema):
 
 
 def build_json_schema() -> Node:
-    """Return the JSON Schema (draft 2020-12) of a campaign file, in the file's own keys and spelling."""
+    """Return the JSON Schema (draft 2020-12) of a campaign file, in the file's own keys and values."""
     schema: Node = model.Campaign.model_json_schema(schema_generator=_FileSchema)
     for _, table in _TABLES:
         node = schema if table is model.Campaign else schema["$defs"][table.__name__]

@@ -53,8 +53,8 @@ probes = {{ unloaded = 10 }}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """The answers, in the file's own spelling."""
+class TemplateAnswers:
+    """The answers, as a file writes them."""
 
     name: str
     title: str
@@ -70,26 +70,26 @@ class Draft:
     addresses: Mapping[str, str] = field(default_factory=dict)  # of hosts over SSH, by name
 
 
-def write_draft(draft: Draft) -> str:
+def write_template(answers: TemplateAnswers) -> str:
     """Return the text of the campaign file."""
     paths = "".join(
         f"\n[[paths]]\nsource = {_text(source)}\ndestination = {_text(destination)}\n"
-        for source, destination in draft.paths
+        for source, destination in answers.paths
     )
     return _FILE.format(
-        title=draft.title.replace("\n", " "),
-        title_text=_text(draft.title),
-        name=_text(draft.name),
+        title=answers.title.replace("\n", " "),
+        title_text=_text(answers.title),
+        name=_text(answers.name),
         description=_text("What this campaign is for, in a few sentences."),
-        seed=_line("seed", draft.seed),
-        cycles=_line("cycles", draft.cycles),
+        seed=_line("seed", answers.seed),
+        cycles=_line("cycles", answers.cycles),
         paths=f"\n# What is measured: each path from the host that sends to the one that receives.{paths}",
-        streams=spell_levels(draft.streams),
-        window=spell_levels(draft.window),
-        congestion=spell_levels(draft.congestion),
-        warmup=_line("warmup", draft.warmup),
-        duration=_line("duration", draft.duration),
-        ends=_describe_ends(draft),
+        streams=format_levels(answers.streams),
+        window=format_levels(answers.window),
+        congestion=format_levels(answers.congestion),
+        warmup=_line("warmup", answers.warmup),
+        duration=_line("duration", answers.duration),
+        ends=_describe_ends(answers),
     )
 
 
@@ -106,25 +106,25 @@ def read_levels(text: str) -> Any:
     return levels[0] if len(levels) == 1 else levels
 
 
-def spell_levels(text: str) -> str:
+def format_levels(text: str) -> str:
     """Return levels as a TOML file has them."""
     return json.dumps(read_levels(text), ensure_ascii=False)
 
 
-def _describe_ends(draft: Draft) -> str:
-    if draft.topology is not None:
+def _describe_ends(answers: TemplateAnswers) -> str:
+    if answers.topology is not None:
         return (
             "\n# The hosts are network namespaces on this machine, joined by the links of a ready-made lab\n"
-            f"# (`pathlab lab list`).\n[lab]\ntopology = {_text(draft.topology)}\n"
+            f"# (`pathlab lab list`).\n[lab]\ntopology = {_text(answers.topology)}\n"
         )
     return "".join(
         f'\n# Reached over SSH.\n[hosts.{_key(name)}]\ntransport = "ssh"\naddress = {_text(address)}\n'
-        for name, address in draft.addresses.items()
+        for name, address in answers.addresses.items()
     )
 
 
 def _line(key: str, value: str | int) -> str:
-    """A key before its comment, which stands in the same column everywhere."""
+    """A key before its comment, in the same column everywhere."""
     return f"{key} = {_text(value) if isinstance(value, str) else value}".ljust(27)
 
 

@@ -18,7 +18,7 @@ from pathlab.campaign.load import build_campaign, list_shipped, load_campaign, r
 from pathlab.campaign.model import LOCAL
 from pathlab.campaign.ready_labs import list_ready_labs
 from pathlab.campaign.schema import build_json_schema, describe_campaign_file
-from pathlab.campaign.template import Draft, list_lab_ends, read_levels, write_draft
+from pathlab.campaign.template import TemplateAnswers, list_lab_ends, read_levels, write_template
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import CampaignError, UsageError
 from pathlab.units import format_time
@@ -58,7 +58,7 @@ def new(file: Path | None) -> None:
     target = file or Path(f"{name}.toml")
     if file is None:
         _refuse_existing(target)
-    text = write_draft(_interview(name))
+    text = write_template(_interview(name))
     build_campaign(tomllib.loads(text), label=str(target))
     try:
         with target.open("x", encoding="utf-8") as written:
@@ -81,7 +81,7 @@ def _refuse_existing(file: Path) -> None:
         raise UsageError(f"'{file}' is already there", hint="name another file: pathlab campaigns new FILE")
 
 
-def _interview(name: str) -> Draft:
+def _interview(name: str) -> TemplateAnswers:
     title = _ask("Title of the report", f"Campaign {name}", _check("title"))
     kind = _ask(
         "Measure in a lab on this machine, or between hosts? (lab, hosts)", "lab", _one_of("lab", "hosts")
@@ -98,7 +98,7 @@ def _interview(name: str) -> Draft:
     paths = [(source, destination)]
     if _ask("Measure the way back as well? (yes, no)", "no", _one_of("yes", "no")) == "yes":
         paths.append((destination, source))
-    return Draft(
+    return TemplateAnswers(
         name=name,
         title=title,
         paths=tuple(paths),

@@ -74,12 +74,12 @@ def test_cycles_of_a_stop_rule(changes: dict[str, Any], planned: int, least: int
     [
         (
             {"until": "5% of the mean", "cycles_max": 9},
-            "until: '5% of the mean' is no stop rule; "
+            "until: '5% of the mean' is not a stop rule; "
             'expected a share of the median such as "5% of the median"',
         ),
         (
             {"until": "0% of the median", "cycles_max": 9},
-            "until: '0% of the median' is no stop rule; "
+            "until: '0% of the median' is not a stop rule; "
             'expected a share of the median such as "5% of the median"',
         ),
         (
@@ -88,13 +88,13 @@ def test_cycles_of_a_stop_rule(changes: dict[str, Any], planned: int, least: int
         ),
         (
             {"until": "5% of the median", "cycles_max": 9, "cycles_min": 10},
-            "cycles_min: 10 is more than cycles_max, 9; expected no more than it",
+            "cycles_min: 10 is more than cycles_max, 9; expected no more",
         ),
-        ({"cycles_max": 9}, "cycles_max: says nothing without a stop rule; expected until as well"),
-        ({"every_jitter": "1min"}, "every_jitter: says nothing without a period; expected every as well"),
+        ({"cycles_max": 9}, "cycles_max: has no effect without a stop rule; expected until as well"),
+        ({"every_jitter": "1min"}, "every_jitter: has no effect without a period; expected every as well"),
         (
             {"every": "1h", "every_jitter": "60min"},
-            "every_jitter: '60min' is no shorter than every; expected less than it",
+            "every_jitter: '60min' is not shorter than every; expected less",
         ),
         (
             {"every": "1min", "trial": {"duration": "2min"}},

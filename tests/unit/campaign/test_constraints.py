@@ -77,8 +77,8 @@ def test_products_are_exact(streams: int, kib: int, limit: int) -> None:
         ("streams", "compares nothing"),
         ("", "is not understood"),
         ("streams ==", "is not understood"),
-        ("stream == 1", "'stream' is no factor; did you mean 'streams'"),
-        ("window <= 2MB/s", "'MB/s' is no unit"),
+        ("stream == 1", "'stream' is not a factor; did you mean 'streams'"),
+        ("window <= 2MB/s", "'MB/s' is not a unit"),
         ("window <= 2M", "'2M' may be bytes or bits"),
         ("window <= 64KB", "ambiguous"),
         ("streams in (1, 2)", "only factors|'in' and 'is'"),
@@ -126,6 +126,6 @@ def test_every_wrong_constraint_is_named() -> None:
     mistakes = list_mistakes(where=["streams >", "stream > 1", "transport == 'tcp'", "streams > 0"])
     assert [mistake.split(": ")[0] for mistake in mistakes] == ["where.0", "where.1", "where.2"]
     assert mistakes[2] == (
-        "where.2: 'transport' is no factor of this campaign; "
+        "where.2: 'transport' is not a factor of this campaign; "
         "expected one of 'streams', 'window', 'congestion'"
     )

@@ -127,11 +127,11 @@ def test_listed_combinations_may_have_factors_of_their_own() -> None:
         ({"rows": ROWS}, 'rows: combinations are listed; expected design = "explicit" as well'),
         (
             {"design": "explicit", "rows": ROWS, "where": "streams > 1"},
-            "where: an explicit design lists what it wants; expected no constraints",
+            "where: an explicit design lists its combinations; expected no constraints",
         ),
         (
             {"design": "explicit", "rows": [*ROWS, {"streams": 4}]},
-            "rows.2.window: the row says no window; expected it here, or one level in [factors]",
+            "rows.2.window: the row has no window; expected it here, or one level in [factors]",
         ),
         (
             {"design": "explicit", "rows": [{"streams": 4, "window": "1B"}]},
@@ -141,12 +141,15 @@ def test_listed_combinations_may_have_factors_of_their_own() -> None:
             {"design": "lhs"},
             "points: is missing; expected the number of combinations of the Latin hypercube",
         ),
-        ({"design": "fraction"}, "fraction: how large a part is wanted? expected either fraction or points"),
+        (
+            {"design": "fraction"},
+            "fraction: the size of the part is not clear; expected either fraction or points",
+        ),
         (
             {"design": "fraction", "fraction": 0},
-            "fraction: a part of nothing is empty; expected more than 0 %",
+            "fraction: it leaves no combination; expected more than 0 %",
         ),
-        ({"points": 5}, 'points: says nothing to this design; expected design = "lhs" or "fraction"'),
+        ({"points": 5}, 'points: has no effect in this design; expected design = "lhs" or "fraction"'),
         (
             {"block": "cycle+hour", "order": "given"},
             'block: only a random order is balanced; expected order = "random"',

@@ -50,7 +50,7 @@ def test_a_range_is_its_levels(key: str, text: str, levels: list[Any]) -> None:
         ("streams", "0..8 step x2", "does not grow"),
         ("streams", "1..x", "'x' is not a whole number"),
         ("streams", "1..8 by 2", "'8 by 2' is not a whole number"),
-        ("streams", "..", "is no range"),
+        ("streams", "..", "is not a range"),
         ("window", "64KiB..1MB step x1.5", "'1.5' is not a whole number"),
         ("window", "1KiB..1GiB", "has more than 10000 levels"),
         ("duration", "1..5", "its unit is missing"),
@@ -183,7 +183,7 @@ def test_a_wrong_level_says_what_was_expected(key: str, value: object, named: st
         ),
         (
             {"duration": ["1s", "1000ms"]},
-            "factors.duration.1: level '1000ms' stands twice ('1s' is the same); expected each level once",
+            "factors.duration.1: level '1000ms' is listed twice ('1s' is the same); expected each level once",
         ),
         (
             {"addresses": "fast"},
@@ -206,7 +206,7 @@ def test_contradictory_factors_are_named(factors: dict[str, Any], mistake: str) 
         (
             {"destination_address": "::1"},
             ["ipv4", "ipv6"],
-            "paths.0: the addresses are not ipv4, as a level of family asks; expected such ones",
+            "paths.0: the addresses are not ipv4, which a level of family requests; expected ipv4",
         ),
         (
             {"addresses": {"mixed": {"source": "::1", "destination": "127.0.0.1"}}},

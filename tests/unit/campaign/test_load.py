@@ -100,7 +100,7 @@ def test_a_single_level_needs_no_brackets() -> None:
         ),
         (
             lambda d: d["factors"].update(window=["64KiB", 65536]),
-            "factors.window.1: level '65536' stands twice ('64KiB' is the same); expected each level once",
+            "factors.window.1: level '65536' is listed twice ('64KiB' is the same); expected each level once",
         ),
         (
             lambda d: d["trial"].update(interval="3s"),
@@ -119,7 +119,7 @@ def test_a_single_level_needs_no_brackets() -> None:
         ),
         (
             lambda d: d["lab"].update(routers=["east"]),
-            "lab.routers.0: 'east' stands twice; expected each name once",
+            "lab.routers.0: 'east' is listed twice; expected each name once",
         ),
         (
             lambda d: d["lab"]["links"][0].update(queue_time="10ms"),
@@ -127,13 +127,13 @@ def test_a_single_level_needs_no_brackets() -> None:
         ),
         (
             lambda d: d["lab"]["links"][0].update(reorder="1%"),
-            "lab.links.0.reorder: nothing is overtaken without a delay; expected reorder_delay as well",
+            "lab.links.0.reorder: no packet is reordered without a delay; expected reorder_delay as well",
         ),
         (
             lambda d: d["lab"].update(
                 links=[{"between": ["west", "east"], "reverse": {"queue_time": "10ms"}, "delay": "5ms"}]
             ),
-            "lab.links.0.reverse.queue_time: a time says nothing without a rate; "
+            "lab.links.0.reverse.queue_time: a time has no effect without a rate; "
             "expected a rate, or queue in bytes",
         ),
         (
@@ -148,7 +148,7 @@ def test_a_single_level_needs_no_brackets() -> None:
         ),
         (
             lambda d: d["lab"]["links"][0].update(queue="1kB"),
-            "lab.links.0.queue: '1kB' holds not one packet of 1500 bytes; "
+            "lab.links.0.queue: '1kB' is less than one packet of 1500 bytes; "
             "expected a queue of at least one packet (mtu)",
         ),
         (
@@ -161,12 +161,12 @@ def test_a_single_level_needs_no_brackets() -> None:
         ),
         (
             lambda d: d["paths"].append({"source": "east", "destination": "local"}),
-            "paths.1: nothing joins 'east' and 'local': only one of them is in the lab; "
+            "paths.1: only one of 'east' and 'local' is in the lab; "
             "expected both ends in the lab, or neither",
         ),
         (
             lambda d: d["paths"].append(dict(d["paths"][0])),
-            "paths.1: the path from 'east' to 'west' stands twice; expected each once",
+            "paths.1: the path from 'east' to 'west' is listed twice; expected each once",
         ),
         (
             lambda d: d["paths"][0].update(source_address="10.0.0.1"),
@@ -174,7 +174,7 @@ def test_a_single_level_needs_no_brackets() -> None:
         ),
         (
             lambda d: d.update(hosts={"far off": {"transport": "local"}}),
-            "hosts.far off: is no name of a host; expected a name of letters, digits, '.', '_' and '-'",
+            "hosts.far off: is not a host name; expected a name of letters, digits, '.', '_' and '-'",
         ),
         (
             lambda d: d.update(hosts={"local": {"transport": "local"}}),
@@ -182,7 +182,7 @@ def test_a_single_level_needs_no_brackets() -> None:
         ),
         (
             lambda d: d["lab"].update(hosts=["east", "west", "east"]),
-            "lab.hosts.2: 'east' stands twice; expected each name once",
+            "lab.hosts.2: 'east' is listed twice; expected each name once",
         ),
         (
             lambda d: d.update(cycles=100_000, factors={"streams": list(range(1, 13))}),

@@ -119,7 +119,7 @@ def test_paths_outside_the_lab_need_no_lab() -> None:
 def test_what_is_no_path_is_refused(path: str) -> None:
     (mistake,) = mistakes_of(TEXT, paths=[path])
     assert mistake.startswith("f.toml: --paths: '")
-    assert mistake.endswith("is no path: expected SOURCE:DESTINATION, several joined by commas")
+    assert mistake.endswith("is not a path: expected SOURCE:DESTINATION, several joined by commas")
 
 
 def test_an_unknown_host_in_other_paths_is_named() -> None:

@@ -79,8 +79,8 @@ def test_a_host_that_no_link_leads_to_is_named() -> None:
     with pytest.raises(CampaignError) as caught:
         build_campaign({**CAMPAIGN, "lab": lab}, label="x")
     assert caught.value.mistakes == (
-        "x:lab.hosts.2: no link leads to 'c'; expected one, or no such name",
-        "x:lab.routers.0: no link leads to 'r'; expected one, or no such name",
+        "x:lab.hosts.2: no link leads to 'c'; expected a link, or no such node",
+        "x:lab.routers.0: no link leads to 'r'; expected a link, or no such node",
     )
 
 
@@ -92,7 +92,7 @@ def test_ipv6_in_a_lab_is_asked_for_once_and_fits_its_links() -> None:
     assert lab is not None
     assert build_topology(lab).ipv6
     narrow = {"between": ["a", "b"], "mtu": 1200}
-    with pytest.raises(CampaignError, match="IPv6 does not fit through 1200 bytes"):
+    with pytest.raises(CampaignError, match="IPv6 needs an MTU of 1280 bytes, not 1200"):
         build_campaign({**data, "lab": {"hosts": ["a", "b"], "links": [narrow], "ipv6": True}}, label="x")
 
 

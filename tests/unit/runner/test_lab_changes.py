@@ -63,7 +63,7 @@ def test_keys_are_those_of_the_file() -> None:
         ("delay=2min", "delay: '2min' is out of range"),
         ("speed=1", "speed: is not a known key"),
         ("mtu=1400", "mtu: cannot change while the lab runs"),
-        ("queue=800B", "queue: '800B' holds not one packet of 1500 bytes"),
+        ("queue=800B", "queue: '800B' is less than one packet of 1500 bytes"),
         ("rate=none", "aqm: there is no queue without a rate"),
     ],
 )
