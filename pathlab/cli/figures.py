@@ -16,7 +16,7 @@ from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import FORMATS, write_figure
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections import chapters, trials
-from pathlab.report.sections.drafts import PlotDraft
+from pathlab.report.sections.lazy import LazyPlot
 from pathlab.study.analyses import StudiedResults
 
 LIST = "list"
@@ -50,7 +50,7 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
     click.echo(str(place))
 
 
-def _list_drafts(inputs: ReportInputs) -> Iterator[PlotDraft]:
+def _list_drafts(inputs: ReportInputs) -> Iterator[LazyPlot]:
     yield from chapters.list_drafts(inputs)
     yield from trials.list_trial_drafts(inputs)
 

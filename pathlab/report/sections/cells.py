@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -22,12 +21,19 @@ from pathlab.report.answer_table import (
 )
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
+from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, note_doubts
 from pathlab.report.sections.datagrams import outline_datagrams
-from pathlab.report.sections.drafts import Chapter, Draft, FoldDraft, PlotDraft, TextDraft
 from pathlab.report.sections.grants import outline_grants
-from pathlab.report.sections.ledgers import LONG_ROWS, build_table, note_doubts
+from pathlab.report.sections.lazy import (
+    Drawing,
+    LazyBlock,
+    LazyFold,
+    LazySection,
+    lazy_plot,
+    lazy_text,
+)
 from pathlab.report.sections.phrases import say_count, say_interval, say_range
 from pathlab.study.answer import Answer, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
@@ -175,16 +181,16 @@ def _tell_cells(conditions: Sequence[MeasuredCondition], suffix: str) -> Iterato
     yield _build_block(conditions, f"Windows and streams{where}", suffix)
 
 
-def _outline_cells(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline_cells(inputs: ReportInputs) -> Iterator[LazyBlock]:
     """One table where it stays short, else one for each condition, long ones on demand."""
     if sum(len(condition.levels) for condition in inputs.conditions) <= LONG_ROWS:
-        yield TextDraft(build=partial(_tell_cells, inputs.conditions, ""))
+        yield lazy_text(_tell_cells, inputs.conditions, "")
         return
     for condition in inputs.conditions:
-        table = TextDraft(build=partial(_tell_cells, (condition,), f"-{condition.number}"))
+        table = lazy_text(_tell_cells, (condition,), f"-{condition.number}")
         rows = len(condition.levels)
         title = f"Windows and streams: {condition.name} ({rows} rows)"
-        yield FoldDraft(title=title, drafts=(table,)) if rows > LONG_ROWS else table
+        yield LazyFold(title=title, blocks=(table,)) if rows > LONG_ROWS else table
 
 
 def name_pair(found: StreamsVsWindows) -> str:
@@ -193,7 +199,7 @@ def name_pair(found: StreamsVsWindows) -> str:
     return f"{many} : {found.large_streams} × {format_window(found.large_window_bytes)}"
 
 
-def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
+def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """The ratio of throughputs of every pair with its interval, by verdict; 1 is no difference."""
     found = [answer.result for answer in inputs.answers("streams_vs_windows", condition)]
     layers: list[Layer] = [
@@ -219,11 +225,8 @@ def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
     named = len(found) <= NAMED_PAIRS
     ticks = tuple(numbers.tolist()) if named else None
     names = tuple(name_pair(one) for one in found) if named else None
-    return Plot(
-        name=f"streams-windows-{condition.number}",
-        title=PAIRS,
-        condition=condition.title,
-        sentence=_say_pairs(found),
+    return Drawing(
+        said=(_say_pairs(found),),
         panels=(
             Panel(
                 x=Axis(
@@ -325,19 +328,17 @@ def _has_pairs(condition: MeasuredCondition) -> bool:
     return len(products) > len(set(products))
 
 
-def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     yield from _outline_cells(inputs)
     yield from outline_datagrams(inputs)
     for condition in inputs.conditions:
         if _has_pairs(condition):
-            name = f"streams-windows-{condition.number}"
-            build = partial(plot_pairs, inputs, condition)
-            yield PlotDraft(name=name, title=PAIRS, condition=condition.title, build=build)
+            yield lazy_plot(condition, "streams-windows", PAIRS, plot_pairs, inputs, condition)
             both = (
-                TextDraft(build=partial(_tell_pairs, inputs, condition)),
-                TextDraft(build=partial(_tell_costs, inputs, condition)),
+                lazy_text(_tell_pairs, inputs, condition),
+                lazy_text(_tell_costs, inputs, condition),
             )
-            yield FoldDraft(title=f"Each pair, and its costs: {condition.name}", drafts=both)
+            yield LazyFold(title=f"Each pair, and its costs: {condition.name}", blocks=both)
     yield from outline_grants(inputs)
 
 
@@ -345,6 +346,6 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return None if inputs.conditions else "no trial was completed"
 
 
-CHAPTER = Chapter(
+SECTION = LazySection(
     key="windows-vs-streams", title="Windows against streams", find_gap=_find_gap, outline=_outline
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from pathlab.analysis.estimators.interval import Undecided
@@ -13,8 +12,8 @@ from pathlab.report.answer_table import format_cells, format_figure
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
-from pathlab.report.sections.drafts import Chapter, Draft, TextDraft
-from pathlab.report.sections.ledgers import LONG_ROWS, outline_answers, say
+from pathlab.report.sections.answer_tables import LONG_ROWS, outline_answers, say
+from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
 from pathlab.report.sections.phrases import say_count, say_interval, say_reason
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
@@ -141,9 +140,9 @@ def _is_told(answer: Answer[Any]) -> bool:
     return bool(answer.result.trial_ids) or answer.result.outliers.undecided not in quiet
 
 
-def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
-        yield TextDraft(build=partial(_say_place, inputs, condition))
+        yield lazy_text(_say_place, inputs, condition)
     for name in SAYINGS:
         yield from outline_answers(inputs, name, _is_told if name == "outliers" else None)
 
@@ -152,4 +151,4 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return None if inputs.conditions else "no trial was completed"
 
 
-CHAPTER = Chapter(key="certainty", title="How sure", find_gap=_find_gap, outline=_outline)
+SECTION = LazySection(key="certainty", title="How sure", find_gap=_find_gap, outline=_outline)

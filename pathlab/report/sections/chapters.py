@@ -20,33 +20,33 @@ from pathlab.report.sections import (
     surface,
     sweep,
 )
-from pathlab.report.sections.drafts import Chapter, PlotDraft, carry_out, list_plot_drafts
+from pathlab.report.sections.lazy import LazyPlot, LazySection, build_blocks, list_plots
 
-CHAPTERS: tuple[Chapter, ...] = (
-    cells.CHAPTER,
-    sweep.CHAPTER,
-    surface.CHAPTER,
-    effect.CHAPTER,
-    duration.CHAPTER,
+SECTIONS: tuple[LazySection, ...] = (
+    cells.SECTION,
+    sweep.SECTION,
+    surface.SECTION,
+    effect.SECTION,
+    duration.SECTION,
     cpu.COSTS,
     cpu.PRODUCTS,
-    routes.CHAPTER,
-    messages.CHAPTER,
-    limits.CHAPTER,
-    certainty.CHAPTER,
+    routes.SECTION,
+    messages.SECTION,
+    limits.SECTION,
+    certainty.SECTION,
 )
 
 
 def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
     """Every chapter that the results can fill, then one that says in a line why each other one is missing."""
     sections, gaps = [], []
-    for chapter in CHAPTERS:
+    for chapter in SECTIONS:
         gap = chapter.find_gap(inputs)
         if gap is not None:
-            gap = gap if chapter is routes.CHAPTER else _find_exclusion(inputs) or gap
+            gap = gap if chapter is routes.SECTION else _find_exclusion(inputs) or gap
             gaps.append(Paragraph(text=f"{chapter.title}: {gap}."))
             continue
-        blocks = tuple(carry_out(chapter.outline(inputs)))
+        blocks = tuple(build_blocks(chapter.outline(inputs)))
         sections.append(Section(key=chapter.key, title=chapter.title, blocks=blocks))
     if gaps:
         sections.append(Section(key="not-measured", title="What was not measured", blocks=tuple(gaps)))
@@ -65,7 +65,7 @@ def _find_exclusion(inputs: ReportInputs) -> str | None:
     return f"no trial counts ({', '.join(f'{count} × {reason}' for reason, count in sorted(counts.items()))})"
 
 
-def list_drafts(inputs: ReportInputs) -> tuple[PlotDraft, ...]:
+def list_drafts(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
     """Every figure in the order of the report, with its title; none is made."""
     return tuple(_list_drafts(inputs))
 
@@ -75,7 +75,7 @@ def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
     return next((draft.build() for draft in _list_drafts(inputs) if draft.name == name), None)
 
 
-def _list_drafts(inputs: ReportInputs) -> Iterator[PlotDraft]:
-    for chapter in CHAPTERS:
+def _list_drafts(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    for chapter in SECTIONS:
         if chapter.find_gap(inputs) is None:
-            yield from list_plot_drafts(chapter.outline(inputs))
+            yield from list_plots(chapter.outline(inputs))

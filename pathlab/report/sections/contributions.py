@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import short_name
-from pathlab.report.plots.model import Axis, Bars, Numbers, Panel, Plot
-from pathlab.report.sections.drafts import PlotDraft
+from pathlab.report.plots.model import Axis, Bars, Numbers, Panel
+from pathlab.report.sections.lazy import Drawing, LazyPlot
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.trial_series import read_columns
 from pathlab.report.source import ResultsSource, StoredTrial
@@ -31,31 +32,27 @@ class PathSection:
     path: PathSummary
 
 
-def draft_contributions(inputs: ReportInputs, section: PathSection, cell: Cell) -> PlotDraft:
+def draft_contributions(inputs: ReportInputs, section: PathSection, cell: Cell) -> LazyPlot:
     """The figure of one combination, to be made."""
     first = cell.trials[0].record
-    draft = PlotDraft(
+    return LazyPlot(
         name=name_contributions(section, cell),
         title=f"What each stream carried: {short_name(cell)}",
         condition=f"{cell.path} · {name_place(inputs, first)} · {first.started_utc[:10]}",
-        build=lambda: plot_contributions(inputs, draft, cell),
+        draw=partial(plot_contributions, inputs, cell),
     )
-    return draft
 
 
-def plot_contributions(inputs: ReportInputs, draft: PlotDraft, cell: Cell) -> Plot:
+def plot_contributions(inputs: ReportInputs, cell: Cell) -> Drawing:
     """Each stream's share of the throughput, one above the other, a bar for each trial."""
     chosen = choose_evenly(cell.trials, CYCLES_MAX)
     bars = [
         (trial.record, rates) for trial in chosen if (rates := _read_shares(inputs.source, trial)) is not None
     ]
-    return Plot(
-        name=draft.name,
-        title=draft.title,
-        condition=draft.condition,
-        sentence=_describe_shares(cell, len(chosen)),
+    return Drawing(
+        said=(_describe_shares(cell, len(chosen)),),
         panels=(_stack_shares(bars),) if bars else (),
-        empty=None if bars else "no trial of this combination kept what each stream carried",
+        empty="no trial of this combination kept what each stream carried",
     )
 
 

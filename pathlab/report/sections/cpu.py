@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -13,12 +12,19 @@ from pathlab.analysis.fits.cpu_cost import CpuCost
 from pathlab.report.answer_table import format_figure
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.clouds import draw_clouds, gather
-from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
-from pathlab.report.sections.ledgers import build_table, tell_answers
+from pathlab.report.sections.answer_tables import build_table, tell_answers
+from pathlab.report.sections.lazy import (
+    Drawing,
+    LazyBlock,
+    LazySection,
+    format_suffix,
+    lazy_plot,
+    lazy_text,
+)
 from pathlab.report.sections.phrases import say_count, say_interval, say_reason, say_spread
+from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.study.answer import Spread, measure_spread
@@ -36,7 +42,7 @@ COSTS_TITLE = "CPU time against throughput"
 LAB_NOTE = "In a lab, whose emulators share the cores with the ends."
 
 
-def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
+def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """User, kernel and total CPU % of each end against throughput, with their lines."""
     answers = {answer.quantity: answer.result for answer in inputs.answers("cpu_cost", condition)}
     rates = [of.THROUGHPUT.take(cell.sample) for cell in condition.every_cell]
@@ -74,14 +80,10 @@ def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
         said.append(f"In no line: {count} × lab-limited (open marks).")
     if condition.key.medium == "lab":
         said.append(LAB_NOTE)
-    return Plot(
-        name=f"cpu-throughput-{condition.number}",
-        title=COSTS_TITLE,
-        condition=condition.title,
-        sentence=" ".join(said),
+    return Drawing(
+        said=tuple(said),
         panels=tuple(panels),
-        shared_x=len(panels) > 1,
-        empty=None if panels else "no CPU time was measured",
+        empty="no CPU time was measured",
     )
 
 
@@ -99,18 +101,19 @@ def _split_parts(condition: MeasuredCondition) -> tuple[list[Cell], list[Cell]]:
     return counted, apart
 
 
-def plot_product(condition: MeasuredCondition, product_bytes: int) -> Plot:
+def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
     """Kernel and user CPU % of both ends, and throughput, against streams at one streams × window."""
     cells = find_products(condition)[product_bytes]
     axis = build_streams_axis([cell.streams for cell in cells])
+    streams = np.array([float(cell.streams) for cell in cells])
     panels, said = [], []
     for end in ENDS:
         curves = []
         for slot, part_name in enumerate(("kernel", "user")):
             quantity = _percent_quantity(end, CPU_PARTS[part_name])
-            curve, spreads = _draw_spreads(cells, quantity, (part_name, slot), 1.0)
+            spreads = [measure_spread(quantity.take(cell.sample)) for cell in cells]
             if spreads[0].n or spreads[-1].n:
-                curves.append(curve)
+                curves.append(draw_spreads(part_name, streams, spreads, 1.0, slot))
                 said.append(_say_ends(f"{end.capitalize()}, {part_name}", cells, spreads))
         if curves:
             panels.append(
@@ -122,7 +125,8 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Plot:
                 )
             )
     unit = of.THROUGHPUT.choose_unit(np.concatenate([cell.sample.rates_bits_per_s for cell in cells]))
-    rate, spreads = _draw_spreads(cells, of.THROUGHPUT, ("throughput", 2), unit.size)
+    spreads = [measure_spread(cell.sample.rates_bits_per_s) for cell in cells]
+    rate = draw_spreads("throughput", streams, spreads, unit.size, 2)
     rates = [one.median for one in spreads if one.median is not None]
     said.insert(0, f"Median throughput from {format_rate(min(rates))} to {format_rate(max(rates))}.")
     panels.append(
@@ -135,24 +139,10 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Plot:
     )
     if condition.key.medium == "lab":
         said.append(LAB_NOTE)
-    return Plot(
-        name=name_product_figure(condition, product_bytes),
-        title=title_product_figure(product_bytes),
-        condition=condition.title,
-        sentence=" ".join(said),
+    return Drawing(
+        said=tuple(said),
         panels=tuple(panels),
-        shared_x=True,
     )
-
-
-def name_product_figure(condition: MeasuredCondition, product_bytes: int) -> str:
-    """``cpu-streams-1-2MiB``."""
-    return f"cpu-streams-{condition.number}-{format_bytes(product_bytes).replace(' ', '').replace('.', '-')}"
-
-
-def title_product_figure(product_bytes: int) -> str:
-    """What the figure of one product shows."""
-    return f"CPU time against streams at streams × window of {format_bytes(product_bytes)}"
 
 
 def find_products(condition: MeasuredCondition) -> Mapping[int, tuple[Cell, ...]]:
@@ -190,27 +180,6 @@ def _say_line(name: str, found: CpuCost) -> str:
         f"{name}: {format_figure(line.slope_percent_per_gbit_s)} % per Gbit/s ({interval}), "
         f"R² = {format_r_squared(line.r_squared_ratio)}."
     )
-
-
-def _draw_spreads(
-    cells: tuple[Cell, ...], quantity: Quantity, named: tuple[str, int], size: float
-) -> tuple[Curve, list[Spread]]:
-    """Medians of a quantity over streams with their intervals."""
-    spreads = []
-    for cell in cells:
-        values = quantity.take(cell.sample)
-        spreads.append(measure_spread(values))
-    rows = [(one.median, one.interval.low, one.interval.high) for one in spreads]
-    table = np.array([[np.nan if end is None else end / size for end in row] for row in rows])
-    curve = Curve(
-        name=named[0],
-        x=np.array([float(cell.streams) for cell in cells]),
-        y=table[:, 0],
-        low=table[:, 1],
-        high=table[:, 2],
-        slot=named[1],
-    )
-    return curve, spreads
 
 
 def _say_ends(name: str, cells: tuple[Cell, ...], spreads: list[Spread]) -> str:
@@ -265,16 +234,11 @@ def _has_cells(condition: MeasuredCondition) -> bool:
     return _has_cpu(condition) and len({cell.name for cell in condition.every_cell}) > 1
 
 
-def _outline_costs(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline_costs(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         if _has_cells(condition):
-            yield PlotDraft(
-                name=f"cpu-throughput-{condition.number}",
-                title=COSTS_TITLE,
-                condition=condition.title,
-                build=partial(plot_costs, inputs, condition),
-            )
-            yield TextDraft(build=partial(_tell_costs, inputs, condition))
+            yield lazy_plot(condition, "cpu-throughput", COSTS_TITLE, plot_costs, inputs, condition)
+            yield lazy_text(_tell_costs, inputs, condition)
 
 
 def _find_costs_gap(inputs: ReportInputs) -> str | None:
@@ -285,19 +249,23 @@ def _find_costs_gap(inputs: ReportInputs) -> str | None:
     return None
 
 
-def _outline_products(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline_products(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         products = find_products(condition) if _has_cpu(condition) else {}
         for at, product in enumerate(products):
-            yield PlotDraft(
-                name=name_product_figure(condition, product),
-                title=title_product_figure(product),
-                condition=condition.title,
-                build=partial(plot_product, condition, product),
+            size = format_bytes(product)
+            yield lazy_plot(
+                condition,
+                "cpu-streams",
+                f"CPU time against streams at streams × window of {size}",
+                plot_product,
+                condition,
+                product,
+                suffix=format_suffix(size),
                 on_demand=at >= PRODUCTS_SHOWN,
             )
         if products:
-            yield TextDraft(build=partial(_tell_products, condition))
+            yield lazy_text(_tell_products, condition)
 
 
 def _find_products_gap(inputs: ReportInputs) -> str | None:
@@ -306,8 +274,8 @@ def _find_products_gap(inputs: ReportInputs) -> str | None:
     return f"no streams × window was measured with {LEAST_LEVELS} or more numbers of streams (and CPU time)"
 
 
-COSTS = Chapter(key="cpu-cost", title=COSTS_TITLE, find_gap=_find_costs_gap, outline=_outline_costs)
-PRODUCTS = Chapter(
+COSTS = LazySection(key="cpu-cost", title=COSTS_TITLE, find_gap=_find_costs_gap, outline=_outline_costs)
+PRODUCTS = LazySection(
     key="fixed-product",
     title="CPU time against streams at the same streams × window",
     find_gap=_find_products_gap,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_short_loss
-from pathlab.report.sections.drafts import Draft, TextDraft
-from pathlab.report.sections.ledgers import build_table
+from pathlab.report.sections.answer_tables import build_table
+from pathlab.report.sections.lazy import LazyBlock, lazy_text
 from pathlab.study.answer import measure_spread
 from pathlab.study.cells import MeasuredCondition
 from pathlab.units import NOT_MEASURED, format_rate, format_time, format_window
@@ -32,11 +31,11 @@ NOTE = (
 )
 
 
-def outline_datagrams(inputs: ReportInputs) -> Iterator[Draft]:
+def outline_datagrams(inputs: ReportInputs) -> Iterator[LazyBlock]:
     """The table of all conditions measured with UDP; nothing where there is none."""
     conditions = [condition for condition in inputs.conditions if condition.key.is_udp]
     if conditions:
-        yield TextDraft(build=partial(_tell_datagrams, conditions))
+        yield lazy_text(_tell_datagrams, conditions)
 
 
 def _tell_datagrams(conditions: Sequence[MeasuredCondition]) -> Iterator[Block]:

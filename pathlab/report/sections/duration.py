@@ -13,12 +13,12 @@ from pathlab.analysis.verdicts.equivalence import list_thresholds
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs, find_first_number
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Scale
+from pathlab.report.plots.model import Axis, Layer, Panel, Scale
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.clouds import draw_clouds, gather
-from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
-from pathlab.report.sections.ledgers import build_table, note_doubts
+from pathlab.report.sections.answer_tables import build_table, note_doubts
+from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.phrases import say_interval, say_reason, say_spread, say_undecided
+from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import Answer, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
@@ -65,7 +65,7 @@ def _take_cell(conditions: Conditions, answer: Answer[Any]) -> list[Cell]:
     ]
 
 
-def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Plot:
+def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
     """Throughput over the duration: trials as points, a line through each cell's medians with intervals."""
     answers = _find_answers(inputs, conditions)
     shown = [answer for answer in answers if answer.streams is not None][:MOST_CELLS]
@@ -82,10 +82,8 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Plot:
     for slot, (name, line) in enumerate(zip(names, cells, strict=True)):
         found = [measure_spread(cell.sample.rates_bits_per_s) for cell in line]
         spreads += found
-        ends = [(one.median, one.interval.low, one.interval.high) for one in found]
-        table = np.array([[np.nan if end is None else end / unit.size for end in row] for row in ends])
         x = np.array([float(DURATION.take(cell.sample)[0]) for cell in line])
-        layers.append(Curve(name=name, x=x, y=table[:, 0], low=table[:, 1], high=table[:, 2], slot=slot))
+        layers.append(draw_spreads(name, x, found, unit.size, slot))
     said = [_say_change(name, answer.result) for name, answer in zip(names, shown, strict=True)]
     if len(answers) > len(shown):
         said.append(f"{len(answers) - len(shown)} more cells are in the table alone.")
@@ -97,11 +95,8 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Plot:
         ticks=tuple(levels),
         tick_labels=tuple(f"{level:g}" for level in levels),
     )
-    return Plot(
-        name=f"duration-{find_first_number(conditions)}",
-        title=TITLE,
-        condition=conditions[0].title_without("duration"),
-        sentence=" ".join(cell for cell in (*said, say_undecided(spreads), drawn.words) if cell),
+    return Drawing(
+        said=(*said, say_undecided(spreads), drawn.words),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
         ),
@@ -148,20 +143,21 @@ def _tell_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Block]
     )
 
 
-def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for conditions in _list_groups(inputs):
-        name = f"duration-{find_first_number(conditions)}"
-        yield PlotDraft(
-            name=name,
+        yield LazyPlot(
+            name=f"duration-{find_first_number(conditions)}",
             title=TITLE,
             condition=conditions[0].title_without("duration"),
-            build=partial(plot_durations, inputs, conditions),
+            draw=partial(plot_durations, inputs, conditions),
         )
-        yield TextDraft(build=partial(_tell_cells, inputs, conditions))
+        yield lazy_text(_tell_cells, inputs, conditions)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
     return None if _list_groups(inputs) else "every path was measured with trials of one duration"
 
 
-CHAPTER = Chapter(key="duration", title="Throughput against duration", find_gap=_find_gap, outline=_outline)
+SECTION = LazySection(
+    key="duration", title="Throughput against duration", find_gap=_find_gap, outline=_outline
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -13,18 +12,24 @@ from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.report.answer_table import format_figure
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.clouds import INK_SLOT, Cloud, draw_clouds, gather
-from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
+from pathlab.report.sections.answer_tables import build_table, outline_answers
 from pathlab.report.sections.frequencies import outline_frequencies
-from pathlab.report.sections.ledgers import build_table, outline_answers
+from pathlab.report.sections.lazy import (
+    Drawing,
+    LazyBlock,
+    LazySection,
+    lazy_plot,
+    lazy_text,
+)
 from pathlab.report.sections.phrases import say_count, say_estimate, say_left_out, say_reason, say_spread
+from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.study.answer import measure_spread
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.delay import STEADY_VARIABILITY_RATIO, ThroughputEffect
-from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio, format_window
+from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio
 
 #: Trials from which a line or a distribution says anything.
 LEAST_TRIALS = 5
@@ -34,7 +39,7 @@ VARIABILITY = "Rate variability with and without load"
 STEADY = format_ratio(STEADY_VARIABILITY_RATIO)
 
 
-def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
+def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """DRTT, loaded and unloaded RV against throughput, with the lines that meet at the breakpoint."""
     found = _find_effect(inputs, condition)
     rows = (
@@ -52,9 +57,8 @@ def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
             said.append(f"{quantity.label}: not measured.")
             continue
         size = quantity.choose_unit(values)
-        drawn = draw_clouds(
-            _gather_windows(inputs, condition, quantity), (unit.size, size.size), inputs.points // 2
-        )
+        clouds = gather_windows(inputs, condition, (of.THROUGHPUT, quantity))
+        drawn = draw_clouds(clouds, (unit.size, size.size), inputs.points // 2)
         layers: list[Layer] = [replace(layer, legend=not panels) for layer in drawn.layers]
         if broken is not None:
             layers += _draw_lines(condition, quantity, broken, (unit, size))
@@ -69,40 +73,23 @@ def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
                 title=quantity.label,
             )
         )
-    return Plot(
-        name=f"delay-throughput-{condition.number}",
-        title=EFFECT,
-        condition=condition.title,
-        sentence=" ".join(cell for cell in (*said, say_left_out(condition)) if cell),
+    return Drawing(
+        said=(*said, say_left_out(condition)),
         panels=tuple(panels),
-        shared_x=len(panels) > 1,
-        empty=None if panels else "no round trips were measured",
+        empty="no round trips were measured",
     )
 
 
-def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
+def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """Loaded RV against dRTT with the straight line through them, and how well they agree."""
     found = _find_effect(inputs, condition)
     rise, variability = of.RISE_MEAN.take(condition.sample), of.RV_LOADED.take(condition.sample)
     both = ~np.isnan(rise) & ~np.isnan(variability)
     if not both.any():
-        return Plot(
-            name=f"variability-drtt-{condition.number}",
-            title=AGREEMENT,
-            condition=condition.title,
-            sentence="dRTT and RV were not both measured.",
-            empty="dRTT and RV were not both measured",
-        )
+        reason = "dRTT and RV were not both measured"
+        return Drawing(said=(f"{reason}.",), empty=reason)
     unit, size = of.RISE_MEAN.choose_unit(rise), of.RV_LOADED.choose_unit(variability)
-    clouds = [
-        gather(
-            f"window {format_window(one)}",
-            inputs.slot(one),
-            condition.along(one),
-            (of.RISE_MEAN, of.RV_LOADED),
-        )
-        for one in condition.windows
-    ]
+    clouds = gather_windows(inputs, condition, (of.RISE_MEAN, of.RV_LOADED))
     drawn = draw_clouds(clouds, (unit.size, size.size), inputs.points)
     layers: list[Layer] = [replace(layer, legend=True) for layer in drawn.layers]
     if found is not None and found.r_squared_ratio is not None:
@@ -110,11 +97,8 @@ def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
         ends = np.array([rise[both].min(), rise[both].max()])
         line = (offset + slope * ends) / size.size
         layers.append(Curve(name="straight line", x=ends / unit.size, y=line, slot=INK_SLOT, markers=False))
-    return Plot(
-        name=f"variability-drtt-{condition.number}",
-        title=AGREEMENT,
-        condition=condition.title,
-        sentence=" ".join(cell for cell in (_say_agreement(found), drawn.words) if cell),
+    return Drawing(
+        said=(_say_agreement(found), drawn.words),
         panels=(
             Panel(
                 x=Axis(label="dRTT of the averages", unit=unit.unit),
@@ -125,7 +109,7 @@ def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
     )
 
 
-def plot_variability(condition: MeasuredCondition) -> Plot:
+def plot_variability(condition: MeasuredCondition) -> Drawing:
     """The cumulative distributions of loaded and unloaded RV over all trials."""
     layers: list[Layer] = []
     said = []
@@ -150,11 +134,8 @@ def plot_variability(condition: MeasuredCondition) -> Plot:
         said.append(f"{quantity.label}: median {say_spread(measure_spread(measured), format_ratio)}.")
         said.append(f"{_say_steady(values)}.")
     layers.append(Rule(name=f"RV of {STEADY}", value=100 * STEADY_VARIABILITY_RATIO, vertical=True))
-    return Plot(
-        name=f"variability-cdf-{condition.number}",
-        title=VARIABILITY,
-        condition=condition.title,
-        sentence=" ".join(said),
+    return Drawing(
+        said=tuple(said),
         panels=(
             Panel(
                 x=Axis(label="Rate variability", unit="%", from_zero=True),
@@ -168,18 +149,6 @@ def plot_variability(condition: MeasuredCondition) -> Plot:
 def _find_effect(inputs: ReportInputs, condition: MeasuredCondition) -> ThroughputEffect | None:
     answers = inputs.answers("breakpoint", condition)
     return answers[0].result if answers else None
-
-
-def _gather_windows(inputs: ReportInputs, condition: MeasuredCondition, quantity: Quantity) -> list[Cloud]:
-    return [
-        gather(
-            f"window {format_window(one)}",
-            inputs.slot(one),
-            condition.along(one),
-            (of.THROUGHPUT, quantity),
-        )
-        for one in condition.windows
-    ]
 
 
 def _known(quantity: Quantity, condition: MeasuredCondition) -> Floats:
@@ -200,14 +169,10 @@ def _draw_lines(
         ends = np.array([x.min(), at, x.max()])
         level = np.mean(y - before * np.minimum(x - at, 0) - after * np.maximum(x - at, 0))
         line = level + before * np.minimum(ends - at, 0) + after * np.maximum(ends - at, 0)
-        interval = [
-            None if end is None else end / unit.size
-            for end in (found.breakpoint.interval.low, found.breakpoint.interval.high)
-        ]
-        rule = Rule(name="breakpoint", value=at / unit.size, vertical=True, low=interval[0], high=interval[1])
+        rule = draw_rule("breakpoint", at, found.breakpoint.interval, unit.size, vertical=True)
         return [
             Curve(name="two lines", x=ends / unit.size, y=line / size.size, slot=INK_SLOT, markers=False),
-            rule,
+            *rule,
         ]
     if found.slope.value is None:
         return []
@@ -279,20 +244,15 @@ def _is_told(condition: MeasuredCondition) -> bool:
     return len(condition.cells) > 1 and _known(of.RISE_MEAN, condition).size >= LEAST_TRIALS
 
 
-def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     conditions = list(filter(_is_told, inputs.conditions))
     for condition in conditions:
-        for key, title, plot in (
-            ("delay-throughput", EFFECT, plot_effect),
-            ("variability-drtt", AGREEMENT, plot_agreement),
-        ):
-            name, build = f"{key}-{condition.number}", partial(plot, inputs, condition)
-            yield PlotDraft(name=name, title=title, condition=condition.title, build=build)
+        yield lazy_plot(condition, "delay-throughput", EFFECT, plot_effect, inputs, condition)
+        yield lazy_plot(condition, "variability-drtt", AGREEMENT, plot_agreement, inputs, condition)
     yield from outline_answers(inputs, "breakpoint")
-    yield TextDraft(build=partial(_tell_variability, inputs))
+    yield lazy_text(_tell_variability, inputs)
     for condition in conditions:
-        name, build = f"variability-cdf-{condition.number}", partial(plot_variability, condition)
-        yield PlotDraft(name=name, title=VARIABILITY, condition=condition.title, build=build)
+        yield lazy_plot(condition, "variability-cdf", VARIABILITY, plot_variability, condition)
         yield from outline_frequencies(inputs, condition)
 
 
@@ -306,6 +266,6 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return "no trial has both loaded and unloaded round trips"
 
 
-CHAPTER = Chapter(
+SECTION = LazySection(
     key="throughput-effect", title="What throughput does to round trips", find_gap=_find_gap, outline=_outline
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import numpy as np
 
@@ -11,10 +10,16 @@ from pathlab.analysis.fits.distributions import DistributionFit
 from pathlab.report.answer_table import Row, format_figure, format_interval
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel, Plot
+from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.drafts import Draft, FoldDraft, PlotDraft, TextDraft
-from pathlab.report.sections.ledgers import build_table
+from pathlab.report.sections.answer_tables import build_table
+from pathlab.report.sections.lazy import (
+    Drawing,
+    LazyBlock,
+    LazyFold,
+    lazy_plot,
+    lazy_text,
+)
 from pathlab.report.sections.phrases import say_count, say_interval, say_reason
 from pathlab.report.sections.quantities import Quantity
 from pathlab.study.cells import MeasuredCondition
@@ -35,26 +40,25 @@ COUNTED: dict[str, tuple[str, str, Quantity]] = {
 WITH_UNIT = frozenset({"mean", "sd", "scale"})
 
 
-def outline_frequencies(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Draft]:
+def outline_frequencies(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
     """The distributions of one condition: a figure for each quantity, the fits and laws as tables."""
     drawn = [
         name for name, (_, _, quantity) in COUNTED.items() if np.any(quantity.take(condition.sample) > 0)
     ]
     for name in drawn:
         key, title, _ = COUNTED[name]
-        build = partial(plot_frequency, inputs, condition, name)
-        yield PlotDraft(name=f"{key}-{condition.number}", title=title, condition=condition.title, build=build)
+        yield lazy_plot(condition, key, title, plot_frequency, inputs, condition, name)
     if drawn:
-        drafts = (TextDraft(build=partial(_tell_laws, inputs, condition)),)
-        yield FoldDraft(title=f"Every fit with its parameters: {condition.name}", drafts=drafts)
+        drafts = (lazy_text(_tell_laws, inputs, condition),)
+        yield LazyFold(title=f"Every fit with its parameters: {condition.name}", blocks=drafts)
 
 
-def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str) -> Plot:
+def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str) -> Drawing:
     """Counts in 20 bins with the exponential fit; below it the cumulative shares with the logarithmic one."""
     found: QuantitySpread = next(
         one.result for one in inputs.answers("distributions", condition) if one.quantity == name
     )
-    key, title, quantity = COUNTED[name]
+    quantity = COUNTED[name][2]
     edges = np.array(found.edges)
     unit = quantity.choose_unit(edges)
     edges = edges / unit.size
@@ -73,16 +77,12 @@ def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str
         fitted[(fitted < 0) | (fitted > 100)] = np.nan  # a logarithm knows no bounds, shares do
         below.append(Curve(name="logarithmic fit", x=ends, y=fitted, slot=2, markers=False))
     across = Axis(label=quantity.label, unit=unit.unit, from_zero=True)
-    return Plot(
-        name=f"{key}-{condition.number}",
-        title=title,
-        condition=condition.title,
-        sentence=_say_fits(found, quantity),
+    return Drawing(
+        said=(_say_fits(found, quantity),),
         panels=(
             Panel(x=across, y=Axis(label="Trials", from_zero=True), layers=tuple(above)),
             Panel(x=across, y=Axis(label="At or below", unit="%", from_zero=True), layers=tuple(below)),
         ),
-        shared_x=True,
     )
 
 

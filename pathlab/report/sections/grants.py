@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from pathlab.report.answer_table import Row, format_figure
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_granted
-from pathlab.report.sections.drafts import Draft, FoldDraft, TextDraft
-from pathlab.report.sections.ledgers import LONG_ROWS, build_table
+from pathlab.report.sections.answer_tables import LONG_ROWS, build_table
+from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
 from pathlab.report.text import STANDING_FLAGS
 from pathlab.study.answer import measure_spread
 from pathlab.study.cells import MeasuredCondition
@@ -82,17 +81,17 @@ COLUMNS: tuple[tuple[str, str, Fill], ...] = (
 )
 
 
-def outline_grants(inputs: ReportInputs) -> Iterator[Draft]:
+def outline_grants(inputs: ReportInputs) -> Iterator[LazyBlock]:
     """One table of all conditions where it stays short, else one for each; shown on demand."""
     title = "Windows asked for, granted and used, and what trials cost"
     if sum(len(condition.levels) for condition in inputs.conditions) <= LONG_ROWS:
-        draft = TextDraft(build=partial(_tell_grants, inputs.conditions, title, ""))
-        yield FoldDraft(title=title, drafts=(draft,))
+        draft = lazy_text(_tell_grants, inputs.conditions, title, "")
+        yield LazyFold(title=title, blocks=(draft,))
         return
     for condition in inputs.conditions:
         named = f"{title}: {condition.name}"
-        draft = TextDraft(build=partial(_tell_grants, (condition,), named, f"-{condition.number}"))
-        yield FoldDraft(title=named, drafts=(draft,))
+        draft = lazy_text(_tell_grants, (condition,), named, f"-{condition.number}")
+        yield LazyFold(title=named, blocks=(draft,))
 
 
 def _tell_grants(conditions: Sequence[MeasuredCondition], title: str, suffix: str) -> Iterator[Block]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from statistics import median
 
 import numpy as np
@@ -15,12 +14,19 @@ from pathlab.report.answer_table import format_figure, format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
-from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel, Plot
+from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.clouds import INK_SLOT, draw_clouds, gather
-from pathlab.report.sections.drafts import Chapter, Draft, FoldDraft, PlotDraft, TextDraft
-from pathlab.report.sections.ledgers import LONG_ROWS, build_table, note_doubts, outline_answers
+from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, note_doubts, outline_answers
+from pathlab.report.sections.lazy import (
+    Drawing,
+    LazyBlock,
+    LazyFold,
+    LazySection,
+    lazy_plot,
+    lazy_text,
+)
 from pathlab.report.sections.phrases import say_count, say_spread, say_undecided
+from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_spreads, gather
 from pathlab.report.sections.views import build_streams_axis, place_streams
 from pathlab.study.answer import measure_spread
 from pathlab.study.cells import MeasuredCondition
@@ -44,7 +50,7 @@ EVIDENCE_UNITS: Mapping[str, Callable[[float | None], str]] = {
 }
 
 
-def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
+def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """How many windows each limit held, at every number of streams."""
     answers = inputs.answers("limits", condition)
     levels = sorted({answer.streams for answer in answers if answer.streams is not None})
@@ -60,11 +66,8 @@ def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
         if heights[name].any():
             layers.append(Bars(name=name, x=x, height=heights[name], slot=slot, bottom=bottom.copy()))
             bottom = bottom + heights[name]
-    return Plot(
-        name=f"limits-{condition.number}",
-        title=LIMITS,
-        condition=condition.title,
-        sentence=_say_limits(inputs, condition),
+    return Drawing(
+        said=(_say_limits(inputs, condition),),
         panels=(
             Panel(
                 x=Axis(
@@ -147,7 +150,7 @@ def _spell_evidence(name: str, value: float) -> str:
     return f"{name.replace('_', ' ')} {format_figure(value)}"
 
 
-def plot_fairness(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
+def plot_fairness(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """Jain's index against streams, for each window, with the least that it could be."""
     cells = [cell for cell in condition.cells if cell.streams > 1]
     levels = sorted({cell.streams for cell in cells})
@@ -165,10 +168,8 @@ def plot_fairness(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
         clouds.append(gather(name, slot, along, (across, of.FAIRNESS)))
         found = {cell: measure_spread(of.FAIRNESS.take(cell.sample)) for cell in along}
         spreads.update(found)
-        ends = [(one.median, one.interval.low, one.interval.high) for one in found.values()]
-        table = np.array([[np.nan if end is None else end for end in row] for row in ends])
         x = place_streams(np.array([float(cell.streams) for cell in along]), axis, position, len(windows))
-        curves.append(Curve(name=name, x=x, y=table[:, 0], low=table[:, 1], high=table[:, 2], slot=slot))
+        curves.append(draw_spreads(name, x, list(found.values()), 1.0, slot))
     drawn = draw_clouds(clouds, (1.0, 1.0), inputs.points)
     numbers = np.array(levels, dtype=np.float64)
     least = Curve(name="all to one stream", x=numbers, y=1 / numbers, slot=INK_SLOT, markers=False)
@@ -180,11 +181,8 @@ def plot_fairness(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
         median_index = say_spread(measured[worst], format_figure)
         sentence = f"Least even: {worst.name} with a median of {median_index}; 1 is equal shares."
         sentence = f"{sentence} {say_undecided(measured.values())}"
-    return Plot(
-        name=f"fairness-{condition.number}",
-        title=FAIRNESS,
-        condition=condition.title,
-        sentence=" ".join([sentence.strip(), drawn.words]).strip(),
+    return Drawing(
+        said=(" ".join([sentence.strip(), drawn.words]).strip(),),
         panels=(
             Panel(
                 x=axis, y=Axis(label="Jain's index", from_zero=True), layers=(*drawn.layers, *curves, least)
@@ -192,7 +190,7 @@ def plot_fairness(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
         )
         if measured
         else (),
-        empty=None if measured else "Jain's index was not measured",
+        empty="Jain's index was not measured",
     )
 
 
@@ -205,20 +203,18 @@ def _is_judged(condition: MeasuredCondition) -> bool:
     )
 
 
-def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in filter(_is_judged, inputs.conditions):
         if len(condition.levels) > 1:
-            name, build = f"limits-{condition.number}", partial(plot_limits, inputs, condition)
-            yield PlotDraft(name=name, title=LIMITS, condition=condition.title, build=build)
-        evidence = TextDraft(build=partial(_tell_evidence, inputs, condition))
-        yield FoldDraft(
-            title=f"The limit of every cell, and its evidence: {condition.name}", drafts=(evidence,)
+            yield lazy_plot(condition, "limits", LIMITS, plot_limits, inputs, condition)
+        evidence = lazy_text(_tell_evidence, inputs, condition)
+        yield LazyFold(
+            title=f"The limit of every cell, and its evidence: {condition.name}", blocks=(evidence,)
         )
     yield from outline_answers(inputs, "rfc6349")
     for condition in inputs.conditions:
         if sum(cell.streams > 1 for cell in condition.cells) > 1:
-            name, build = f"fairness-{condition.number}", partial(plot_fairness, inputs, condition)
-            yield PlotDraft(name=name, title=FAIRNESS, condition=condition.title, build=build)
+            yield lazy_plot(condition, "fairness", FAIRNESS, plot_fairness, inputs, condition)
     if any(cell.streams > 1 for condition in inputs.conditions for cell in condition.cells):
         yield from outline_answers(inputs, "fairness")
 
@@ -227,7 +223,7 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return None if any(map(_is_judged, inputs.conditions)) else "no trial counts"
 
 
-CHAPTER = Chapter(
+SECTION = LazySection(
     key="limits",
     title="What limits the throughput, and how it is shared",
     find_gap=_find_gap,

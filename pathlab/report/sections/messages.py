@@ -14,12 +14,13 @@ from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.report.answer_table import format_interval, format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs, find_first_number
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule, Scale
-from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
-from pathlab.report.sections.ledgers import build_table, note_doubts
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
+from pathlab.report.sections.answer_tables import build_table, note_doubts
+from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.phrases import say_reason, say_undecided
+from pathlab.report.sections.points import draw_rule, draw_spreads
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.answer import Answer, measure_spread
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.costs import MESSAGE_SIZE, select_messages
 from pathlab.study.registry import ANALYSES
@@ -83,14 +84,15 @@ def _list_series(inputs: ReportInputs) -> list[Series]:
     ]
 
 
-def plot_messages(series: Series) -> Plot:
+def plot_messages(series: Series) -> Drawing:
     """Rate and messages per second against the size of messages on logarithmic axes, with the fit."""
     found: MessageCost = series.answer.result
     carried = series.sample.read_setting(MESSAGE_SIZE)
     sizes = np.unique(carried)
     spreads = [measure_spread(series.sample.rates_bits_per_s[carried == size]) for size in sizes]
     unit = choose_unit("rate", [spread.median or 0.0 for spread in spreads])
-    rates, counts = _draw(sizes, spreads, 1 / unit.size), _draw(sizes, spreads, 1 / (8 * sizes))
+    rates = draw_spreads("median", sizes, spreads, unit.size)
+    counts = draw_spreads("median", sizes, spreads, 8 * sizes)
     above: list[Layer] = [rates]
     below: list[Layer] = [counts]
     if found.message_ns is not None and found.rate_bits_per_s is not None:
@@ -98,29 +100,16 @@ def plot_messages(series: Series) -> Plot:
         time_s = found.message_ns / 1e9 + 8 * across / found.rate_bits_per_s
         above.append(_fit(across, 8 * across / time_s / unit.size))
         below.append(_fit(across, 1 / time_s))
-    if found.half_size_bytes is not None:
-        ends = found.half_size_interval_bytes.low, found.half_size_interval_bytes.high
-        half = Rule(name="half size", value=found.half_size_bytes, vertical=True, low=ends[0], high=ends[1])
-        above.append(half)
+    interval = found.half_size_interval_bytes
+    above += draw_rule("half size", found.half_size_bytes, interval, 1.0, vertical=True)
     axis = Axis(label="Message", unit="bytes", scale=Scale.LOG2)
-    return Plot(
-        name=f"messages-{series.key}",
-        title=TITLE,
-        condition=series.title,
-        sentence=" ".join(cell for cell in (_say_cost(found), say_undecided(spreads, "size")) if cell),
+    return Drawing(
+        said=(_say_cost(found), say_undecided(spreads, "size")),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, scale=Scale.LOG10), layers=tuple(above)),
             Panel(x=axis, y=Axis(label="Messages", unit="1/s", scale=Scale.LOG10), layers=tuple(below)),
         ),
-        shared_x=True,
     )
-
-
-def _draw(sizes: np.ndarray, spreads: list[Spread], factor: np.ndarray | float) -> Curve:
-    rows = [(one.median, one.interval.low, one.interval.high) for one in spreads]
-    table = np.array([[np.nan if end is None else end for end in row] for row in rows])
-    table *= np.broadcast_to(np.asarray(factor, dtype=np.float64), sizes.shape)[:, None]
-    return Curve(name="median", x=sizes, y=table[:, 0], low=table[:, 1], high=table[:, 2])
 
 
 def _fit(x: np.ndarray, y: np.ndarray) -> Curve:
@@ -151,11 +140,11 @@ def _tell_costs(series: Series) -> Iterator[Block]:
     )
 
 
-def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for series in _list_series(inputs):
-        name, build = f"messages-{series.key}", partial(plot_messages, series)
-        yield PlotDraft(name=name, title=TITLE, condition=series.title, build=build)
-        yield TextDraft(build=partial(_tell_costs, series))
+        draw = partial(plot_messages, series)
+        yield LazyPlot(name=f"messages-{series.key}", title=TITLE, condition=series.title, draw=draw)
+        yield lazy_text(_tell_costs, series)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
@@ -166,4 +155,4 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return "the plan sets no sizes of messages"
 
 
-CHAPTER = Chapter(key="message-size", title="Size of messages", find_gap=_find_gap, outline=_outline)
+SECTION = LazySection(key="message-size", title="Size of messages", find_gap=_find_gap, outline=_outline)

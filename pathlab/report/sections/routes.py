@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,15 @@ import numpy as np
 from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Scale
-from pathlab.report.sections.drafts import Chapter, Draft, PlotDraft, TextDraft
-from pathlab.report.sections.ledgers import build_table, say
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
+from pathlab.report.sections.answer_tables import build_table, say
+from pathlab.report.sections.lazy import (
+    Drawing,
+    LazyBlock,
+    LazySection,
+    lazy_plot,
+    lazy_text,
+)
 from pathlab.report.sections.phrases import say_range, say_reason
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.source import format_utc
@@ -70,7 +75,7 @@ def _list_surveys(inputs: ReportInputs) -> list[Survey]:
     return found
 
 
-def plot_survey(survey: Survey) -> Plot:
+def plot_survey(survey: Survey) -> Drawing:
     """Capacity of each hop with its interval, and the round trips to it."""
     numbers = np.array([float(hop["hop"]) for hop in survey.hops])
     rows = [_list_capacity(survey.estimates.get(int(number), {})) for number in numbers]
@@ -102,13 +107,9 @@ def plot_survey(survey: Survey) -> Plot:
     if np.isfinite(table[:, 0]).any():
         scale = Axis(label="Capacity", unit=unit.unit, scale=Scale.LOG10)
         panels.insert(0, Panel(x=axis, y=scale, layers=(capacity,)))
-    return Plot(
-        name=f"path-{survey.number}",
-        title=TITLE,
-        condition=survey.title,
-        sentence=_say_survey(survey, table[:, 0]),
+    return Drawing(
+        said=(_say_survey(survey, table[:, 0]),),
         panels=tuple(panels),
-        shared_x=len(panels) > 1,
     )
 
 
@@ -180,18 +181,19 @@ def _tell_changes(inputs: ReportInputs) -> Iterator[Block]:
         yield from say("The surveys after the last trial show no change against those before the first one.")
 
 
-def _outline(inputs: ReportInputs) -> Iterator[Draft]:
-    yield TextDraft(build=partial(_tell_changes, inputs))
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    yield lazy_text(_tell_changes, inputs)
     for survey in _list_surveys(inputs):
         if len(survey.hops) > 1:
-            name, build = f"path-{survey.number}", partial(plot_survey, survey)
-            yield PlotDraft(name=name, title=TITLE, condition=survey.title, build=build)
+            yield lazy_plot(survey, "path", TITLE, plot_survey, survey)
         if survey.hops:
-            yield TextDraft(build=partial(_tell_survey, survey))
+            yield lazy_text(_tell_survey, survey)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
     return None if _list_surveys(inputs) else "the campaign surveyed no path (key 'survey')"
 
 
-CHAPTER = Chapter(key="path", title="Route and capacity of the paths", find_gap=_find_gap, outline=_outline)
+SECTION = LazySection(
+    key="path", title="Route and capacity of the paths", find_gap=_find_gap, outline=_outline
+)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +14,19 @@ from pathlab.analysis.fits.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, F
 from pathlab.report.answer_table import Row, format_figure, format_interval
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Band, Curve, Layer, Panel, Plot, Rule
+from pathlab.report.plots.model import Axis, Band, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.clouds import draw_clouds, gather
-from pathlab.report.sections.drafts import Draft, FoldDraft, PlotDraft, TextDraft
-from pathlab.report.sections.ledgers import build_table, tell_answers
+from pathlab.report.sections.answer_tables import build_table, tell_answers
+from pathlab.report.sections.lazy import (
+    Drawing,
+    LazyBlock,
+    LazyFold,
+    format_suffix,
+    lazy_plot,
+    lazy_text,
+)
 from pathlab.report.sections.phrases import join_words, say_estimate, say_interval, say_reason
+from pathlab.report.sections.points import draw_clouds, draw_rule, gather
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.study.answer import Answer
@@ -38,61 +43,51 @@ AVERAGE = "average of the models"
 OPTIMUM = "Delay that a unit of throughput costs, against streams"
 
 
-def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Draft]:
+def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
     """The families of every window of one condition, and the streams that cost least."""
     windows = [window for window in condition.windows if len(condition.along(window)) >= MINIMUM_LEVELS]
-    yield TextDraft(build=partial(_tell_place, "saturation", inputs, condition))
+    yield lazy_text(_tell_place, "saturation", inputs, condition)
     if windows:
-        name, build = f"saturation-{condition.number}", partial(plot_windows, inputs, condition)
-        yield PlotDraft(name=name, title=SATURATION, condition=condition.title, build=build)
+        yield lazy_plot(condition, "saturation", SATURATION, plot_windows, inputs, condition)
         own = tuple(
-            PlotDraft(
-                name=name_window_figure(condition, window),
-                title=title_window_figure(window),
-                condition=condition.title,
-                build=partial(plot_window, inputs, condition, window),
+            lazy_plot(
+                condition,
+                "saturation",
+                f"Saturation in streams: window {format_window(window)}",
+                plot_window,
+                inputs,
+                condition,
+                window,
+                suffix=format_suffix(format_window(window)),
                 on_demand=sum(len(one.windows) for one in inputs.conditions) > OWN_FIGURES,
             )
             for window in windows
         )
-        models = TextDraft(build=partial(_tell_models, inputs, condition))
-        yield FoldDraft(title=f"Every family and every window: {condition.name}", drafts=(models, *own))
+        models = lazy_text(_tell_models, inputs, condition)
+        yield LazyFold(title=f"Every family and every window: {condition.name}", blocks=(models, *own))
     if any(len(condition.along(window)) > 1 for window in condition.windows):
-        yield TextDraft(build=partial(_tell_place, "optimum", inputs, condition))
-        name, build = f"optimum-{condition.number}", partial(plot_optimum, inputs, condition)
-        yield PlotDraft(name=name, title=OPTIMUM, condition=condition.title, build=build)
-
-
-def name_window_figure(condition: MeasuredCondition, window_bytes: int | None) -> str:
-    """``saturation-1-64KiB``."""
-    window = format_window(window_bytes).replace(" ", "")
-    return f"saturation-{condition.number}-{re.sub('[^A-Za-z0-9]', '-', window)}"
-
-
-def title_window_figure(window_bytes: int | None) -> str:
-    """What the figure of one window shows."""
-    return f"Saturation in streams: window {format_window(window_bytes)}"
+        yield lazy_text(_tell_place, "optimum", inputs, condition)
+        yield lazy_plot(condition, "optimum", OPTIMUM, plot_optimum, inputs, condition)
 
 
 def _tell_place(name: str, inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     yield from tell_answers(name, inputs.answers(name, condition), condition)
 
 
-def _leave_empty(name: str, title: str, condition: MeasuredCondition, answers: Sequence[Answer[Any]]) -> Plot:
+def _leave_empty(answers: Sequence[Answer[Any]]) -> Drawing:
     """The figure that says why it has nothing to show."""
     found = [one.result.undecided for one in answers if one.result.undecided is not None]
     reasons = join_words(list(dict.fromkeys(map(say_reason, found))))
     reason = f"undecided: {reasons or 'no trial counts'}"
-    return Plot(name=name, title=title, condition=condition.title, sentence="", empty=reason)
+    return Drawing(empty=reason)
 
 
-def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
+def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """Every window's averaged models with the band for one new trial, and the cells' distance from them."""
     every = inputs.answers("saturation", condition)
     answers = [one for one in every if one.result.residuals is not None]
-    own = f"saturation-{condition.number}"
     if not answers:
-        return _leave_empty(own, SATURATION, condition, every)
+        return _leave_empty(every)
     unit = choose_unit("rate", condition.sample.rates_bits_per_s)
     above: list[Layer] = []
     below: list[Layer] = [Rule(name="fitted", value=0.0)]
@@ -106,25 +101,20 @@ def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
         line = f"window {format_window(answer.window_bytes)}: {_name_curve(answer.result)}"
         above.append(_draw_means(inputs, condition, (answer.window_bytes, line), unit.size))
     axis = build_streams_axis(condition.stream_counts)
-    return Plot(
-        name=own,
-        title=SATURATION,
-        condition=condition.title,
-        sentence=" ".join(_say_saturation(answer) for answer in answers),
+    return Drawing(
+        said=(" ".join(_say_saturation(answer) for answer in answers),),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(above)),
             Panel(x=axis, y=Axis(label="Residual", unit="%"), layers=tuple(below)),
         ),
-        shared_x=True,
     )
 
 
-def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes: int | None) -> Plot:
+def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes: int | None) -> Drawing:
     """One window: trials, the averaged models, their band and capacity, and the residuals."""
     answers = [one for one in inputs.answers("saturation", condition) if one.window_bytes == window_bytes]
-    title = title_window_figure(window_bytes)
     if not answers or answers[0].result.residuals is None:
-        return _leave_empty(name_window_figure(condition, window_bytes), title, condition, answers)
+        return _leave_empty(answers)
     answer = answers[0]
     found: Saturation = answer.result
     slot = inputs.slot(window_bytes)
@@ -135,37 +125,25 @@ def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes
     drawn = draw_clouds([cloud], (1.0, unit.size), inputs.points)
     layers = _draw_fit(found, cells, (_name_curve(found), "one new trial, 95 %"), slot, unit.size)
     layers += drawn.layers
-    capacity = found.capacity
-    if capacity.value is not None:
-        ends = [
-            None if end is None else end / unit.size
-            for end in (capacity.interval.low, capacity.interval.high)
-        ]
-        layers.append(
-            Rule(name="fitted capacity", value=capacity.value / unit.size, low=ends[0], high=ends[1])
-        )
+    layers += draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
     axis = build_streams_axis(condition.stream_counts)
     below = (Rule(name="fitted", value=0.0), _draw_residuals(found, "cell's mean less fit", slot))
-    return Plot(
-        name=name_window_figure(condition, window_bytes),
-        title=title,
-        condition=condition.title,
-        sentence=" ".join(cell for cell in (_say_saturation(answer), drawn.words) if cell),
+    return Drawing(
+        said=(_say_saturation(answer), drawn.words),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
             Panel(x=axis, y=Axis(label="Residual", unit="%"), layers=below),
         ),
-        shared_x=True,
     )
 
 
-def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
+def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """DRTT per throughput against streams, a line for each window; the least is marked in the sentence."""
     layers: list[Layer] = []
     said = []
     answers = inputs.answers("optimum", condition)
     if not any(answer.result.candidates for answer in answers):
-        return _leave_empty(f"optimum-{condition.number}", OPTIMUM, condition, answers)
+        return _leave_empty(answers)
     for answer in answers:
         found: OptimalStreams = answer.result
         if not found.candidates:
@@ -186,11 +164,8 @@ def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
         )
         interval = f" ({say_interval(found.interval, format_figure)})" if found.streams is not None else ""
         said.append(f"{name}: {least}{interval}")
-    return Plot(
-        name=f"optimum-{condition.number}",
-        title=OPTIMUM,
-        condition=condition.title,
-        sentence=f"Streams with the least mean dRTT / mean throughput, window {'; '.join(said)}.",
+    return Drawing(
+        said=(f"Streams with the least mean dRTT / mean throughput, window {'; '.join(said)}.",),
         panels=(
             Panel(
                 x=build_streams_axis(condition.stream_counts),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -13,12 +12,19 @@ from pathlab.analysis.fits.surface import Surface
 from pathlab.report.answer_table import format_figure
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Curve, Grid, Panel, Plot, Rule, Scale
+from pathlab.report.plots.model import Axis, Curve, Grid, Panel, Rule, Scale
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.clouds import INK_SLOT, draw_clouds, gather
-from pathlab.report.sections.drafts import Chapter, Draft, FoldDraft, PlotDraft, TextDraft
-from pathlab.report.sections.ledgers import build_table, outline_answers
+from pathlab.report.sections.answer_tables import build_table, outline_answers
+from pathlab.report.sections.lazy import (
+    Drawing,
+    LazyBlock,
+    LazyFold,
+    LazySection,
+    lazy_plot,
+    lazy_text,
+)
 from pathlab.report.sections.phrases import say_estimate
+from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
@@ -31,23 +37,21 @@ PRODUCTS = "Throughput against streams × window, and the response surface"
 RESIDUALS = "Cells' means less the fitted surface (%)"
 
 
-def plot_grid(condition: MeasuredCondition) -> Plot:
+def plot_grid(condition: MeasuredCondition) -> Drawing:
     """The median throughput of every cell as a grid: streams across, windows upwards."""
     medians = {cell: measure_spread(cell.sample.rates_bits_per_s).median for cell in condition.cells}
     unit = choose_unit("rate", [value for value in medians.values() if value is not None])
     values = {cell: np.nan if value is None else value / unit.size for cell, value in medians.items()}
     best = max(condition.cells, key=lambda cell: medians[cell] or 0.0)
     products = _say_products(condition, medians)
-    return Plot(
-        name=f"grid-{condition.number}",
-        title=f"{GRID} ({unit.unit})",
-        condition=condition.title,
-        sentence=f"The most, {format_rate(medians[best])}, with {best.name}. {products}".strip(),
+    return Drawing(
+        unit=unit.unit,
+        said=(f"The most, {format_rate(medians[best])}, with {best.name}. {products}".strip(),),
         panels=(_build_grid(condition, values, f"Throughput ({unit.unit})", unit.unit),),
     )
 
 
-def plot_residuals(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
+def plot_residuals(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """How far every cell's mean is from the fitted surface, in percent of it."""
     found = _find_surface(inputs, condition)
     ratios: dict[tuple[float, float], float] = {}
@@ -64,17 +68,14 @@ def plot_residuals(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
     if known:
         far = max(known, key=lambda cell: abs(known[cell]))
         sentence = f"The cell farthest from the surface is {far.name}: {known[far]:+.3g} %. {_say_fit(found)}"
-    return Plot(
-        name=f"surface-residuals-{condition.number}",
-        title=RESIDUALS,
-        condition=condition.title,
-        sentence=sentence,
+    return Drawing(
+        said=(sentence,),
         panels=(_build_grid(condition, values, "Residual (%)", "%"),) if known else (),
-        empty=None if known else "the surface was not fitted",
+        empty="the surface was not fitted",
     )
 
 
-def plot_products(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
+def plot_products(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """Throughput against streams × usable window, with the fitted surface and its limits."""
     found = _find_surface(inputs, condition)
     product = of.Quantity(
@@ -83,27 +84,15 @@ def plot_products(inputs: ReportInputs, condition: MeasuredCondition) -> Plot:
         take=lambda sample: sample.streams * sample.usable_window_bytes,
     )
     windows = [window for window in condition.windows if window is not None]
-    clouds = [
-        gather(
-            f"window {format_window(one)}", inputs.slot(one), condition.along(one), (product, of.THROUGHPUT)
-        )
-        for one in windows
-    ]
+    clouds = gather_windows(inputs, condition, (product, of.THROUGHPUT), windows)
     unit = choose_unit("rate", np.concatenate([cloud.y for cloud in clouds]))
     drawn = draw_clouds(clouds, (1024.0, unit.size), inputs.points)
     fitted = _draw_fit(found, unit.size)
-    limits = []
-    if found is not None and found.capacity.value is not None:
-        ends = found.capacity.interval.low, found.capacity.interval.high
-        low, high = (None if end is None else end / unit.size for end in ends)
-        limits.append(
-            Rule(name="fitted capacity", value=found.capacity.value / unit.size, low=low, high=high)
-        )
-    return Plot(
-        name=f"surface-{condition.number}",
-        title=PRODUCTS,
-        condition=condition.title,
-        sentence=" ".join(cell for cell in (_say_fit(found), drawn.words) if cell),
+    limits: list[Rule] = []
+    if found is not None:
+        limits = draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
+    return Drawing(
+        said=(_say_fit(found), drawn.words),
         panels=(
             Panel(
                 x=Axis(label="Streams × window", unit="KiB", scale=Scale.LOG2),
@@ -216,16 +205,14 @@ def _is_grid(condition: MeasuredCondition) -> bool:
     return varied and len(condition.cells) >= LEAST_CELLS
 
 
-def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in filter(_is_grid, inputs.conditions):
-        name, grid = f"grid-{condition.number}", partial(plot_grid, condition)
-        yield PlotDraft(name=name, title=GRID, condition=condition.title, build=grid)
-        fitted = (("surface", PRODUCTS, plot_products), ("surface-residuals", RESIDUALS, plot_residuals))
-        for key, title, plot in fitted if any(window is not None for window in condition.windows) else ():
-            name, build = f"{key}-{condition.number}", partial(plot, inputs, condition)
-            yield PlotDraft(name=name, title=title, condition=condition.title, build=build)
-        drafts = (TextDraft(build=partial(_tell_products, condition)),)
-        yield FoldDraft(title=f"Cells of equal streams × window: {condition.name}", drafts=drafts)
+        yield lazy_plot(condition, "grid", GRID, plot_grid, condition)
+        if any(window is not None for window in condition.windows):
+            yield lazy_plot(condition, "surface", PRODUCTS, plot_products, inputs, condition)
+            yield lazy_plot(condition, "surface-residuals", RESIDUALS, plot_residuals, inputs, condition)
+        products = lazy_text(_tell_products, condition)
+        yield LazyFold(title=f"Cells of equal streams × window: {condition.name}", blocks=(products,))
     yield from outline_answers(inputs, "surface")
 
 
@@ -235,6 +222,6 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return "it needs several numbers of streams and several windows on a path (four cells or more)"
 
 
-CHAPTER = Chapter(
+SECTION = LazySection(
     key="surface", title="Response surface over streams and windows", find_gap=_find_gap, outline=_outline
 )

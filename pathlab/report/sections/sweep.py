@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.sections.drafts import Chapter, Draft
+from pathlab.report.sections.lazy import LazyBlock, LazySection
 from pathlab.report.sections.saturation import outline_saturation
 from pathlab.report.sections.views import outline_views
 from pathlab.study.cells import MeasuredCondition
@@ -17,7 +17,7 @@ def _varies(condition: MeasuredCondition) -> bool:
     return len(windows) > len(set(windows))
 
 
-def _outline(inputs: ReportInputs) -> Iterator[Draft]:
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in filter(_varies, inputs.conditions):
         yield from outline_views(condition, inputs)
         yield from outline_saturation(inputs, condition)
@@ -29,6 +29,6 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return "no window was measured with more than one number of streams"
 
 
-CHAPTER = Chapter(
+SECTION = LazySection(
     key="streams-sweep", title="Against the number of streams", find_gap=_find_gap, outline=_outline
 )

@@ -12,7 +12,7 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Panel, Plot, Span
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.sections.contributions import PathSection, draft_contributions, name_place
-from pathlab.report.sections.drafts import PlotDraft
+from pathlab.report.sections.lazy import LazyPlot
 from pathlab.report.sections.trial_panels import (
     build_loads,
     build_rates,
@@ -80,7 +80,7 @@ def build_trials(inputs: ReportInputs) -> Section:
     return Section(key="trials", title="Single trials", blocks=tuple(blocks))
 
 
-def list_trial_drafts(inputs: ReportInputs) -> Iterator[PlotDraft]:
+def list_trial_drafts(inputs: ReportInputs) -> Iterator[LazyPlot]:
     """The streams' shares of every combination; none is made."""
     for section in _list_sections(inputs):
         for cell in section.path.measured:

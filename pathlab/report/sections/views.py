@@ -9,14 +9,13 @@ from functools import partial
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.loss import Loss, pool_loss, probe_loss
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule, Scale
+from pathlab.report.plots.model import Axis, Layer, Panel, Rule, Scale
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.clouds import Drawn, draw_aside, draw_clouds, gather
-from pathlab.report.sections.drafts import Draft, PlotDraft
+from pathlab.report.sections.lazy import Drawing, LazyBlock, lazy_plot
 from pathlab.report.sections.phrases import join_words, say_left_out, say_range, say_spread, say_undecided
+from pathlab.report.sections.points import Drawn, draw_aside, draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
@@ -65,15 +64,13 @@ VIEWS = (
 )
 
 
-def outline_views(condition: MeasuredCondition, inputs: ReportInputs) -> Iterator[Draft]:
+def outline_views(condition: MeasuredCondition, inputs: ReportInputs) -> Iterator[LazyBlock]:
     """The figures over streams of one condition."""
     for view in VIEWS:
-        name = f"{view.key}-{condition.number}"
-        build = partial(plot_view, inputs, condition, view)
-        yield PlotDraft(name=name, title=view.title, condition=condition.title, build=build)
+        yield lazy_plot(condition, view.key, view.title, plot_view, inputs, condition, view)
 
 
-def plot_view(inputs: ReportInputs, condition: MeasuredCondition, view: View) -> Plot:
+def plot_view(inputs: ReportInputs, condition: MeasuredCondition, view: View) -> Drawing:
     """One figure over streams: trials as points, each window's medians with their intervals."""
     panels: list[Panel] = []
     said: list[str] = []
@@ -86,14 +83,10 @@ def plot_view(inputs: ReportInputs, condition: MeasuredCondition, view: View) ->
         choices += [choice] if choice else []
     said += [*choices[:1], say_left_out(condition) if condition.cells else ""]
     sentence = " ".join(dict.fromkeys(word for word in said if word)) if panels else ""
-    return Plot(
-        name=f"{view.key}-{condition.number}",
-        title=view.title,
-        condition=condition.title,
-        sentence=sentence,
+    return Drawing(
+        said=(sentence,),
         panels=tuple(panels),
-        shared_x=len(panels) > 1,
-        empty=None if panels else f"{join_words([one.label for one in view.quantities])}: not measured here",
+        empty=f"{join_words([one.label for one in view.quantities])}: not measured here",
     )
 
 
@@ -135,17 +128,12 @@ def _draw_panel(
     layers, drawn = _draw_windows(inputs, condition, quantity, (axis, unit))
     for window in condition.windows:
         position = condition.every_window.index(window)
-        found = _draw_middle(condition.along(window), spreads, losses, unit)
-        layers.append(
-            Curve(
-                name=f"window {format_window(window)}",
-                x=place_streams(found[0], axis, position, len(condition.every_window)),
-                y=found[1],
-                slot=inputs.slot(window),
-                low=found[2],
-                high=found[3],
-            )
-        )
+        cells = condition.along(window)
+        streams = np.array([float(cell.streams) for cell in cells])
+        x = place_streams(streams, axis, position, len(condition.every_window))
+        name, slot = f"window {format_window(window)}", inputs.slot(window)
+        middles = [losses.get(cell, spreads[cell]) for cell in cells]
+        layers.append(draw_spreads(name, x, middles, unit.size, slot))
     layers += _draw_truth(inputs, condition, quantity, unit)
     said = _say_losses(losses, quantity) if losses else _say_extremes(spreads, quantity)
     if not any(one.size for one in known):
@@ -189,22 +177,6 @@ def _shift_windows(condition: MeasuredCondition, axis: Axis, sample: Sample) -> 
         shifted = place_streams(sample.streams[inside], axis, position, len(condition.every_window))
         across[inside] = shifted
     return across
-
-
-def _draw_middle(
-    cells: Sequence[Cell], spreads: Mapping[Cell, Spread], losses: Mapping[Cell, Loss], unit: Scaled
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Streams, middle and its interval's ends of one window's cells, in the unit of the axis."""
-    rows = []
-    for cell in cells:
-        middle: float | None = spreads[cell].median
-        interval: Interval = spreads[cell].interval
-        if losses:
-            middle, interval = losses[cell].loss_ratio, losses[cell].interval_ratio
-        found = (middle, interval.low, interval.high)
-        rows.append([float(cell.streams), *(np.nan if one is None else one / unit.size for one in found)])
-    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-    return table[:, 0], table[:, 1], table[:, 2], table[:, 3]
 
 
 def _pool_losses(condition: MeasuredCondition, quantity: Quantity) -> dict[Cell, Loss]:

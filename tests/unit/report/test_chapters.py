@@ -12,7 +12,7 @@ from pathlab.report.blocks import Paragraph, Section, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Plot, Points
 from pathlab.report.sections import chapters, routes
-from pathlab.report.sections.drafts import carry_out
+from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import JournalRecord, TrialRecord
 from tests.unit.report.section_samples import find_curve, find_table, join_results, list_blocks, make_inputs
 from tests.unit.study.test_bad_input import BAD
@@ -93,7 +93,7 @@ def test_results_without_a_trial_say_what_is_missing() -> None:
     inputs = make_inputs(BareResults())
     (only,) = chapters.build_sections(inputs)
     assert only.key == "not-measured"
-    assert len(only.blocks) == len(chapters.CHAPTERS)
+    assert len(only.blocks) == len(chapters.SECTIONS)
     assert chapters.list_drafts(inputs) == ()
 
 
@@ -222,7 +222,7 @@ def test_surveys_of_the_path_become_a_chapter() -> None:
     assert undecided is not None
     assert "no hop's capacity could be told" in undecided.sentence
     assert len(undecided.panels) == 1
-    blocks = list(carry_out(routes.CHAPTER.outline(inputs)))
+    blocks = list(build_blocks(routes.SECTION.outline(inputs)))
     assert find_table(iter(blocks), "path-table-2").table.rows[1][-1] == "not positive"
     assert any(isinstance(one, Paragraph) and "no change" in one.text for one in blocks)
 

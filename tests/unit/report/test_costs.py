@@ -13,7 +13,7 @@ from pathlab.report.blocks import Fold, Paragraph
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Bars, Curve, Plot, Rule
 from pathlab.report.sections import cells, certainty, chapters, cpu, duration, limits, messages
-from pathlab.report.sections.drafts import carry_out
+from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
 from pathlab.units import format_bytes, format_rate, format_time
 from tests.unit.report.section_samples import (
@@ -56,7 +56,7 @@ def measured() -> ReportInputs:
 
 
 def test_the_table_of_the_source_is_that_of_the_trials(measured: ReportInputs) -> None:
-    table = find_table(carry_out(cells.CHAPTER.outline(measured)), "windows-streams").table
+    table = find_table(build_blocks(cells.SECTION.outline(measured)), "windows-streams").table
     labels = [heading.label for heading in table.headings]
     assert labels[:10] == [
         *("Window", "Streams", "n", "Throughput", "95 % interval", "IQR"),
@@ -84,7 +84,7 @@ def test_windows_stand_as_asked_granted_and_used() -> None:
         return replace(record, window_granted_receiver_bytes=65536, flags=("lab", "window-short"))
 
     inputs = make_inputs(make_sweep(3, levels=[(1, 65536), (2, 65536)], change=cut))
-    folds = list(carry_out(cells.CHAPTER.outline(inputs)))
+    folds = list(build_blocks(cells.SECTION.outline(inputs)))
     fold = next(one for one in folds if isinstance(one, Fold) and one.title.startswith("Windows asked for"))
     table = find_table(iter(fold.blocks), "windows-granted").table
     labels = [heading.label for heading in table.headings]
@@ -109,7 +109,7 @@ def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: ReportInputs) ->
     assert [margin.value, margin.low, margin.high] == pytest.approx([1.0, 1 / 1.05, 1.05])
     assert plot.panels[0].x.tick_labels == ("8 × 64 KiB : 2 × 256 KiB",)
     assert "more streams win: 1" in plot.sentence
-    blocks = list(carry_out(cells.CHAPTER.outline(measured)))
+    blocks = list(build_blocks(cells.SECTION.outline(measured)))
     costs = next(
         one for one in blocks if not isinstance(one, Plot) and "Each pair" in getattr(one, "title", "")
     )
@@ -191,12 +191,12 @@ def test_throughput_over_durations_joins_their_conditions() -> None:
     assert curve.y == pytest.approx(np.array([20, 22, 24]), rel=2e-3)
     assert "duration" not in plot.condition
     assert "not shown to be equivalent within -4.76 % to 5 %" in plot.sentence
-    rows = find_table(carry_out(duration.CHAPTER.outline(inputs)), "durations-1").table.rows
+    rows = find_table(build_blocks(duration.SECTION.outline(inputs)), "durations-1").table.rows
     assert [row[1] for row in rows] == ["1 s", "2 s", "4 s"]
 
 
 def test_one_duration_is_a_gap(measured: ReportInputs) -> None:
-    assert duration.CHAPTER.find_gap(measured) == "every path was measured with trials of one duration"
+    assert duration.SECTION.find_gap(measured) == "every path was measured with trials of one duration"
 
 
 def test_messages_have_the_cost_that_was_put_in() -> None:
@@ -221,7 +221,7 @@ def test_messages_have_the_cost_that_was_put_in() -> None:
     half = find_layer(plot, "half size", kind=Rule)
     assert isinstance(half, Rule)
     assert half.value == pytest.approx(2000, rel=0.01)
-    assert messages.CHAPTER.find_gap(inputs) is None
+    assert messages.SECTION.find_gap(inputs) is None
 
 
 def test_messages_are_told_cell_by_cell_and_a_plan_that_carried_none_is_a_gap() -> None:
@@ -238,7 +238,7 @@ def test_messages_are_told_cell_by_cell_and_a_plan_that_carried_none_is_a_gap() 
     assert find_curve(many, "median").y == pytest.approx(4 * find_curve(few, "median").y, rel=1e-6)
     assert many.condition.startswith("4 × 64 KiB, ")
     halted = make_inputs(join_results([carry(size, 0.0) for size in sizes]))
-    assert messages.CHAPTER.find_gap(halted) == "no trial with a size of messages carried anything"
+    assert messages.SECTION.find_gap(halted) == "no trial with a size of messages carried anything"
 
 
 def test_limits_are_stacked_over_all_windows() -> None:
@@ -260,7 +260,7 @@ def test_fairness_has_the_least_that_can_be(measured: ReportInputs) -> None:
     least = find_curve(plot, "all to one stream")
     assert least.y == pytest.approx(np.array([1 / 2, 1 / 8]))
     assert find_curve(plot, "window 64 KiB").y.tolist() == [0.97]
-    assert limits.CHAPTER.find_gap(measured) is None
+    assert limits.SECTION.find_gap(measured) is None
 
 
 def test_how_sure_is_said_in_words_for_every_condition() -> None:
@@ -269,7 +269,7 @@ def test_how_sure_is_said_in_words_for_every_condition() -> None:
         return replace(record, throughput_bits_per_s=far * (record.throughput_bits_per_s or 0.0))
 
     inputs = make_inputs(make_sweep(12, levels=[(1, 65536), (2, 65536)], change=change))
-    blocks = list(carry_out(certainty.CHAPTER.outline(inputs)))
+    blocks = list(build_blocks(certainty.SECTION.outline(inputs)))
     (words,) = (one.text for one in blocks if isinstance(one, Paragraph))
     assert words.startswith("west → east: ")
     assert "1 trial beyond median +- 3.5 MAD" in words
@@ -277,6 +277,8 @@ def test_how_sure_is_said_in_words_for_every_condition() -> None:
     folds = [getattr(one, "title", "") for one in blocks]
     assert "Outliers (kept)" in folds
     sure = make_inputs(make_sweep(3, levels=[(1, 65536)]))
-    (words,) = (one.text for one in carry_out(certainty.CHAPTER.outline(sure)) if isinstance(one, Paragraph))
+    (words,) = (
+        one.text for one in build_blocks(certainty.SECTION.outline(sure)) if isinstance(one, Paragraph)
+    )
     assert "1 cell without an interval of the median after 3 cycles" in words
     assert isinstance(find_curve(draw(inputs, "throughput-streams-1"), "window 64 KiB"), Curve)

@@ -10,7 +10,7 @@ import pytest
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Bars, Curve, Plot, Rule
 from pathlab.report.sections import chapters, effect
-from pathlab.report.sections.drafts import carry_out
+from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
 from tests.unit.report.section_samples import find_curve, find_layer, find_table, make_inputs, take_trials
 from tests.unit.study.trials import RTT_NS, make_sweep
@@ -91,7 +91,7 @@ def test_distributions_of_variability_are_steps_up_to_all_trials(inputs: ReportI
 
 
 def test_loaded_and_unloaded_variability_stand_side_by_side(inputs: ReportInputs) -> None:
-    table = find_table(carry_out(effect.CHAPTER.outline(inputs)), "variability-table").table
+    table = find_table(build_blocks(effect.SECTION.outline(inputs)), "variability-table").table
     assert [row[1] for row in table.rows] == ["loaded", "unloaded"]
     assert [row[2] for row in table.rows] == ["224", "224"]
     assert table.rows[1][6] == "1.00 %"
@@ -134,4 +134,4 @@ def test_without_unloaded_round_trips_the_chapter_says_so() -> None:
         return replace(record, unloaded_rtt_mean_ns=None)
 
     inputs = make_inputs(make_sweep(1, change=forget))
-    assert effect.CHAPTER.find_gap(inputs) == "no trial has both loaded and unloaded round trips"
+    assert effect.SECTION.find_gap(inputs) == "no trial has both loaded and unloaded round trips"

@@ -12,7 +12,7 @@ from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Band, Curve, Grid, Plot, Points, Rule, Scale
 from pathlab.report.sections import chapters
-from pathlab.report.sections.clouds import choose_points
+from pathlab.report.sections.points import choose_points
 from pathlab.store.records import TrialRecord
 from tests.unit.report.section_samples import find_curve, find_layer, make_inputs, take_trials
 from tests.unit.study.trials import CAPACITY, STREAMS, WINDOWS, make_sweep

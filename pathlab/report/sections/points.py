@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.loss import Loss
 from pathlab.analysis.estimators.outliers import MAD_RULE, name_outliers
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Layer, Points
+from pathlab.report.plots.model import Curve, Layer, Points, Rule
 from pathlab.report.sections.quantities import Quantity
+from pathlab.study.answer import Spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.selection import Sample, name_exclusions
 from pathlab.units import format_window
@@ -102,6 +105,43 @@ def gather(
         y=up.take(joined),
         outlier=np.concatenate([mark_outliers(cell, judged or up) for cell in cells]),
     )
+
+
+def gather_windows(
+    inputs: ReportInputs,
+    condition: MeasuredCondition,
+    axes: tuple[Quantity, Quantity],
+    windows: Sequence[int | None] | None = None,
+) -> list[Cloud]:
+    """A cloud for each window (None: every one with a trial that counts)."""
+    return [
+        gather(f"window {format_window(one)}", inputs.slot(one), condition.along(one), axes)
+        for one in (condition.windows if windows is None else windows)
+    ]
+
+
+def draw_spreads(
+    name: str, x: Floats, spreads: Sequence[Spread | Loss], size: Floats | float, slot: int = 0
+) -> Curve:
+    """Medians, or pooled losses, with their intervals at ``x``, divided by ``size``; unknown: gaps."""
+    rows = [
+        (one.loss_ratio, one.interval_ratio.low, one.interval_ratio.high)
+        if isinstance(one, Loss)
+        else (one.median, one.interval.low, one.interval.high)
+        for one in spreads
+    ]
+    y, low, high = np.array(rows, dtype=np.float64).reshape(-1, 3).T / size
+    return Curve(name=name, x=x, y=y, low=low, high=high, slot=slot)
+
+
+def draw_rule(
+    name: str, value: float | None, interval: Interval, size: float, *, vertical: bool = False
+) -> list[Rule]:
+    """A figure as a line with its interval, divided by ``size``; none where it is not known."""
+    if value is None:
+        return []
+    low, high = (None if end is None else end / size for end in (interval.low, interval.high))
+    return [Rule(name=name, value=value / size, vertical=vertical, low=low, high=high)]
 
 
 def choose_points(values: Floats, always: Marks, most: int) -> NDArray[np.int64]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from pathlab.report.answer_table import Row, format_row, list_headings, list_warnings
 from pathlab.report.blocks import Block, Paragraph, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.sections.drafts import Draft, FoldDraft, TextDraft
+from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
 from pathlab.report.tables import Heading, TextTable
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
@@ -75,7 +74,7 @@ def note_doubts(answers: Sequence[Answer[Any]]) -> str | None:
     return "; ".join(lines) + "." if lines else None
 
 
-def outline_answers(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[Draft]:
+def outline_answers(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[LazyBlock]:
     """The tables of one analysis: one for all conditions where it is short, else one for each, on demand.
 
     ``choose``: which answers are told; None: all.
@@ -84,12 +83,12 @@ def outline_answers(inputs: ReportInputs, name: str, choose: Choose | None = Non
     title, per_place = entry.title, entry.per == "condition"
     rows = [1 if per_place else len(condition.levels) for condition in inputs.conditions]
     if per_place or sum(rows) <= LONG_ROWS:
-        draft = TextDraft(build=partial(_tell_together, inputs, name, choose))
-        yield FoldDraft(title=title, drafts=(draft,)) if name in FOLDED else draft
+        draft = lazy_text(_tell_together, inputs, name, choose)
+        yield LazyFold(title=title, blocks=(draft,)) if name in FOLDED else draft
         return
     for condition in inputs.conditions:
-        draft = TextDraft(build=partial(_tell_chosen, inputs, name, condition, choose))
-        yield FoldDraft(title=f"{title}: {condition.name}", drafts=(draft,))
+        draft = lazy_text(_tell_chosen, inputs, name, condition, choose)
+        yield LazyFold(title=f"{title}: {condition.name}", blocks=(draft,))
 
 
 def _tell_chosen(

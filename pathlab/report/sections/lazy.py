@@ -1,0 +1,143 @@
+"""Sections before their blocks are made, so that a single figure can be had without all others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+from pathlab.report.blocks import Block, Fold, Paragraph
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.plots.model import Panel, Plot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """What a figure shows: its panels and the sentences about them; ``empty``: why there is no panel.
+
+    ``unit``: of a figure whose title names it.
+    """
+
+    said: tuple[str, ...] = ()
+    panels: tuple[Panel, ...] = ()
+    empty: str | None = None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazyPlot:
+    """A figure to be made, with its name, title and condition. ``on_demand``: made by name alone."""
+
+    name: str
+    title: str
+    condition: str
+    draw: Callable[[], Drawing]
+    on_demand: bool = False
+
+    def build(self) -> Plot:
+        """The figure."""
+        drawn = self.draw()
+        return Plot(
+            name=self.name,
+            title=f"{self.title} ({drawn.unit})" if drawn.unit else self.title,
+            condition=self.condition,
+            sentence=" ".join(text for text in drawn.said if text),
+            panels=drawn.panels,
+            shared_x=len(drawn.panels) > 1,
+            empty=None if drawn.panels else drawn.empty,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazyText:
+    """Text and tables to be made; none where there is nothing to say."""
+
+    build: Callable[[], Iterable[Block]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazyFold:
+    """Blocks that are shown on demand."""
+
+    title: str
+    blocks: tuple[LazyBlock, ...]
+
+
+LazyBlock: TypeAlias = LazyPlot | LazyText | LazyFold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazySection:
+    """A section: ``outline`` is what it has; ``find_gap`` why results cannot fill it (None: they can)."""
+
+    key: str
+    title: str
+    find_gap: Callable[[ReportInputs], str | None]
+    outline: Callable[[ReportInputs], Iterable[LazyBlock]]
+
+
+class Numbered(Protocol):
+    """What has figures of its own: a condition, a survey of a path."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def title(self) -> str: ...
+
+
+def lazy_plot(
+    one: Numbered,
+    key: str,
+    title: str,
+    draw: Callable[..., Drawing],
+    *arguments: Any,
+    suffix: str = "",
+    on_demand: bool = False,
+) -> LazyPlot:
+    """The figure ``key-NUMBER`` that is drawn from these arguments."""
+    return LazyPlot(
+        name=f"{key}-{one.number}{suffix}",
+        title=title,
+        condition=one.title,
+        draw=partial(draw, *arguments),
+        on_demand=on_demand,
+    )
+
+
+def format_suffix(text: str) -> str:
+    """A size at the end of a figure's name: ``-64KiB``, ``-1-5MiB``."""
+    return re.sub(r"[^A-Za-z0-9]", "-", f" {text.replace(' ', '')}")
+
+
+def lazy_text(build: Callable[..., Iterable[Block]], *arguments: Any) -> LazyText:
+    """Text and tables, made from these arguments."""
+    return LazyText(build=partial(build, *arguments))
+
+
+def build_blocks(blocks: Iterable[LazyBlock]) -> Iterator[Block]:
+    """The blocks in their order; a fold without any is left out."""
+    apart = []
+    for block in blocks:
+        if isinstance(block, LazyPlot) and block.on_demand:
+            apart.append(block.name)
+        elif isinstance(block, LazyPlot):
+            yield block.build()
+        elif isinstance(block, LazyText):
+            yield from block.build()
+        elif inside := tuple(build_blocks(block.blocks)):
+            yield Fold(title=block.title, blocks=inside)
+    if apart:
+        text = f"More figures: 'pathlab report RESULTS --figure NAME --out FILE' with {', '.join(apart)}."
+        yield Paragraph(text=text, note=True)
+
+
+def list_plots(blocks: Iterable[LazyBlock]) -> Iterator[LazyPlot]:
+    """The figures among the blocks, those in folds included; none is made."""
+    for block in blocks:
+        if isinstance(block, LazyPlot):
+            yield block
+        elif isinstance(block, LazyFold):
+            yield from list_plots(block.blocks)
