@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pandas as pd
 
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
+from pathlab.store.schema import column_types
 from pathlab.store.trial_table import TIMES, format_exact_time
 from pathlab.study.trials import LINUX_WINDOW_FACTOR
 
@@ -52,8 +53,8 @@ def read_trials(results: ResultsSource, frame: pd.DataFrame | None = None) -> tu
     """
     found = results.trials() if frame is None else frame
     frame = found.sort_values("trial_id", kind="stable")
-    names = [field.name for field in fields(TrialRecord)]
-    columns = [_read_column(frame, field.name, str(field.type)) for field in fields(TrialRecord)]
+    names = column_types(TrialRecord)
+    columns = [_read_column(frame, name, column.base) for name, column in names.items()]
     numbers = frame["trial_id"].tolist()
     return tuple(
         StoredTrial(trial_id=int(number), record=TrialRecord(**dict(zip(names, row, strict=True))))
@@ -101,14 +102,12 @@ def window_is_short(record: TrialRecord) -> bool:
     return "window-short" in record.flags or any(size is not None and size < least for size in granted)
 
 
-def _read_column(frame: pd.DataFrame, name: str, annotation: str) -> list[Any]:
+def _read_column(frame: pd.DataFrame, name: str, kind: type) -> list[Any]:
     """A column with the type of the record's own field; ``None`` where it has no value or does not exist."""
-    if annotation.startswith("tuple"):
+    if kind is tuple:
         return [_read_list(value) for value in frame[name]] if name in frame else [()] * len(frame)
     if name not in frame:
         return [None] * len(frame)
-    kinds: dict[str, type] = {"int": int, "float": float}
-    kind = next((kinds[word] for word in kinds if annotation.startswith(word)), str)
     values = frame[name].astype(object)
     if name in TIMES:
         return [format_exact_time(value) for value in values.tolist()]

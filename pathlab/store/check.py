@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,29 +14,13 @@ import sqlalchemy as sa
 from pathlab.errors import PathlabError
 from pathlab.store.database import connect_reading, locate_database, open_engine, read_meta
 from pathlab.store.faults import translate_faults
-from pathlab.store.records import (
-    SERIES_KINDS,
-    CampaignRecord,
-    HostRecord,
-    JournalRecord,
-    OriginRecord,
-    PlanRecord,
-    TrialRecord,
-)
+from pathlab.store.flags import Status
 from pathlab.store.row_check import list_type_faults, list_value_faults
-from pathlab.store.schema import CAMPAIGN, HOST, JOURNAL, ORIGIN, PLAN, SERIES, TRIAL
+from pathlab.store.schema import CAMPAIGN, PLAN, SERIES, TABLES, TRIAL
 from pathlab.store.series import decode_series
-from pathlab.store.series_columns import find_column_fault
+from pathlab.store.series_columns import SERIES_KINDS, find_column_fault
 
 _BATCH_ROWS = 1000
-_TABLES: Mapping[type, sa.Table] = {
-    CampaignRecord: CAMPAIGN,
-    HostRecord: HOST,
-    PlanRecord: PLAN,
-    TrialRecord: TRIAL,
-    OriginRecord: ORIGIN,
-    JournalRecord: JOURNAL,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +67,7 @@ def _check_sqlite(database: Path) -> Iterator[str]:
 
 def _check_records(connection: sa.Connection) -> Iterator[str]:
     """Every column of every row, then trials against their plan."""
-    for record, table in _TABLES.items():
+    for record, table in TABLES.items():
         found = connection.execute(sa.select(table), execution_options={"yield_per": _BATCH_ROWS})
         for rows in found.partitions():
             faults = [*list_type_faults(record, rows)]
@@ -107,7 +91,7 @@ def _check_trials(connection: sa.Connection) -> Iterator[str]:
             yield f"trial {number} measured plan row {plan_row}, which is not there"
         elif plan[plan_row] != cycle:
             yield f"trial {number} belongs to another cycle than its plan row {plan_row}"
-        if status == "complete" and done.setdefault(plan_row, number) != number:
+        if status == Status.COMPLETE and done.setdefault(plan_row, number) != number:
             both = f"{done[plan_row]} and {number}"
             yield f"plan row {plan_row} is complete twice, by trials {both}"
 

@@ -1,223 +1,206 @@
-"""The records of the store: one frozen dataclass per table, the one place where columns are named.
+"""The records of the store: one frozen dataclass per table; each column with its type, meaning and unit.
 
-``pathlab.store.schema`` makes the tables from these classes. Units stand in the names: ``_ns`` integer
-nanoseconds, ``_bytes`` integer bytes, ``_bits_per_s`` decimal bit/s, ``_s`` seconds, ``_ratio`` 0 to 1.
-``None`` means "not measured" and is never replaced by a number.
+From these classes follow the SQL tables, the checks of rows, the exports and docs/COLUMNS.md. A unit is at
+the end of the name, or in ``Column``. ``None`` means "not measured" and is never replaced by a number.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+
+class Column(NamedTuple):
+    """The meaning of a column whose name does not end with its unit."""
+
+    meaning: str
+    unit: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignRecord:
-    """What was asked for, and by which program; one row per results file."""
+    """What was requested, and by which program; one row per results file."""
 
-    name: str
-    title: str
-    digest: str  # SHA-256 of the canonical model; decides whether a file may be resumed
-    text: str  # the campaign file as it was given
-    model: dict[str, Any]  # the validated model as JSON
-    seed: int
-    created_utc: str  # ISO 8601
-    program_version: str
-    environment: dict[str, Any]  # lab back end, fallback and its reason, controller's facts
+    name: Annotated[str, "short name"]
+    title: Annotated[str, "title of the report"]
+    digest: Annotated[str, "SHA-256 of the campaign's canonical model; decides whether a file may be resumed"]
+    text: Annotated[str, "the campaign file as it was given"]
+    model: Annotated[dict[str, Any], "the campaign's validated model"]
+    seed: Annotated[int, "seed of the order"]
+    created_utc: Annotated[str, "when the file was made"]
+    program_version: Annotated[str, "PathLab that made the file"]
+    environment: Annotated[dict[str, Any], "lab back end, fallback and its reason, the controller's facts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostRecord:
     """Facts of one host as its agent stated them at the start of a run."""
 
-    name: str
-    recorded_utc: str
-    facts: dict[str, Any]
+    name: Annotated[str, "host as the campaign calls it"]
+    recorded_utc: Annotated[str, "time at which its agent stated the facts"]
+    facts: Annotated[dict[str, Any], "kernel, CPU, NICs, offloads, limits"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRecord:
     """One row of the plan, stored before the first packet."""
 
-    row: int  # 0-based, order of execution
-    cycle: int  # 0-based
-    path_source: str
-    path_destination: str
-    settings: dict[str, Any]  # factor levels: streams, window_bytes, congestion, ...
+    row: Annotated[int, Column("row of the plan, in order of execution", "count from 0")]
+    cycle: Annotated[int, Column("pass over all combinations", "count from 0")]
+    path_source: Annotated[str, "host that sends"]
+    path_destination: Annotated[str, "host that receives"]
+    settings: Annotated[dict[str, Any], "factor levels by name"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRecord:
     """One measurement at one combination of factor levels, complete or failed."""
 
-    plan_row: int
-    attempt: int  # 1 for the first
-    status: str  # complete | failed | interrupted
-    failed_stage: str | None  # connect, agent, engine, network, probes, store, controller
-    failure: str | None
-    started_utc: str
-    cycle: int
-
-    path_source: str
-    path_destination: str
-    source_address: str | None
-    destination_address: str | None
-
-    streams: int
-    window_requested_bytes: int | None  # None: autotuning
-    window_granted_sender_bytes: int | None  # SO_SNDBUF as the kernel reports it (Linux doubles)
-    window_granted_receiver_bytes: int | None  # SO_RCVBUF as the kernel reports it
-    window_effective_bytes: float | None  # throughput per stream x mean loaded RTT
-    window_in_flight_max_bytes: int | None  # largest tcpi_unacked x tcpi_snd_mss seen on one stream
-    congestion_requested: str | None  # None: the kernel's default
-    congestion_sender: str | None  # read back
-    congestion_receiver: str | None
-    mss_bytes: int | None
-
-    interval_ns: int
-    warmup_ns: int
-    duration_ns: int  # asked length of the steady window
-    steady_ns: int | None  # measured length of the steady window, receiver's clock
-    received_steady_bytes: int | None
-    received_total_bytes: int | None
-    sent_total_bytes: int | None
-    retransmitted_bytes: int | None
-    retransmitted_segments: int | None
-    throughput_bits_per_s: float | None  # counted by the receiver in the steady window
-    fairness_jain: float | None
-
-    probe_method: str | None  # icmp-raw | icmp-datagram | udp
-    probe_stamps: str | None  # kernel | kernel-receive | user
-    loaded_sent: int | None
-    loaded_received: int | None
-    loaded_rtt_min_ns: float | None
-    loaded_rtt_mean_ns: float | None
-    loaded_rtt_median_ns: float | None
-    loaded_rtt_iqr_ns: float | None
-    unloaded_sent: int | None
-    unloaded_received: int | None
-    unloaded_rtt_min_ns: float | None
-    unloaded_rtt_mean_ns: float | None
-    unloaded_rtt_median_ns: float | None
-    unloaded_rtt_iqr_ns: float | None
-
-    sender_cpu_user_s: float | None  # the engine's threads, whole trial
-    sender_cpu_system_s: float | None
-    receiver_cpu_user_s: float | None
-    receiver_cpu_system_s: float | None
-    sender_busiest_core_ratio: float | None  # busy share of the busiest core, steady window, softirq included
-    receiver_busiest_core_ratio: float | None
-
-    engine_version: str | None
-    rejected_connections: int | None  # strangers turned away from the data port
-    # lab, lab-limited (the lab was beyond what it emulates truly: series lab), loopback-fallback,
-    # window-short, congestion-not-granted, over-line-rate, busy-core (one core at 95 % or more), host-limited
-    # (a busy core, and neither the windows nor the lab's line explain the rate), route-changed (since the
-    # reading before, at most a minute and a trial older: trials since then may have been touched as well),
-    # imported (another program measured it: table origin), sender-counted (imported, and its throughput is
-    # what the sender counted, since the file holds no count of the receiver), undelivered-data (the drain
-    # time was up before all data had arrived, and the connections were reset: the steady window is whole)
-    flags: tuple[str, ...] = ()
-    # Traffic both ways at once: what came back meanwhile, counted by the sending end in its steady window.
-    received_reverse_steady_bytes: int | None = None
-    throughput_reverse_bits_per_s: float | None = None
-    retransmitted_steady_segments: int | None = None  # retransmitted_segments is of the whole trial
-    # Traffic of datagrams: what the receiver counted in the steady window.
-    udp_sent_packets: int | None = None
-    udp_lost_packets: int | None = None
-    udp_jitter_ns: float | None = None  # RFC 3550
-    # Sent less received, of both directions, when the trial was over. None: not known, or one end failed.
-    undelivered_bytes: int | None = None
+    plan_row: Annotated[int, Column("row of the plan", "count from 0")]
+    attempt: Annotated[int, Column("attempts at its plan row so far, this one included", "count from 1")]
+    status: Annotated[str, "how it ended: a status of the list below"]
+    failed_stage: Annotated[str | None, "where it failed: a stage of the list below"]
+    failure: Annotated[str | None, "reason of the failure"]
+    started_utc: Annotated[str, "start, by the controller's clock"]
+    cycle: Annotated[int, Column("pass over all combinations", "count from 0")]
+    path_source: Annotated[str, "host that the path begins at; it sends, unless the direction is reverse"]
+    path_destination: Annotated[str, "host that the path ends at"]
+    source_address: Annotated[str | None, "address of the source; empty: the system chose"]
+    destination_address: Annotated[str | None, "address of the destination; empty: the host's own"]
+    streams: Annotated[int, Column("parallel connections; 0: none, only probes", "count")]
+    window_requested_bytes: Annotated[int | None, "socket buffer requested per stream; empty: autotuning"]
+    window_granted_sender_bytes: Annotated[
+        int | None,
+        "SO_SNDBUF as the kernel reports it; Linux reports double the usable size",
+    ]
+    window_granted_receiver_bytes: Annotated[
+        int | None,
+        "SO_RCVBUF as the kernel reports it; Linux reports double the usable size",
+    ]
+    window_effective_bytes: Annotated[float | None, "throughput per stream x mean loaded RTT"]
+    window_in_flight_max_bytes: Annotated[
+        int | None,
+        "most that one stream had unacknowledged: largest tcpi_unacked x tcpi_snd_mss",
+    ]
+    congestion_requested: Annotated[str | None, "congestion control requested; empty: the kernel's default"]
+    congestion_sender: Annotated[str | None, "congestion control in use at the sender, read back"]
+    congestion_receiver: Annotated[str | None, "congestion control in use at the receiver, read back"]
+    mss_bytes: Annotated[int | None, "data in one segment (MSS)"]
+    interval_ns: Annotated[int, "length of one interval record"]
+    warmup_ns: Annotated[int, "traffic before the steady window"]
+    duration_ns: Annotated[int, "requested length of the steady window"]
+    steady_ns: Annotated[int | None, "measured length of the steady window, by the receiver's clock"]
+    received_steady_bytes: Annotated[int | None, "received in the steady window"]
+    received_total_bytes: Annotated[int | None, "received in the whole trial"]
+    sent_total_bytes: Annotated[int | None, "sent in the whole trial"]
+    retransmitted_bytes: Annotated[int | None, "retransmitted by the kernel, whole trial"]
+    retransmitted_segments: Annotated[
+        int | None,
+        "retransmitted by the kernel, whole trial (warm-up and drain included)",
+    ]
+    throughput_bits_per_s: Annotated[
+        float | None,
+        "counted by the receiver in the steady window, of data without headers",
+    ]
+    fairness_jain: Annotated[float | None, "Jain's index over the streams, 1 / streams to 1"]
+    probe_method: Annotated[str | None, "icmp-raw, icmp-datagram, udp or tcp"]
+    probe_stamps: Annotated[str | None, "where the RTT was taken: kernel, kernel-receive or user"]
+    loaded_sent: Annotated[int | None, "probes sent in the steady window"]
+    loaded_received: Annotated[int | None, "loaded probes answered in time"]
+    loaded_rtt_min_ns: Annotated[float | None, "minimum RTT of the loaded probes"]
+    loaded_rtt_mean_ns: Annotated[float | None, "mean RTT of the loaded probes"]
+    loaded_rtt_median_ns: Annotated[float | None, "median RTT of the loaded probes"]
+    loaded_rtt_iqr_ns: Annotated[float | None, "interquartile range of the RTT of the loaded probes"]
+    unloaded_sent: Annotated[int | None, "probes sent over the idle path"]
+    unloaded_received: Annotated[int | None, "unloaded probes answered in time"]
+    unloaded_rtt_min_ns: Annotated[float | None, "minimum RTT of the unloaded probes"]
+    unloaded_rtt_mean_ns: Annotated[float | None, "mean RTT of the unloaded probes"]
+    unloaded_rtt_median_ns: Annotated[float | None, "median RTT of the unloaded probes"]
+    unloaded_rtt_iqr_ns: Annotated[float | None, "interquartile range of the RTT of the unloaded probes"]
+    sender_cpu_user_s: Annotated[float | None, "user CPU time of the sending engine's threads, whole trial"]
+    sender_cpu_system_s: Annotated[
+        float | None,
+        "system CPU time of the sending engine's threads, whole trial",
+    ]
+    receiver_cpu_user_s: Annotated[
+        float | None,
+        "user CPU time of the receiving engine's threads, whole trial",
+    ]
+    receiver_cpu_system_s: Annotated[
+        float | None,
+        "system CPU time of the receiving engine's threads, whole trial",
+    ]
+    sender_busiest_core_ratio: Annotated[
+        float | None,
+        "busy share of the sender's busiest core in the steady window, softirq included",
+    ]
+    receiver_busiest_core_ratio: Annotated[
+        float | None,
+        "busy share of the receiver's busiest core in the steady window, softirq included",
+    ]
+    engine_version: Annotated[
+        str | None,
+        "version of the engine, or program and version that the trial was imported from",
+    ]
+    rejected_connections: Annotated[
+        int | None,
+        "connections without the token of the trial that the data port refused",
+    ]
+    flags: Annotated[tuple[str, ...], "what to know before reading the figures: flags of the list below"] = ()
+    received_reverse_steady_bytes: Annotated[
+        int | None,
+        "traffic in both directions: bytes of the reverse direction received by the sending end in its "
+        "steady window; empty: one direction only, or not measured",
+    ] = None
+    throughput_reverse_bits_per_s: Annotated[
+        float | None,
+        "throughput of the reverse direction in that window; throughput_bits_per_s is of the forward "
+        "direction only",
+    ] = None
+    retransmitted_steady_segments: Annotated[
+        int | None,
+        "retransmitted by the kernel in the steady window, by the sender's clock",
+    ] = None
+    udp_sent_packets: Annotated[
+        int | None,
+        "UDP: datagrams sent in the steady window, by the sender's count; by the highest number that arrived "
+        "where that count is not known",
+    ] = None
+    udp_lost_packets: Annotated[
+        int | None,
+        "UDP: datagrams lost in the steady window, by the receiver's count of missing sequence numbers",
+    ] = None
+    udp_jitter_ns: Annotated[
+        float | None,
+        "UDP: interarrival jitter of RFC 3550 at the end of the steady window, mean over the streams",
+    ] = None
+    undelivered_bytes: Annotated[
+        int | None,
+        "sent and not received when the drain time was over, both directions together; 0: everything "
+        "arrived; empty: not known, or one end failed",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginRecord:
     """Where an imported trial comes from; trials that PathLab measured have none."""
 
-    trial_id: int
-    program: str  # iperf3 | flent | pscheduler | irtt | crusader
-    program_version: str | None
-    file_name: str  # without its folder
-    file_sha256: str
-    part: str  # which of the file's measurements: forward | reverse | probes
-    imported_utc: str
-    details: dict[str, Any]  # what the file tells and no column holds
+    trial_id: Annotated[int, "the imported trial"]
+    program: Annotated[str, "iperf3, flent, pscheduler, irtt or crusader"]
+    program_version: Annotated[str | None, "its version, where the file has it"]
+    file_name: Annotated[str, "file that was imported, without its folder"]
+    file_sha256: Annotated[str, "SHA-256 of that file"]
+    part: Annotated[str, "which of the file's measurements: forward, reverse or probes"]
+    imported_utc: Annotated[str, "when it was imported"]
+    details: Annotated[dict[str, Any], "what the file contains and no column holds"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalRecord:
     """What happened to a run and is no trial: a start, a change, a host set aside, a missed slot."""
 
-    recorded_utc: str  # ISO 8601
-    kind: str  # a name of pathlab/runner/journal.py
-    plan_row: int | None  # the row that was about to run, or had just run
-    text: str  # one line for people
-    facts: dict[str, Any]
-
-
-# Series kept with a trial, one Arrow table each. Times are integer ns since the sender's "go", on the clock
-# of the host that took them (unloaded probes and both sides' own clocks included), save receiver_* tables,
-# which count from the first byte received.
-#
-# sender_intervals, receiver_intervals   one row per interval and stream: index, phase, start_ns, end_ns,
-#                                        stream, bytes, then the tcp_info columns of native/PROTOCOL.md
-# sender_tcp_info_raw, receiver_…        index (null: the reading at the end), stream, tcp_info: the kernel's
-#                                        struct tcp_info as it came, in the host's byte order: a field that
-#                                        this release does not know is not lost
-# sender_workers, receiver_workers       index, start_ns, end_ns, worker, user_ns, system_ns, waiting_ns
-#                                        (null: not told), wake_ups, system_calls
-# loaded_probes, unloaded_probes         sequence, intended_ns, sent_ns, rtt_ns (null: lost), stamps
-# sender_cpu, receiver_cpu               time_ns, span_ns, core, user_ratio, system_ratio, softirq_ratio,
-#                                        irq_ratio, steal_ratio, idle_ratio
-# sender_nics, receiver_nics             time_ns, span_ns, interface, rx_bytes, rx_packets, rx_errors,
-#                                        rx_dropped, tx_bytes, tx_packets, tx_errors, tx_dropped
-# sender_softnet, receiver_softnet       time_ns, span_ns, core (null: the kernel does not tell), processed,
-#                                        dropped, time_squeeze (whole host, as *_cpu)
-# sender_tcp, receiver_tcp               time_ns, span_ns, name (the kernel's), value: a row per counter that
-#                                        changed (the others stood still), or one with name and value null
-#                                        for a span in which they were not read
-# sender_qdiscs, receiver_qdiscs         time_ns, span_ns, interface, handle, parent, kind, bytes, packets,
-#                                        drops, requeues, overlimits, hw_bytes, hw_packets, and the levels at
-#                                        time_ns: backlog_bytes, qlen (packets)
-#
-# settings                               name, asked, sender, receiver (texts): every factor as it was asked
-#                                        for and as each end read it back; null: not asked, not told
-# route                                  the route that the trial began with: hop (1: the first), address
-#                                        (null: silent), fingerprint (of the whole route, in each row)
-# lab                                    one row: what the lab did during the traffic (outside_packets,
-#                                        late_p99_ns, emulator_cores, host_busy_ratio, steal_ratio), and in
-#                                        reasons why it is not to be trusted (empty: it is)
-# lab_links                              link (as in the lab's description), direction, name, value: what each
-#                                        emulated direction counted meanwhile (native/PROTOCOL.md, emulate)
-#
-# Imported trials keep the same series, as far as their file tells, with times since the first stamp of the
-# file and these columns besides: snd_cwnd_bytes, packets, lost_packets, jitter_ns in *_intervals, and in
-# *_probes send_delay_ns, receive_delay_ns (one-way, only as true as the hosts' clocks).
-#
-# The host's counters (nics, softnet, tcp, qdiscs) hold differences over span_ns as agents/PROTOCOL.md tells;
-# null: not known (a counter went backwards). A part that the host does not show has no series, a span
-# in which it was not read no rows.
-SERIES_KINDS = (
-    "sender_intervals",
-    "receiver_intervals",
-    "sender_tcp_info_raw",
-    "receiver_tcp_info_raw",
-    "sender_workers",
-    "receiver_workers",
-    "loaded_probes",
-    "unloaded_probes",
-    "sender_cpu",
-    "receiver_cpu",
-    "sender_nics",
-    "receiver_nics",
-    "sender_softnet",
-    "receiver_softnet",
-    "sender_tcp",
-    "receiver_tcp",
-    "sender_qdiscs",
-    "receiver_qdiscs",
-    "settings",
-    "route",
-    "lab",
-    "lab_links",
-)
+    recorded_utc: Annotated[str, "time of the entry"]
+    kind: Annotated[str, "kind of entry"]
+    plan_row: Annotated[int | None, Column("row that was about to run, or had just run", "count from 0")]
+    text: Annotated[str, "what happened, in one line"]
+    facts: Annotated[dict[str, Any], "details as figures"]

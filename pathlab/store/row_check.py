@@ -11,28 +11,11 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from pathlab.errors import StoreError
-from pathlab.store.records import (
-    CampaignRecord,
-    HostRecord,
-    JournalRecord,
-    OriginRecord,
-    PlanRecord,
-    TrialRecord,
-)
-from pathlab.store.schema import Unreadable, column_types, from_row
+from pathlab.store.flags import Status
+from pathlab.store.schema import TABLES, Unreadable, column_types, from_row
 
 Record = TypeVar("Record")
 
-#: The table of each record, and the column by which a message names a row.
-TABLES: Mapping[type, tuple[str, str]] = {
-    CampaignRecord: ("campaign", "name"),
-    HostRecord: ("host", "host_id"),
-    PlanRecord: ("plan", "row"),
-    TrialRecord: ("trial", "trial_id"),
-    OriginRecord: ("origin", "trial_id"),
-    JournalRecord: ("journal", "journal_id"),
-}
-STATUSES = ("complete", "failed", "interrupted")
 _HELD: Mapping[type, frozenset[type]] = {
     int: frozenset({int}),
     float: frozenset({float, int}),
@@ -77,7 +60,7 @@ def list_type_faults(record: type, rows: Sequence[sa.Row[Any]]) -> Iterator[str]
         return
     types = column_types(record)
     for name, values in zip(rows[0]._fields, zip(*rows, strict=True), strict=True):
-        if name not in types and name != TABLES[record][1]:
+        if name not in types and name != _find_key(record):
             continue  # of another table
         base = types[name].base if name in types else int
         allowed = _HELD[base] | ({type(None)} if name in types and types[name].nullable else set())
@@ -103,7 +86,7 @@ def _judge_value(name: str, value: Any) -> str | None:
         return None if _is_time(value) else "holds no time"
     if isinstance(value, (int, float)) and value < 0:
         return f"holds {value:g}, which no count, time or rate is"
-    if name == "status" and value not in STATUSES:
+    if name == "status" and value not in set(Status):
         return "holds no status of a trial"
     if name == "settings":
         return _judge_settings(value)
@@ -159,9 +142,14 @@ def _is_time(value: str) -> bool:
     return True
 
 
+def _find_key(record: type) -> str | None:
+    """The column by which a message names a row."""
+    return next((column.name for column in TABLES[record].primary_key), None)
+
+
 def _name_place(record: type, row: sa.Row[Any], column: str) -> str:
-    table, key = TABLES[record]
-    number = row._mapping.get(key)
+    table, key = TABLES[record].name, _find_key(record)
+    number = row._mapping.get(key) if key else None
     where = f", {key} {number}" if isinstance(number, int) else ""
     return f"table '{table}'{where}, column '{column}'"
 

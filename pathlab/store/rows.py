@@ -12,11 +12,10 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from pathlab.errors import StoreError
-from pathlab.store.records import SERIES_KINDS
 from pathlab.store.row_check import name_damage
 from pathlab.store.schema import ORIGIN, PLAN, SERIES, TRIAL
 from pathlab.store.series import SeriesError, encode_series
-from pathlab.store.series_columns import find_column_fault
+from pathlab.store.series_columns import SERIES_KINDS, find_column_fault
 
 _STREAMED_ROWS = 32  # series fetched at a time where all of a kind are read
 

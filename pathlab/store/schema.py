@@ -10,7 +10,7 @@ import operator
 import re
 import types
 from collections.abc import Mapping
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import sqlalchemy as sa
 from sqlalchemy.engine import RowMapping
@@ -18,6 +18,7 @@ from sqlalchemy.engine import RowMapping
 from pathlab.errors import UsageError
 from pathlab.store.records import (
     CampaignRecord,
+    Column,
     HostRecord,
     JournalRecord,
     OriginRecord,
@@ -93,35 +94,55 @@ def _refuse_constant(name: str) -> None:
 _JSON = json.JSONDecoder(parse_constant=_refuse_constant)  # json.loads would make one for each value
 
 
+#: Ending of a name and the unit that it stands for; the first that fits counts.
+UNITS: Mapping[str, str] = {
+    "_bits_per_s": "bit/s",
+    "_bytes_per_s": "byte/s",
+    "_ns": "ns",
+    "_us": "µs",
+    "_s": "s",
+    "_bytes": "bytes",
+    "_segments": "segments",
+    "_packets": "packets",
+    "_ratio": "ratio",
+    "_utc": "ISO 8601, UTC",
+    "_cores": "cores",
+}
+
+
+def find_unit(name: str, stated: str | None = None) -> str | None:
+    """Return the unit of a column, as stated or by its name; None for texts, names and plain counts."""
+    return stated or next((unit for ending, unit in UNITS.items() if name.endswith(ending)), None)
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnType:
-    """The Python side of one column: ``base`` is int, float, str, dict or tuple."""
+    """What a record says of one column; ``base`` is int, float, str, dict or tuple."""
 
     base: type
     nullable: bool
+    meaning: str
+    unit: str | None
 
 
 _KNOWN_TYPES: dict[type, Mapping[str, ColumnType]] = {}  # to read annotations anew costs more than a row
 
 
 def column_types(record: type) -> Mapping[str, ColumnType]:
-    """Return the columns of a record, in order, from its annotations."""
+    """Return the columns of a record, in order, from its annotations. Raises TypeError for a wrong one."""
     if record not in _KNOWN_TYPES:
-        hints = get_type_hints(record)
+        hints = get_type_hints(record, include_extras=True)
         names = [field.name for field in dataclasses.fields(record)]
-        _KNOWN_TYPES[record] = {name: _column_type(hints[name]) for name in names}
+        _KNOWN_TYPES[record] = {name: _column_type(name, hints[name]) for name in names}
     return _KNOWN_TYPES[record]
 
 
-def build_columns(record: type, **keys: bool) -> list[sa.Column[Any]]:
+def build_columns(record: type, *keys: str) -> list[sa.Column[Any]]:
     """Return one column per field of a record; ``keys`` names those of the primary key."""
-    columns = []
-    for name, column_type in column_types(record).items():
-        sql_type = _SQL_TYPES[column_type.base]()
-        columns.append(
-            sa.Column(name, sql_type, primary_key=keys.get(name, False), nullable=column_type.nullable)
-        )
-    return columns
+    return [
+        sa.Column(name, _SQL_TYPES[column.base](), primary_key=name in keys, nullable=column.nullable)
+        for name, column in column_types(record).items()
+    ]
 
 
 def to_row(record: Any) -> dict[str, Any]:
@@ -153,13 +174,15 @@ def from_row(record: type[Record], row: RowMapping | Mapping[str, Any]) -> Recor
     return record(**{name: row[name] for name in column_types(record)})
 
 
-def _column_type(hint: Any) -> ColumnType:
+def _column_type(name: str, annotated: Any) -> ColumnType:
+    hint, told = get_args(annotated) if get_origin(annotated) is Annotated else (annotated, "")
+    meaning, unit = told if isinstance(told, Column) else (told, None)
     parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     bases = [part for part in parts if part is not type(None)]
     base = get_origin(bases[0]) or bases[0]
     if len(bases) != 1 or base not in _SQL_TYPES:
         raise TypeError(f"no column type for {hint}")
-    return ColumnType(base=base, nullable=len(parts) > 1)
+    return ColumnType(base=base, nullable=len(parts) > 1, meaning=meaning, unit=find_unit(name, unit))
 
 
 def _read_int(value: Any) -> int:
@@ -235,7 +258,7 @@ META = sa.Table(
 )
 CAMPAIGN = sa.Table("campaign", METADATA, *build_columns(CampaignRecord))
 HOST = sa.Table("host", METADATA, sa.Column("host_id", _ROW_ID, primary_key=True), *build_columns(HostRecord))
-PLAN = sa.Table("plan", METADATA, *build_columns(PlanRecord, row=True))
+PLAN = sa.Table("plan", METADATA, *build_columns(PlanRecord, "row"))
 TRIAL = sa.Table(
     "trial",
     METADATA,
@@ -256,10 +279,19 @@ SERIES = sa.Table(
 ORIGIN = sa.Table(
     "origin",
     METADATA,
-    *build_columns(OriginRecord, trial_id=True),
+    *build_columns(OriginRecord, "trial_id"),
     sa.ForeignKeyConstraint(["trial_id"], ["trial.trial_id"]),
     sa.UniqueConstraint("file_sha256", "part"),
 )
 JOURNAL = sa.Table(
     "journal", METADATA, sa.Column("journal_id", _ROW_ID, primary_key=True), *build_columns(JournalRecord)
 )
+#: The table of each record; a row is named by the first column of its primary key.
+TABLES: Mapping[type, sa.Table] = {
+    TrialRecord: TRIAL,
+    PlanRecord: PLAN,
+    HostRecord: HOST,
+    CampaignRecord: CAMPAIGN,
+    JournalRecord: JOURNAL,
+    OriginRecord: ORIGIN,
+}

@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.records import SERIES_KINDS
+from pathlab.store.parquet_footer import read_footer
+from pathlab.store.series_columns import SERIES_KINDS
 
 #: A series may have that many values, and its texts and its Parquet file that many bytes.
 VALUES_MAX = 1 << 26
@@ -29,7 +30,7 @@ _ZSTD_LEVEL = 15
 _STRUCT, _WORD_BYTES = "tcp_info", 4
 _COUNTERS = ("index", "sequence")
 _DAMAGE = (
-    *(pa.ArrowException, OSError, ValueError, KeyError, TypeError, ArithmeticError),
+    *(pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
     *(MemoryError, RecursionError),  # of a size or a depth that nobody wrote
 )
 
@@ -136,27 +137,13 @@ def _open_parquet(blob: bytes) -> pq.ParquetFile:
         data = stream.read_buffer(BYTES_MAX + 1)
     if data.size > BYTES_MAX:
         raise ValueError("more bytes than can be stored")
-    file = pq.ParquetFile(pa.BufferReader(data))
-    found = file.metadata
-    parts = [
-        found.row_group(group).column(n)
-        for group in range(found.num_row_groups)
-        for n in range(found.num_columns)
-    ]
-    if (
-        found.num_rows * found.num_columns > VALUES_MAX
-        or sum(part.num_values for part in parts) > VALUES_MAX
-        or any(part.compression != "UNCOMPRESSED" for part in parts)
-    ):
-        raise ValueError("more values than can be stored")
+    footer = read_footer(memoryview(data))
+    if footer.values > VALUES_MAX or footer.is_compressed:
+        raise ValueError("more values than can be stored, or compressed pages")
+    file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=footer.texts)
     if len({*file.schema_arrow.names}) < len(file.schema_arrow.names):
         raise ValueError("two columns of one name")
-    texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
-    return pq.ParquetFile(pa.BufferReader(data), metadata=found, read_dictionary=texts)
-
-
-def _is_text(data_type: pa.DataType) -> bool:
-    return bool(pa.types.is_string(data_type) or pa.types.is_binary(data_type))
+    return file
 
 
 def _stored_type(data_type: pa.DataType) -> pa.DataType:

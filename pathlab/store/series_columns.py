@@ -1,32 +1,263 @@
-"""What columns a stored series has to have for its readers: their names, types and what may be missing."""
+"""The series of a trial: kinds, columns with type, unit and meaning, and what a stored one has to have.
+
+A kind is stored once for each trial, or for each end (``sender_cpu``, ``receiver_cpu``). Times are integer ns
+since the sender's "go", on the clock of the host that took them; in ``receiver_`` series since the first byte
+received; of imported trials since the first time in the file. Host counters (nics, softnet, tcp, qdiscs)
+are differences over ``span_ns``; null: unknown, since a counter went backwards. What a host does not show has
+no series, a span that was not read no rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pathlab.store.columns import SERIES_COLUMNS, kind_of
+from pathlab.store.schema import find_unit
 
-#: Columns without which a series means nothing; those of ``_WHOLE`` have a value in every row.
-_NEEDED: Mapping[str, Sequence[str]] = {
-    "intervals": ("index", "start_ns", "end_ns", "stream"),
-    "tcp_info_raw": ("index", "stream", "tcp_info"),
-    "workers": ("index", "start_ns", "end_ns", "worker"),
-    "loaded_probes": ("sent_ns", "rtt_ns"),
-    "unloaded_probes": ("sent_ns", "rtt_ns"),
+WHOLE, NUMBER, TEXT, BINARY = pa.int64(), pa.float64(), pa.string(), pa.binary()
+TEXTS = pa.list_(TEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesColumn:
+    """One column; ``needed``: a series without it means nothing, ``complete``: every row has a value."""
+
+    meaning: str
+    type: pa.DataType = WHOLE
+    unit: str | None = None  # where the name does not end with it
+    needed: bool = False
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesKind:
+    """The columns of a kind by name; ``both_ends``: sender and receiver keep one each."""
+
+    columns: Mapping[str, SeriesColumn]
+    both_ends: bool
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns in order."""
+        return pa.schema([(name, column.type) for name, column in self.columns.items()])
+
+
+def _kind(described: Mapping[str, SeriesColumn | str], *, both_ends: bool = True) -> SeriesKind:
+    """A bare text is the meaning of a column of whole numbers."""
+    columns = {name: SeriesColumn(one) if isinstance(one, str) else one for name, one in described.items()}
+    found = {name: replace(one, unit=find_unit(name, one.unit)) for name, one in columns.items()}
+    return SeriesKind(found, both_ends)
+
+
+_SPAN: Mapping[str, SeriesColumn | str] = {
+    "time_ns": "end of the span",
+    "span_ns": "length of the span",
 }
-_WHOLE: Mapping[str, Sequence[str]] = {
-    "intervals": ("index", "phase", "start_ns", "end_ns", "stream", "bytes"),
-    "workers": ("index", "start_ns", "end_ns", "worker"),
+_PROBES: Mapping[str, SeriesColumn | str] = {
+    "sequence": SeriesColumn("number of the probe", unit="count from 0"),
+    "intended_ns": "when it was due",
+    "sent_ns": SeriesColumn("when it was sent", needed=True),
+    "rtt_ns": SeriesColumn("round trip; empty: lost", needed=True),
+    "stamps": SeriesColumn(
+        "where RTT was taken: kernel, kernel-receive or user; empty: lost, or not known", TEXT
+    ),
+    "send_delay_ns": "imported: one-way delay there, as accurate as the hosts' clocks agree",
+    "receive_delay_ns": "imported: one-way delay back, as accurate as the hosts' clocks agree",
 }
-_TEXTS = frozenset(
-    {
-        *("phase", "stamps", "name", "interface", "handle", "parent", "kind"),
-        *("requested", "sender", "receiver", "address", "fingerprint", "direction"),
-    }
+SERIES: Mapping[str, SeriesKind] = {
+    "intervals": _kind(
+        {
+            "index": SeriesColumn("number of the interval", unit="count from 0", needed=True, complete=True),
+            "phase": SeriesColumn("warmup, steady or drain", TEXT, complete=True),
+            "start_ns": SeriesColumn("begin of the interval", needed=True, complete=True),
+            "end_ns": SeriesColumn("end of the interval", needed=True, complete=True),
+            "stream": SeriesColumn(
+                "stream that the row is of", unit="count from 0", needed=True, complete=True
+            ),
+            "bytes": SeriesColumn(
+                "received in it; at an end that only sends: taken by its kernel", unit="bytes", complete=True
+            ),
+            "sent_bytes": "taken by the kernel, at an end that sends and receives",
+            "rtt_us": "kernel's smoothed RTT",
+            "rttvar_us": "its mean deviation",
+            "min_rtt_us": "minimum RTT that the kernel saw",
+            "snd_cwnd_segments": "congestion window",
+            "snd_ssthresh_segments": "slow-start threshold",
+            "snd_mss_bytes": "segment size",
+            "unacked_segments": "segments in flight",
+            "lost_segments": "segments estimated as lost at this time",
+            "total_retrans_segments": "segments retransmitted since the connection began",
+            "reordering_segments": "reordering that the kernel allows for",
+            "delivery_rate_bytes_per_s": "kernel's latest delivery rate",
+            "delivery_rate_app_limited": SeriesColumn(
+                "whether that rate was limited by the application", unit="1: yes, 0: no"
+            ),
+            "busy_time_us": "time with data to send since the connection began",
+            "rwnd_limited_us": "of it limited by the receiver's window",
+            "sndbuf_limited_us": "of it limited by the send buffer",
+            "bytes_sent": "bytes sent since the connection began, retransmissions included",
+            "bytes_acked": "bytes acknowledged since the connection began",
+            "bytes_retrans": "bytes retransmitted since the connection began",
+            "bytes_received": "bytes received since the connection began",
+            "delivered_segments": "segments delivered since the connection began",
+            "rcv_space_bytes": "receive window that the kernel aims at",
+            "snd_wnd_bytes": "window that the peer allows",
+            "pmtu_bytes": "path MTU that the kernel knows",
+            "max_pacing_bytes_per_s": "pacing rate of the socket; empty: not limited",
+            "snd_cwnd_bytes": "imported: congestion window",
+            "packets": SeriesColumn("imported: datagrams in the interval", unit="packets"),
+            "lost_packets": "imported: lost datagrams in the interval",
+            "jitter_ns": "imported: jitter as the program counts it",
+        },
+    ),
+    "tcp_info_raw": _kind(
+        {
+            "index": SeriesColumn(
+                "interval; empty: the reading at the end", unit="count from 0", needed=True
+            ),
+            "stream": SeriesColumn("stream that the row is of", unit="count from 0", needed=True),
+            "tcp_info": SeriesColumn(
+                "the kernel's struct tcp_info in the host's byte order (CSV, JSON: base64)",
+                BINARY,
+                needed=True,
+            ),
+        },
+    ),
+    "workers": _kind(
+        {
+            "index": SeriesColumn("number of the interval", unit="count from 0", needed=True, complete=True),
+            "start_ns": SeriesColumn("begin of the interval", needed=True, complete=True),
+            "end_ns": SeriesColumn("end of the interval", needed=True, complete=True),
+            "worker": SeriesColumn("thread of the engine", unit="count from 0", needed=True, complete=True),
+            "user_ns": "user CPU time in it",
+            "system_ns": "system CPU time in it",
+            "waiting_ns": "ready to run, without a core; empty: not stated by the kernel",
+            "wake_ups": "returns from waiting",
+            "system_calls": "system calls of the data loop",
+        },
+    ),
+    "loaded_probes": _kind(_PROBES, both_ends=False),
+    "unloaded_probes": _kind(_PROBES, both_ends=False),
+    "cpu": _kind(
+        {
+            **_SPAN,
+            "core": SeriesColumn("core that the row is of", unit="count from 0"),
+            "user_ratio": SeriesColumn("share of the span in user code, nice included", NUMBER),
+            "system_ratio": SeriesColumn("share in the kernel", NUMBER),
+            "softirq_ratio": SeriesColumn(
+                "share in soft interrupts, where the network stack receives", NUMBER
+            ),
+            "irq_ratio": SeriesColumn("share in hard interrupts", NUMBER),
+            "steal_ratio": SeriesColumn("share that the hypervisor took", NUMBER),
+            "idle_ratio": SeriesColumn("share idle, waiting for disks included", NUMBER),
+        },
+    ),
+    "nics": _kind(
+        {
+            **_SPAN,
+            "interface": SeriesColumn("network interface", TEXT),
+            "rx_bytes": "received bytes in the span",
+            "rx_packets": "received packets in the span",
+            "rx_errors": "received with an error in the span",
+            "rx_dropped": "received but dropped in the span",
+            "tx_bytes": "sent bytes in the span",
+            "tx_packets": "sent packets in the span",
+            "tx_errors": "sent with an error in the span",
+            "tx_dropped": "sent but dropped in the span",
+        },
+    ),
+    "softnet": _kind(
+        {
+            **_SPAN,
+            "core": SeriesColumn(
+                "core that the row is of; empty: not stated by the kernel", unit="count from 0"
+            ),
+            "processed": "packets taken from the queues in the span",
+            "dropped": "packets dropped for a full backlog in the span",
+            "time_squeeze": "times that the budget ran out in the span",
+        },
+    ),
+    "tcp": _kind(
+        {
+            **_SPAN,
+            "name": SeriesColumn("counter, the kernel's name; empty: not read in this span", TEXT),
+            "value": "increase in the span",
+        },
+    ),
+    "qdiscs": _kind(
+        {
+            **_SPAN,
+            "interface": SeriesColumn("network interface", TEXT),
+            "handle": SeriesColumn("handle of the queueing discipline", TEXT),
+            "parent": SeriesColumn("handle of its parent", TEXT),
+            "kind": SeriesColumn("name of the discipline", TEXT),
+            "bytes": SeriesColumn("bytes sent in the span", unit="bytes"),
+            "packets": SeriesColumn("packets sent in the span", unit="packets"),
+            "drops": SeriesColumn("packets dropped in the span", unit="packets"),
+            "requeues": SeriesColumn("packets requeued in the span", unit="packets"),
+            "overlimits": "packets over its rate limit in the span",
+            "hw_bytes": "of the bytes sent by the hardware",
+            "hw_packets": "of the packets sent by the hardware",
+            "backlog_bytes": "bytes waiting at the end of the span",
+            "qlen": SeriesColumn("packets waiting at the end of the span", unit="packets"),
+        },
+    ),
+    "settings": _kind(
+        {
+            "name": SeriesColumn("factor", TEXT),
+            "requested": SeriesColumn("level requested; empty: none requested", TEXT),
+            "sender": SeriesColumn("as the sender read it back; empty: not stated", TEXT),
+            "receiver": SeriesColumn("as the receiver read it back; empty: not stated", TEXT),
+        },
+        both_ends=False,
+    ),
+    "route": _kind(
+        {
+            "hop": SeriesColumn("distance from the source", unit="count from 1"),
+            "address": SeriesColumn("address that answered; empty: silent", TEXT),
+            "fingerprint": SeriesColumn(
+                "digest of the hops of the first flow, after its format and a colon",
+                TEXT,
+            ),
+        },
+        both_ends=False,
+    ),
+    "lab": _kind(
+        {
+            "outside_packets": "packets lost outside the lab's links",
+            "late_p99_ns": "99th percentile of the emulator's lateness",
+            "emulator_cores": SeriesColumn("CPU that the emulator used", NUMBER),
+            "host_busy_ratio": SeriesColumn("busy share of the machine", NUMBER),
+            "steal_ratio": SeriesColumn("share that the hypervisor took", NUMBER),
+            "reasons": SeriesColumn("why the lab's figures are not valid; none: they are", TEXTS),
+        },
+        both_ends=False,
+    ),
+    "lab_links": _kind(
+        {
+            "link": SeriesColumn("link of the lab's description", unit="count from 0"),
+            "direction": SeriesColumn("forward or reverse", TEXT),
+            "name": SeriesColumn("counter of the emulator (native/PROTOCOL.md)", TEXT),
+            "value": "increase during the traffic",
+        },
+        both_ends=False,
+    ),
+}
+
+#: Every kind as it is stored, such as ``sender_cpu``.
+SERIES_KINDS = tuple(
+    f"{end}{name}"
+    for name, kind in SERIES.items()
+    for end in (("sender_", "receiver_") if kind.both_ends else ("",))
 )
+
+
+def describe_series(kind: str) -> SeriesKind:
+    """The description of a stored kind: that of ``cpu`` for ``sender_cpu``."""
+    return SERIES[kind.removeprefix("sender_").removeprefix("receiver_")]
 
 
 def find_column_fault(kind: str, table: pa.Table, *, whole: bool = True) -> str | None:
@@ -34,38 +265,22 @@ def find_column_fault(kind: str, table: pa.Table, *, whole: bool = True) -> str 
 
     ``whole``: the table has every column that was stored.
     """
-    name = kind_of(kind)
-    known = SERIES_COLUMNS.get(name, {})
-    seen = {*table.column_names}
+    known = describe_series(kind).columns
     for field in table.schema:
-        if field.name in known and not _is_fit(field):
+        if field.name in known and not _is_fit(field.type, known[field.name].type):
             return f"column '{field.name}' is of the type {field.type}"
-    missing = [column for column in _NEEDED.get(name, ()) if column not in seen] if whole else []
-    if missing:
-        return f"column '{missing[0]}' is not there"
-    gaps = [column for column in _WHOLE.get(name, ()) if column in seen and table[column].null_count]
-    if gaps:
-        return f"column '{gaps[0]}' has rows without a value"
-    floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
-    endless = [column for column in floats if pc.any(pc.is_inf(table[column])).as_py()]
-    return f"column '{endless[0]}' holds an infinite number" if endless else None
+    for name, column in known.items():
+        if name not in table.column_names:
+            if whole and column.needed:
+                return f"column '{name}' is not there"
+        elif column.complete and table[name].null_count:
+            return f"column '{name}' has rows without a value"
+    for field in table.schema:
+        if pa.types.is_floating(field.type) and pc.any(pc.is_inf(table[field.name])).as_py():
+            return f"column '{field.name}' holds an infinite number"
+    return None
 
 
-def _is_fit(field: pa.Field) -> bool:
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    if pa.types.is_null(kind):
-        return True
-    if field.name in _TEXTS:
-        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-    return _OTHER.get(field.name, _is_number)(field.type)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-_OTHER: Mapping[str, Callable[[pa.DataType], bool]] = {
-    "delivery_rate_app_limited": lambda kind: bool(pa.types.is_boolean(kind)) or _is_number(kind),
-    "tcp_info": lambda kind: bool(pa.types.is_binary(kind)),
-    "reasons": lambda kind: bool(pa.types.is_list(kind) and pa.types.is_string(kind.value_type)),
-}
+def _is_fit(found: pa.DataType, wanted: pa.DataType) -> bool:
+    number = pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_boolean(found)
+    return bool(found in (wanted, pa.null()) or (number and wanted in (WHOLE, NUMBER)))

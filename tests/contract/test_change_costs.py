@@ -213,3 +213,45 @@ def test_an_engine_takes_one_file(tree: TreeCopy, monkeypatch: pytest.MonkeyPatc
     assert told["received"] == told["sent"]  # every byte that was sent has been read
     assert min(told["received"]) > 0
     assert min(told["probes"]) > 0
+
+
+MEASURE_A_FAILURE = """
+import dataclasses, datetime, json, pathlib
+from pathlab.campaign.cell import Cell
+from pathlab.engines.spec import TrialPath, TrialSpec
+from pathlab.runner.trial.choreography import TrialData
+from pathlab.runner.trial.record import Outcome, build_record
+from pathlab.store.column_page import render_page
+from pathlab.store.exporters.formats import FORMATS
+from pathlab.store.exporters.selection import select_trials
+from pathlab.store.records import CampaignRecord, PlanRecord
+from pathlab.store.results import Results
+
+ends = {"path_source": "a", "path_destination": "b"}
+names = "text model created_utc program_version environment title digest name".split()
+texts = {**dict.fromkeys(names, "x"), "model": {}, "environment": {}}
+plan = [PlanRecord(row=0, cycle=0, settings={}, **ends)]
+given = {"streams": 1, "duration_ns": 1, "warmup_ns": 0, "direction": "forward", "engine": "native"}
+cell = Cell(**{**dict.fromkeys(field.name for field in dataclasses.fields(Cell)), "given": (), **given})
+rest = "interval_ns drain_ns probe_interval_ns probe_payload_bytes probe_timeout_ns unloaded_count".split()
+path = TrialPath(source="a", destination="b", source_address=None, destination_address=None)
+spec = TrialSpec(row=0, cycle=0, path=path, cell=cell, **dict.fromkeys(rest, 1))
+outcome = Outcome(status="failed", attempt=1, started=datetime.datetime.now(datetime.UTC))
+record = build_record(spec, TrialData(), outcome)
+with Results.create("results", CampaignRecord(**texts, seed=0), plan) as results:
+    results.add_trial(record, {})
+    FORMATS["csv"].export(select_trials(results), pathlib.Path("exported"))
+    assert results.trials(tint="red")["trial_id"].tolist() == [1]
+header, row = pathlib.Path("exported/trials.csv").read_text().splitlines()
+print(dict(zip(header.split(","), row.split(",")))['"tint"'], "| `tint` |" in render_page())
+"""
+
+
+def test_a_column_of_a_trial_takes_its_description_and_the_place_that_fills_it(tree: TreeCopy) -> None:
+    described = '    tint: Annotated[str | None, "colour of the light"] = None\n'
+    tree.insert("pathlab/store/records.py", described, before="    undelivered_bytes: Annotated[")
+    tree.insert(
+        "pathlab/runner/trial/record.py", '        tint="red",\n', before="        undelivered_bytes="
+    )
+    assert tree.run(MEASURE_A_FAILURE) == '"red" True\n'
+    assert tree.changed_files() == ["pathlab/runner/trial/record.py", "pathlab/store/records.py"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pathlab.store.columns import SERIES_COLUMNS, TABLE_COLUMNS, kind_of, unit_of
-from pathlab.store.document import RECORDS, render_page
-from pathlab.store.records import SERIES_KINDS
-from pathlab.store.schema import METADATA, column_types
+from pathlab.store.column_page import render_page
+from pathlab.store.flags import Flag, Stage, Status
+from pathlab.store.schema import METADATA, TABLES, column_types, find_unit
+from pathlab.store.series_columns import SERIES, SERIES_KINDS, describe_series
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "COLUMNS.md"
@@ -19,32 +21,34 @@ PROTOCOL = ROOT / "native" / "PROTOCOL.md"
 
 def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == render_page(), (
-        "run: .venv/bin/python -m pathlab.store.document docs/COLUMNS.md"
+        "run: .venv/bin/python -m pathlab.store.column_page docs/COLUMNS.md"
     )
 
 
-@pytest.mark.parametrize("table", RECORDS)
-def test_every_column_of_a_table_is_described(table: str) -> None:
-    described = set(TABLE_COLUMNS[table])
-    assert described - {"trial_id"} == set(column_types(RECORDS[table])) - {"trial_id"}
-    stored = set(METADATA.tables[table].columns.keys())
-    assert described <= stored
-    assert stored - described <= {"host_id", "journal_id"}
+@pytest.mark.parametrize("record", TABLES)
+def test_every_column_of_a_table_is_described(record: type) -> None:
+    columns = column_types(record)
+    assert [name for name, column in columns.items() if not column.meaning] == []
+    stored = set(TABLES[record].columns.keys())
+    assert columns.keys() <= stored
+    assert stored - columns.keys() <= {"host_id", "journal_id", "trial_id"}
 
 
 def test_every_table_but_the_blobs_is_described() -> None:
-    assert set(METADATA.tables) - {"meta", "series"} == set(TABLE_COLUMNS)
+    assert set(METADATA.tables) - {"meta", "series"} == {table.name for table in TABLES.values()}
 
 
-def test_every_kind_of_series_is_described() -> None:
-    assert {kind_of(kind) for kind in SERIES_KINDS} == set(SERIES_COLUMNS)
+def test_every_column_of_a_series_is_described() -> None:
+    assert all(column.meaning for kind in SERIES.values() for column in kind.columns.values())
+    assert [describe_series(kind) for kind in ("sender_cpu", "lab")] == [SERIES["cpu"], SERIES["lab"]]
+    assert len(SERIES_KINDS) == len(set(SERIES_KINDS)) == 22
 
 
 def test_every_field_of_tcp_info_is_described() -> None:
     words = PROTOCOL.read_text(encoding="utf-8").partition("with the unit added:\n")[2].partition(".\n")[0]
     fields = set(re.findall(r"[a-z_]+", words.replace("`", "")))
     assert {"rtt_us", "snd_wnd_bytes"} <= fields
-    assert fields <= set(SERIES_COLUMNS["intervals"])
+    assert fields <= SERIES["intervals"].columns.keys()
 
 
 @pytest.mark.parametrize(
@@ -62,4 +66,28 @@ def test_every_field_of_tcp_info_is_described() -> None:
     ],
 )
 def test_units_follow_from_names(name: str, unit: str | None) -> None:
-    assert unit_of(name) == unit
+    assert find_unit(name) == unit
+
+
+def list_stages() -> Iterator[tuple[str, str]]:
+    """Every file of the product, and each text of a ``stage`` or ``STAGE`` in it."""
+    for path in sorted((ROOT / "pathlab").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = isinstance(node, ast.keyword) and node.arg in ("stage", "failed_stage")
+            if isinstance(node, ast.Assign):
+                named = "STAGE" in [getattr(target, "id", "") for target in node.targets]
+            value = getattr(node, "value", None) if named else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield str(path.relative_to(ROOT)), value.value
+
+
+def test_every_stage_of_an_error_is_described() -> None:
+    """Parts below the store name stages as texts."""
+    found = list(list_stages())
+    assert len(found) > 20
+    assert [(path, text) for path, text in found if text not in set(Stage)] == []
+
+
+def test_members_are_their_texts() -> None:
+    assert f"{Status.COMPLETE}, {Flag.LAB_LIMITED}" == "complete, lab-limited"
+    assert all(one.meaning for kind in (Status, Stage, Flag) for one in kind)

@@ -1,6 +1,6 @@
 """The series of one trial as Arrow tables, from what engines and agents said. Missing pieces stay null.
 
-Kinds and columns are those of pathlab/store/records.py.
+Kinds and columns are those of pathlab/store/series_columns.py.
 """
 
 from __future__ import annotations
@@ -18,57 +18,9 @@ from pathlab.engines.settings import list_settings
 from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabSnapshot, LabVerdict
 from pathlab.runner.trial.choreography import RouteReading, TrialData
+from pathlab.store.series_columns import SERIES
 
 Record = Mapping[str, Any]
-
-_STAMPS = (("time_ns", pa.int64()), ("span_ns", pa.int64()))
-_SHARES = ("user_ratio", "system_ratio", "softirq_ratio", "irq_ratio", "steal_ratio", "idle_ratio")
-_CPU = pa.schema([*_STAMPS, ("core", pa.int64()), *((name, pa.float64()) for name in _SHARES)])
-
-
-def _counter_schema(texts: Sequence[str], counters: Sequence[str]) -> pa.Schema:
-    return pa.schema(
-        [*_STAMPS, *((name, pa.string()) for name in texts), *((name, pa.int64()) for name in counters)]
-    )
-
-
-_WORKERS = pa.schema(
-    [
-        (name, pa.int64())
-        for name in (
-            *("index", "start_ns", "end_ns", "worker", "user_ns", "system_ns", "waiting_ns"),
-            *("wake_ups", "system_calls"),
-        )
-    ]
-)
-_LAB = pa.schema(
-    [
-        ("outside_packets", pa.int64()),
-        ("late_p99_ns", pa.int64()),
-        ("emulator_cores", pa.float64()),
-        ("host_busy_ratio", pa.float64()),
-        ("steal_ratio", pa.float64()),
-        ("reasons", pa.list_(pa.string())),
-    ]
-)
-_ROUTE = pa.schema([("hop", pa.int64()), ("address", pa.string()), ("fingerprint", pa.string())])
-_SETTINGS = pa.schema([(name, pa.string()) for name in ("name", "requested", "sender", "receiver")])
-_LAB_LINKS = pa.schema(
-    [("link", pa.int64()), ("direction", pa.string()), ("name", pa.string()), ("value", pa.int64())]
-)
-_NICS = _counter_schema(
-    ("interface",),
-    tuple(f"{way}_{what}" for way in ("rx", "tx") for what in ("bytes", "packets", "errors", "dropped")),
-)
-_SOFTNET = _counter_schema((), ("core", "processed", "dropped", "time_squeeze"))
-_TCP = _counter_schema(("name",), ("value",))
-_QDISCS = _counter_schema(
-    ("interface", "handle", "parent", "kind"),
-    (
-        *("bytes", "packets", "drops", "requeues", "overlimits", "hw_bytes", "hw_packets"),
-        *("backlog_bytes", "qlen"),
-    ),
-)
 
 
 def list_intervals(records: Sequence[Record]) -> list[Record]:
@@ -91,7 +43,7 @@ def find_offset_ns(start: Record | None, base: Record | None) -> int | None:
 def build_series(
     data: TrialData, lab: LabVerdict | None = None, spec: TrialSpec | None = None
 ) -> dict[str, pa.Table]:
-    """The trial's series as Arrow tables by kind, as records.py names them; empty ones are left out.
+    """The trial's series as Arrow tables by kind; empty ones are left out.
 
     Without ``spec`` there is no series of settings.
     """
@@ -108,7 +60,9 @@ def build_series(
     }
     if spec is not None:
         ready = first(data.sender, "ready"), first(data.receiver, "ready")
-        tables["settings"] = pa.Table.from_pylist(list_settings(spec, *ready), schema=_SETTINGS)
+        tables["settings"] = pa.Table.from_pylist(
+            list_settings(spec, *ready), schema=SERIES["settings"].schema
+        )
     if data.route is not None:
         tables["route"] = _route_table(data.route)
     if lab is not None:
@@ -129,12 +83,12 @@ def _route_table(reading: RouteReading) -> pa.Table:
         for number, addresses in enumerate(reading.route.flows[0].hops, start=1)
         for address in addresses or (None,)
     ]
-    return pa.Table.from_pylist(hops, schema=_ROUTE)
+    return pa.Table.from_pylist(hops, schema=SERIES["route"].schema)
 
 
 def _lab_table(lab: LabVerdict) -> pa.Table:
     row = {**asdict(lab), "reasons": list(lab.reasons)}
-    return pa.Table.from_pylist([row], schema=_LAB)
+    return pa.Table.from_pylist([row], schema=SERIES["lab"].schema)
 
 
 def _lab_links_table(snapshots: Sequence[LabSnapshot]) -> pa.Table:
@@ -145,7 +99,7 @@ def _lab_links_table(snapshots: Sequence[LabSnapshot]) -> pa.Table:
         for name, value in after[way].items()
         if isinstance(value, int) and isinstance(before[way].get(name), int)
     ]
-    return pa.Table.from_pylist(rows, schema=_LAB_LINKS)
+    return pa.Table.from_pylist(rows, schema=SERIES["lab_links"].schema)
 
 
 def _interval_table(records: Sequence[Record]) -> pa.Table | None:
@@ -206,7 +160,7 @@ def _worker_table(records: Sequence[Record]) -> pa.Table | None:
         for record in list_intervals(records)
         for number, worker in enumerate(record["workers"])
     ]
-    return pa.Table.from_pylist(rows, schema=_WORKERS) if rows else None
+    return pa.Table.from_pylist(rows, schema=SERIES["workers"].schema) if rows else None
 
 
 def _probe_table(records: Sequence[Record], base: Record | None) -> pa.Table | None:
@@ -228,23 +182,23 @@ def _probe_table(records: Sequence[Record], base: Record | None) -> pa.Table | N
 def _counter_tables(samples: Sequence[Record], start: Record) -> dict[str, pa.Table]:
     """What the host counted, by part; times since ``start``, which the same host stamped."""
 
-    def build(schema: pa.Schema, rows: Iterable[tuple[Record, Record]]) -> pa.Table:
+    def build(kind: str, rows: Iterable[tuple[Record, Record]]) -> pa.Table:
         origin_ns = start["monotonic_ns"]
         stamped = [
             {"time_ns": sample["time_ns"] - origin_ns, "span_ns": sample["span_ns"], **row}
             for sample, row in rows
         ]
-        return pa.Table.from_pylist(stamped, schema=schema)
+        return pa.Table.from_pylist(stamped, schema=SERIES[kind].schema)
 
     return {
-        "cpu": build(_CPU, ((sample, core) for sample in samples for core in sample["cores"])),
-        "nics": build(_NICS, _rows_of(samples, "nics")),
+        "cpu": build("cpu", ((sample, core) for sample in samples for core in sample["cores"])),
+        "nics": build("nics", _rows_of(samples, "nics")),
         "softnet": build(
-            _SOFTNET,
+            "softnet",
             ((sample, core) for sample in samples for core in (sample.get("softnet") or {}).get("cores", ())),
         ),
-        "tcp": build(_TCP, _tcp_rows(samples)),
-        "qdiscs": build(_QDISCS, _rows_of(samples, "qdiscs")),
+        "tcp": build("tcp", _tcp_rows(samples)),
+        "qdiscs": build("qdiscs", _rows_of(samples, "qdiscs")),
     }
 
 

@@ -11,7 +11,6 @@ from prometheus_client.core import GaugeMetricFamily, Metric, Timestamp
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from pathlab.store.columns import TABLE_COLUMNS
 from pathlab.store.exporters.destination import open_file
 from pathlab.store.exporters.selection import ChosenTrial, Selection
 from pathlab.store.records import TrialRecord
@@ -91,7 +90,7 @@ class _Trials(Collector):
         stem = f"pathlab_{name.removesuffix(ending)}"
         full = f"{stem}_{unit.ending}" if unit else stem
         family = GaugeMetricFamily(
-            full, TABLE_COLUMNS["trial"][name], labels=LABELS, unit=unit.ending if unit else ""
+            full, column_types(TrialRecord)[name].meaning, labels=LABELS, unit=unit.ending if unit else ""
         )
         for trial, value in measured:
             family.add_metric(

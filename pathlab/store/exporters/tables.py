@@ -16,19 +16,12 @@ import pyarrow.parquet
 
 from pathlab.errors import StoreError
 from pathlab.escaping import escape_cell
-from pathlab.store.columns import SERIES_COLUMNS, TABLE_COLUMNS, kind_of, unit_of
 from pathlab.store.exporters.destination import open_folder
 from pathlab.store.exporters.selection import Selection
-from pathlab.store.records import (
-    SERIES_KINDS,
-    HostRecord,
-    JournalRecord,
-    OriginRecord,
-    PlanRecord,
-    TrialRecord,
-)
-from pathlab.store.schema import column_types
+from pathlab.store.records import HostRecord, JournalRecord, OriginRecord, PlanRecord, TrialRecord
+from pathlab.store.schema import column_types, find_unit
 from pathlab.store.series import decode_schema, decode_series, serialize_bytes
+from pathlab.store.series_columns import SERIES_KINDS, describe_series
 
 PLANNED = "planned_"
 _ARROW: dict[type, pa.DataType] = {
@@ -74,17 +67,17 @@ def _build_tables(selection: Selection) -> Iterator[tuple[str, pa.Table]]:
     for trial in selection.trials:
         planned = {f"{PLANNED}{name}": value for name, value in trial.settings.items()}
         rows.append({"trial_id": trial.trial_id, **asdict(trial.record), **planned})
-    fields = [_field("trial_id", pa.int64(), "trial"), *_record_fields("trial", TrialRecord)]
+    fields = [_TRIAL_ID, *_record_fields(TrialRecord)]
     yield "trials", _build_table(rows, fields, selection)
     plan = [asdict(row) for row in selection.results.plan()]
     journal = [asdict(entry) for entry in selection.results.journal()]
-    yield "journal", _build_table(journal, _record_fields("journal", JournalRecord))
-    yield "plan", _build_table(plan, _record_fields("plan", PlanRecord))
+    yield "journal", _build_table(journal, _record_fields(JournalRecord))
+    yield "plan", _build_table(plan, _record_fields(PlanRecord))
     hosts = [asdict(host) for host in selection.results.hosts()]
-    yield "hosts", _build_table(hosts, _record_fields("host", HostRecord))
+    yield "hosts", _build_table(hosts, _record_fields(HostRecord))
     origins = [asdict(trial.origin) for trial in selection.trials if trial.origin is not None]
     if origins:
-        yield "origins", _build_table(origins, _record_fields("origin", OriginRecord))
+        yield "origins", _build_table(origins, _record_fields(OriginRecord))
 
 
 def _build_table(
@@ -96,7 +89,7 @@ def _build_table(
     for field in fields:
         values = [row.get(field.name) for row in rows]
         if pa.types.is_string(field.type):
-            values = [v if v is None or isinstance(v, str) else _spell_json(v) for v in values]
+            values = [v if v is None or isinstance(v, str) else _format_json(v) for v in values]
         columns.append(pa.array(values, field.type))
     return pa.table(columns, schema=pa.schema(fields))
 
@@ -115,22 +108,21 @@ def _planned_fields(selection: Selection) -> list[pa.Field]:
             chosen = _PLANNED_TYPES.get(next(iter(kinds)), chosen)
         elif kinds == {int, float}:
             chosen = pa.float64()
-        fields.append(_field(f"{PLANNED}{name}", chosen, None, f"level of the factor {name}"))
+        fields.append(_field(f"{PLANNED}{name}", chosen, f"level of the factor {name}", find_unit(name)))
     return fields
 
 
-def _record_fields(table: str, record: type) -> list[pa.Field]:
-    return [_field(name, _ARROW[held.base], table) for name, held in column_types(record).items()]
+def _record_fields(record: type) -> list[pa.Field]:
+    columns = column_types(record).items()
+    return [_field(name, _ARROW[column.base], column.meaning, column.unit) for name, column in columns]
 
 
-def _field(name: str, kind: pa.DataType, table: str | None, meaning: str | None = None) -> pa.Field:
-    known = meaning or TABLE_COLUMNS.get(table or "", {}).get(name)
-    return pa.field(name, kind, metadata=_metadata(name, known))
+def _field(name: str, kind: pa.DataType, meaning: str | None, unit: str | None) -> pa.Field:
+    known = {"unit": unit, "description": meaning}
+    return pa.field(name, kind, metadata={key: text for key, text in known.items() if text})
 
 
-def _metadata(name: str, meaning: str | None) -> dict[str, str]:
-    unit = unit_of(name)
-    return {key: text for key, text in (("unit", unit), ("description", meaning)) if text}
+_TRIAL_ID = _field("trial_id", pa.int64(), "number of the trial in its file", None)
 
 
 def _kinds(selection: Selection) -> list[str]:
@@ -141,36 +133,31 @@ def _kinds(selection: Selection) -> list[str]:
 
 
 def _series_schema(selection: Selection, kind: str) -> pa.Schema:
-    """Every column that any trial kept of this kind; dictionaries as plain text."""
+    """Every column that any trial kept of this kind."""
     schemas: list[pa.Schema] = []
     for _, blob in _chosen_blobs(selection, kind):
         schema = decode_schema(kind, blob)
         if not any(schema.equals(known) for known in schemas):
             schemas.append(schema)
-    plain = [pa.schema([(field.name, _plain(field.type)) for field in schema]) for schema in schemas]
     try:
-        merged = pa.unify_schemas(plain, promote_options="permissive")
+        merged = pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
         raise StoreError(
             f"series '{kind}' has a column of one type in one trial and of another in the next",
             hint="Export the trials apart, with --trial, or as jsonl.",
         ) from error
-    known = SERIES_COLUMNS.get(kind_of(kind), SERIES_COLUMNS.get(kind, {}))
-    number = pa.field("trial_id", pa.int64(), metadata=_metadata("trial_id", "trial that kept the row"))
-    fields = [
-        pa.field(field.name, field.type, metadata=_metadata(field.name, known.get(field.name)))
-        for field in merged
-    ]
-    return pa.schema([number, *fields])
+    known = describe_series(kind).columns
+    fields = []
+    for field in merged:
+        column = known.get(field.name)
+        unit = column.unit if column else find_unit(field.name)
+        fields.append(_field(field.name, field.type, column.meaning if column else None, unit))
+    return pa.schema([_TRIAL_ID, *fields])
 
 
 def _chosen_blobs(selection: Selection, kind: str) -> Iterator[tuple[int, bytes]]:
     chosen = {trial.trial_id for trial in selection.trials}
     return ((number, blob) for number, blob in selection.results.stream_series(kind) if number in chosen)
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _series_batches(selection: Selection, kind: str, schema: pa.Schema) -> Iterator[pa.Table]:
@@ -228,5 +215,5 @@ def _escape_cells(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedAr
     return escaped.take(pa.compute.index_in(values, texts))
 
 
-def _spell_json(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)

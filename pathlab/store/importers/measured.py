@@ -15,11 +15,12 @@ from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.errors import StoreError
 from pathlab.store.importers.document import NOTHING
 from pathlab.store.records import TrialRecord
+from pathlab.store.series_columns import SERIES
 
 IMPORTED = "imported"
 SENDER_COUNTED = "sender-counted"
 _EMPTY: Mapping[str, Any] = {item.name: None for item in dataclasses.fields(TrialRecord)}
-_TEXTS = {"phase", "stamps"}
+_TYPES = {**SERIES["intervals"].columns, **SERIES["loaded_probes"].columns}
 _FIRST = {
     "intervals": ("index", "phase", "start_ns", "end_ns", "stream", "bytes"),
     "probes": ("sequence", "intended_ns", "sent_ns", "rtt_ns", "stamps"),
@@ -126,10 +127,7 @@ def build_table(rows: Sequence[Mapping[str, Any]], kind: str) -> pa.Table | None
     first = _FIRST[kind]
     others = sorted({name for row in rows for name, value in row.items() if value is not None} - set(first))
     return pa.table(
-        {
-            name: pa.array([row.get(name) for row in rows], pa.string() if name in _TEXTS else pa.int64())
-            for name in (*first, *others)
-        }
+        {name: pa.array([row.get(name) for row in rows], _TYPES[name].type) for name in (*first, *others)}
     )
 
 

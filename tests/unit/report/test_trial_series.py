@@ -10,8 +10,8 @@ import pytest
 
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.series import build_series
-from pathlab.store.records import SERIES_KINDS
 from pathlab.store.series import decode_series, encode_series
+from pathlab.store.series_columns import SERIES_KINDS
 
 CORE = {
     "user_ratio": None,

@@ -25,12 +25,13 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from pathlab.cli.export import export as export_command
 from pathlab.errors import StoreError, UsageError
 from pathlab.report.streams import read_probes
-from pathlab.store.columns import TABLE_COLUMNS
 from pathlab.store.exporters.flent import PING
 from pathlab.store.exporters.formats import FORMATS
 from pathlab.store.exporters.openmetrics import export_openmetrics
 from pathlab.store.exporters.selection import Selection, select_trials
+from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
+from pathlab.store.schema import column_types
 from tests.unit.store.export_samples import LOADED, ODD, STEADY_NS, fill_results, make_intervals
 from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN, make_probes, make_results
 
@@ -55,7 +56,8 @@ def export(results: Results, name: str, out: Path, *trials: int, with_series: bo
 def test_parquet_holds_types_units_and_nulls(results: Results, tmp_path: Path) -> None:
     out = export(results, "parquet", tmp_path / "out")
     trials = pa.parquet.read_table(out / "trials.parquet")
-    assert trials.column_names[: len(TABLE_COLUMNS["trial"])] == list(TABLE_COLUMNS["trial"])
+    described = ["trial_id", *column_types(TrialRecord)]
+    assert trials.column_names[: len(described)] == described
     assert trials["received_steady_bytes"].to_pylist() == [9_007_199_254_740_993, None, 9_007_199_254_740_993]
     assert trials["window_requested_bytes"].to_pylist() == [65_536, None, None]
     assert trials["flags"].to_pylist() == [["lab", "window-short"], [], ["imported"]]

@@ -15,9 +15,9 @@ from pathlab.errors import StoreError, UsageError
 from pathlab.report.summary import summarise
 from pathlab.store.importers.files import read_file, store_files
 from pathlab.store.importers.measured import ImportedTrial
-from pathlab.store.records import SERIES_KINDS
 from pathlab.store.results import Results
 from pathlab.store.rows import insert_trial
+from pathlab.store.series_columns import SERIES_KINDS
 from tests.unit.store.import_samples import (
     BEGIN_S,
     TEXTS,

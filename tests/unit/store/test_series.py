@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pathlab.errors import StoreError, UsageError
 from pathlab.store import series
-from pathlab.store.records import SERIES_KINDS
 from pathlab.store.series import decode_schema, decode_series, encode_series
+from pathlab.store.series_columns import SERIES_KINDS
 from tests.unit.store.series_samples import make_intervals, make_raw
 from tests.unit.store.store_samples import make_probes
 
@@ -220,6 +220,20 @@ def test_a_frame_of_more_bytes_than_can_be_is_refused(monkeypatch: pytest.Monkey
 def test_pages_with_a_compression_of_their_own_are_refused() -> None:
     blob = pack(write_parquet(make_probes(), compression="zstd"))
     assert measure_peak_bytes(blob) < 8 << 20
+
+
+@pytest.mark.parametrize("cut", [0, 3, 8, 9, 40])
+def test_a_footer_that_is_cut_is_refused(cut: int) -> None:
+    data = write_parquet(make_probes())
+    assert measure_peak_bytes(pack(data[len(data) - cut :] if cut else b"")) < 8 << 20
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60))
+def test_any_footer_is_read_or_named(footer: bytes) -> None:
+    data = b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+    with pytest.raises(StoreError, match="series 'loaded_probes' is damaged"):
+        decode_series("loaded_probes", pack(data))
 
 
 def test_a_long_text_in_very_many_rows_is_refused() -> None:

@@ -1,0 +1,70 @@
+"""Texts of the columns status, failed_stage and flags, each with its meaning."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+
+class _Described(StrEnum):
+    """Members are the stored texts; ``meaning`` is one line for docs/COLUMNS.md."""
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Self:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member
+
+
+class Status(_Described):
+    """How a trial ended."""
+
+    COMPLETE = "complete", "measured as planned"
+    FAILED = "failed", "ended by a failure; see failed_stage and failure"
+    INTERRUPTED = "interrupted", "ended by the user or by a signal"
+
+
+class Stage(_Described):
+    """Where a trial failed; ``HostError.stage`` has these texts too."""
+
+    CONNECT = "connect", "connection to a host"
+    HOST_KEY = "host key", "identity of an SSH server"
+    AUTHENTICATION = "authentication", "login at an SSH server"
+    INTERPRETER = "interpreter", "Python on a host"
+    DEPLOY = "deploy", "files put on a host"
+    AGENT = "agent", "program on a host that starts engines and reads counters"
+    LOCK = "lock", "lock that keeps a host to one run"
+    ENGINE = "engine", "program that sends and receives"
+    NETWORK = "network", "traffic or name resolution between the hosts"
+    LAB = "lab", "emulated network"
+    SAFETY_LIMIT = "safety-limit", "safety limit of the campaign"
+    CONTROLLER = "controller", "the machine that conducts the run"
+
+
+#: A factor at whose level an end states another one than requested gives the flag ``NAME-not-granted``.
+NOT_GRANTED = "-not-granted"
+
+
+class Flag(_Described):
+    """What to know before reading the figures of a trial; factors add their own (``NOT_GRANTED``)."""
+
+    LAB = "lab", "measured in a lab on one machine"
+    LOOPBACK_FALLBACK = "loopback-fallback", "no lab could be built: measured over loopback"
+    LAB_LIMITED = "lab-limited", "the machine could not keep up with the emulation (series lab)"
+    HOST_LIMITED = "host-limited", "a core was busy, and neither windows nor the lab's link explain the rate"
+    BUSY_CORE = "busy-core", "one core was busy for 95 % or more of the steady window"
+    OVER_LINE_RATE = "over-line-rate", "faster than the lab's link can carry"
+    ROUTE_CHANGED = "route-changed", "not the route of the reading before, up to a minute and a trial older"
+    WINDOW_SHORT = "window-short", "the kernel granted a smaller window than requested"
+    CONGESTION_NOT_GRANTED = "congestion-not-granted", "another congestion control than requested was in use"
+    TRANSPORT_NOT_GRANTED = "transport-not-granted", "another transport than requested was in use"
+    UNDELIVERED_DATA = "undelivered-data", "reset before all data had arrived; the steady window is whole"
+    NOT_DRAINED = "not-drained", "the cool-down before the trial ended before the queue had drained"
+    CLOCK_JUMPED = "clock-jumped", "the controller's clock jumped during the trial"
+    CHANGED_SINCE_START = "changed-since-start", "a host, program or route changed since the campaign began"
+    CONTROL = "control", "control trial, repeated to show drift"
+    IPERF3 = "iperf3", "iperf3 carried the traffic"
+    IMPORTED = "imported", "measured by another program (table origin)"
+    SENDER_COUNTED = "sender-counted", "imported; the throughput is what the sender counted"
