@@ -69,7 +69,8 @@ html_additional_pages = {"index": "redirect.html"}
 templates_path = ["templates"]
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike", "Floats": "Floats"}
+maximum_signature_line_length = 90
 
 man_pages = [
     (

@@ -80,6 +80,12 @@ def test_all_analyses(run: Run, results: Path) -> None:
     assert "capacity 38.6 Mbit/s" in text
 
 
+def test_recommend(run: Run, results: Path) -> None:
+    text = run("recommend.py", results)
+    assert "west → east: use 1 streams, window 262144 bytes\n  throughput 38.6 Mbit/s" in text
+    assert "limited by: path-capacity, confidence: high\n  preferred to 4 streams: fewer-streams\n" in text
+
+
 def test_explain_limits(run: Run, results: Path) -> None:
     text = run("explain_limits.py", results)
     assert "1 streams, window 65536: window\n" in text
