@@ -40,7 +40,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 class Agent:
-    """One conversation with one controller over two descriptors."""
+    """One session with one controller over two descriptors."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Agent:
         self._outbox = Outbox(frames_out)
         self._selector = selectors.PollSelector()
         self._watched: Dict[int, int] = {}
-        self._greeted = False
+        self._hello_done = False
         self._status: Optional[int] = None  # set: the loop ends with it
         self.silence_s: Optional[float] = None  # a controller that says nothing for so long is gone
         self._heard_ns = time.monotonic_ns()
@@ -78,7 +78,7 @@ class Agent:
             "counters.start": self._watches.start,
             "counters.stop": self._watches.stop,
             "ping": lambda _request: {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns()},
-            "bye": self._say_bye,
+            "bye": self._finish,
         }
 
     def run(self) -> int:
@@ -102,11 +102,6 @@ class Agent:
                 self._host_lock.release()
             self._flush_last()
 
-    @property
-    def backlog_bytes(self) -> int:
-        """Bytes that wait for the controller to read."""
-        return self._outbox.size_bytes
-
     def turn(self) -> None:
         """One pass of the loop: wait until something is due or ready, and deal with it."""
         self._arrange()
@@ -122,7 +117,7 @@ class Agent:
             job.enforce(now_ns)
             if job.exited and self._jobs.take_out(job):
                 self._arrange()  # no descriptor may be watched once it is closed
-                self._jobs.tell_exit(job)
+                self._jobs.send_exit(job)
         self._watches.sample_due(now_ns)
         self._outbox.flush()
 
@@ -189,18 +184,18 @@ class Agent:
         self._decoder.feed(data)
         while self._status is None:
             try:
-                request = self._decoder.take()
+                request = self._decoder.read()
             except FrameError as error:
                 self._refuse(f"broken conversation: {error}")
                 return
             if request is None:
                 return
-            if self._greeted:
+            if self._hello_done:
                 self._answer(request)
             else:
-                self._greet(request)
+                self._answer_hello(request)
 
-    def _greet(self, request: Message) -> None:
+    def _answer_hello(self, request: Message) -> None:
         asked = request.get("protocol")
         if request.get("op") == "hello" and asked != PROTOCOL_VERSION:
             # Before the fields: another version may well have other fields.
@@ -219,15 +214,15 @@ class Agent:
             has = ", ".join(sorted(self._features))
             self._refuse(f"this agent has no feature {quote(missing[0])}; it has {has}")
             return
-        self._greeted = True
+        self._hello_done = True
         host = {"python": platform.python_version(), "pid": os.getpid(), "features": self._features}
-        self._say("hello", caps=asdict(self._caps), **host)
+        self._send("hello", caps=asdict(self._caps), **host)
 
     def _refuse(self, text: str) -> None:
-        self._say("refusal", text=text)
+        self._send("refusal", text=text)
         self._status = EXIT_PROTOCOL
 
-    def _say(self, kind: str, **fields: Any) -> None:
+    def _send(self, kind: str, **fields: Any) -> None:
         head = {"type": kind, "protocol": PROTOCOL_VERSION, "program": self._program}
         self._outbox.append(encode_frame({**head, **fields}))
 
@@ -237,7 +232,7 @@ class Agent:
         try:
             operation = check_request(request)
             if operation == "hello":
-                raise MessageError("hello was said already")
+                raise MessageError("hello came already")
             answer["result"] = self._operations[operation](request)
         except MessageError as error:
             answer.update(ok=False, error={"stage": "agent", "text": _clip(error)})
@@ -246,7 +241,7 @@ class Agent:
         self._outbox.append(encode_frame(answer))
 
     def _lock_host(self, request: Message) -> Dict[str, Any]:
-        """Held until the agent ends; asked again, it is taken anew."""
+        """Held until the agent ends; a second request takes it anew."""
         if self._host_lock is not None:
             self._host_lock.release()
         try:
@@ -255,7 +250,7 @@ class Agent:
             raise RequestError("lock", str(error)) from error
         return self._host_lock.answer
 
-    def _say_bye(self, _request: Message) -> Dict[str, Any]:
+    def _finish(self, _request: Message) -> Dict[str, Any]:
         self._status = EXIT_DONE
         return {}
 
@@ -279,5 +274,5 @@ def _clip(error: Exception) -> str:
 
 
 def _plain(value: object) -> str:
-    """A stranger's word without quotation marks, on one line and short."""
+    """A value of the other side without quotation marks, on one line and short."""
     return quote(str(value) if isinstance(value, str) else value).strip("'")

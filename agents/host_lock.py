@@ -2,7 +2,7 @@
 
 The kernel lets go of it when the agent ends, however that happens. Agents of one run hold it together, since
 several names may mean one host. Each network namespace has a lock of its own: a lab's nodes are no hosts.
-The file lies where strangers may write, so nothing that is found there is believed or followed: a link, a
+The file lies where any user may write, so nothing that is found there is trusted or followed: a link, a
 special file or a file that cannot be opened means no lock and a reason, not a failure.
 """
 

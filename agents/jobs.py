@@ -17,7 +17,7 @@ from pathlab.agents.protocol import Message, RequestError, encode_frame, frame_b
 
 
 class Jobs:
-    """The jobs of one conversation, numbered from 1; what they say goes into the outbox. Nothing blocks.
+    """The jobs of one session, numbered from 1; their records go into the outbox. Nothing blocks.
 
     ``engine`` is the native engine, None where the agent has none. Methods named after requests return their
     results and raise RequestError.
@@ -30,7 +30,7 @@ class Jobs:
         self._last = 0
 
     def __iter__(self) -> Iterator[Engine]:
-        """Those whose end was not told yet; one may be taken out meanwhile."""
+        """Those whose end was not reported yet; one may be taken out meanwhile."""
         return iter(list(self._running.values()))
 
     def start_engine(self, request: Message) -> Dict[str, Any]:
@@ -119,13 +119,13 @@ class Jobs:
     def take_out(self, job: Engine) -> bool:
         """Hand on the rest of an ended job's output and forget it; False, and not yet, under back-pressure.
 
-        Its descriptors must not be watched any more when ``tell_exit`` closes them.
+        Its descriptors must not be watched any more when ``send_exit`` closes them.
         """
         while True:
             if self._outbox.throttled:
                 return False
             if job.stdout is None or not _is_readable(job.stdout):
-                break  # a stranger may hold the pipe open; the engine itself can say nothing more
+                break  # another process may hold the pipe open; the engine itself writes no more
             before = self._outbox.size_bytes
             self.forward(job)
             if self._outbox.size_bytes > before:
@@ -134,8 +134,8 @@ class Jobs:
         del self._running[job.number]
         return True
 
-    def tell_exit(self, job: Engine) -> None:
-        """Say how a job ended that was taken out, and close what is left of it."""
+    def send_exit(self, job: Engine) -> None:
+        """Report the end of a job that was taken out, and close what is left of it."""
         event = {"type": "engine-exit", "job": job.number}
         self._outbox.append(encode_frame({**event, **job.reap()}))
 

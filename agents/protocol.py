@@ -1,4 +1,4 @@
-"""Frames and messages between controller and agent, as PROTOCOL.md beside this file tells; both sides use it.
+"""Frames and messages between controller and agent, as in PROTOCOL.md beside this file; both sides use it.
 
 A frame is ``PLF1``, the body's length in 4 bytes (big endian) and the body: one JSON object in UTF-8.
 """
@@ -14,7 +14,7 @@ MAGIC = b"PLF1"
 HEADER_BYTES = 8
 MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_NOISE_BYTES = 64 * 1024
-_MAX_QUOTED = 80  # characters of a stranger's text in one of ours
+_MAX_QUOTED = 80  # characters of the other side's text in one of ours
 
 Message = Dict[str, Any]
 
@@ -67,7 +67,7 @@ def _refuse_constant(name: str) -> float:
 
 
 class FrameDecoder:
-    """Turns a byte stream, however it was cut, into messages: ``feed`` bytes, then ``take`` until None.
+    """Turns a byte stream, however it was cut, into messages: ``feed`` bytes, then ``read`` until None.
 
     Up to ``noise_bytes`` of foreign bytes before the first frame are skipped and kept in ``noise``.
     A length above the cap is refused from the header alone. Memory held: one frame plus one feed.
@@ -86,17 +86,12 @@ class FrameDecoder:
         """What was skipped before the first frame."""
         return bytes(self._noise)
 
-    @property
-    def pending_bytes(self) -> int:
-        """Bytes of an unfinished frame (or of noise not yet told apart from one)."""
-        return len(self._buffer)
-
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the stream; after a fault they are dropped."""
         if self._fault is None:
             self._buffer += data
 
-    def take(self) -> Optional[Message]:
+    def read(self) -> Optional[Message]:
         """The next whole message, or None when more bytes are needed. FrameError for anything else."""
         if self._fault is not None:
             raise FrameError(self._fault)
@@ -191,7 +186,7 @@ _ANSWER_FIELDS: FrozenSet[str] = frozenset({"result", "error"})
 
 
 def quote(value: object) -> str:
-    """What somebody else said, as one may repeat it: on one line and short, however long it is."""
+    """A value of the other side for a message of ours: on one line and short."""
     text = repr(value[: _MAX_QUOTED + 1] if isinstance(value, str) else value)
     return text if len(text) <= _MAX_QUOTED else text[:_MAX_QUOTED] + "\u2026"
 

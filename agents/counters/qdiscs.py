@@ -143,7 +143,7 @@ def _dump() -> QdiscReading:
             if len(qdiscs) > MAX_COUNTER_QDISCS:
                 raise ValueError(f"more than {MAX_COUNTER_QDISCS} qdiscs")
     counting = {identity: qdisc for identity, qdisc in qdiscs.items() if qdisc.kind != "noqueue"}
-    return QdiscReading(qdiscs=counting, interfaces=_name_interfaces(counting))
+    return QdiscReading(qdiscs=counting, interfaces=_find_interface_names(counting))
 
 
 def _encode_request() -> bytes:
@@ -152,7 +152,7 @@ def _encode_request() -> bytes:
     return head + _TCMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
 
 
-def _name_interfaces(qdiscs: Dict[QdiscId, Qdisc]) -> Dict[int, str]:
+def _find_interface_names(qdiscs: Dict[QdiscId, Qdisc]) -> Dict[int, str]:
     names: Dict[int, str] = {}
     for index in {identity.interface_index for identity in qdiscs}:
         try:

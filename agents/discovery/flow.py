@@ -189,7 +189,7 @@ class Flow:
         return packets.build_syn(self._ports, number, self._pseudo_header)
 
     def read(self) -> List[Reply]:
-        """All replies that wait, errors of routers first; strangers' packets are left out."""
+        """All replies that wait, errors of routers first; packets of others are left out."""
         replies: List[Reply] = []
         for flags in (socket.MSG_ERRQUEUE, 0):
             for _ in range(_MAX_REPLIES):
@@ -212,7 +212,7 @@ class Flow:
             return None
         origin, kind, code, info, source = found
         if origin == _FROM_LOCAL:
-            return None  # send() has said it already
+            return None  # send() has raised it already
         name = _KINDS.get((origin, kind), "other")
         mtu_bytes = None
         if name == "unreachable" and code == _PORT_UNREACHABLE[origin]:
@@ -221,7 +221,7 @@ class Flow:
             name, mtu_bytes = "too-big", info or None
         number = self._read_quote(data)
         if number is None and self._method != "udp":
-            return None  # raw sockets hear of other flows' probes as well
+            return None  # raw sockets get the errors of other flows' probes as well
         header = packets.IP_HEADER_BYTES[self._version]
         quoted = len(data) + (packets.UDP_HEADER_BYTES if self._method == "udp" else 0)
         return Reply(

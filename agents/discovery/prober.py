@@ -25,6 +25,7 @@ _SEND_ERRORS = {
     errno.ENETDOWN,
 }
 _MAX_SEND_TRIES = 8
+_REPLY_FIELDS = ("kind", "code", "source", "mtu_bytes", "reply_ttl", "reply_bytes")  # None without a reply
 
 Record = Dict[str, Any]
 
@@ -53,19 +54,19 @@ class _Course:
 
 
 class Prober:
-    """Runs batches over flows. ``say`` takes each record; ``interrupted`` is asked at every turn."""
+    """Runs batches over flows. ``write`` gets each record; ``interrupted`` is asked at every turn."""
 
     def __init__(
-        self, flows: Sequence[Flow], say: Callable[[Record], None], interrupted: Callable[[], bool]
+        self, flows: Sequence[Flow], write: Callable[[Record], None], interrupted: Callable[[], bool]
     ) -> None:
-        self._flows, self._say, self._interrupted = list(flows), say, interrupted
+        self._flows, self._write, self._interrupted = list(flows), write, interrupted
         self._last_number = 0
         self._expired: Dict[int, int] = {}  # number to when it was given up, of each probe of this batch
         self._silent_ns: Dict[int, int] = {}  # flow to when a probe of it last went unanswered
         self._late = self._ambiguous = 0
 
     def run(self, batch: Batch) -> None:
-        """Send the batch and say one record per probe, then ``batch-end``. Ends early when interrupted."""
+        """Send the batch and write one record per probe, then ``batch-end``. Ends early when interrupted."""
         self._expired.clear()
         self._late = self._ambiguous = 0
         courses = {
@@ -84,9 +85,9 @@ class Prober:
             for course in courses.values():
                 self._advance(course, batch)
             for descriptor, _events in poll.poll(_wait_ms(list(courses.values()))):
-                self._take(courses[descriptor], batch)
+                self._read_replies(courses[descriptor], batch)
         step_ns = time.time_ns() - time.monotonic_ns() - offset_ns
-        self._say(
+        self._write(
             {
                 "type": "batch-end",
                 "batch": batch.number,
@@ -101,7 +102,7 @@ class Prober:
         """Give up what is over time, send what is due."""
         now_ns = time.monotonic_ns()
         if course.under_way is not None and now_ns >= course.under_way.deadline_ns:
-            self._take(course, batch)  # what came in time must not lose against this program's own lateness
+            self._read_replies(course, batch)  # what came in time counts, however late this runs
             if course.under_way is not None:
                 self._expired[course.under_way.number] = now_ns
                 self._silent_ns[course.flow.number] = now_ns
@@ -125,14 +126,14 @@ class Prober:
                 if error.errno not in _SEND_ERRORS and not passing:
                     raise
                 name = errno.errorcode.get(error.errno or 0, str(error.errno))
-                self._say_probe(course, batch, (number, ttl, size_bytes), unsent=name)
+                self._write_probe(course, batch, (number, ttl, size_bytes), unsent=name)
                 course.next_ns = time.monotonic_ns() + batch.gap_ns
                 return
             deadline_ns = monotonic_ns + batch.timeout_ns
             course.under_way = _Sent(number, ttl, size_bytes, sent_ns, monotonic_ns, deadline_ns)
             return
 
-    def _take(self, course: _Course, batch: Batch) -> None:
+    def _read_replies(self, course: _Course, batch: Batch) -> None:
         for reply in course.flow.read():
             sent = course.under_way
             if sent is not None and self._answers(reply, sent, course.flow.number):
@@ -159,9 +160,9 @@ class Prober:
         assert sent is not None
         course.under_way = None
         course.next_ns = time.monotonic_ns() + batch.gap_ns
-        self._say_probe(course, batch, (sent.number, sent.ttl, sent.size_bytes), sent=sent, reply=reply)
+        self._write_probe(course, batch, (sent.number, sent.ttl, sent.size_bytes), sent=sent, reply=reply)
 
-    def _say_probe(
+    def _write_probe(
         self,
         course: _Course,
         batch: Batch,
@@ -173,7 +174,7 @@ class Prober:
     ) -> None:
         number, ttl, size_bytes = probe
         rtt_ns, stamps = _time_reply(sent, reply)
-        self._say(
+        self._write(
             {
                 "type": "probe",
                 "batch": batch.number,
@@ -184,12 +185,7 @@ class Prober:
                 "unsent": unsent,
                 "rtt_ns": rtt_ns,
                 "stamps": stamps,
-                "kind": reply.kind if reply else None,
-                "code": reply.code if reply else None,
-                "source": reply.source if reply else None,
-                "mtu_bytes": reply.mtu_bytes if reply else None,
-                "reply_ttl": reply.reply_ttl if reply else None,
-                "reply_bytes": reply.reply_bytes if reply else None,
+                **{name: getattr(reply, name, None) for name in _REPLY_FIELDS},
             }
         )
 

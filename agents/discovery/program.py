@@ -1,5 +1,5 @@
 """The prober as a program: options as one JSON object, batches on stdin, records on stdout, as PROTOCOL.md
-tells.
+describes.
 
 It is a process of its own, so that neither frames nor counters of the agent come between its probes.
 """
@@ -41,7 +41,7 @@ class CommandStream:
         self._poll = select.poll()
         self._poll.register(commands, select.POLLIN)
 
-    def say(self, record: Dict[str, Any]) -> None:
+    def write(self, record: Dict[str, Any]) -> None:
         """Queue a record; write all that wait after a while, or when it is none of a probe."""
         self._waiting.append(json.dumps(record, separators=(",", ":")))
         if record["type"] != "probe" or time.monotonic_ns() - self._flushed_ns > _FLUSH_NS:
@@ -81,39 +81,41 @@ class CommandStream:
 
 def run_discovery(options_text: str) -> int:
     """Open the flows that the options ask for and serve batches; return the exit status."""
-    talk = CommandStream(0, 1)
+    stream = CommandStream(0, 1)
     try:
         target, count = read_options(parse_object(options_text.encode("utf-8")))
     except ValueError as error:
-        return _fail(talk, "options", str(error), None, EXIT_USAGE)
+        return _fail(stream, "options", str(error), None, EXIT_USAGE)
     flows: List[Flow] = []
     try:
         try:
             for number in range(count):
                 flows.append(Flow(target, number))  # noqa: PERF401 -- those open are closed if one fails
-            talk.say(_describe(target, flows))
+            stream.write(_describe(target, flows))
         except OSError as error:
-            return _fail(talk, "socket", _explain(target, error), error.errno, EXIT_SETUP)
-        return _serve(talk, target, flows)
+            return _fail(stream, "socket", _explain(target, error), error.errno, EXIT_SETUP)
+        return _serve(stream, target, flows)
     finally:
         for flow in flows:
             flow.close()
 
 
-def _serve(talk: CommandStream, target: Target, flows: List[Flow]) -> int:
-    prober = Prober(flows, talk.say, talk.interrupted)
+def _serve(stream: CommandStream, target: Target, flows: List[Flow]) -> int:
+    prober = Prober(flows, stream.write, stream.interrupted)
     while True:
-        line = talk.next_line()
+        line = stream.next_line()
         if line is None:
-            return EXIT_ENDED if talk.ended else EXIT_DONE
+            return EXIT_ENDED if stream.ended else EXIT_DONE
         try:
             batch = read_batch(parse_object(line), target, len(flows))
         except ValueError as error:
-            return _fail(talk, "batch", str(error), None, EXIT_USAGE)
+            return _fail(stream, "batch", str(error), None, EXIT_USAGE)
         try:
             prober.run(batch)
         except OSError as error:
-            return _fail(talk, "send", f"probing {target.address}: {error.strerror}", error.errno, EXIT_SETUP)
+            return _fail(
+                stream, "send", f"probing {target.address}: {error.strerror}", error.errno, EXIT_SETUP
+            )
 
 
 def _describe(target: Target, flows: List[Flow]) -> Dict[str, Any]:
@@ -144,8 +146,8 @@ def _explain(target: Target, error: OSError) -> str:
     return f"no way to {target.address} by {target.method}: {error.strerror or error}"
 
 
-def _fail(talk: CommandStream, stage: str, text: str, number: Optional[int], status: int) -> int:
+def _fail(stream: CommandStream, stage: str, text: str, number: Optional[int], status: int) -> int:
     name = None if number is None else errno.errorcode.get(number, str(number))
-    talk.say({"type": "error", "stage": stage, "errno": number, "errno_name": name, "text": text})
+    stream.write({"type": "error", "stage": stage, "errno": number, "errno_name": name, "text": text})
     sys.stderr.write(text + "\n")
     return status

@@ -92,9 +92,9 @@ def _read_nic(source: Source, name: str, shown: bool) -> Dict[str, Any]:
     }
     if source.root == "/":
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-            facts["mtu_bytes"] = ask_mtu_bytes(handle, name)
-            facts["driver"] = ask_driver(handle, name)
-            facts["offloads"] = ask_offloads(handle, name)
+            facts["mtu_bytes"] = read_mtu_bytes(handle, name)
+            facts["driver"] = read_driver(handle, name)
+            facts["offloads"] = read_offloads(handle, name)
     return facts
 
 
@@ -113,7 +113,7 @@ def _count_queues(source: Source, folder: str, prefix: str) -> Optional[int]:
         return None
 
 
-def ask_mtu_bytes(handle: socket.socket, name: str) -> Optional[int]:
+def read_mtu_bytes(handle: socket.socket, name: str) -> Optional[int]:
     """The MTU of an interface of this namespace (netdevice(7), SIOCGIFMTU); None when it just went."""
     request = struct.pack("16si", os.fsencode(name), 0).ljust(_IFREQ_BYTES, b"\0")
     try:
@@ -125,25 +125,25 @@ def ask_mtu_bytes(handle: socket.socket, name: str) -> Optional[int]:
     return int(struct.unpack_from("16si", answer)[1])
 
 
-def ask_driver(handle: socket.socket, name: str) -> Optional[str]:
+def read_driver(handle: socket.socket, name: str) -> Optional[str]:
     """The driver's name, None when the interface has none to tell."""
-    told = _ask_ethtool(handle, name, struct.pack("I", _GET_DRIVER).ljust(_DRIVER_BYTES, b"\0"))
+    told = _request_ethtool(handle, name, struct.pack("I", _GET_DRIVER).ljust(_DRIVER_BYTES, b"\0"))
     return None if told is None else told[4:36].partition(b"\0")[0].decode("ascii", "replace") or None
 
 
-def ask_offloads(handle: socket.socket, name: str) -> Dict[str, Optional[bool]]:
+def read_offloads(handle: socket.socket, name: str) -> Dict[str, Optional[bool]]:
     """Offload flags of one interface, None each that the driver does not tell."""
-    flags = {flag: _ask_flag(handle, name, command, 1) for flag, command in _OFFLOADS.items()}
-    flags["lro"] = _ask_flag(handle, name, _GET_FLAGS, _FLAG_LRO)
+    flags = {flag: _read_flag(handle, name, command, 1) for flag, command in _OFFLOADS.items()}
+    flags["lro"] = _read_flag(handle, name, _GET_FLAGS, _FLAG_LRO)
     return flags
 
 
-def _ask_flag(handle: socket.socket, name: str, command: int, mask: int) -> Optional[bool]:
-    told = _ask_ethtool(handle, name, struct.pack("II", command, 0))  # struct ethtool_value
+def _read_flag(handle: socket.socket, name: str, command: int, mask: int) -> Optional[bool]:
+    told = _request_ethtool(handle, name, struct.pack("II", command, 0))  # struct ethtool_value
     return None if told is None else bool(struct.unpack("II", told)[1] & mask)
 
 
-def _ask_ethtool(handle: socket.socket, name: str, question: bytes) -> Optional[bytes]:
+def _request_ethtool(handle: socket.socket, name: str, question: bytes) -> Optional[bytes]:
     buffer = array.array("B", question)
     address, _length = buffer.buffer_info()
     request = struct.pack("16sP", os.fsencode(name), address).ljust(_IFREQ_BYTES, b"\0")

@@ -104,15 +104,14 @@ def change(
 ) -> None:
     """Change the ``place``-th link between two nodes while it runs."""
     chosen = _the_lab(name)
-    plan = read_facts(daemon.ask(chosen, {"op": "describe"})["lab"])
+    plan = read_facts(daemon.request(chosen, {"op": "describe"})["lab"])
     number = _find_link(plan, (start, end), place)
     link = plan.links[number]
     first = link.between.index(start)
     ends = (first, 1 - first) if both else (first,)
     wanted = [(one, change_settings(link, one, changes)) for one in ends]
     for one, settings in wanted:
-        request = {"op": "change", "link": number, "end": one, "settings": asdict(settings)}
-        daemon.ask(chosen, request)
+        daemon.request(chosen, {"op": "change", "link": number, "end": one, "settings": asdict(settings)})
         click.echo(f"{link.between[one]} to {link.between[1 - one]}: {describe_direction(settings)}")
 
 
@@ -136,7 +135,7 @@ def show(topology: str | None, name: str | None, figure: Path | None, *, as_json
         plan = build_topology(load_lab(topology))
         facts: dict[str, Any] = {"lab": plan.as_table()}
     else:
-        facts = daemon.ask(_the_lab(name), {"op": "describe"})
+        facts = daemon.request(_the_lab(name), {"op": "describe"})
         plan, counters, title = read_facts(facts["lab"]), facts["counters"], facts["name"]
     if figure is not None:
         _save_figure(plan, title, figure)
@@ -165,6 +164,6 @@ def _save_figure(plan: Topology, title: str, path: Path) -> None:
 def down(name: str | None) -> None:
     """End the lab and everything that runs in it."""
     chosen = _the_lab(name)
-    daemon.ask(chosen, {"op": "down"})
+    daemon.request(chosen, {"op": "down"})
     daemon.wait_until_gone(chosen)
     click.echo(f"lab '{chosen}' is down")

@@ -101,7 +101,7 @@ def discover_path(session: Session, target: str, options: PathOptions) -> PathRe
             with RemoteProber(session, probed, seconds=_longest_s(options)) as prober:
                 address = prober.address
                 found.routes.append(discover_route(prober, options.route))
-                _look_closer(prober, options, found)
+                _measure_further(prober, options, found)
         except ProbesRefused as error:
             refusal = error
             found.lost.append(Lost(part=f"route by {method}", reason=error.reason))
@@ -127,7 +127,7 @@ def _longest_s(options: PathOptions) -> float:
     return 2 * (options.route.budget_s + capacity_s) + SPARE_S
 
 
-def _look_closer(prober: RemoteProber, options: PathOptions, found: _Findings) -> None:
+def _measure_further(prober: RemoteProber, options: PathOptions, found: _Findings) -> None:
     """MTU by the first method that reaches the target, and what UDP can tell of the hops."""
     route = found.routes[-1]
     if not route.reached:

@@ -147,12 +147,12 @@ class RemoteProber:
         try:
             self.opened = self._job.wait_for("open", SETUP_TIMEOUT_S)
         except HostError:
-            self._name_refusal(self._job)
+            self._raise_refusal(self._job)
             raise
         return self
 
-    def _name_refusal(self, job: EngineJob) -> None:
-        """Say what the prober said, where it said something."""
+    def _raise_refusal(self, job: EngineJob) -> None:
+        """Raise the prober's own error, where it reported one."""
         said = [record for record in job.records if record["type"] == "error"]
         if not said:
             return

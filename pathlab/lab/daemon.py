@@ -120,7 +120,7 @@ def _reach(name: str) -> socket.socket:
     return connection
 
 
-def ask(name: str, request: dict[str, Any], descriptors: tuple[int, ...] = ()) -> dict[str, Any]:
+def request(name: str, request: dict[str, Any], descriptors: tuple[int, ...] = ()) -> dict[str, Any]:
     """One request to a lab's daemon, and its answer. Raises HostError (stage lab)."""
     with connect(name) as connection:
         socket.send_fds(connection, [json.dumps(request).encode()], list(descriptors))

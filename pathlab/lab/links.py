@@ -39,8 +39,8 @@ class EmulatedLink:
         self._output = -1
         self._errors = -1
         self._buffer = b""
-        self._said = ""
-        self._asking = threading.Lock()  # an answer belongs to the command before it
+        self._stderr = ""
+        self._requesting = threading.Lock()  # an answer belongs to the command before it
 
     def start(self) -> None:
         """Make the interfaces, start the emulator, wait until it carries packets."""
@@ -116,8 +116,8 @@ class EmulatedLink:
 
     def _read_stderr(self) -> str:
         if self._errors >= 0 and select.select([self._errors], [], [], 0)[0]:
-            self._said += os.read(self._errors, LINE_MAX_BYTES).decode(errors="replace")
-        return self._said.strip()
+            self._stderr += os.read(self._errors, LINE_MAX_BYTES).decode(errors="replace")
+        return self._stderr.strip()
 
     def find_fault(self) -> str | None:
         """Why the link no longer carries packets; None: it does."""
@@ -127,15 +127,15 @@ class EmulatedLink:
 
     def counters(self, *, lap: bool = False) -> dict[str, Any]:
         """The emulator's counters, as native/PROTOCOL.md names them; ``lap`` begins ``late_ns`` anew."""
-        return self._ask("lap" if lap else "stats", "counters")
+        return self._request("lap" if lap else "stats", "counters")
 
     def change(self, end: int, settings: LinkSettings) -> None:
         """Give the direction from this end (0 or 1) other settings; what is under way keeps its time."""
-        self._ask(f"{('forward', 'reverse')[end]} {settings.as_engine_spec(whole=True)}", "settings")
+        self._request(f"{('forward', 'reverse')[end]} {settings.as_engine_spec(whole=True)}", "settings")
 
-    def _ask(self, command: str, answer_type: str) -> dict[str, Any]:
+    def _request(self, command: str, answer_type: str) -> dict[str, Any]:
         """One command and its answer. Raises HostError (stage lab)."""
-        with self._asking:
+        with self._requesting:
             fault = self.find_fault()
             if fault is not None:
                 raise lab_error(fault)

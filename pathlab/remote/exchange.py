@@ -108,7 +108,7 @@ class Exchange:
             self._start_thread("alive", self._keep_alive)
         return self.hello
 
-    def ask(
+    def request(
         self,
         operation: str,
         fields: Mapping[str, Any],
@@ -171,7 +171,7 @@ class Exchange:
         self._closing = True  # the agent may be gone before its answer to bye is looked at
         if self.death() is None and timeout_s > 0:
             with contextlib.suppress(PathlabError):
-                self.ask("bye", {}, timeout_s=timeout_s)
+                self.request("bye", {}, timeout_s=timeout_s)
         self._die(HostError, CLOSED)
         self._ended.set()
         with contextlib.suppress(OSError):
@@ -241,7 +241,7 @@ class Exchange:
             while data := self._channel.read(READ_BYTES):
                 self._last_heard_s = time.monotonic()
                 decoder.feed(data)
-                while (message := decoder.take()) is not None:
+                while (message := decoder.read()) is not None:
                     self._dispatch(message)
             noise = decoder.noise if self.hello is None else b""
             self._die(HostError, CLOSED if self._closing else f"the agent is gone{self._last_output(noise)}")
@@ -310,7 +310,7 @@ class Exchange:
 
     def _undo(self, operation: str, fields: Record) -> None:
         with contextlib.suppress(PathlabError):
-            self.ask(operation, fields)
+            self.request(operation, fields)
 
     def _note(self, text: str) -> None:
         if len(self.unexpected) < MAX_UNEXPECTED:

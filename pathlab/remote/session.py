@@ -59,7 +59,7 @@ class Session:
 
     def facts(self, timeout_s: float | None = None) -> dict[str, Any]:
         """The host's facts: one key per probe, None where unread, and ``unread`` with the reasons."""
-        return self._exchange.ask("facts", {}, timeout_s=timeout_s)
+        return self._exchange.request("facts", {}, timeout_s=timeout_s)
 
     def clock(self) -> tuple[int, int]:
         """That host's CLOCK_MONOTONIC and CLOCK_REALTIME, read one after the other, in ns."""
@@ -133,7 +133,7 @@ class Session:
             self._jobs[number] = job
             started.append(job)
 
-        self._exchange.ask(operation, fields, register=register)
+        self._exchange.request(operation, fields, register=register)
         return started[0]
 
     def start_counters(self, interval_ns: int) -> CounterWatch:
@@ -145,12 +145,12 @@ class Session:
             started.append(CounterWatch(self, number, answer=result))
             self._watches[number] = started[0]
 
-        self._exchange.ask("counters.start", {"interval_ns": interval_ns}, register=register)
+        self._exchange.request("counters.start", {"interval_ns": interval_ns}, register=register)
         return started[0]
 
     def request(self, operation: str, **fields: Any) -> Record:
         """One request and its result. HostError when it is refused or late, or when the agent is gone."""
-        return self._exchange.ask(operation, fields)
+        return self._exchange.request(operation, fields)
 
     def close(self, timeout_s: float = 5.0) -> None:
         """Say bye, so that the agent ends its engines, and close the channel. Never raises; idempotent."""

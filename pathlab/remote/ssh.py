@@ -145,15 +145,15 @@ class SshTransport(Transport):
         try:
             raw.exec_command(command)
             self._write(raw, channel, decoder, first_input)
-            hello = self._take(raw, channel, decoder, "deployment", BOOTSTRAP_TIMEOUT_S)
+            hello = self._read_frame(raw, channel, decoder, "deployment", BOOTSTRAP_TIMEOUT_S)
             self.identity = hello
             parts = build_delivery(self._delivery, str(hello["machine"]), self._host)
             self._write(raw, channel, decoder, encode_frame(parts.request))
-            answer = self._take(raw, channel, decoder, "", BOOTSTRAP_TIMEOUT_S)
+            answer = self._read_frame(raw, channel, decoder, "", BOOTSTRAP_TIMEOUT_S)
             while answer["type"] == "want":
                 for name in answer["names"]:
                     self._write(raw, channel, decoder, parts.contents[name])
-                answer = self._take(raw, channel, decoder, "", DELIVERY_TIMEOUT_S)
+                answer = self._read_frame(raw, channel, decoder, "", DELIVERY_TIMEOUT_S)
             if answer["type"] != "ready":
                 raise self._refusal("deploy", f"a '{answer['type']}' message in place of 'ready'")
             self.identity = {**hello, **answer}
@@ -168,7 +168,7 @@ class SshTransport(Transport):
             ) from error
         except (FrameError, KeyError, TypeError) as error:
             said = channel.last_output(decoder.noise)
-            raise self._refusal("deploy", f"what the host says is not understood: {error}{said}") from error
+            raise self._refusal("deploy", f"the host sent what is not understood: {error}{said}") from error
 
     @property
     def _host(self) -> str:
@@ -183,15 +183,15 @@ class SshTransport(Transport):
             channel.write(data)
         except BrokenPipeError:
             while True:  # what it said before is still to be read; its end raises
-                self._take(raw, channel, decoder, "", END_TIMEOUT_S)
+                self._read_frame(raw, channel, decoder, "", END_TIMEOUT_S)
 
-    def _take(
+    def _read_frame(
         self, raw: paramiko.Channel, channel: SshChannel, decoder: FrameDecoder, kind: str, timeout_s: float
     ) -> dict[str, Any]:
         """The next frame. TimeoutError, or HostError when the host refuses or ends before it."""
         raw.settimeout(timeout_s)
         try:
-            while (message := decoder.take()) is None:
+            while (message := decoder.read()) is None:
                 try:
                     data = raw.recv(READ_BYTES)
                 except TimeoutError:

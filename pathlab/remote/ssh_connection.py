@@ -85,7 +85,7 @@ class SshConnection:
             return transport.open_session(timeout=CONNECT_TIMEOUT_S)
         except (paramiko.SSHException, EOFError, OSError) as error:
             raise self._refusal(
-                f"the server opens no channel: {_words(error)}", "look at MaxSessions of its sshd"
+                f"the server opens no channel: {_format_reason(error)}", "look at MaxSessions of its sshd"
             ) from error
 
     def open_tunnel(self, address: str, port: int) -> paramiko.Channel:
@@ -95,7 +95,7 @@ class SshConnection:
         try:
             return transport.open_channel("direct-tcpip", (address, port), source, timeout=CONNECT_TIMEOUT_S)
         except paramiko.ChannelException as error:
-            raise ConnectionRefusedError(f"{self.settings.host} says: {_words(error)}") from error
+            raise ConnectionRefusedError(f"{self.settings.host} says: {_format_reason(error)}") from error
         except (paramiko.SSHException, EOFError, OSError) as error:
             self.abandon()  # it does not answer: the next try makes it anew
             raise ConnectionError(f"{self.settings.host} does not answer") from error
@@ -151,7 +151,7 @@ class SshConnection:
         elif self.settings.proxy_command:
             via = f" by ProxyCommand '{self.settings.proxy_command}'"
         known = self._find_known()
-        transport = self._greet(self._dial(via), via, known)
+        transport = self._start_client(self._dial(via), via, known)
         try:
             self._check_host_key(transport)
             authenticate(transport, self.settings, self._options.secrets)
@@ -186,7 +186,7 @@ class SshConnection:
             ) from error
         except (OSError, paramiko.SSHException) as error:
             raise self._refusal(
-                f"cannot connect to {place}: {_words(error)}", "see whether its SSH server runs"
+                f"cannot connect to {place}: {_format_reason(error)}", "see whether its SSH server runs"
             ) from error
 
     def _find_known(self) -> list[KnownKey]:
@@ -194,13 +194,13 @@ class SshConnection:
             return find_known_keys(self.settings.known_name, self.settings.known_hosts)
         except OSError as error:
             raise HostError(
-                f"{error.filename} cannot be read: {_words(error)}",
+                f"{error.filename} cannot be read: {_format_reason(error)}",
                 host=self.settings.host,
                 stage="host key",
                 hint="see to its owner and permissions",
             ) from error
 
-    def _greet(self, opened: Any, via: str, known: list[KnownKey]) -> paramiko.Transport:
+    def _start_client(self, opened: Any, via: str, known: list[KnownKey]) -> paramiko.Transport:
         step, transport = self.settings, None
         try:
             transport = paramiko.Transport(opened)
@@ -216,7 +216,7 @@ class SshConnection:
             else:
                 opened.close()
             raise self._refusal(
-                f"{step.address} port {step.port}{via} speaks no SSH that we understand: {_words(error)}",
+                f"{step.address} port {step.port}{via} does not speak SSH: {_format_reason(error)}",
                 "see what listens there, and the log of its sshd",
             ) from error
         return transport
@@ -232,7 +232,7 @@ class SshConnection:
             add_host_key(step.known_hosts[0], name, key, hashed=step.hash_known_hosts)
         except (OSError, IndexError) as error:
             raise HostError(
-                f"the new key of {name} cannot be kept: {_words(error)}",
+                f"the new key of {name} cannot be kept: {_format_reason(error)}",
                 host=step.host,
                 stage="host key",
                 hint="see to the permissions of ~/.ssh/known_hosts",
@@ -281,7 +281,7 @@ def _choose_address(step: SshSettings) -> str:
     return str(found[0][4][0])
 
 
-def _words(error: BaseException) -> str:
+def _format_reason(error: BaseException) -> str:
     """An error in a few words, on one line."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return " ".join(str(text).split())[:300]

@@ -74,9 +74,9 @@ def decode(pieces: list[bytes], *, noise_bytes: int = 0) -> list[Message]:
     messages: list[Message] = []
     for piece in pieces:
         decoder.feed(piece)
-        while (message := decoder.take()) is not None:
+        while (message := decoder.read()) is not None:
             messages.append(message)
-    assert decoder.pending_bytes == 0
+    assert len(decoder._buffer) == 0
     return messages
 
 
@@ -101,9 +101,9 @@ def test_noise_before_the_first_frame_is_skipped_however_it_is_cut(noise: bytes)
     for at in range(len(stream) + 1):
         decoder = FrameDecoder(noise_bytes=64)
         decoder.feed(stream[:at])
-        early = decoder.take()
+        early = decoder.read()
         decoder.feed(stream[at:])
-        assert [early or decoder.take()] == [GOLDEN[1][1]]
+        assert [early or decoder.read()] == [GOLDEN[1][1]]
         assert decoder.noise == noise
 
 
@@ -114,8 +114,8 @@ def test_noise_beyond_its_allowance_is_an_error(pieces: int) -> None:
     with pytest.raises(FrameError, match="no frame within the first 65536 bytes"):
         for at in range(0, len(data), pieces):
             decoder.feed(data[at : at + pieces])
-            assert decoder.take() is None
-            assert decoder.pending_bytes < 4
+            assert decoder.read() is None
+            assert len(decoder._buffer) < 4
     assert len(decoder.noise) == MAX_NOISE_BYTES
 
 
@@ -128,12 +128,12 @@ def test_the_length_cap_holds_from_the_header_alone() -> None:
     decoder = FrameDecoder()
     decoder.feed(b"PLF1" + struct.pack(">I", MAX_BODY_BYTES + 1))
     with pytest.raises(FrameError, match="16777217 bytes was announced"):
-        decoder.take()
+        decoder.read()
     with pytest.raises(FrameError, match="16777217 bytes was announced"):
-        decoder.take()  # a broken stream stays broken
+        decoder.read()  # a broken stream stays broken
     allowed = FrameDecoder()
     allowed.feed(b"PLF1" + struct.pack(">I", MAX_BODY_BYTES))
-    assert allowed.take() is None
+    assert allowed.read() is None
     with pytest.raises(FrameError, match="the most is"):
         encode_frame({"a": "x" * MAX_BODY_BYTES})
 
@@ -149,9 +149,9 @@ def test_a_body_that_is_no_object_is_an_error(body: bytes) -> None:
 def test_messages_before_a_broken_frame_are_delivered() -> None:
     decoder = FrameDecoder()
     decoder.feed(GOLDEN[2][0] + b"JUNK")
-    assert decoder.take() == GOLDEN[2][1]
+    assert decoder.read() == GOLDEN[2][1]
     with pytest.raises(FrameError, match="JUNK"):
-        decoder.take()
+        decoder.read()
 
 
 @pytest.mark.parametrize(
@@ -176,11 +176,11 @@ def test_any_bytes_give_messages_or_a_frame_error(data: bytes, noise_bytes: int)
     decoder.feed(data)
     for _ in range(len(data) + 1):
         try:
-            if decoder.take() is None:
+            if decoder.read() is None:
                 break
         except FrameError as error:
             with pytest.raises(FrameError, match=re.escape(str(error))):
-                decoder.take()
+                decoder.read()
             break
     else:
         raise AssertionError("more messages than bytes")

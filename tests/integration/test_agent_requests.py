@@ -32,7 +32,7 @@ def talk(channel: ProcessChannel, *requests: dict[str, Any]) -> None:
 
 def hear(channel: ProcessChannel, decoder: FrameDecoder) -> dict[str, Any] | None:
     """The next message, None at the end of the stream."""
-    while (message := decoder.take()) is None:
+    while (message := decoder.read()) is None:
         data = channel.read(65536)
         if not data:
             return None
@@ -116,7 +116,7 @@ def test_refused_requests_leave_the_agent_in_service(fake_engine: Path, agent_zi
         6: "'--help' is no subcommand's name",
         7: "unknown limit 'hours'",
         8: "'a b' is no option's name",
-        9: "hello was said already",
+        9: "hello came already",
     }
 
 
@@ -190,7 +190,7 @@ def test_an_agent_that_nobody_reads_holds_little_and_loses_nothing(fake_engine: 
         held: list[int] = []
         for _ in range(5000):
             agent.turn()
-            held.append(agent.backlog_bytes)
+            held.append(agent._outbox.size_bytes)
             if len(held) > 50 and min(held[-50:]) >= limits.OUTBOX_HIGH_BYTES:
                 break
         assert min(held[-50:]) >= limits.OUTBOX_HIGH_BYTES
@@ -222,7 +222,7 @@ def drain(agent: Agent, from_agent: int, count: int) -> tuple[list[int], set[int
             break
         if select.select([from_agent], [], [], 0)[0]:
             decoder.feed(os.read(from_agent, 1 << 20))
-        while (message := decoder.take()) is not None:
+        while (message := decoder.read()) is not None:
             if message["type"] == "engine" and message["record"]["type"] == "interval":
                 indices.append(message["record"]["index"])
             elif message["type"] == "answer":

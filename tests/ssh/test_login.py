@@ -88,7 +88,7 @@ def test_a_server_that_speaks_no_ssh_is_named(reach: Reach) -> None:
     with open(read, "rb") as ready:  # noqa: PTH123
         assert ready.readline() == b"up\n"
     error = refused(reach, "connect", reach.connection(reach.settings(port=2299)))
-    assert "speaks no SSH" in str(error)
+    assert "does not speak SSH" in str(error)
 
 
 def test_an_unknown_host_is_refused_and_accepted_only_when_asked(reach: Reach) -> None:

@@ -104,7 +104,7 @@ STREAM = b"".join(encode_frame(message) for message in CONVERSATION)
 def _drain(decoder: FrameDecoder) -> str | None:
     """Take every whole message; the fault that ended it."""
     try:
-        while decoder.take() is not None:
+        while decoder.read() is not None:
             pass
     except FrameError as error:
         return str(error)
@@ -123,7 +123,7 @@ def test_the_decoder_takes_any_damage(seed: int, size: int) -> None:
         assert fault in (None, told)  # the first fault is the last
         fault = told
         assert len(fault or "") < 400
-        assert decoder.pending_bytes <= HEADER_BYTES + MAX_BODY_BYTES + size
+        assert len(decoder._buffer) <= HEADER_BYTES + MAX_BODY_BYTES + size
         assert len(decoder.noise) <= 64
 
 
@@ -132,13 +132,13 @@ def test_a_decoder_holds_no_more_than_one_frame_whatever_is_announced() -> None:
         decoder = FrameDecoder()
         decoder.feed(b"PLF1" + length.to_bytes(4, "big") + b"x" * 1000)
         with pytest.raises(FrameError, match=f"a frame of {length} bytes was announced"):
-            decoder.take()
-        assert decoder.pending_bytes == 0
+            decoder.read()
+        assert len(decoder._buffer) == 0
         for _ in range(3):
             decoder.feed(b"x" * 1000)
             with pytest.raises(FrameError):
-                decoder.take()
-        assert decoder.pending_bytes == 0
+                decoder.read()
+        assert len(decoder._buffer) == 0
 
 
 @contextmanager
@@ -170,10 +170,10 @@ def converse(stream: bytes) -> tuple[int, list[Message]]:
         decoder = FrameDecoder()
         decoder.feed(outgoing.read())
     said: list[Message] = []
-    while (message := decoder.take()) is not None:
+    while (message := decoder.read()) is not None:
         check_agent_message(message)
         said.append(message)
-    assert decoder.pending_bytes == 0
+    assert len(decoder._buffer) == 0
     return status, said
 
 

@@ -37,7 +37,7 @@ class ScriptedAgent(Channel):
         if self.closed:
             raise BrokenPipeError(32, "Broken pipe")
         self._decoder.feed(data)
-        while (request := self._decoder.take()) is not None:
+        while (request := self._decoder.read()) is not None:
             self.requests.put(request)
             self.say(*self._reply(request))
 
