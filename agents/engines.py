@@ -106,7 +106,7 @@ def check_token(token: str) -> None:
         raise ValueError("field 'token' must be 32 hexadecimal digits")
 
 
-class Engine:
+class EngineProcess:
     """One running engine. OSError when it cannot be started.
 
     A ``token`` becomes the first line of its stdin; it is neither kept nor ever part of the command.

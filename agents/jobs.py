@@ -10,7 +10,7 @@ import time
 from typing import Any, Dict, Iterator, List, Optional
 
 from pathlab.agents import limits
-from pathlab.agents.engines import Engine, build_command, check_token
+from pathlab.agents.engines import EngineProcess, build_command, check_token
 from pathlab.agents.outbox import Outbox
 from pathlab.agents.peers import Peer
 from pathlab.agents.protocol import Message, RequestError, encode_frame, frame_body
@@ -26,10 +26,10 @@ class Jobs:
     def __init__(self, outbox: Outbox, *, engine: Optional[str], caps: limits.Caps) -> None:
         self._outbox = outbox
         self._engine, self._caps = engine, caps
-        self._running: Dict[int, Engine] = {}
+        self._running: Dict[int, EngineProcess] = {}
         self._last = 0
 
-    def __iter__(self) -> Iterator[Engine]:
+    def __iter__(self) -> Iterator[EngineProcess]:
         """Those whose end was not reported yet; one may be taken out meanwhile."""
         return iter(list(self._running.values()))
 
@@ -78,7 +78,7 @@ class Jobs:
             raise RequestError("engine", f"{limits.MAX_JOBS} engines run already, the most at a time")
         try:
             number = self._last + 1
-            job = Engine(number, command, seconds=clamped["seconds"], control=control, token=token)
+            job = EngineProcess(number, command, seconds=clamped["seconds"], control=control, token=token)
         except OSError as error:
             raise RequestError("engine", f"cannot start {command[0]}: {error.strerror or error}") from error
         self._last = number
@@ -103,20 +103,20 @@ class Jobs:
             job.terminate()
         return {}
 
-    def _find(self, request: Message) -> Optional[Engine]:
+    def _find(self, request: Message) -> Optional[EngineProcess]:
         number = request["job"]
         if number not in self._running and not 0 < number <= self._last:
             raise RequestError("engine", f"there is no job {number}")
         return self._running.get(number)
 
-    def forward(self, job: Engine) -> None:
+    def forward(self, job: EngineProcess) -> None:
         """Hand on the records that can be read now."""
         # The line is spliced in as it is: it has just been checked to be one JSON object.
         head = b'{"type":"engine","job":%d,"record":' % job.number
         for line in job.read_records():
             self._outbox.append(frame_body(head + line.strip() + b"}"))
 
-    def take_out(self, job: Engine) -> bool:
+    def take_out(self, job: EngineProcess) -> bool:
         """Hand on the rest of an ended job's output and forget it; False, and not yet, under back-pressure.
 
         Its descriptors must not be watched any more when ``send_exit`` closes them.
@@ -134,7 +134,7 @@ class Jobs:
         del self._running[job.number]
         return True
 
-    def send_exit(self, job: Engine) -> None:
+    def send_exit(self, job: EngineProcess) -> None:
         """Report the end of a job that was taken out, and close what is left of it."""
         event = {"type": "engine-exit", "job": job.number}
         self._outbox.append(encode_frame({**event, **job.reap()}))

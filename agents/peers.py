@@ -120,12 +120,12 @@ def run_peer(text: str) -> int:
         bufsize=0,
         preexec_fn=_die_with_parent,  # noqa: PLW1509 -- one thread, and nothing else asks the kernel for this
     )
-    _say({"type": "peer", "program": command[0], "pid": process.pid})
+    _write_record({"type": "peer", "program": command[0], "pid": process.pid})
     try:
         if port is not None and not _await_listener(port, process):
-            return _fail("listen", f"{command[0]} does not listen: {_last_words(process)}", EXIT_SETUP)
+            return _fail("listen", f"{command[0]} does not listen: {_read_last_output(process)}", EXIT_SETUP)
         if port is not None:
-            _say({"type": "listening", "port": port})
+            _write_record({"type": "listening", "port": port})
         return _collect(process)
     finally:
         if process.poll() is None:
@@ -169,8 +169,10 @@ def _collect(process: subprocess.Popen) -> int:  # type: ignore[type-arg]  # not
     if not isinstance(output, dict) or output.get("error"):
         text = output.get("error") if isinstance(output, dict) else "it printed no object"
         return _fail("peer", str(text), EXIT_ENDED)
-    _say({"type": "output", "json": output, "ended_ns": ended_ns})
-    _say({"type": "result", "complete": status == 0 and not early, "reason": "stopped" if early else None})
+    _write_record({"type": "output", "json": output, "ended_ns": ended_ns})
+    _write_record(
+        {"type": "result", "complete": status == 0 and not early, "reason": "stopped" if early else None}
+    )
     return EXIT_DONE if status == 0 else EXIT_ENDED
 
 
@@ -190,7 +192,7 @@ def _await_listener(port: int, process: subprocess.Popen) -> bool:  # type: igno
     return False
 
 
-def _last_words(process: subprocess.Popen) -> str:  # type: ignore[type-arg]
+def _read_last_output(process: subprocess.Popen) -> str:  # type: ignore[type-arg]
     if process.poll() is None:
         process.kill()
     out, errors = process.communicate(timeout=END_S)
@@ -203,10 +205,10 @@ def _die_with_parent() -> None:
 
 
 def _fail(stage: str, text: str, status: int) -> int:
-    _say({"type": "error", "stage": stage, "text": text})
+    _write_record({"type": "error", "stage": stage, "text": text})
     return status
 
 
-def _say(record: Dict[str, Any]) -> None:
+def _write_record(record: Dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
     sys.stdout.flush()

@@ -39,7 +39,7 @@ else:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class EngineLimit:
     """Something that an engine cannot be asked for. Every combination has to meet ``constraint``.
 
     ``constraint`` is one of the campaign file (``pathlab.campaign.constraints``), over all factors, and what
@@ -55,7 +55,7 @@ class Limit:
 class Capabilities:
     """What an engine can do, as far as plans and records depend on it."""
 
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[EngineLimit, ...] = ()
     connects_from_receiver: bool = True
     #: It can count while it runs: so it stops at a number of bytes, and a trial that ended early has a count.
     counts_while_running: bool = True

@@ -25,9 +25,9 @@ from pathlab.runner.events import (
     CampaignStarted,
     Emit,
     Event,
-    Notice,
     RateNow,
     RttNow,
+    RunNotice,
     TrialEnded,
     TrialStarted,
     Waiting,
@@ -223,7 +223,7 @@ class LiveView:
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
-        if isinstance(event, Notice):
+        if isinstance(event, RunNotice):
             self._notes.append(escape_line(event.text))
             self._print_always(Text.assemble(("note", "yellow"), f"  {escape_line(event.text)}"))
         elif isinstance(event, CampaignStarted):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from pathlab.campaign.engine_rules import Capabilities, Limit
+from pathlab.campaign.engine_rules import Capabilities, EngineLimit
 from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
 from pathlab.engines.spec import REVERSE, Allowed, TrialSpec
 from pathlab.errors import HostError
@@ -30,20 +30,20 @@ class Iperf3Engine(Engine):
     flag = "iperf3"
     capabilities = Capabilities(
         limits=(
-            Limit(what="more than 128 streams", constraint="streams <= 128"),
-            Limit(what="direction 'both'", constraint="direction != 'both'"),
-            Limit(what="transport 'mptcp'", constraint="transport == 'tcp'"),
-            Limit(
+            EngineLimit(what="more than 128 streams", constraint="streams <= 128"),
+            EngineLimit(what="direction 'both'", constraint="direction != 'both'"),
+            EngineLimit(what="transport 'mptcp'", constraint="transport == 'tcp'"),
+            EngineLimit(
                 what="a window for each end",
                 constraint="window_sender == window_receiver",
                 expected="one window for both ends",
             ),
-            Limit(what="windows above 512 MiB", constraint="window == 'auto' or window <= 512MiB"),
-            Limit(what="messages above 1 MiB", constraint="message == 'auto' or message <= 1MiB"),
-            Limit(what="segments above 9216 bytes", constraint="mss == 'auto' or mss <= 9216"),
-            Limit(what="more than a day of traffic", constraint="warmup + duration <= 86400s"),
-            Limit(what="a number of workers", constraint="workers == 'auto'"),
-            Limit(what="cpus", constraint="cpus == 'any'"),
+            EngineLimit(what="windows above 512 MiB", constraint="window == 'auto' or window <= 512MiB"),
+            EngineLimit(what="messages above 1 MiB", constraint="message == 'auto' or message <= 1MiB"),
+            EngineLimit(what="segments above 9216 bytes", constraint="mss == 'auto' or mss <= 9216"),
+            EngineLimit(what="more than a day of traffic", constraint="warmup + duration <= 86400s"),
+            EngineLimit(what="a number of workers", constraint="workers == 'auto'"),
+            EngineLimit(what="cpus", constraint="cpus == 'any'"),
         ),
         connects_from_receiver=False,
         counts_while_running=False,

@@ -18,8 +18,8 @@ EVENT_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
-    """One line the user should see: a fallback taken, a row that failed, a host set aside.
+class RunNotice:
+    """One line the user should see: a fallback taken, a row that failed, a quarantined host.
 
     ``kind`` is that of the journal's entry, ``notice`` where there is none.
     """
@@ -96,11 +96,11 @@ class CampaignEnded:
     reason: str | None
 
 
-Event = Notice | CampaignStarted | Waiting | TrialStarted | RateNow | RttNow | TrialEnded | CampaignEnded
+Event = RunNotice | CampaignStarted | Waiting | TrialStarted | RateNow | RttNow | TrialEnded | CampaignEnded
 Emit = Callable[[Event], None]
 
 _NAMES: Mapping[type, str] = {
-    Notice: "notice",
+    RunNotice: "notice",
     CampaignStarted: "campaign-started",
     Waiting: "waiting",
     TrialStarted: "trial-started",

@@ -2,9 +2,9 @@
 
 Kinds: ``started`` and ``resumed`` (with versions), ``changed`` (of a host since the last run), ``path`` and
 ``path-changed`` (surveys of the paths), ``waiting``, ``window-limit`` (windows beyond a host's sysctl),
-``slot`` (a periodic cycle begins), ``missed-slots``, ``clock-jump``, ``aside`` (a host or path that keeps
-failing), ``retry``, ``lab-rebuilt`` (after an emulator ended), ``stop-rule``, ``ended`` (before the plan was
-done, and why) and ``finished``.
+``slot`` (a periodic cycle begins), ``missed-slots``, ``clock-jump``, ``quarantined`` (a host or path that
+keeps failing), ``retry``, ``lab-rebuilt`` (after an emulator ended), ``stop-rule``, ``ended`` (before the
+plan was done, and why) and ``finished``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from pathlab.runner.events import Emit, Notice
+from pathlab.runner.events import Emit, RunNotice
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
 
@@ -36,7 +36,7 @@ class Journal:
         entry = JournalRecord(recorded_utc=now, kind=kind, plan_row=row, text=text, facts=dict(facts or {}))
         self._results.add_journal(entry)
         if kind not in QUIET:
-            self._emit(Notice(text=text, kind=kind))
+            self._emit(RunNotice(text=text, kind=kind))
 
 
 def is_finished(results: Results) -> bool:

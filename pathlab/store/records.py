@@ -197,7 +197,7 @@ class OriginRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalRecord:
-    """What happened to a run and is no trial: a start, a change, a host set aside, a missed slot."""
+    """What happened to a run and is no trial: a start, a change, a quarantined host, a missed slot."""
 
     recorded_utc: Annotated[str, "time of the entry"]
     kind: Annotated[str, "kind of entry"]

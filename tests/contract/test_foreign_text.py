@@ -25,7 +25,7 @@ from pathlab.cli.console import TerminalConsole
 from pathlab.cli.live import LiveView
 from pathlab.escaping import escape_cell, escape_controls, escape_line, escaping_streams
 from pathlab.remote.terminal import ask_secret
-from pathlab.runner.events import CampaignEnded, CampaignStarted, Notice, TrialEnded, Waiting
+from pathlab.runner.events import CampaignEnded, CampaignStarted, RunNotice, TrialEnded, Waiting
 from pathlab.store.results import Results
 from tests.command_line import call
 from tests.unit.store.hostile_samples import HOSTILE, HOSTILE_NAME, RAW, fill_hostile
@@ -279,7 +279,7 @@ def test_the_live_view_shows_events_without_their_controls(
         records, settings = results.records(), results.plan()[0].settings
     with escaping_streams(), LiveView(TerminalConsole()) as view:
         view(CampaignStarted(name=HOSTILE, folder=tmp_path, rows=9, done=1, estimate_ns=10**9, work_ns=10**9))
-        view(Notice(text=f"{HOSTILE}\nforged"))
+        view(RunNotice(text=f"{HOSTILE}\nforged"))
         view(Waiting(until_utc="2026-01-02T03:04:05+00:00", reason=HOSTILE))
         for record in records:
             view(TrialEnded(record=record, settings=settings))

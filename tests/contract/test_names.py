@@ -18,18 +18,14 @@ STILL_TWICE = {
     "Cells",
     "Check",
     "Condition",
-    "HostLock",
     "Lab",
     "Layout",
     "Line",
-    "Notice",
     "Part",
     "Probes",
     "Quantity",
     "Rules",
     "Scale",
-    "Slot",
-    "Trial",
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pathlab.campaign.engine_rules import Capabilities, Limit
+from pathlab.campaign.engine_rules import Capabilities, EngineLimit
 from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
 from pathlab.remote.jobs import EngineJob
 
@@ -45,7 +45,7 @@ class ThirdEngine(Engine):
 
     name = "third"
     capabilities = Capabilities(
-        limits=(Limit(what="more than 3 streams", constraint="streams <= 3"),),
+        limits=(EngineLimit(what="more than 3 streams", constraint="streams <= 3"),),
         connects_from_receiver=False,
         counts_while_running=False,
     )

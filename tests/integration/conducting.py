@@ -11,7 +11,7 @@ import pathlab
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
-from pathlab.runner.events import Event, Notice
+from pathlab.runner.events import Event, RunNotice
 from pathlab.store.records import TrialRecord
 from tests.require import require_engine
 
@@ -37,7 +37,7 @@ class Watch:
         self.at(event)
 
     def notices(self) -> str:
-        return "\n".join(event.text for event in self.events if isinstance(event, Notice))
+        return "\n".join(event.text for event in self.events if isinstance(event, RunNotice))
 
 
 def campaign_of(**extra: Any) -> Campaign:

@@ -17,12 +17,12 @@ from pathlab.campaign.order import plan_rows
 from pathlab.errors import HostError, UsageError
 from pathlab.lab.daemon import runtime_folder
 from pathlab.runner.campaign.folders import choose_folder
-from pathlab.runner.campaign.slots import Slot, Timetable
+from pathlab.runner.campaign.slots import CycleSlot, Timetable
 from pathlab.runner.campaign.waiting import StopRequest
 from pathlab.runner.events import Event, RateNow, TrialEnded, TrialStarted, Waiting
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.route_watch import RouteWatch
-from pathlab.runner.hosts.run_lock import HostLock
+from pathlab.runner.hosts.run_lock import ControllerLock
 from pathlab.store.records import HostRecord
 from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
 from tests.require import require_namespaces
@@ -86,7 +86,7 @@ def test_without_retries_a_failed_row_is_left_to_the_next_run(tmp_path: Path) ->
     assert [r.plan_row for r in stored(tmp_path / "out")] == [0, 1, 0]
 
 
-def test_a_pair_that_keeps_failing_is_set_aside_while_the_others_go_on(
+def test_a_pair_that_keeps_failing_is_quarantined_while_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Environment, "_icmp_works", lambda _self, _path: True)  # seconds of waiting
@@ -100,7 +100,7 @@ def test_a_pair_that_keeps_failing_is_set_aside_while_the_others_go_on(
     assert [r.status for r in records if r.path_destination == "local"] == ["complete"] * 4
     assert [r.status for r in records if r.path_destination == "broken"] == ["failed"] * 3
     assert (outcome.complete, outcome.missing) == (4, 4)
-    assert "local to broken failed repeatedly and is set aside until the next cycle" in watch.notices()
+    assert "local to broken failed repeatedly and is quarantined until the next cycle" in watch.notices()
 
 
 def test_a_host_that_does_not_answer_is_named_and_the_others_are_measured(tmp_path: Path) -> None:
@@ -288,8 +288,8 @@ def test_a_periodic_campaign_waits_for_its_slot_and_a_stop_ends_the_wait(
     assert (outcome.complete, outcome.ended) == (1, "stopped by `pathlab stop`")
     assert [kind for kind, _ in journal(tmp_path / "out") if kind == "slot"] == ["slot"]
 
-    def choose(_timetable: Timetable, _last: int | None, now: datetime.datetime) -> Slot:
-        return Slot(number=3, begins=now + datetime.timedelta(hours=1), missed=(1, 2))
+    def choose(_timetable: Timetable, _last: int | None, now: datetime.datetime) -> CycleSlot:
+        return CycleSlot(number=3, begins=now + datetime.timedelta(hours=1), missed=(1, 2))
 
     monkeypatch.setattr(Timetable, "choose", choose)
     for _ in range(2):
@@ -309,7 +309,7 @@ def test_a_jump_of_the_wall_clock_is_marked(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_host_in_use_is_refused_with_its_owner(tmp_path: Path) -> None:
     with (
-        HostLock(["local"], owner="campaign 'other'", folder=runtime_folder()),
+        ControllerLock(["local"], owner="campaign 'other'", folder=runtime_folder()),
         pytest.raises(HostError, match=r"is being measured by campaign 'other' \(process \d+\)"),
     ):
         run(campaign_of(), tmp_path / "out")

@@ -15,7 +15,7 @@ from pathlab.campaign.load import build_campaign
 from pathlab.errors import HostError
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from pathlab.runner.events import Event, Notice
+from pathlab.runner.events import Event, RunNotice
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host, name_run
 
@@ -97,4 +97,4 @@ def test_a_campaign_is_refused_where_another_run_has_the_host(
             Environment(campaign, heard.append, owner=name_run("later")).__enter__()
     with Environment(campaign, heard.append, owner=name_run("later")) as environment:
         assert {environment.session(name).host for name in ("near", "far")} == {"near", "far"}
-    assert [event.text for event in heard if isinstance(event, Notice) and "no lock" in event.text] == []
+    assert [event.text for event in heard if isinstance(event, RunNotice) and "no lock" in event.text] == []

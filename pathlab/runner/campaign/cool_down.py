@@ -64,7 +64,7 @@ def wait_until_idle(
         return options.idle_rtt_ns is None
     watch, idle = IdleWatch(options.idle_rtt_ns), threading.Event()
 
-    def heed(record: dict[str, Any]) -> None:
+    def on_probe(record: dict[str, Any]) -> None:
         if watch.add(record):
             idle.set()
 
@@ -78,7 +78,7 @@ def wait_until_idle(
     max_wait_s = options.max_wait_ns / 1e9
     with _open_echo(options, max_wait_s + 2 * GRACE_S) as (way, token):
         seconds = max_wait_s + GRACE_S
-        job = session.start_engine("ping", {**flags, **way}, seconds=seconds, token=token, on_record=heed)
+        job = session.start_engine("ping", {**flags, **way}, seconds=seconds, token=token, on_record=on_probe)
         try:
             pause(idle, max_wait_s)
             if not idle.is_set() and job.ended:

@@ -1,4 +1,4 @@
-"""The rows of one cycle: budgets before each, retries at the end, hosts that keep failing set aside."""
+"""The rows of one cycle: budgets before each, retries at the end, hosts that keep failing in quarantine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pathlab.errors import HostError
 from pathlab.runner.campaign.budget_accounting import BudgetAccount, count_sent
 from pathlab.runner.campaign.failures import FAILURES_IN_A_ROW, LAB, Failures
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
-from pathlab.runner.campaign.row import Measured, RowRunner, RowTask
+from pathlab.runner.campaign.row import RowResult, RowRunner, RowTask
 from pathlab.runner.campaign.schedule import Schedule
 from pathlab.runner.campaign.waiting import Wait
 from pathlab.runner.events import Emit, TrialEnded, TrialStarted
@@ -35,7 +35,7 @@ STOPPED = "stopped by `pathlab stop`"
 #: Stages at which a trial may have carried data.
 TRAFFIC_STAGES = (SAFETY_STAGE, "engine", "controller")
 
-Future = concurrent.futures.Future[Measured]
+Future = concurrent.futures.Future[RowResult]
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
@@ -94,7 +94,7 @@ class CycleRunner:
 
         Raises Interrupted when a signal does; what was measured until then is stored.
         """
-        self._failures.give_another_chance()
+        self._failures.release_quarantined()
         schedule = Schedule(rows, self._campaign.concurrency)
         ending: Ending | None = None
         with self._pool() as pool:
@@ -109,12 +109,12 @@ class CycleRunner:
                                 break
                             ending = self._rebuild_lab(fault)
                             continue
-                        leave = self._ask_leave(row, schedule)
-                        if isinstance(leave, RowTask):
-                            running[pool.submit(self._runner.measure, leave)] = row
+                        permission = self._request_start(row, schedule)
+                        if isinstance(permission, RowTask):
+                            running[pool.submit(self._runner.measure, permission)] = row
                         else:
                             schedule.restore(row)
-                            ending = leave
+                            ending = permission
                             break
                     if not running:
                         return ending
@@ -136,8 +136,8 @@ class CycleRunner:
             yield pool
 
     def _next_row(self, schedule: Schedule) -> PlanRow | None:
-        """The next row whose hosts are free and not set aside."""
-        schedule.drop(lambda row: self._failures.is_aside(row.path.source, row.path.destination))
+        """The next row whose hosts are free and not quarantined."""
+        schedule.drop(lambda row: self._failures.is_quarantined(row.path.source, row.path.destination))
         return schedule.take()
 
     def _rebuild_lab(self, fault: str) -> Ending | None:
@@ -153,20 +153,22 @@ class CycleRunner:
         self._parts.journal.add("lab-rebuilt", f"the lab was rebuilt: {fault}")
         return None
 
-    def _ask_leave(self, row: PlanRow, schedule: Schedule) -> RowTask | Ending | None:
+    def _request_start(self, row: PlanRow, schedule: Schedule) -> RowTask | Ending | None:
         """What to measure; why the run ends instead; None when others under way have to end first."""
         estimate = self._estimator.trial(row)
         while not self._parts.wait.is_stopped:
-            leave = self._account.check(self._parts.wait.now(), estimate.time_ns, estimate.bytes_max)
-            if leave.spent is None and leave.wait_until is None:
+            permission = self._account.check(self._parts.wait.now(), estimate.time_ns, estimate.bytes_max)
+            if permission.spent is None and permission.wait_until is None:
                 lanes = self._campaign.concurrency - schedule.running + 1
-                return self._start(row, _share(leave.volume_limit_bytes, estimate.bytes_max, lanes))
-            if schedule.running > 1:  # what these leave over of what is kept back for them comes free
+                return self._start(row, _share(permission.volume_limit_bytes, estimate.bytes_max, lanes))
+            if schedule.running > 1:  # what these permission over of what is kept back for them comes free
                 return None
-            if leave.wait_until is None:
-                return Ending(reason=str(leave.spent))
-            self._parts.journal.add("waiting", f"{leave.reason}: until {leave.wait_until.isoformat()}")
-            self._parts.wait.announce(leave.wait_until, str(leave.reason), self._parts.emit)
+            if permission.wait_until is None:
+                return Ending(reason=str(permission.spent))
+            self._parts.journal.add(
+                "waiting", f"{permission.reason}: until {permission.wait_until.isoformat()}"
+            )
+            self._parts.wait.announce(permission.wait_until, str(permission.reason), self._parts.emit)
         return Ending(reason=STOPPED)
 
     def _start(self, row: PlanRow, volume_limit_bytes: int | None) -> RowTask:
@@ -211,11 +213,11 @@ class CycleRunner:
                 continue
             with interruption.shield():  # a signal now must not cost the trial just measured
                 record = self._store(future.result())
-                self._judge(record, future.result(), schedule)
+                self._handle_end(record, future.result(), schedule)
         if signalled:
             raise Interrupted
 
-    def _store(self, measured: Measured) -> TrialRecord:
+    def _store(self, measured: RowResult) -> TrialRecord:
         spec, data, outcome = measured.spec, measured.data, measured.outcome
         record = build_record(spec, data, outcome)
         self._parts.results.add_trial(record, build_series(data, outcome.lab, spec))
@@ -226,8 +228,8 @@ class CycleRunner:
             self._parts.journal.add("clock-jump", text, row=record.plan_row, facts={"jump_s": jump_s})
         return record
 
-    def _judge(self, record: TrialRecord, measured: Measured, schedule: Schedule) -> None:
-        """What follows from a trial's end: another attempt, a host set aside, bytes booked."""
+    def _handle_end(self, record: TrialRecord, measured: RowResult, schedule: Schedule) -> None:
+        """What follows from a trial's end: another attempt, a quarantine, bytes counted."""
         self._learn(record)
         if record.status == "complete":
             self._complete.append(record)
@@ -235,15 +237,15 @@ class CycleRunner:
             self.failed += 1
         if record.failed_stage == SAFETY_STAGE or record.status == "interrupted":
             return
-        aside = self._failures.add(record, measured.host)
+        failure = self._failures.add(record, measured.host)
         if record.failed_stage == "lab":
             self._lab_fault = record.failure
-        if aside is not None and aside.place == LAB:
+        if failure is not None and failure.place == LAB:
             text = f"the lab failed {FAILURES_IN_A_ROW} times in a row; the rest of the campaign is left out"
-            self._parts.journal.add("aside", f"{text}: {aside.text}", row=record.plan_row)
-        elif aside is not None:
-            text = f"{' to '.join(aside.place)} failed repeatedly and is set aside until the next cycle"
-            self._parts.journal.add("aside", f"{text}: {aside.text}", row=record.plan_row)
+            self._parts.journal.add("quarantined", f"{text}: {failure.text}", row=record.plan_row)
+        elif failure is not None:
+            text = f"{' to '.join(failure.place)} failed repeatedly and is quarantined until the next cycle"
+            self._parts.journal.add("quarantined", f"{text}: {failure.text}", row=record.plan_row)
         elif record.status == "failed" and self._failures.may_retry(record.plan_row):
             text = f"trial {record.plan_row + 1} failed and is tried again at the end of the cycle"
             self._parts.journal.add("retry", text, row=record.plan_row)

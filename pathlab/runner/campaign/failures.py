@@ -1,4 +1,4 @@
-"""Which rows are tried again, and which hosts are set aside because they keep failing."""
+"""Which rows are tried again, and which hosts are quarantined because they keep failing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pathlab.store.records import TrialRecord
 
-#: So many failures one after the other set a host, or a pair of hosts, aside until the next cycle.
+#: This many failures in a row quarantine a host, or a pair of hosts, until the next cycle.
 FAILURES_IN_A_ROW = 3
 #: Stages at which a failure is one host's own; at the others it is the pair's.
 HOST_STAGES = frozenset(
@@ -36,10 +36,10 @@ class Failures:
         self._lab_hosts = frozenset(lab_hosts)
         self._tries: dict[int, int] = {}
         self._in_a_row: dict[Place, int] = {}
-        self._aside: dict[Place, str] = {}
+        self._quarantined: dict[Place, str] = {}
 
     def add(self, record: TrialRecord, host: str | None) -> Failure | None:
-        """Count an ended trial; the failure with which its place is set aside, else None.
+        """Count an ended trial; the failure with which its place is quarantined, else None.
 
         ``host`` is the one that the error named, None where it named none.
         """
@@ -52,25 +52,25 @@ class Failures:
         own = host is not None and record.failed_stage in HOST_STAGES
         place = (host,) if own and host is not None else pair
         self._in_a_row[place] = self._in_a_row.get(place, 0) + 1
-        if self._in_a_row[place] < FAILURES_IN_A_ROW or place in self._aside:
+        if self._in_a_row[place] < FAILURES_IN_A_ROW or place in self._quarantined:
             return None
-        self._aside[place] = record.failure or record.status
-        return Failure(place=place, text=self._aside[place])
+        self._quarantined[place] = record.failure or record.status
+        return Failure(place=place, text=self._quarantined[place])
 
     def may_retry(self, row: int) -> bool:
         """Whether a failed row is tried again in this run."""
         return self._tries.get(row, 0) <= self._retries
 
-    def is_aside(self, source: str, destination: str) -> bool:
-        """Whether a path's rows are left out for now; ``lab`` aside means all of them."""
+    def is_quarantined(self, source: str, destination: str) -> bool:
+        """Whether a path's rows are left out for now; a quarantined ``lab`` means all of them."""
         places: tuple[Place, ...] = ((source, destination), (source,), (destination,), LAB)
-        return any(place in self._aside for place in places)
+        return any(place in self._quarantined for place in places)
 
-    def give_another_chance(self) -> None:
-        """A new cycle: each place set aside has one trial to show that it works again; the lab has none.
+    def release_quarantined(self) -> None:
+        """A new cycle: each place quarantined has one trial to show that it works again; the lab has none.
 
         It was made anew after each of its failures.
         """
-        for place in set(self._aside) - {LAB}:
+        for place in set(self._quarantined) - {LAB}:
             self._in_a_row[place] = FAILURES_IN_A_ROW - 1
-            del self._aside[place]
+            del self._quarantined[place]

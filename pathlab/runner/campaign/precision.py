@@ -39,7 +39,7 @@ class Precision:
             if record.status == "complete" and record.throughput_bits_per_s is not None and not row.control:
                 self._values[name_cell(row)].append((record.cycle, record.throughput_bits_per_s))
 
-    def judge(self, cycle: int) -> StopDecision | None:
+    def evaluate(self, cycle: int) -> StopDecision | None:
         """What the cycles before ``cycle`` say; None without a stop rule.
 
         Later values do not count, so that a resumed run decides as an uninterrupted one.
@@ -54,7 +54,7 @@ class Precision:
 
     def list_done(self, cycle: int) -> frozenset[str]:
         """The cells that need no trial in ``cycle``."""
-        decision = self.judge(cycle)
+        decision = self.evaluate(cycle)
         if decision is None or self._rule is None or cycle < self._rule.minimum_cycles:
             return frozenset()
         return frozenset(cell.name for cell in decision.cells if cell.reached)

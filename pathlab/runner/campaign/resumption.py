@@ -39,11 +39,11 @@ def _find_difference(results: Results, campaign: Campaign, planned: Sequence[Pla
     for number, (old, new) in enumerate(zip_longest(kept, planned)):
         if old is None or new is None:
             return f"it has {len(kept)} rows, not {len(planned)}"
-        if _spell(old) != _spell(new):
-            return f"row {number} is {_spell(old)}, not {_spell(new)}"
+        if _format_row(old) != _format_row(new):
+            return f"row {number} is {_format_row(old)}, not {_format_row(new)}"
     return None
 
 
-def _spell(row: PlanRecord) -> str:
+def _format_row(row: PlanRecord) -> str:
     settings = json.dumps(row.settings, sort_keys=True, ensure_ascii=False)
     return f"{row.row} of cycle {row.cycle}, {row.path_source} to {row.path_destination}, {settings}"

@@ -40,7 +40,7 @@ class RowTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class RowResult:
     """What came of a row; ``host`` is the one that a failure names."""
 
     task: RowTask
@@ -130,7 +130,7 @@ class RowRunner:
         with self._lock:
             self._environment.rebuild_lab()
 
-    def measure(self, task: RowTask) -> Measured:
+    def measure(self, task: RowTask) -> RowResult:
         """Cool down, run the trial and return how it ended; only a signal before the trial is raised."""
         data, flags = TrialData(), [*task.flags, *((CONTROL_FLAG,) if task.row.control else ())]
         with self._lock:
@@ -155,8 +155,8 @@ class RowRunner:
         now_s = time.monotonic()
         self._ended_s |= {path.source: now_s, path.destination: now_s}
         with self._lock:
-            outcome = self._judge(spec, data, end, (started, task.attempt, tuple(flags)))
-        return Measured(
+            outcome = self._build_outcome(spec, data, end, (started, task.attempt, tuple(flags)))
+        return RowResult(
             task=task, spec=spec, data=data, outcome=outcome, host=end.host, clock_jump_ns=jump_ns
         )
 
@@ -172,7 +172,7 @@ class RowRunner:
                 destination_address=row.destination_address or "",
             )
 
-    def _judge(
+    def _build_outcome(
         self,
         spec: TrialSpec,
         data: TrialData,
@@ -180,7 +180,7 @@ class RowRunner:
         about: tuple[datetime.datetime, int, tuple[str, ...]],
     ) -> Outcome:
         environment, (started, attempt, flags) = self._environment, about
-        rate_bits_per_s, mtu_bytes = environment.line_of(spec.flow_path, spec.cell.transport)
+        rate_bits_per_s, mtu_bytes = environment.find_bottleneck(spec.flow_path, spec.cell.transport)
         return Outcome(
             status=end.status,
             attempt=attempt,
@@ -190,7 +190,7 @@ class RowRunner:
             lab_rate_bits_per_s=rate_bits_per_s,
             lab_mtu_bytes=mtu_bytes,
             host_ceiling_bits_per_s=environment.host_ceiling(spec.path, spec.cell.streams),
-            standing_flags=(*environment.standing_flags, *flags),
+            run_flags=(*environment.run_flags, *flags),
             lab=environment.evaluate_lab(data.lab, spec.path),
         )
 

@@ -31,7 +31,7 @@ from pathlab.runner.hosts.changes import describe_programs, find_changes, read_l
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.path_surveys import AFTER, BEFORE, PathSurveys
 from pathlab.runner.hosts.route_watch import RouteWatch
-from pathlab.runner.hosts.run_lock import HostLock, name_run
+from pathlab.runner.hosts.run_lock import ControllerLock, name_run
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED, Journal
 from pathlab.runner.trial.safety_limit import STAGE as SAFETY_STAGE
@@ -95,13 +95,15 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
     campaign, interruption = source.campaign, Interruption()
     with (
         interruption.watch(),
-        HostLock(_hosts_to_lock(campaign), owner=f"campaign '{campaign.name}'", folder=runtime_folder()),
+        ControllerLock(
+            _hosts_to_lock(campaign), owner=f"campaign '{campaign.name}'", folder=runtime_folder()
+        ),
         Environment(campaign, emit, access=source.access, owner=name_run(campaign.name)) as environment,
         _open_results(source, folder, environment.facts) as results,
     ):
         StopRequest(results.folder).clear()  # of a run before: from here on a request is meant for this one
         environment.calibrate()
-        run = _Run(campaign, environment, results, emit)
+        run = CampaignRun(campaign, environment, results, emit)
         try:
             run.begin()
             run.all_cycles(interruption)
@@ -144,7 +146,7 @@ def _open_results(source: CampaignSource, folder: Path, facts: dict[str, Any]) -
     return Results.create(folder, record, planned)
 
 
-class _Run:
+class CampaignRun:
     """One run of a campaign: its beginning, its cycles and its end."""
 
     def __init__(self, campaign: Campaign, environment: Environment, results: Results, emit: Emit) -> None:
@@ -300,7 +302,7 @@ class _Run:
 
     def _needed(self, rows: list[PlanRow], cycle: int, *, quiet: bool = False) -> list[PlanRow]:
         """The rows whose cells the stop rule still wants; none, control rows included, when all are done."""
-        decision = self._precision.judge(cycle)
+        decision = self._precision.evaluate(cycle)
         if decision is None:
             return rows
         if decision.stop:

@@ -15,7 +15,7 @@ NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class CycleSlot:
     """The next slot to use: its number from 0, when it begins, and the numbers that went by unused."""
 
     number: int
@@ -25,7 +25,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timetable:
-    """Slot n begins at ``origin`` + n x ``every_ns`` + a jitter below ``jitter_ns``."""
+    """CycleSlot n begins at ``origin`` + n x ``every_ns`` + a jitter below ``jitter_ns``."""
 
     origin: datetime.datetime
     every_ns: int
@@ -39,7 +39,7 @@ class Timetable:
         offset_ns = number * self.every_ns + (int(share * self.jitter_ns) if number else 0)
         return self.origin + datetime.timedelta(microseconds=offset_ns / 1000)
 
-    def choose(self, last: int | None, now: datetime.datetime) -> Slot:
+    def choose(self, last: int | None, now: datetime.datetime) -> CycleSlot:
         """The first slot after ``last`` (None: none was used) that is to come, or has only just begun."""
         first = 0 if last is None else last + 1
         late = datetime.timedelta(microseconds=LATE_RATIO * self.every_ns / 1000)
@@ -47,7 +47,7 @@ class Timetable:
         number = max(first, int(since_ns // self.every_ns))  # no later one can be wanted
         while self.begin(number) < now - late:
             number += 1
-        return Slot(number=number, begins=self.begin(number), missed=tuple(range(first, number)))
+        return CycleSlot(number=number, begins=self.begin(number), missed=tuple(range(first, number)))
 
 
 def describe_missed(numbers: Sequence[int]) -> str:

@@ -35,7 +35,7 @@ from pathlab.remote.namespace import NamespaceTransport
 from pathlab.remote.session import Session
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
-from pathlab.runner.events import Emit, Notice
+from pathlab.runner.events import Emit, RunNotice
 from pathlab.runner.hosts.calibration import Calibration, calibrate
 from pathlab.runner.hosts.lab_topology import build_topology
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host
@@ -116,7 +116,7 @@ class Environment:
                 f"no emulated WAN here: {error.reason}. Everything below ran over this machine's loopback "
                 "and says nothing about the link that the campaign describes."
             )
-            self._emit(Notice(text=text))
+            self._emit(RunNotice(text=text))
             self.facts["fallback"] = " ".join([text, *self._drop_refused_congestion()])
             return
         self._lab = lab
@@ -128,21 +128,21 @@ class Environment:
             if isinstance(name, str) and not may_set_congestion(name):
                 self._refused_congestion.add(name)
                 text = f"This user may not set the congestion control '{name}'; the kernel's default is used."
-                self._emit(Notice(text=text))
+                self._emit(RunNotice(text=text))
                 yield text
 
-    def usable_congestion(self, asked: str | None) -> str | None:
-        """What to set on the sockets: what was asked, or None (the default) where the fallback forbids it."""
-        return None if asked in self._refused_congestion else asked
+    def usable_congestion(self, requested: str | None) -> str | None:
+        """What to set on the sockets: None (the default) where the fallback forbids what is requested."""
+        return None if requested in self._refused_congestion else requested
 
     @property
-    def standing_flags(self) -> tuple[str, ...]:
+    def run_flags(self) -> tuple[str, ...]:
         """Flags that hold for every trial of this run."""
         if self._lab is not None:
             return (LAB_FLAG,)
         return (FALLBACK_FLAG,) if self.facts["fallback"] else ()
 
-    def line_of(self, path: TrialPath, transport: str = "tcp") -> tuple[int | None, int | None]:
+    def find_bottleneck(self, path: TrialPath, transport: str = "tcp") -> tuple[int | None, int | None]:
         """Rate in bit/s and MTU in bytes of the narrowest link under a path; None where there is no lab.
 
         Of MPTCP all links between the two hosts together.
@@ -169,11 +169,11 @@ class Environment:
         silent = all(isinstance(error, HostError) and error.stage == "connect" for error in failures.values())
         if silent and any(failures.keys().isdisjoint(pair) for pair in ends):
             for failure in failures.values():
-                self._emit(Notice(text=f"{failure}; the paths without it are measured"))
+                self._emit(RunNotice(text=f"{failure}; the paths without it are measured"))
             return
         first, *others = failures.values()
         for failure in others:
-            self._emit(Notice(text=str(failure)))
+            self._emit(RunNotice(text=str(failure)))
         raise first
 
     def session(self, host: str) -> Session:
@@ -200,9 +200,9 @@ class Environment:
         """Nodes of a lab are this campaign's own."""
         if self._owner is None or (self._lab is not None and session.host in self._lab.topology.hosts):
             return
-        doubt = lock_host(session, self._owner)
-        if doubt is not None:
-            self._emit(Notice(text=doubt))
+        warning = lock_host(session, self._owner)
+        if warning is not None:
+            self._emit(RunNotice(text=warning))
 
     def _transport(self, host: str) -> Transport:
         if self._lab is not None and host in self._lab.topology.hosts:
@@ -269,7 +269,7 @@ class Environment:
             self._probe_methods[path] = "icmp" if self._icmp_works(path) else "udp"
             if self._probe_methods[path] == "udp":
                 self._emit(
-                    Notice(
+                    RunNotice(
                         text=f"{path.source} to {path.destination}: no ICMP probes "
                         "(not permitted or not answered); UDP echo is used instead"
                     )
@@ -313,7 +313,7 @@ class Environment:
                 try:
                     self._calibrations.update(dict.fromkeys(names, measured.result()))
                 except HostError as error:
-                    self._emit(Notice(text=f"{names[0]} could not be calibrated: {error.reason}"))
+                    self._emit(RunNotice(text=f"{names[0]} could not be calibrated: {error.reason}"))
 
     def _machine(self, host: str) -> str:
         """What is the same for hosts on one machine; the host's own name where that is not known."""
@@ -384,7 +384,9 @@ class Environment:
         self._sessions.clear()
         for session in sessions:
             for text in session.unexpected[:UNEXPECTED_SHOWN]:
-                self._emit(Notice(text=f"{session.host}: its agent said what is not in the protocol: {text}"))
+                self._emit(
+                    RunNotice(text=f"{session.host}: its agent sent what is not in the protocol: {text}")
+                )
         if sessions:
             with ThreadPoolExecutor(min(len(sessions), PARALLEL_MAX)) as pool:
                 list(pool.map(Session.close, sessions))

@@ -31,7 +31,7 @@ def change_settings(link: Link, end: int, written: Sequence[str]) -> LinkSetting
             raise UsageError(f"'{text}': {mistake}", hint=HINT)
     for key in sorted(_FIXED & given.keys()):
         raise UsageError(f"{key}: cannot change while the lab runs", hint=HINT)
-    table = spell_settings(link.direction(end))
+    table = serialize_settings(link.direction(end))
     for key in _QUEUES if _QUEUES & given.keys() else ():
         table.pop(key, None)
     table |= given
@@ -46,7 +46,7 @@ def change_settings(link: Link, end: int, written: Sequence[str]) -> LinkSetting
     return changed.as_settings()
 
 
-def spell_settings(settings: LinkSettings) -> dict[str, Any]:
+def serialize_settings(settings: LinkSettings) -> dict[str, Any]:
     """What is set of a direction, as the table of a file says it."""
     burst = {
         "enter": settings.burst_enter_ratio,

@@ -64,7 +64,7 @@ def describe(report: PathReport) -> str:
     words = [hops if route.reached else f"{hops}, the end was not reached"]
     words.append(f"MTU {mtu} bytes" if mtu is not None else "MTU not found")
     if report.capacity is not None:
-        rates = [_spell(hop.estimate) for hop in report.capacity.hops]
+        rates = [_format_capacity(hop.estimate) for hop in report.capacity.hops]
         words.append(f"capacity {', '.join(rates)}")
     return "; ".join(words)
 
@@ -80,7 +80,7 @@ def list_changes(before: PathReport, after: PathReport) -> list[str]:
     if before.capacity is not None and after.capacity is not None:
         for old, new in zip(before.capacity.hops, after.capacity.hops, strict=False):
             if _lie_apart(old.estimate.capacity_interval, new.estimate.capacity_interval):
-                rates = f"{_spell(old.estimate)} and is {_spell(new.estimate)}"
+                rates = f"{_format_capacity(old.estimate)} and is {_format_capacity(new.estimate)}"
                 changes.append(f"the capacity of hop {old.hop} was {rates}")
     return changes
 
@@ -91,7 +91,7 @@ def _lie_apart(one: Interval, other: Interval) -> bool:
     return one.high < other.low or other.high < one.low
 
 
-def _spell(estimate: HopEstimate) -> str:
+def _format_capacity(estimate: HopEstimate) -> str:
     if estimate.capacity_bits_per_s is None:
         return "undecided"
     return format_rate(estimate.capacity_bits_per_s)

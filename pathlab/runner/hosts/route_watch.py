@@ -11,7 +11,7 @@ from pathlab.discover.route import Route, RouteOptions, discover_route, has_rout
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import PathlabError
 from pathlab.remote.session import Session
-from pathlab.runner.events import Emit, Notice
+from pathlab.runner.events import Emit, RunNotice
 from pathlab.runner.hosts.changes import is_other_route
 from pathlab.runner.trial.choreography import RouteReading
 
@@ -66,7 +66,7 @@ class RouteWatch:
         except PathlabError as error:
             self._without.add(path)
             text = f"{path.source} to {path.destination}: the route is not watched ({error})"
-            self._emit(Notice(text=text))
+            self._emit(RunNotice(text=text))
             return None
         self._last[path] = _Last(route=route, read_s=time.monotonic())
         if last is not None:
@@ -74,5 +74,5 @@ class RouteWatch:
         else:
             changed = is_other_route(self._earlier.get((path.source, path.destination), ()), route)
         if changed:
-            self._emit(Notice(text=f"{path.source} to {path.destination}: the route has changed"))
+            self._emit(RunNotice(text=f"{path.source} to {path.destination}: the route has changed"))
         return RouteReading(route=route, changed=changed)

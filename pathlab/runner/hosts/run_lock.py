@@ -73,7 +73,7 @@ def _describe_holder(holder: dict[str, Any]) -> str:
     return text + (f" from {controller}" if controller else "") + (f" since {since}" if since else "")
 
 
-class HostLock:
+class ControllerLock:
     """The right to measure on some hosts. Use as a context manager."""
 
     def __init__(self, hosts: Iterable[str], *, owner: str, folder: Path) -> None:

@@ -38,7 +38,7 @@ class Outcome:
     lab_rate_bits_per_s: int | None = None
     lab_mtu_bytes: int | None = None
     host_ceiling_bits_per_s: float | None = None  # the lower loopback rate of the two hosts
-    standing_flags: tuple[str, ...] = ()  # of the whole run: lab, loopback-fallback
+    run_flags: tuple[str, ...] = ()  # of the whole run: lab, loopback-fallback
     lab: LabVerdict | None = None  # None: no lab, or no traffic that it carried to the end
 
 
@@ -139,7 +139,7 @@ def _find_flags(
     spec: TrialSpec, data: TrialData, outcome: Outcome, rates: Rates, granted: tuple[int | None, int | None]
 ) -> list[str]:
     """Flags of the run, lab, route, settings and limits; ``granted``: the windows of sender and receiver."""
-    flags = [*outcome.standing_flags]
+    flags = [*outcome.run_flags]
     if outcome.lab is not None and not outcome.lab.trusted:
         flags.append("lab-limited")
     if data.route is not None and data.route.changed:

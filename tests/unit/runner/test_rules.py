@@ -20,7 +20,7 @@ from pathlab.runner.campaign.failures import Failures
 from pathlab.runner.campaign.precision import Precision, name_cell
 from pathlab.runner.campaign.schedule import Schedule
 from pathlab.runner.hosts.changes import find_changes, is_other_route
-from pathlab.runner.hosts.run_lock import HostLock
+from pathlab.runner.hosts.run_lock import ControllerLock
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.trial.safety_limit import SafetyWatch
 from pathlab.store.records import HostRecord, JournalRecord
@@ -84,7 +84,7 @@ def test_failures_are_retried_at_most_so_often() -> None:
     assert not failures.may_retry(0)
 
 
-def test_a_host_that_keeps_failing_is_set_aside_and_the_others_go_on() -> None:
+def test_a_host_that_keeps_failing_is_quarantined_and_the_others_go_on() -> None:
     failures = Failures(retries=0)
     found = [
         failures.add(make_record(plan_row=n, status="failed", failed_stage="agent", failure="gone"), "b")
@@ -93,11 +93,11 @@ def test_a_host_that_keeps_failing_is_set_aside_and_the_others_go_on() -> None:
     assert found[:2] == [None, None]
     assert found[2] is not None
     assert (found[2].place, found[2].text) == (("b",), "gone")
-    assert failures.is_aside("a", "b")
-    assert failures.is_aside("b", "c")
-    assert not failures.is_aside("a", "c")
-    failures.give_another_chance()
-    assert not failures.is_aside("a", "b")
+    assert failures.is_quarantined("a", "b")
+    assert failures.is_quarantined("b", "c")
+    assert not failures.is_quarantined("a", "c")
+    failures.release_quarantined()
+    assert not failures.is_quarantined("a", "b")
     again = make_record(plan_row=9, status="failed", failed_stage="agent", failure="gone")
     assert failures.add(again, "b") is not None  # one trial was its chance
 
@@ -113,10 +113,10 @@ def test_a_success_forgives_and_a_network_failure_is_the_pairs() -> None:
     found = failures.add(failed, "a")
     assert found is not None
     assert found.place == ("a", "b")
-    assert not failures.is_aside("a", "c")
+    assert not failures.is_quarantined("a", "c")
 
 
-def test_a_lab_that_keeps_failing_is_set_aside_for_good() -> None:
+def test_a_lab_that_keeps_failing_is_quarantined_for_good() -> None:
     failures = Failures(retries=5, lab_hosts=("a", "b"))
     dead = make_record(status="failed", failed_stage="lab", failure="x")
     elsewhere = make_record(path_source="c", path_destination="d")
@@ -124,8 +124,8 @@ def test_a_lab_that_keeps_failing_is_set_aside_for_good() -> None:
     assert failures.add(make_record(), None) is None  # a trial in the lab made anew, from a to b
     assert [failures.add(one, "lab") for one in (dead, elsewhere, dead)] == [None] * 3
     assert failures.add(dead, "lab") is not None
-    failures.give_another_chance()
-    assert failures.is_aside("a", "b")
+    failures.release_quarantined()
+    assert failures.is_quarantined("a", "b")
 
 
 def rows_of(campaign: Campaign) -> list[PlanRow]:
@@ -187,7 +187,7 @@ def test_a_cell_is_done_when_its_interval_is_narrow_and_later_cycles_do_not_coun
             precision.add([make_record(plan_row=twin.row, cycle=cycle, throughput_bits_per_s=value)])
     assert precision.list_done(5) == frozenset()
     assert precision.list_done(8) == {name_cell(narrow)}
-    decision = precision.judge(8)
+    decision = precision.evaluate(8)
     assert decision is not None
     assert not decision.stop
 
@@ -202,7 +202,7 @@ def test_failed_trials_and_control_rows_say_nothing_about_precision() -> None:
         precision.add(
             [make_record(plan_row=row.row, cycle=row.cycle, throughput_bits_per_s=1.0, status=status)]
         )
-    decision = precision.judge(6)
+    decision = precision.evaluate(6)
     assert decision is not None
     assert {cell.n for cell in decision.cells} == {0}
 
@@ -266,8 +266,8 @@ def test_a_hop_that_answers_from_elsewhere_is_another_route() -> None:
 
 def test_a_host_is_locked_and_its_owner_named(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from pathlab.runner.hosts.run_lock import HostLock\n"
-        "with HostLock(['local'], owner=\"campaign 'first'\", folder=Path(sys.argv[1])):\n"
+        "import sys; from pathlib import Path; from pathlab.runner.hosts.run_lock import ControllerLock\n"
+        "with ControllerLock(['local'], owner=\"campaign 'first'\", folder=Path(sys.argv[1])):\n"
         "    print('held', flush=True); sys.stdin.read()\n"
     )
     holder = subprocess.Popen(
@@ -281,11 +281,11 @@ def test_a_host_is_locked_and_its_owner_named(tmp_path: Path) -> None:
     with holder:
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(HostError, match=rf"campaign 'first' \(process {holder.pid}\)") as caught:
-            HostLock(["a", "local"], owner="second", folder=tmp_path).__enter__()
+            ControllerLock(["a", "local"], owner="second", folder=tmp_path).__enter__()
         assert (caught.value.host, caught.value.stage) == ("local", "lock")
-        with HostLock(["a"], owner="second", folder=tmp_path):
+        with ControllerLock(["a"], owner="second", folder=tmp_path):
             pass  # nothing was kept of the attempt
         holder.kill()  # however it ends, the lock ends with it
         holder.wait()
-        with HostLock(["a", "local"], owner="third", folder=tmp_path):
+        with ControllerLock(["a", "local"], owner="third", folder=tmp_path):
             assert "third" in (tmp_path / "host-local.lock").read_text()
