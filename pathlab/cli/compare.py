@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pathlab.cli.console import TerminalConsole
-from pathlab.report.sections.comparison import write_comparison
+from pathlab.report.report_builder import write_comparison
 from pathlab.report.sections.comparison_text import describe_comparison, render_comparison
 from pathlab.store.results import Results
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, compare_results

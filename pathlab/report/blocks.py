@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pathlab.report.plots.model import Plot
-from pathlab.report.sections.notices import Notice
-from pathlab.report.tables import TextTable
 from pathlab.study.answer import Answer
 from pathlab.study.recommendation import Recommendation
 
@@ -52,6 +50,23 @@ class Preformatted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """A column's name and what it means."""
+
+    label: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextTable:
+    """A table ready to print; ``numeric`` tells which columns are set flush right."""
+
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableBlock:
     """A table under its own heading; ``name`` as of a figure, unique in the report."""
 
@@ -79,6 +94,15 @@ class Section:
     key: str
     title: str
     blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """One warning. ``kind`` is a stable name for programs; ``path``: where it holds, None: everywhere."""
+
+    kind: str
+    text: str
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

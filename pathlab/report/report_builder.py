@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from pathlab._version import VERSION
+from pathlab.errors import UsageError
 from pathlab.report.blocks import CampaignFacts, Report, Section, TrialCounts
+from pathlab.report.formats.forms import FORMS
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.sections.chapters import build_sections
+from pathlab.report.sections.comparison import build_comparison
 from pathlab.report.sections.method import build_appendices, build_method
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.sections.opening import build_opening
@@ -15,7 +19,9 @@ from pathlab.report.sections.trials import build_trials
 from pathlab.report.source import ResultsSource, format_utc
 from pathlab.report.summary import Summary, summarise
 from pathlab.study.analyses import Analyses, Study
+from pathlab.study.comparison.rows import ResultsComparison
 
+COMPARISON_FORMS = ("html", "md", "pdf")
 NOT_MEASURED = "not-measured"  # key of the chapter that says what the results cannot show
 
 
@@ -57,6 +63,19 @@ def arrange_report(inputs: ReportInputs) -> Report:
         opening=build_opening(recommendations),
         sections=(build_method(inputs), *chapters, *build_appendices(inputs)),
     )
+
+
+def write_comparison(found: ResultsComparison, out: Path) -> Path:
+    """Write the comparison as the ending of ``out`` says (.html, .md, .pdf) and return its path.
+
+    Raises UsageError for another ending, StoreError where the file cannot be written.
+    """
+    name = next((form for form in COMPARISON_FORMS if FORMS[form].ending == out.suffix.lower()), None)
+    if name is None:
+        raise UsageError(
+            f"'{out}' does not end in .html, .md or .pdf", hint="for JSON: pathlab compare --json"
+        )
+    return FORMS[name].write(build_comparison(found), out)
 
 
 def _list_chapters(inputs: ReportInputs) -> Iterator[Section]:

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from pathlab.report.blocks import Heading, TextTable
 from pathlab.report.names import format_window
 from pathlab.report.source import StoredTrial, format_utc
 from pathlab.report.summary import Summary
 from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
 from pathlab.units import NOT_MEASURED, format_bytes, format_time
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heading:
-    """A column's name and what it means."""
-
-    label: str
-    meaning: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextTable:
-    """A table ready to print; ``numeric`` tells which columns are set flush right."""
-
-    headings: tuple[Heading, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[bool, ...]
 
 
 def tabulate_plan(plan: Sequence[PlanRecord], trials: Sequence[StoredTrial]) -> TextTable:

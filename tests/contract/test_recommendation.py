@@ -13,7 +13,7 @@ import pytest
 
 import pathlab
 from pathlab.report.names import shorten_levels
-from pathlab.report.sections.recommendation_text import describe_recommendation
+from pathlab.report.recommendation_text import describe_recommendation
 from pathlab.store.results import Results
 from pathlab.study.document import encode
 from tests import command_line

@@ -18,6 +18,7 @@ from pathlab.report.blocks import (
     Section,
     Subheading,
     TableBlock,
+    TextTable,
     list_figures,
 )
 from pathlab.report.formats.output_file import write_whole
@@ -25,7 +26,6 @@ from pathlab.report.plots.export import write_csv
 from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import render_svg
-from pathlab.report.tables import TextTable
 
 ROWS_SHOWN = 100
 #: What Markdown acts on anywhere; what GitHub makes a link of; what begins a list or a rule of a line.

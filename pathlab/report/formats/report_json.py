@@ -34,7 +34,7 @@ from pathlab.report.blocks import (
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.plots.export import tabulate
 from pathlab.report.plots.preparation import prepare_plot
-from pathlab.report.sections.recommendation_text import RULE, describe_recommendation
+from pathlab.report.recommendation_text import RULE, describe_recommendation
 from pathlab.study.answer import Answer
 from pathlab.study.document import encode
 from pathlab.study.recommendation import Recommendation

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pathlab.report.blocks import Notice
 from pathlab.report.names import short_name
-from pathlab.report.sections.notices import Notice
-from pathlab.report.sections.recommendation_text import RecommendationText, describe_recommendation
+from pathlab.report.recommendation_text import RecommendationText, describe_recommendation
 from pathlab.report.summary import Summary
 from pathlab.report.text import list_flags, tabulate_path
 from pathlab.study.answer import Answer

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pathlab.report.answer_table import Row, format_row, list_headings, list_warnings
-from pathlab.report.blocks import Block, Paragraph, TableBlock
+from pathlab.report.blocks import Block, Heading, Paragraph, TableBlock, TextTable
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
-from pathlab.report.tables import Heading, TextTable
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES

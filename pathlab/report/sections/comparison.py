@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from pathlab._version import VERSION
-from pathlab.errors import UsageError
-from pathlab.report.blocks import Block, Bullets, Paragraph, Report, Section, TableBlock
-from pathlab.report.formats.forms import FORMS
+from pathlab.report.blocks import Block, Bullets, Heading, Paragraph, Report, Section, TableBlock, TextTable
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
 from pathlab.report.sections.comparison_text import format_cell, format_change, format_value, list_notes
-from pathlab.report.tables import Heading, TextTable
 from pathlab.study.comparison.metrics import METRICS, ComparedMetric
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison
 from pathlab.units import NOT_MEASURED, format_ratio
@@ -25,20 +21,6 @@ ROWS_TOLD = 8
 #: In what a difference is drawn, by the metric's unit: its name and its size.
 DRAWN_UNITS = {"ns": ("ms", 1e6), "ratio": ("%", 0.01)}
 HEADINGS = ("Row", "Combination", "Before", "After", "Change", "95 % interval", "p", "Trials", "Verdict")
-FORMS_TAKEN = ("html", "md", "pdf")
-
-
-def write_comparison(found: ResultsComparison, out: Path) -> Path:
-    """Write the comparison as the ending of ``out`` says (.html, .md, .pdf) and return its path.
-
-    Raises UsageError for another ending, StoreError where the file cannot be written.
-    """
-    name = next((form for form in FORMS_TAKEN if FORMS[form].ending == out.suffix.lower()), None)
-    if name is None:
-        raise UsageError(
-            f"'{out}' does not end in .html, .md or .pdf", hint="for JSON: pathlab compare --json"
-        )
-    return FORMS[name].write(build_comparison(found), out)
 
 
 def build_comparison(found: ResultsComparison) -> Report:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pathlab._version import VERSION
 from pathlab.analysis.verdicts.host_limits import BUSY_CORE_RATIO
-from pathlab.report.blocks import Block, Facts, Fold, Paragraph, Preformatted, Section, TableBlock
+from pathlab.report.blocks import Block, Facts, Fold, Paragraph, Preformatted, Section, TableBlock, TextTable
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.sections.recommendation_text import RULE
+from pathlab.report.recommendation_text import RULE
 from pathlab.report.source import ResultsSource, format_utc
 from pathlab.report.summary import PathSummary, Summary
 from pathlab.report.tables import (
-    TextTable,
     format_name,
     tabulate_failures,
     tabulate_hosts,

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
+from pathlab.report.blocks import Notice
 from pathlab.report.names import enumerate_cells
 from pathlab.report.summary import Cell, PathSummary, Summary
 from pathlab.units import format_bytes
 
 #: Paths that a warning names; of more it says how many.
 PATHS_NAMED = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
-    """One warning. ``kind`` is a stable name for programs; ``path``: where it holds, None: everywhere."""
-
-    kind: str
-    text: str
-    path: str | None = None
 
 
 def list_notices(summary: Summary) -> tuple[Notice, ...]:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pathlab.report.blocks import Block, Bullets, Facts, Fold, Paragraph, Section, Subheading, TableBlock
-from pathlab.report.sections.recommendation_text import (
+from pathlab.report.blocks import (
+    Block,
+    Bullets,
+    Facts,
+    Fold,
+    Heading,
+    Paragraph,
+    Section,
+    Subheading,
+    TableBlock,
+    TextTable,
+)
+from pathlab.report.recommendation_text import (
     RULE,
     SHORT_HEADINGS,
     describe_recommendation,
     shorten_recommendation,
 )
-from pathlab.report.tables import Heading, TextTable
 from pathlab.study.answer import Answer
 from pathlab.study.recommendation import Recommendation
 

@@ -13,7 +13,8 @@ from pathlab.errors import UsageError
 from pathlab.report.blocks import list_figures
 from pathlab.report.formats.html import render_html
 from pathlab.report.plots.model import Curve
-from pathlab.report.sections.comparison import build_comparison, write_comparison
+from pathlab.report.report_builder import write_comparison
+from pathlab.report.sections.comparison import build_comparison
 from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.store.records import TrialRecord
 from pathlab.study.comparison.metrics import METRICS

@@ -15,12 +15,7 @@ from pathlab.report.formats.html import ROWS_SHOWN, STATIC_FIGURES, Shape, rende
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.report_builder import build_document, gather_inputs
 from pathlab.report.sections.method import build_appendices
-from pathlab.report.tables import (
-    flatten_facts,
-    format_setting,
-    tabulate_hosts,
-    tabulate_journal,
-)
+from pathlab.report.tables import flatten_facts, format_setting, tabulate_hosts, tabulate_journal
 from pathlab.store.records import JournalRecord
 from tests.unit.synthetic_results import (
     SyntheticResults,

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from pathlab.report.sections.notices import Notice, list_notices
+from pathlab.report.blocks import Notice
+from pathlab.report.sections.notices import list_notices
 from pathlab.report.summary import summarise
 from pathlab.store.records import JournalRecord, TrialRecord
 from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart

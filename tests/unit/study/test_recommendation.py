@@ -18,16 +18,16 @@ from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import DifferenceTest, Reason
 from pathlab.report.formats.terminal import render_summary
-from pathlab.report.report_builder import gather_inputs
-from pathlab.report.sections.notices import list_notices
-from pathlab.report.sections.opening import build_opening
-from pathlab.report.sections.recommendation_text import (
+from pathlab.report.recommendation_text import (
     LIMITS,
     RULE,
     describe_recommendation,
     format_expected,
     shorten_recommendation,
 )
+from pathlab.report.report_builder import gather_inputs
+from pathlab.report.sections.notices import list_notices
+from pathlab.report.sections.opening import build_opening
 from pathlab.store.records import TrialRecord
 from pathlab.study.answer import measure_spread
 from pathlab.study.candidates import build_candidates
