@@ -1,4 +1,4 @@
-/* What a fuzz target demands of the code beside what the sanitizers see. */
+/* Properties that fuzz targets check in addition to the sanitizers. */
 #ifndef PL_PROPERTY_H
 #define PL_PROPERTY_H
 

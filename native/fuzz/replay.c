@@ -1,5 +1,5 @@
-/* Runs a fuzz target over every file of the folders given, each in a process of its own, so that all
- * findings are named. Status 1 with a finding, and with a folder that has no file. */
+/* Runs a fuzz target over every file of the given folders, each in its own process, so that all findings are
+ * named. Status 1 after a finding, or for a folder without a file. */
 #include <dirent.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -11,8 +11,8 @@
 
 enum { MAX_BYTES = 1 << 20, MAX_SECONDS = 60 };
 
-/* The file's bytes, in a block of just that size so that reading past it is seen; NULL when it cannot be
- * read. The caller frees. */
+/* The file's bytes, in a block of exactly that size so that the sanitizers see a read beyond it; NULL when
+ * the file cannot be read. The caller frees. */
 static uint8_t *load_input(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
@@ -30,7 +30,7 @@ static uint8_t *load_input(const char *path, size_t *size)
     return input;
 }
 
-/* Does not return. The sanitizers' report of leaks comes with exit(). */
+/* Does not return. exit() reports leaks. */
 static void run_input(const char *path)
 {
     size_t size = 0;

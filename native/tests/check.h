@@ -42,7 +42,7 @@ static inline void pl_check_text(const char *got, const char *want, const char *
 #define CHECK_EQUAL(got, want) pl_check_equal((int64_t)(got), (int64_t)(want), #got, __FILE__, __LINE__)
 #define CHECK_TEXT(got, want) pl_check_text((got), (want), __FILE__, __LINE__)
 
-/* The last statement of main(). A program that checked nothing fails as well. */
+/* The last statement of main(). A program without a single check fails as well. */
 #define CHECK_RETURN()                                                                                       \
     do {                                                                                                     \
         (void)printf("%s: %d checks, %d failed\n", __FILE__, pl_check_count, pl_check_failures);             \

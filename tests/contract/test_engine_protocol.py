@@ -150,7 +150,7 @@ def _name(value: object) -> Names | None:
 
 
 def _section(subcommand: str) -> str:
-    """The document's words on one subcommand, and where it has a section of its own, on intervals."""
+    """The document's section on one subcommand or on intervals."""
     sections = DOCUMENT.split("\n## ")
     return next(text for text in sections if f"`{subcommand}`" in text.splitlines()[0])
 
@@ -192,7 +192,7 @@ def test_golden_answer_to_another_version() -> None:
         assert read_to_end(newer) == WRONG_VERSION
 
 
-def test_sender_says_the_golden_hello_and_takes_the_golden_answer() -> None:
+def test_sender_sends_the_golden_hello_and_accepts_the_golden_answer() -> None:
     with (
         listening() as (listener, port),
         sending(port, streams=2, token=TOKEN) as sender,
@@ -234,7 +234,7 @@ def test_records_of_probes_have_the_documented_names() -> None:
         probed = run(
             "ping", address="127.0.0.1", method="udp", port=port, token=TOKEN, count=3, interval_ns=MS
         )
-        echo.say("stop")
+        echo.send_line("stop")
         echoed = echo.finish()
     assert probed.status == echoed.status == 0
     _assert_records_are_named(probed, "ping")

@@ -1,4 +1,4 @@
-"""The engine as a child process: flags go in, records come out, and every wait is bounded."""
+"""The engine as a child process: flags in, records out, and every wait is bounded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Flag = str | int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a run ended: its exit status, every record of the run, and what it said on stderr."""
+    """How a run ended: its exit status, every record of the run, and its stderr."""
 
     status: int
     records: tuple[Record, ...]
@@ -39,7 +39,7 @@ class Ending:
 
 
 class Engine:
-    """One running engine. Its output is read at once, so that it never waits for the test."""
+    """One running engine. Its output is read at once, so that it never blocks."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -73,7 +73,7 @@ class Engine:
         except queue.Empty:
             raise AssertionError(f"no record within {timeout_s:.1f} s after {self._seen[-1:]}") from None
         if line is None:
-            self._lines.put(None)  # it stays ended, however often it is asked
+            self._lines.put(None)  # further calls return None as well
             return None
         assert line.endswith("\n"), f"half a line: {line!r}"
         record: Record = json.loads(line)
@@ -95,16 +95,16 @@ class Engine:
                 return record
         raise AssertionError(f"ended before '{kind}' {values}: {self.finish()}")
 
-    def say(self, line: str) -> None:
+    def send_line(self, line: str) -> None:
         stdin = self._stream(self.process.stdin)
         stdin.write(line + "\n")
         stdin.flush()
 
-    def hang_up(self) -> None:
+    def close_stdin(self) -> None:
         self._stream(self.process.stdin).close()
 
     def finish(self) -> Ending:
-        """Waits for its end, which it must find by itself, however much it still has to say."""
+        """Waits until it ends by itself, reading all its output."""
         end_s = time.monotonic() + WAIT_S
         while self.take(timeout_s=end_s - time.monotonic()) is not None:
             pass
@@ -125,7 +125,7 @@ class Engine:
 
 
 def build_command(subcommand: str, binary: str | None = None, /, **flags: Flag) -> list[str]:
-    """The command line; ``window_bytes=1`` stands for ``--window-bytes 1``."""
+    """The command line; ``window_bytes=1`` is ``--window-bytes 1``."""
     command = [binary or require_engine(), subcommand]
     for name, value in flags.items():
         command += [f"--{name.replace('_', '-')}", str(value)]
@@ -135,7 +135,7 @@ def build_command(subcommand: str, binary: str | None = None, /, **flags: Flag) 
 def start(
     subcommand: str, binary: str | None = None, /, **flags: Flag
 ) -> contextlib.AbstractContextManager[Engine]:
-    """A running engine, killed in the end whatever happens."""
+    """A running engine, killed at the end in any case."""
     return start_command(build_command(subcommand, binary, **flags))
 
 
@@ -164,8 +164,8 @@ def run(subcommand: str, /, **flags: Flag) -> Ending:
 
 @contextlib.contextmanager
 def receiving(binary: str | None = None, /, **flags: Flag) -> Iterator[tuple[Engine, int]]:
-    """A receiver that listens, and its port. Its steady window is a little shorter than the sender's: so
-    that it is always over when the streams end, and something is left for the drain."""
+    """A listening receiver and its port. Its steady window is a little shorter than the sender's, so that
+    it is always over when the streams end, and some bytes belong to the drain."""
     settings: dict[str, Flag] = {
         "bind": "127.0.0.1",
         "port": 0,
@@ -182,7 +182,7 @@ def receiving(binary: str | None = None, /, **flags: Flag) -> Iterator[tuple[Eng
 
 @contextlib.contextmanager
 def sending(port: int, binary: str | None = None, /, **flags: Flag) -> Iterator[Engine]:
-    """A sender that has said hello; it connects, and then waits for "go"."""
+    """A sender that has written its hello record; it connects, and then waits for "go"."""
     settings: dict[str, Flag] = {
         "address": "127.0.0.1",
         "port": port,
@@ -203,18 +203,18 @@ def carry(
     sender_flags: dict[str, Flag] | None = None,
     **flags: Flag,
 ) -> tuple[Ending, Ending]:
-    """One whole trial over loopback; ``flags`` go to both. How the receiver and the sender ended."""
+    """One complete trial over loopback; ``flags`` go to both. How the receiver and the sender ended."""
     with receiving(**{**flags, **(receiver_flags or {})}) as (receiver, port):
         to_sender = {name: value for name, value in flags.items() if name != "bind"}
         with sending(port, **{**to_sender, **(sender_flags or {})}) as sender:
             sender.expect("ready")
             receiver.expect("ready")
-            sender.say("go")
+            sender.send_line("go")
             sent = sender.finish()
         return receiver.finish(), sent
 
 
-def assert_account_holds(end: Ending, streams: int) -> None:
+def assert_counters_agree(end: Ending, streams: int) -> None:
     """Intervals follow each other without a gap, and add up to the phases, and these to the total."""
     result = end.last
     assert result["type"] == "result"

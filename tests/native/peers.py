@@ -1,4 +1,4 @@
-"""Peers that are no engine: plain sockets which speak the data connection's hello, or refuse to."""
+"""Peers other than the engine: plain sockets that send the data connection's hello, or something else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAGIC = b"PLDC"
 
 VERSION = 2
 FORWARD, REVERSE = 1, 2
-CONFIRMATION = struct.Struct(">Q")  # bytes received, of a side that only receives
+CONFIRMATION = struct.Struct(">Q")  # bytes received, from a side that only receives
 
 
 def build_hello(
@@ -33,7 +33,7 @@ def build_hello(
     duration_ns: int = 250 * MS,
     total_bytes: int = 0,
 ) -> bytes:
-    """What a sender of :func:`tests.native.engine.sending` says, unless told otherwise."""
+    """The hello of a sender of :func:`tests.native.engine.sending`, with changes."""
     return HELLO.pack(
         MAGIC, version, flags, stream, streams, bytes.fromhex(token), warmup_ns, duration_ns, total_bytes
     )
@@ -44,14 +44,14 @@ def build_answer(*, stream: int = 0, version: int = VERSION, status: int = 0) ->
 
 
 def call(port: int, data: bytes = b"", *, address: str = "127.0.0.1") -> socket.socket:
-    """A connection that has said ``data``."""
+    """A connection that has sent ``data``."""
     connection = socket.create_connection((address, port), timeout=WAIT_S)
     connection.sendall(data)
     return connection
 
 
 def read_exactly(connection: socket.socket, count: int) -> bytes:
-    """So many bytes, or fewer at the end of the connection."""
+    """``count`` bytes, or fewer at the end of the connection."""
     got = b""
     while len(got) < count and (piece := connection.recv(count - len(got))):
         got += piece
@@ -59,7 +59,7 @@ def read_exactly(connection: socket.socket, count: int) -> bytes:
 
 
 def read_to_end(connection: socket.socket) -> bytes:
-    """What still comes until the peer closes; a reset is an end as well (unread bytes were thrown away)."""
+    """The bytes until the peer closes; a reset is an end as well (unread bytes were discarded)."""
     got = b""
     with contextlib.suppress(ConnectionResetError):
         while piece := connection.recv(65536):
@@ -68,7 +68,7 @@ def read_to_end(connection: socket.socket) -> bytes:
 
 
 def is_open(connection: socket.socket) -> bool:
-    """Whether neither bytes nor the end have come so far."""
+    """Whether neither bytes nor the end have arrived so far."""
     readable, _, _ = select.select([connection], [], [], 0)
     return not readable
 

@@ -1,4 +1,4 @@
-"""A ping and its peer, the echo or the test itself, and what holds of every ending."""
+"""A ping and its peer, the echo or the test itself, and checks of every ending."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def echoing(bind: str = "127.0.0.1") -> Iterator[tuple[Engine, int]]:
 
 @contextmanager
 def probed(**flags: Flag) -> Iterator[tuple[Engine, socket.socket]]:
-    """A ping whose peer is the test itself; the peer is connected to it when the first probe was read."""
+    """A ping whose peer is the test; the peer connects to it after the first probe."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
         peer.bind(("127.0.0.1", 0))
         peer.settimeout(WAIT_S)
@@ -60,14 +60,14 @@ def probed(**flags: Flag) -> Iterator[tuple[Engine, socket.socket]]:
 
 
 def stop(engine: Engine) -> Ending:
-    engine.say("stop")
+    engine.send_line("stop")
     ending = engine.finish()
     assert (ending.status, ending.last["complete"], ending.stderr) == (0, True, "")
     return ending
 
 
-def check_books(ending: Ending, sent: int) -> None:
-    """Every probe once, in its place; the result's sums are the probes'."""
+def check_probe_counts(ending: Ending, sent: int) -> None:
+    """Every probe occurs once, in order; the result's sums are those of the probes."""
     probes = ending.of("probe")
     assert sorted(probe["sequence"] for probe in probes) == list(range(sent))
     assert ending.last["sent"] == sent
@@ -78,6 +78,6 @@ def check_books(ending: Ending, sent: int) -> None:
 
 def check_all_answered(ending: Ending, sent: int) -> None:
     assert (ending.status, ending.last["complete"], ending.stderr) == (0, True, "")
-    check_books(ending, sent)
+    check_probe_counts(ending, sent)
     sums = [ending.last[name] for name in ("received", "late", "duplicates", "send_errors")]
     assert sums == [sent, 0, 0, 0]

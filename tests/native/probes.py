@@ -1,4 +1,4 @@
-"""Messages of `ping` and `echo` by native/PROTOCOL.md, built a second time for peers that are no engine."""
+"""Messages of `ping` and `echo` by native/PROTOCOL.md, built independently of the engine."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def siphash(key: bytes, data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What stands in a probe's head between its front and its digest."""
+    """The fields of a probe's head between magic, version, kind, size and the digest."""
 
     cookie: int = 0x1122334455667788
     sequence: int = 0
@@ -70,7 +70,7 @@ def build_probe(
     token: str = TOKEN,
     padding: bytes | None = None,
 ) -> bytes:
-    """A whole message of ``size`` bytes; ``padding`` zeros unless given."""
+    """A complete message of ``size`` bytes; ``padding`` is zeros unless given."""
     head = head or Head()
     covered = FRONT.pack(MAGIC, version, kind, size) + BODY.pack(head.cookie, head.sequence, head.held_ns)
     digest = DIGEST.pack(siphash(bytes.fromhex(token), covered))
@@ -83,18 +83,18 @@ def parse_probe(message: bytes) -> Head:
 
 
 def reply_to(request: bytes, *, held_ns: int = 0, token: str = TOKEN) -> bytes:
-    """The reply that an echo gives to a request."""
-    asked = parse_probe(request)
-    head = Head(cookie=asked.cookie, sequence=asked.sequence, held_ns=held_ns)
+    """An echo's reply to a request."""
+    request_head = parse_probe(request)
+    head = Head(cookie=request_head.cookie, sequence=request_head.sequence, held_ns=held_ns)
     return build_probe(head, kind=REPLY, size=len(request), token=token, padding=request[HEAD_BYTES:])
 
 
 def build_challenge(nonce: bytes, *, version: int = VERSION) -> bytes:
-    """What an echo says to a new connection."""
+    """An echo's first message on a connection."""
     return FRONT.pack(MAGIC, version, CHALLENGE, CHALLENGE_BYTES) + nonce
 
 
-def build_greeting(challenge: bytes, size: int, *, version: int = VERSION, token: str = TOKEN) -> bytes:
-    """What a prober answers to it: the size of every message after it."""
+def build_response(challenge: bytes, size: int, *, version: int = VERSION, token: str = TOKEN) -> bytes:
+    """A prober's answer to the challenge, with the size of all further messages."""
     front = FRONT.pack(MAGIC, version, GREETING, size)
     return front + DIGEST.pack(siphash(bytes.fromhex(token), front + challenge[FRONT.size :]))

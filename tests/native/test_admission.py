@@ -1,4 +1,4 @@
-"""Who is let in: tokens, stream numbers, versions, and strangers that waste the receiver's time."""
+"""Admission of streams: tokens, stream numbers, versions, and unauthenticated peers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.native.engine import MS, TOKEN, assert_account_holds, receiving, sending
+from tests.native.engine import MS, TOKEN, assert_counters_agree, receiving, sending
 from tests.native.peers import (
     ANSWER,
     CONFIRMATION,
@@ -27,8 +27,8 @@ from tests.native.peers import (
 pytestmark = pytest.mark.engine
 
 OTHER_TOKEN = "ff" * 16
-GREETING_S = 2.0  # a hello must be whole within this time (PROTOCOL.md)
-SPARE = 64  # half-greeted connections beyond the expected ones
+HANDSHAKE_S = 2.0  # a hello must be complete within this time (PROTOCOL.md)
+SPARE = 64  # pending handshakes beyond the expected ones
 
 STRANGERS = {
     "wrong token": build_hello(token=OTHER_TOKEN),
@@ -47,51 +47,51 @@ STRANGERS = {
 }
 
 
-def _turned_away(port: int, data: bytes) -> None:
-    with call(port, data) as stranger:
-        assert read_to_end(stranger) == b"", "a stranger gets no answer"
+def _assert_rejected(port: int, data: bytes) -> None:
+    with call(port, data) as peer:
+        assert read_to_end(peer) == b"", "an unauthenticated peer gets no answer"
 
 
 @pytest.mark.parametrize("hello", STRANGERS.values(), ids=STRANGERS)
-def test_stranger_before_the_flow_is_closed_and_counted(hello: bytes) -> None:
+def test_unauthenticated_peer_before_the_flow_is_closed_and_counted(hello: bytes) -> None:
     with receiving(streams=1) as (receiver, port):
-        _turned_away(port, hello)
+        _assert_rejected(port, hello)
         with sending(port, streams=1) as sender:
             sender.expect("ready")
             assert receiver.expect("ready")["rejected"] == 1
-            sender.say("go")
+            sender.send_line("go")
             assert sender.finish().status == 0
         received = receiver.finish()
     assert received.status == 0
     assert received.last["rejected"] == 1
 
 
-def test_strangers_while_a_trial_runs_are_counted_and_change_nothing() -> None:
+def test_unauthenticated_peers_during_a_trial_are_counted_and_change_nothing() -> None:
     with (
         receiving(streams=2, duration_ns=500 * MS) as (receiver, port),
         sending(port, streams=2, duration_ns=700 * MS) as sender,
     ):
         sender.expect("ready")
         assert receiver.expect("ready")["rejected"] == 0
-        sender.say("go")
+        sender.send_line("go")
         receiver.expect("start")
         for hello in STRANGERS.values():
-            _turned_away(port, hello)
-        # Even the right token opens no door that is shut: every stream is there.
-        _turned_away(port, build_hello(stream=1, streams=2))
+            _assert_rejected(port, hello)
+        # The right token does not help once every stream is admitted.
+        _assert_rejected(port, build_hello(stream=1, streams=2))
         sent, received = sender.finish(), receiver.finish()
     assert sent.status == received.status == 0
     assert received.last["complete"] is True
     assert received.last["rejected"] == len(STRANGERS) + 1
-    assert_account_holds(received, 2)
+    assert_counters_agree(received, 2)
     assert received.last["total_bytes"] == sent.last["total_bytes"]
 
 
-def test_sender_with_another_token_learns_that_it_was_turned_away() -> None:
+def test_sender_with_another_token_is_told_that_it_was_rejected() -> None:
     with receiving(streams=2) as (receiver, port):
         with sending(port, streams=2, token=OTHER_TOKEN) as sender:
             refused = sender.finish()
-        receiver.say("stop")
+        receiver.send_line("stop")
         received = receiver.finish()
     assert refused.status == 4
     assert refused.last["type"] == "error"
@@ -102,11 +102,11 @@ def test_sender_with_another_token_learns_that_it_was_turned_away() -> None:
     assert received.status == 5
 
 
-def test_duplicate_stream_number_is_turned_away() -> None:
+def test_duplicate_stream_number_is_rejected() -> None:
     with receiving(streams=2) as (receiver, port):
         with call(port, build_hello(stream=0, streams=2)) as first:
             assert read_exactly(first, ANSWER.size) == build_answer(stream=0)
-            _turned_away(port, build_hello(stream=0, streams=2))
+            _assert_rejected(port, build_hello(stream=0, streams=2))
             with call(port, build_hello(stream=1, streams=2)) as second:
                 assert read_exactly(second, ANSWER.size) == build_answer(stream=1)
                 assert receiver.expect("ready")["rejected"] == 1
@@ -120,7 +120,7 @@ def test_duplicate_stream_number_is_turned_away() -> None:
     assert received.last["rejected"] == 1
 
 
-def test_hello_may_come_in_pieces() -> None:
+def test_hello_may_arrive_in_pieces() -> None:
     hello = build_hello()
     with receiving(streams=1) as (receiver, port), call(port) as slow:
         slow.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -138,65 +138,63 @@ def test_data_may_follow_the_hello_at_once() -> None:
         assert receiver.finish().last["total_bytes"] == [777]
 
 
-def test_hello_that_is_never_whole_is_closed_after_two_seconds() -> None:
-    """Two strangers, one silent and one that stopped in mid-hello, while a trial runs past their time."""
+def test_hello_that_stays_incomplete_is_closed_after_two_seconds() -> None:
+    """Two unauthenticated peers, a silent one and one with half a hello, during a trial."""
     duration_ns = 2600 * MS
     with (
         receiving(streams=1, duration_ns=duration_ns, window_bytes=65536) as (receiver, port),
         sending(port, streams=1, duration_ns=duration_ns + 100 * MS, window_bytes=65536) as sender,
     ):
         sender.expect("ready")
-        sender.say("go")
+        sender.send_line("go")
         receiver.wait_for("start")
         began_s = time.monotonic()
         with call(port) as silent, call(port, build_hello()[:-1]) as slow:
             assert read_to_end(silent) == b""
             silent_s = time.monotonic() - began_s
             assert read_to_end(slow) == b""
-        assert GREETING_S <= silent_s < 2 * GREETING_S
+        assert HANDSHAKE_S <= silent_s < 2 * HANDSHAKE_S
         sent, received = sender.finish(), receiver.finish()
     assert sent.status == received.status == 0
     assert received.last["rejected"] == 2
     assert received.last["total_bytes"] == sent.last["total_bytes"]
 
 
-def test_slow_stranger_before_the_flow_does_not_keep_it_out() -> None:
-    """More half-open strangers than there is room for: the oldest goes first, the flow gets in at once."""
+def test_slow_unauthenticated_peers_do_not_block_the_flow() -> None:
+    """More pending handshakes than allowed: the oldest is closed, and the flow is admitted at once."""
     streams, over = 2, 5
     with receiving(streams=streams) as (receiver, port), contextlib.ExitStack() as stack:
-        strangers = [
-            stack.enter_context(call(port, build_hello()[:7])) for _ in range(streams + SPARE + over)
-        ]
-        for stranger in strangers[:over]:
-            assert read_to_end(stranger) == b""
-        assert all(is_open(stranger) for stranger in strangers[over:])
+        peers = [stack.enter_context(call(port, build_hello()[:7])) for _ in range(streams + SPARE + over)]
+        for peer in peers[:over]:
+            assert read_to_end(peer) == b""
+        assert all(is_open(peer) for peer in peers[over:])
         with sending(port, streams=streams) as sender:
             sender.expect("ready")
-            # Each stream took the place of the oldest.
+            # Each stream replaced the oldest.
             assert receiver.expect("ready")["rejected"] == over + streams
-            sender.say("go")
+            sender.send_line("go")
             sent = sender.finish()
         received = receiver.finish()
     assert sent.status == received.status == 0
     assert received.last["total_bytes"] == sent.last["total_bytes"]
 
 
-def test_strangers_that_hang_up_are_counted() -> None:
+def test_unauthenticated_peers_that_close_are_counted() -> None:
     with receiving(streams=1) as (receiver, port), sending(port, streams=1) as sender:
         sender.expect("ready")
         receiver.expect("ready")
         for data in (b"", b"P", build_hello()[:-1]):
-            with call(port, data) as stranger:
-                stranger.shutdown(socket.SHUT_WR)
-                assert read_to_end(stranger) == b""
-        sender.say("go")
+            with call(port, data) as peer:
+                peer.shutdown(socket.SHUT_WR)
+                assert read_to_end(peer) == b""
+        sender.send_line("go")
         assert sender.finish().status == 0
         assert receiver.finish().last["rejected"] == 3
 
 
 @pytest.mark.parametrize("more", [0, 2, 50, 90])
-def test_sender_of_another_version_is_told_ours(more: int) -> None:
-    """The answer comes whatever the length of the other version's hello, and the flow goes on."""
+def test_sender_of_another_version_is_told_this_version(more: int) -> None:
+    """The answer does not depend on the length of the other version's hello, and the flow continues."""
     hello = build_hello(version=VERSION + 1)[:6] + bytes(more)
     with receiving(streams=1) as (receiver, port):
         with call(port, hello) as newer:
@@ -206,7 +204,7 @@ def test_sender_of_another_version_is_told_ours(more: int) -> None:
         with sending(port, streams=1) as sender:
             sender.expect("ready")
             assert receiver.expect("ready")["rejected"] == 1
-            sender.say("go")
+            sender.send_line("go")
             assert sender.finish().status == 0
         assert receiver.finish().status == 0
 
@@ -232,7 +230,7 @@ def test_sender_names_both_versions(status: int) -> None:
         (build_answer()[:11], "rejected stream 0"),
     ],
 )
-def test_sender_refuses_what_is_no_answer(answer: bytes, named: str) -> None:
+def test_sender_refuses_an_invalid_answer(answer: bytes, named: str) -> None:
     with (
         listening() as (listener, port),
         sending(port) as sender,
@@ -256,7 +254,7 @@ def test_receiver_is_not_ready_before_the_last_stream() -> None:
     ):
         assert read_exactly(first, ANSWER.size) == build_answer(stream=0)
         assert read_exactly(third, ANSWER.size) == build_answer(stream=2)
-        receiver.say("stop")
+        receiver.send_line("stop")
         received = receiver.finish()
     assert received.status == 5
     assert received.of("ready") == []
@@ -272,7 +270,7 @@ def test_sender_is_not_ready_before_the_last_answer() -> None:
         assert hello == build_hello(stream=0, streams=2)
         second, _ = listener.accept()
         with second:
-            sender.say("stop")
+            sender.send_line("stop")
             sent = sender.finish()
     assert sent.status == 5
     assert sent.of("ready") == []

@@ -1,4 +1,4 @@
-"""Where an end listens and who connects: ranges of ports, the connection turned round, IPv6 with a zone."""
+"""Listening and connecting: port ranges, a receiver that connects, IPv6 with a zone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.native.engine import (
     MS,
     TOKEN,
     Flag,
-    assert_account_holds,
+    assert_counters_agree,
     assert_refused,
     build_command,
     receiving,
@@ -51,7 +51,7 @@ def _taken_ports(count: int) -> Iterator[int]:
 @pytest.mark.parametrize("subcommand", ["receive", "echo"])
 def test_the_first_free_port_of_a_range_is_taken(subcommand: str) -> None:
     with _taken_ports(PORTS) as first:
-        # Behind the taken ones there may be another stranger's; the range has room for some.
+        # Another process may hold the next port; the range has room for some.
         ports = f"{first}-{first + PORTS + 20}"
         with start(subcommand, bind="127.0.0.1", port=ports, control="stdin") as engine:
             engine.expect("hello")
@@ -78,7 +78,7 @@ def test_a_trial_over_a_range() -> None:
         assert 20_000 <= port <= 30_000
         with sending(port, streams=3) as sender:
             sender.expect("ready")
-            sender.say("go")
+            sender.send_line("go")
             assert_complete(sender.finish(), receiver.finish())
 
 
@@ -87,7 +87,7 @@ TURNED: dict[str, Flag] = {"direction": "reverse", "streams": 3}
 
 @pytest.mark.parametrize("transport", ["tcp", "mptcp", "unix"])
 def test_the_receiver_connects_to_a_sender_that_listens(transport: str) -> None:
-    """As from behind a NAT: strangers knock at the sender, and change nothing."""
+    """As from behind a NAT: unauthenticated peers connect to the sender, and change nothing."""
     place: dict[str, Flag] = {"transport": transport}
     if transport == "unix":
         place["bind"] = f"@pathlab-turned-{id(place)}"
@@ -106,13 +106,13 @@ def test_the_receiver_connects_to_a_sender_that_listens(transport: str) -> None:
             assert (ready["direction"], ready["rejected"]) == ("reverse", 0)
             if transport != "unix":
                 for hello in STRANGERS.values():
-                    with call(port, hello) as stranger:
-                        assert read_to_end(stranger) == b""
-            receiver.say("go")
+                    with call(port, hello) as peer:
+                        assert read_to_end(peer) == b""
+            receiver.send_line("go")
             received, sent = receiver.finish(), sender.finish()
     assert_complete(sent, received)
     for end in (sent, received):
-        assert_account_holds(end, 3)
+        assert_counters_agree(end, 3)
     assert sent.last["confirmed_bytes"] == received.last["total_bytes"] == sent.last["total_bytes"]
     assert sum(received.last["total_bytes"]) > 0
     assert sent.last["rejected"] == (0 if transport == "unix" else len(STRANGERS))
@@ -125,18 +125,18 @@ def test_the_receiver_connects_to_a_sender_that_listens(transport: str) -> None:
         build_hello(flags=REVERSE, token="ff" * 16),
         build_hello(flags=REVERSE, stream=1),
         build_hello(flags=REVERSE, streams=2),
-        build_hello(),  # wants to send where this end does
+        build_hello(),  # both would send
     ],
     ids=["another token", "number outside the count", "another count", "the other direction"],
 )
-def test_strangers_of_a_listening_sender_are_counted_and_get_no_byte(hello: bytes) -> None:
+def test_unauthenticated_peers_of_a_listening_sender_are_counted_and_get_no_byte(hello: bytes) -> None:
     with receiving(direction="reverse", streams=1) as (sender, port):
-        with call(port, hello) as stranger:
-            assert read_to_end(stranger) == b""
+        with call(port, hello) as peer:
+            assert read_to_end(peer) == b""
         with sending(port, direction="reverse", duration_ns=60 * MS) as receiver:
             receiver.expect("ready")
             assert sender.expect("ready")["rejected"] == 1
-            receiver.say("go")
+            receiver.send_line("go")
             received, sent = receiver.finish(), sender.finish()
     assert received.last["complete"] is sent.last["complete"] is True
     assert sent.last["rejected"] == 1
@@ -148,11 +148,11 @@ def test_ipv6_over_loopback() -> None:
         sending(port, address="::1", bind="::1", streams=2) as sender,
     ):
         sender.expect("ready")
-        sender.say("go")
+        sender.send_line("go")
         assert_complete(sender.finish(), receiver.finish())
 
 
-# A namespace of its own with a device: packets to its own address stay inside.
+# A separate namespace with a device: packets to its own address stay inside.
 LINK_LOCAL = """
 import os, subprocess, sys
 for command in ("link set lo up", "link add pl0 type veth peer name pl1", "link set pl1 up",
@@ -164,19 +164,19 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 @contextlib.contextmanager
 def _namespace() -> Iterator[list[str]]:
-    """A command line to put before another one, which then runs in a namespace with fe80::77 on pl0."""
+    """A command prefix that runs a command in a namespace with fe80::77 on pl0."""
     unshare = ["unshare", "--user", "--map-root-user", "--net"]
     tried = [*unshare, sys.executable, "-c", LINK_LOCAL, "/bin/true"]
     done = subprocess.run(tried, capture_output=True, text=True, check=False)
     require(done.returncode == 0, f"a namespace with a device of its own ({done.stderr.strip()[-200:]})")
-    holder = [*unshare, sys.executable, "-c", LINK_LOCAL, "/bin/cat"]
-    with subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    owner = [*unshare, sys.executable, "-c", LINK_LOCAL, "/bin/cat"]
+    with subprocess.Popen(owner, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write(b"x")
             process.stdin.flush()
-            assert process.stdout.read(1) == b"x"  # it runs, so all is set up
+            assert process.stdout.read(1) == b"x"  # it runs, so the namespace is ready
             yield ["nsenter", "--user", "--net", "--preserve-credentials", f"--target={process.pid}"]
         finally:
             process.kill()

@@ -1,4 +1,4 @@
-"""Traffic either way and both ways, by time and by bytes: every byte in the account of both ends."""
+"""Forward, reverse and both directions, by time and by bytes: both ends count every byte."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.native.engine import (
     MS,
     Ending,
     Flag,
-    assert_account_holds,
+    assert_counters_agree,
     carry,
     receiving,
     sending,
@@ -26,9 +26,9 @@ def assert_complete(*ends: Ending) -> None:
         assert (end.last["complete"], end.last["reason"]) == (True, None)
 
 
-def assert_both_accounts_hold(end: Ending, streams: int) -> None:
-    """The account of what was received, and the same of what was sent."""
-    assert_account_holds(end, streams)
+def assert_both_counters_agree(end: Ending, streams: int) -> None:
+    """The counters of received bytes, and those of sent bytes."""
+    assert_counters_agree(end, streams)
     sums = [0] * streams
     for phase in end.last["phases"].values():
         sums = [a + b for a, b in zip(sums, phase["sent_bytes"], strict=True)]
@@ -38,7 +38,7 @@ def assert_both_accounts_hold(end: Ending, streams: int) -> None:
         assert phase["sent_bytes"] == [sum(column) for column in zip(*steps, strict=True)] if steps else True
 
 
-# A reader's steady window is over before its sender's, as in tests/native/engine.py.
+# A receiver's steady window ends before its sender's, as in tests/native/engine.py.
 REVERSE: dict[str, dict[str, Flag]] = {
     "receiver_flags": {"duration_ns": 250 * MS},
     "sender_flags": {"direction": "reverse", "duration_ns": 150 * MS},
@@ -52,7 +52,7 @@ def test_reverse(streams: int) -> None:
     )
     assert_complete(accepted, connected)
     for end in (accepted, connected):
-        assert_account_holds(end, streams)
+        assert_counters_agree(end, streams)
         assert end.of("ready")[0]["direction"] == "reverse"
     assert connected.last["total_bytes"] == accepted.last["total_bytes"]
     assert accepted.last["confirmed_bytes"] == connected.last["total_bytes"]
@@ -67,7 +67,7 @@ def test_both_at_once(streams: int) -> None:
     )
     assert_complete(accepted, connected)
     for end in (accepted, connected):
-        assert_both_accounts_hold(end, streams)
+        assert_both_counters_agree(end, streams)
         assert end.of("ready")[0]["direction"] == "both"
     assert connected.last["total_bytes"] == accepted.last["total_sent_bytes"]
     assert accepted.last["total_bytes"] == connected.last["total_sent_bytes"]
@@ -82,7 +82,7 @@ def test_forward_is_confirmed_by_the_receiver(streams: int) -> None:
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
 @pytest.mark.parametrize(("streams", "total"), [(1, 1), (3, 3), (3, 10_000_001), (64, 1_000_000)])
-def test_so_many_bytes_and_no_more(direction: str, streams: int, total: int) -> None:
+def test_exactly_the_requested_bytes(direction: str, streams: int, total: int) -> None:
     shares = [total // streams + (stream < total % streams) for stream in range(streams)]
     by_bytes: dict[str, Flag] = {"bytes": total, "warmup_ns": 0}
     accepted, connected = carry(
@@ -90,7 +90,7 @@ def test_so_many_bytes_and_no_more(direction: str, streams: int, total: int) -> 
     )
     assert_complete(accepted, connected)
     for end in (accepted, connected):
-        assert_account_holds(end, streams)
+        assert_counters_agree(end, streams)
         assert end.last["total_bytes"] == shares
         if direction == "both":
             assert end.last["total_sent_bytes"] == shares
@@ -98,12 +98,12 @@ def test_so_many_bytes_and_no_more(direction: str, streams: int, total: int) -> 
     assert reader.last["phases"]["drain"]["bytes"] == [0] * streams
 
 
-def test_a_receiver_that_was_told_nothing_learns_it_all_from_the_hello() -> None:
+def test_a_receiver_without_flags_takes_all_settings_from_the_hello() -> None:
     with receiving(streams=0, warmup_ns=-1, duration_ns=-1) as (receiver, port):
         with sending(port, streams=5, direction="reverse", warmup_ns=20 * MS, duration_ns=100 * MS) as sender:
             ready = receiver.expect("ready")
             sender.expect("ready")
-            sender.say("go")
+            sender.send_line("go")
             sender.finish()
         receiver.finish()
     assert (ready["streams"], ready["direction"]) == (5, "reverse")
@@ -111,26 +111,26 @@ def test_a_receiver_that_was_told_nothing_learns_it_all_from_the_hello() -> None
 
 
 @pytest.mark.parametrize(
-    ("allowed", "asked"), [("forward", "reverse"), ("reverse", "both"), ("both", "forward")]
+    ("allowed", "requested"), [("forward", "reverse"), ("reverse", "both"), ("both", "forward")]
 )
-def test_another_direction_is_turned_away(allowed: str, asked: str) -> None:
+def test_another_direction_is_rejected(allowed: str, requested: str) -> None:
     with receiving(streams=1, direction=allowed) as (receiver, port):
-        with sending(port, streams=1, direction=asked) as sender:
+        with sending(port, streams=1, direction=requested) as sender:
             refused = sender.finish()
-        receiver.say("stop")
+        receiver.send_line("stop")
         received = receiver.finish()
     assert refused.status == 4
     assert "direction" in refused.last["text"]
     assert received.status == 5
 
 
-def test_a_peer_that_ends_before_it_began_is_no_trial() -> None:
-    """Both ways, the accepting side waits for the first byte; an end of file comes instead."""
+def test_a_peer_that_ends_before_its_start_is_no_trial() -> None:
+    """With both directions the accepting side waits for the first byte; an end of file arrives instead."""
     with receiving(streams=1, direction="both") as (receiver, port):
         with sending(port, streams=1, direction="both") as sender:
             sender.expect("ready")
             receiver.expect("ready")
-            sender.say("stop")
+            sender.send_line("stop")
             assert sender.finish().status == 5
         received = receiver.finish()
     assert received.status == 5

@@ -1,4 +1,4 @@
-"""The end of a flow whose data do not all arrive: resets, and what both ends then state."""
+"""The end of a flow with undelivered data: resets, and the counters of both ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.native.engine import MS, assert_account_holds, receiving, sending
+from tests.native.engine import MS, assert_counters_agree, receiving, sending
 from tests.native.peers import (
     ANSWER,
     answering,
@@ -38,7 +38,7 @@ def _read_until(connection: socket.socket, pausing: threading.Event, counts: lis
         counts[0] += len(connection.recv(1 << 20))
 
 
-def test_sender_gives_up_what_is_under_way_when_the_drain_time_is_up() -> None:
+def test_sender_gives_up_bytes_in_flight_after_the_drain_time() -> None:
     """A peer that reads, pauses while the sockets fill up, and reads a little after the stop."""
     with listening() as (listener, port):
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
@@ -50,7 +50,7 @@ def test_sender_gives_up_what_is_under_way_when_the_drain_time_is_up() -> None:
             pausing = threading.Event()
             reader = threading.Thread(target=_read_until, args=(connection, pausing, counts := [0]))
             reader.start()
-            sender.say("go")
+            sender.send_line("go")
             sender.wait_for("interval", phase="steady")
             pausing.set()
             reader.join()
@@ -65,13 +65,13 @@ def test_sender_gives_up_what_is_under_way_when_the_drain_time_is_up() -> None:
     # Everything that the peer could read was acknowledged, and the rest is stated as undelivered.
     assert sent.last["undelivered_bytes"] == [sum(sent.last["total_bytes"]) - count]
     assert sent.last["undelivered_bytes"][0] > 0
-    assert_account_holds(sent, 1)
+    assert_counters_agree(sent, 1)
 
 
-def test_all_delivered_is_stated_as_nothing_undelivered() -> None:
+def test_no_byte_is_undelivered_when_all_arrive() -> None:
     with receiving(streams=2) as (receiver, port), sending(port, streams=2) as sender:
         sender.expect("ready")
-        sender.say("go")
+        sender.send_line("go")
         sent, received = sender.finish(), receiver.finish()
     assert sent.last["undelivered_bytes"] == [0, 0]
     assert sent.last["reset_streams"] == received.last["reset_streams"] == 0
@@ -94,11 +94,11 @@ def test_receiver_whose_sender_resets_after_the_steady_window_is_complete() -> N
     assert received.last["complete"] is True
     assert received.last["reset_streams"] == 1
     assert received.last["total_bytes"] == [150]
-    assert_account_holds(received, 1)
+    assert_counters_agree(received, 1)
 
 
-def test_receiver_ends_by_itself_when_data_still_come() -> None:
-    """The sender's reset may be lost, or be late behind a long queue."""
+def test_receiver_ends_by_itself_while_data_arrive() -> None:
+    """The sender's reset may be lost, or late behind a long queue."""
     with (
         receiving(streams=1, drain_timeout_ns=300 * MS) as (receiver, port),
         call(port, build_hello() + b"x" * 100) as held,
@@ -114,7 +114,7 @@ def test_receiver_ends_by_itself_when_data_still_come() -> None:
     assert (received.last["reset_streams"], received.last["total_bytes"]) == (1, [150])
 
 
-def test_one_stream_that_does_not_end_leaves_the_others_whole() -> None:
+def test_one_stream_that_does_not_end_leaves_the_others_complete() -> None:
     with (
         receiving(streams=2, drain_timeout_ns=300 * MS) as (receiver, port),
         call(port, build_hello(stream=0, streams=2) + b"x" * 100) as held,
@@ -131,7 +131,7 @@ def test_one_stream_that_does_not_end_leaves_the_others_whole() -> None:
 
 
 def test_a_flow_by_bytes_has_to_deliver_them_all() -> None:
-    """What it was asked for is these bytes: a time-out is a failure."""
+    """Such a flow has to deliver its bytes: a time-out is a failure."""
     with listening() as (listener, port):
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         with (
@@ -139,7 +139,7 @@ def test_a_flow_by_bytes_has_to_deliver_them_all() -> None:
             answering(listener, build_answer()),
         ):
             sender.expect("ready")
-            sender.say("go")
+            sender.send_line("go")
             sent = sender.finish()
     assert sent.status == ENDED
     assert sent.last["complete"] is False
@@ -155,7 +155,7 @@ def test_a_flow_by_bytes_has_to_deliver_them_all() -> None:
 def test_unsent_bytes_are_limited_however_a_flow_is_paced(flags: dict[str, str | int], limited: bool) -> None:
     with receiving(streams=1) as (receiver, port), sending(port, **flags) as sender:
         assert sender.expect("ready")["unsent_limited"] is limited
-        sender.say("go")
+        sender.send_line("go")
         assert sender.finish().status == receiver.finish().status == DONE
 
 
@@ -165,7 +165,7 @@ def test_a_transport_without_the_option_says_so(tmp_path_factory: pytest.TempPat
         del port
         with sending(5210, transport="unix", address=path) as sender:
             assert sender.expect("ready")["unsent_limited"] is False
-            sender.say("go")
+            sender.send_line("go")
             sent = sender.finish()
         assert receiver.finish().status == DONE
     assert sent.last["undelivered_bytes"] == [0]

@@ -1,4 +1,4 @@
-"""`echo` by UDP: what it answers, how large, and whom it does not answer."""
+"""`echo` by UDP: answers, their size, and refused datagrams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.native.engine import MS, TOKEN, WAIT_S, Flag, run, start
 from tests.native.pinging import (
     LOOPBACKS,
     check_all_answered,
-    check_books,
+    check_probe_counts,
     echoing,
     require_address,
     require_raw_sockets,
@@ -29,13 +29,13 @@ def test_udp_to_the_echo(address: str) -> None:
     require_address(address)
     with echoing(address) as (echo, port):
         ending = run("ping", **udp_flags(port, address=address, count=20, payload_bytes=1000))
-        said = stop(echo)
+        output = stop(echo)
     check_all_answered(ending, 20)
     assert ending.of("start")[0]["method"] == "udp"
-    assert (said.last["echoed"], said.last["refused"]) == (20, 0)
+    assert (output.last["echoed"], output.last["refused"]) == (20, 0)
 
 
-def test_an_echo_gives_back_what_came_and_no_byte_more() -> None:
+def test_an_echo_returns_exactly_the_received_bytes() -> None:
     token = bytes.fromhex(TOKEN)
     sizes = (HEAD_BYTES, HEAD_BYTES + 1, 1000, 40_000)
     admitted = [build_probe(Head(sequence=n), size=n, padding=os.urandom(n - HEAD_BYTES)) for n in sizes]
@@ -46,17 +46,17 @@ def test_an_echo_gives_back_what_came_and_no_byte_more() -> None:
         peer.settimeout(WAIT_S)
         for datagram in [*strange, *admitted]:
             peer.send(datagram)
-        # Loopback keeps the order, so an answer to a stranger would come first.
+        # Loopback keeps the order, so an answer to a refused datagram would arrive first.
         answers = [peer.recv(65536) for _ in admitted]
         for datagram, answer in zip(admitted, answers, strict=True):
             held_ns = parse_probe(answer).held_ns
             assert 0 < held_ns < 60 * 1000 * MS
             assert answer == reply_to(datagram, held_ns=held_ns)
-        said = stop(echo)
+        output = stop(echo)
         peer.setblocking(False)
         with pytest.raises(BlockingIOError):
             peer.recv(65536)
-    assert (said.last["echoed"], said.last["refused"]) == (len(admitted), len(strange))
+    assert (output.last["echoed"], output.last["refused"]) == (len(admitted), len(strange))
 
 
 def test_a_replayed_request_is_answered_to_its_size_and_a_replayed_reply_never() -> None:
@@ -69,13 +69,13 @@ def test_a_replayed_request_is_answered_to_its_size_and_a_replayed_reply_never()
             peer.send(request)
             answers.append(peer.recv(65536))
             peer.send(answers[-1])
-        said = stop(echo)
+        output = stop(echo)
     assert [len(answer) for answer in answers] == [200] * 3
-    assert (said.last["echoed"], said.last["refused"]) == (3, 3)
+    assert (output.last["echoed"], output.last["refused"]) == (3, 3)
 
 
 def send_forged(request: bytes, source_port: int, destination_port: int) -> None:
-    """A datagram over loopback that seems to come from another socket."""
+    """A datagram over loopback with the source of another socket."""
     udp = struct.pack(">HHHH", source_port, destination_port, 8 + len(request), 0) + request
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, *[bytes([127, 0, 0, 1])] * 2)
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as forger:
@@ -84,7 +84,7 @@ def send_forged(request: bytes, source_port: int, destination_port: int) -> None
 
 @pytest.mark.parametrize("token", [TOKEN, ""])
 def test_two_echoes_do_not_answer_each_other(token: str) -> None:
-    """One forged datagram once kept two of them busy for ever: each took the other's reply for a request."""
+    """One forged datagram must not start an endless exchange of replies between two echoes."""
     require_raw_sockets()
     settings: dict[str, Flag] = {"bind": "127.0.0.1", "port": 0, "control": "stdin", "token": token}
     with start("echo", **settings) as first, start("echo", **settings) as second:
@@ -99,8 +99,8 @@ def test_two_echoes_do_not_answer_each_other(token: str) -> None:
 def test_a_wrong_token_gets_no_answer_and_is_counted() -> None:
     with echoing() as (echo, port):
         ending = run("ping", **udp_flags(port, token=TOKEN[:-1] + "0", count=5, timeout_ns=50 * MS))
-        said = stop(echo)
+        output = stop(echo)
     assert ending.status == 0
-    check_books(ending, 5)
+    check_probe_counts(ending, 5)
     assert ending.last["received"] == 0
-    assert (said.last["echoed"], said.last["refused"]) == (0, 5)
+    assert (output.last["echoed"], output.last["refused"]) == (0, 5)

@@ -1,4 +1,4 @@
-"""Probes over a TCP connection, and the echo's door: who gets in, and who is let go."""
+"""Probes over a TCP connection, and the echo's handshake: admitted and refused connections."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.native.probes import (
     VERSION,
     Head,
     build_challenge,
-    build_greeting,
     build_probe,
+    build_response,
     parse_probe,
     reply_to,
 )
@@ -39,27 +39,27 @@ def echoing(**flags: Flag) -> Iterator[tuple[Engine, int]]:
 
 
 def counts(echo: Engine) -> tuple[int, int]:
-    echo.say("stop")
+    echo.send_line("stop")
     ended = echo.finish()
     assert (ended.status, ended.stderr) == (0, "")
     return ended.last["echoed"], ended.last["refused"]
 
 
-def take_challenge(connection: socket.socket) -> bytes:
+def read_challenge(connection: socket.socket) -> bytes:
     challenge = read_exactly(connection, CHALLENGE_BYTES)
     assert challenge == build_challenge(challenge[8:])
     return challenge
 
 
 @contextlib.contextmanager
-def greeted(port: int, size: int) -> Iterator[socket.socket]:
+def admitted(port: int, size: int) -> Iterator[socket.socket]:
     """An admitted connection for messages of this size."""
     with call(port) as connection:
-        connection.sendall(build_greeting(take_challenge(connection), size))
+        connection.sendall(build_response(read_challenge(connection), size))
         yield connection
 
 
-def test_tcp_probes_are_answered_and_the_time_held_is_told() -> None:
+def test_tcp_probes_are_answered_and_the_time_held_is_stated() -> None:
     with echoing() as (echo, port):
         ended = run(
             "ping", address="127.0.0.1", method="tcp", port=port, token=TOKEN, count=50, interval_ns=MS
@@ -75,13 +75,13 @@ def test_tcp_probes_are_answered_and_the_time_held_is_told() -> None:
     assert ended.last["received"] == 50
 
 
-def test_messages_come_back_whole_however_they_were_cut() -> None:
+def test_messages_return_complete_from_any_fragments() -> None:
     probes = [build_probe(Head(sequence=number), padding=bytes([number]) * 60) for number in range(1, 6)]
     with echoing() as (echo, port), call(port) as peer:
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        said = build_greeting(take_challenge(peer), 100) + b"".join(probes)
-        for at in range(0, len(said), 7):
-            peer.sendall(said[at : at + 7])
+        first_bytes = build_response(read_challenge(peer), 100) + b"".join(probes)
+        for at in range(0, len(first_bytes), 7):
+            peer.sendall(first_bytes[at : at + 7])
         answers = read_exactly(peer, 500)
         for number, probe in enumerate(probes):
             answer = answers[100 * number : 100 * (number + 1)]
@@ -93,24 +93,24 @@ def test_messages_come_back_whole_however_they_were_cut() -> None:
         assert counts(echo) == (5, 0)
 
 
-def test_a_stranger_is_closed_and_counted() -> None:
+def test_an_unauthenticated_peer_is_closed_and_counted() -> None:
     overheard: list[bytes] = []
 
-    def greetings(challenge: bytes) -> list[bytes]:
-        """Wrong each in its own way; the first is whole, of another connection."""
-        wrong = [build_greeting(challenge, size) for size in (0, HEAD_BYTES - 1, 65001, 65535)]
-        wrong += [build_greeting(challenge, 100, token=OTHER_TOKEN), b"GET / HTTP/1.1\r\n\r\n"]
-        return [*overheard, *wrong, build_greeting(challenge, 100)[:8] + bytes(8)]
+    def responses(challenge: bytes) -> list[bytes]:
+        """Each is invalid in another way; the first one is of another connection."""
+        wrong = [build_response(challenge, size) for size in (0, HEAD_BYTES - 1, 65001, 65535)]
+        wrong += [build_response(challenge, 100, token=OTHER_TOKEN), b"GET / HTTP/1.1\r\n\r\n"]
+        return [*overheard, *wrong, build_response(challenge, 100)[:8] + bytes(8)]
 
     with echoing() as (echo, port):
         with call(port) as first:
-            overheard.append(build_greeting(take_challenge(first), 100))
+            overheard.append(build_response(read_challenge(first), 100))
             first.sendall(overheard[0] + build_probe())
             assert read_exactly(first, 100)
         for number in range(8):
-            with call(port) as stranger:
-                stranger.sendall(greetings(take_challenge(stranger))[number])
-                assert read_to_end(stranger) == b""
+            with call(port) as peer:
+                peer.sendall(responses(read_challenge(peer))[number])
+                assert read_to_end(peer) == b""
         assert counts(echo) == (1, 8)
 
 
@@ -124,8 +124,8 @@ def test_a_stranger_is_closed_and_counted() -> None:
     ],
 )
 def test_an_admitted_peer_without_the_token_is_closed(message: bytes) -> None:
-    """Whoever takes a connection over cannot go on with it."""
-    with echoing() as (echo, port), greeted(port, 100) as peer:
+    """A hijacked connection cannot continue without the token."""
+    with echoing() as (echo, port), admitted(port, 100) as peer:
         peer.sendall(build_probe() + message)
         assert read_exactly(peer, 100)[5] == REPLY
         assert read_to_end(peer) == b""
@@ -135,23 +135,23 @@ def test_an_admitted_peer_without_the_token_is_closed(message: bytes) -> None:
 def test_other_versions_are_told_apart() -> None:
     with echoing() as (echo, port):
         with call(port) as newer:
-            newer.sendall(build_greeting(take_challenge(newer), 100, version=VERSION + 1))
+            newer.sendall(build_response(read_challenge(newer), 100, version=VERSION + 1))
             assert read_to_end(newer) == b""
-        with call(port) as older:  # before version 2 the token came first, and nothing was awaited
+        with call(port) as older:  # before version 2 the token came first, without a challenge
             older.sendall(bytes.fromhex(TOKEN) + (100).to_bytes(4, "big"))
-            take_challenge(older)
+            read_challenge(older)
             assert read_to_end(older) == b""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
             peer.connect(("127.0.0.1", port))
             peer.send(bytes.fromhex(TOKEN) + bytes(84))
             peer.send(build_probe(version=VERSION + 1))
-        echo.say("stop")
+        echo.send_line("stop")
         ended = echo.finish()
     assert [ended.last[name] for name in ("echoed", "refused", "other_version")] == [0, 4, 4]
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("first_bytes", "words"),
     [
         (build_challenge(bytes(16), version=3), "uses version 3 of the probes, this ping version 2"),
         (b"", "does not answer as an echo: it is another program, or an older PathLab"),
@@ -159,13 +159,13 @@ def test_other_versions_are_told_apart() -> None:
         (b"SSH-2.0-OpenSSH_9.2p1 Debian", "does not answer as an echo"),
     ],
 )
-def test_a_peer_that_is_no_such_echo_is_named(said: bytes, words: str) -> None:
+def test_another_kind_of_peer_is_named(first_bytes: bytes, words: str) -> None:
     with listening() as (listener, port):
         flags: dict[str, Flag] = {"method": "tcp", "port": port, "token": TOKEN, "count": 1}
         with start("ping", address="127.0.0.1", **flags) as ping:
             connection, _ = listener.accept()
             with connection:
-                connection.sendall(said)
+                connection.sendall(first_bytes)
                 connection.shutdown(socket.SHUT_WR)
                 ended = ping.finish()
     assert_refused(ended, 4, "handshake")
@@ -184,30 +184,30 @@ def test_a_wrong_token_ends_the_probing_and_is_named() -> None:
     )
 
 
-def test_a_greeting_that_is_never_whole_ends_by_itself() -> None:
+def test_an_incomplete_handshake_ends_by_itself() -> None:
     with echoing() as (echo, port):
         with call(port) as slow:
-            slow.sendall(build_greeting(take_challenge(slow), 100)[:-1])
+            slow.sendall(build_response(read_challenge(slow), 100)[:-1])
             assert read_to_end(slow) == b""
         assert counts(echo) == (0, 1)
 
 
-def test_half_greeted_strangers_do_not_keep_a_prober_out() -> None:
+def test_pending_handshakes_do_not_block_a_prober() -> None:
     with echoing() as (echo, port), contextlib.ExitStack() as stack:
-        strangers = [stack.enter_context(call(port, b"x")) for _ in range(PLACES)]
-        for stranger in strangers:
-            take_challenge(stranger)
-        with greeted(port, HEAD_BYTES) as prober:
+        peers = [stack.enter_context(call(port, b"x")) for _ in range(PLACES)]
+        for peer in peers:
+            read_challenge(peer)
+        with admitted(port, HEAD_BYTES) as prober:
             prober.sendall(build_probe(size=HEAD_BYTES))
             assert read_exactly(prober, HEAD_BYTES)[5] == REPLY
-        assert read_to_end(strangers[0]) == b""  # the oldest made room
-        assert is_open(strangers[-1])
+        assert read_to_end(peers[0]) == b""  # the oldest was closed
+        assert is_open(peers[-1])
         assert counts(echo) == (1, 1)
 
 
-def test_one_who_never_reads_is_let_go() -> None:
+def test_a_peer_that_never_reads_is_closed() -> None:
     probe = build_probe(size=65000)
-    with echoing() as (echo, port), greeted(port, 65000) as deaf:
+    with echoing() as (echo, port), admitted(port, 65000) as deaf:
         with contextlib.suppress(ConnectionError, TimeoutError):
             for _ in range(2000):  # far more than any buffer holds
                 deaf.sendall(probe)
@@ -218,7 +218,7 @@ def test_one_who_never_reads_is_let_go() -> None:
 
 
 @pytest.mark.parametrize("transport", ["udp", "tcp", "both"])
-def test_an_echo_that_nobody_uses_ends_by_itself(transport: str) -> None:
+def test_an_unused_echo_ends_by_itself(transport: str) -> None:
     with start("echo", bind="127.0.0.1", port=0, transport=transport, idle_timeout_ns=MS) as echo:
         ended = echo.finish()
     assert (ended.status, ended.stderr) == (5, "")
@@ -226,14 +226,14 @@ def test_an_echo_that_nobody_uses_ends_by_itself(transport: str) -> None:
 
 
 def test_an_echo_ends_once_its_last_peer_has_gone() -> None:
-    """An open connection keeps it; strangers do not."""
+    """An admitted connection keeps it running; unauthenticated peers do not."""
     with start("echo", bind="127.0.0.1", port=0, token=TOKEN, idle_timeout_ns=2000 * MS) as echo:
         port = echo.wait_for("listening")["port"]
-        with greeted(port, 100) as peer:
+        with admitted(port, 100) as peer:
             peer.sendall(build_probe())
             assert read_exactly(peer, 100)
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-                stranger.sendto(build_probe(token=OTHER_TOKEN), ("127.0.0.1", port))
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+                other.sendto(build_probe(token=OTHER_TOKEN), ("127.0.0.1", port))
             assert echo.process.poll() is None
         ended = echo.finish()
     assert ended.last["reason"] == "no admitted peer for 2s"

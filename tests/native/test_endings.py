@@ -1,4 +1,4 @@
-"""How runs end: commands, limits, deadlines, and death on either side."""
+"""How runs end: commands, limits, deadlines, and processes that die."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.native.engine import (
     Ending,
     Engine,
     Flag,
-    assert_account_holds,
+    assert_counters_agree,
     assert_refused,
     build_command,
     receiving,
@@ -48,7 +48,7 @@ DONE, SETUP, ENDED, RESOURCES = 0, 3, 5, 6
 def running_trial(
     *, receiver_flags: dict[str, Flag] | None = None, sender_flags: dict[str, Flag] | None = None
 ) -> Iterator[tuple[Engine, Engine]]:
-    """Receiver and sender in mid-trial, which would go on for a minute."""
+    """Receiver and sender during a trial of a minute."""
     flags: dict[str, Flag] = {"streams": 2, "duration_ns": LONG_NS}
     with (
         receiving(**{**flags, **(receiver_flags or {})}) as (receiver, port),
@@ -56,27 +56,27 @@ def running_trial(
     ):
         sender.expect("ready")
         receiver.expect("ready")
-        sender.say("go")
+        sender.send_line("go")
         sender.wait_for("interval", phase="steady")
         receiver.wait_for("interval", phase="steady")
         yield receiver, sender
 
 
 def _assert_cut(ending: Ending, reason: str) -> None:
-    """A result that says why it is not complete, with an account that holds all the same."""
+    """An incomplete result with its reason and consistent counters."""
     assert ending.status == ENDED
     assert ending.last["complete"] is False
     assert reason in ending.last["reason"]
     assert ending.stderr == f"pathlab-engine: ended early: {ending.last['reason']}\n"
-    assert_account_holds(ending, len(ending.last["total_bytes"]))
+    assert_counters_agree(ending, len(ending.last["total_bytes"]))
 
 
 def _assert_receiver_saw_the_end(received: Ending) -> None:
-    """The sender's death is an end of file or a reset, by what was unread: never a complete trial."""
+    """The sender's death is an end of file or a reset, depending on unread bytes: never a complete trial."""
     assert received.status == ENDED
     assert received.last["complete"] is False
     assert received.last["reason"]
-    assert_account_holds(received, 2)
+    assert_counters_agree(received, 2)
 
 
 # Commands and signals
@@ -84,7 +84,7 @@ def _assert_receiver_saw_the_end(received: Ending) -> None:
 
 def test_stop_ends_the_sending_and_every_byte_arrives() -> None:
     with running_trial() as (receiver, sender):
-        sender.say("stop")
+        sender.send_line("stop")
         sent, received = sender.finish(), receiver.finish()
     _assert_cut(sent, "stopped by the controller")
     _assert_cut(received, "the sender ended before the steady window was over")
@@ -95,7 +95,7 @@ def test_stop_before_go() -> None:
     with receiving(streams=1) as (receiver, port), sending(port, streams=1) as sender:
         sender.expect("ready")
         receiver.expect("ready")
-        sender.say("stop")
+        sender.send_line("stop")
         sent, received = sender.finish(), receiver.finish()
     _assert_cut(sent, "stopped by the controller")
     _assert_cut(received, "the sender ended before it sent anything")
@@ -116,10 +116,10 @@ def _interrupt(engine: Engine) -> None:
     [
         (_terminate, "ended by a signal"),
         (_interrupt, "ended by a signal"),
-        (Engine.hang_up, "the controller is gone"),
+        (Engine.close_stdin, "the controller is gone"),
     ],
 )
-def test_sender_that_is_ended_tells_its_result(end: Callable[[Engine], None], reason: str) -> None:
+def test_sender_that_is_ended_writes_its_result(end: Callable[[Engine], None], reason: str) -> None:
     with running_trial() as (receiver, sender):
         end(sender)
         _assert_cut(sender.finish(), reason)
@@ -127,16 +127,16 @@ def test_sender_that_is_ended_tells_its_result(end: Callable[[Engine], None], re
 
 
 @pytest.mark.parametrize(
-    ("end", "reason"), [(_terminate, "ended by a signal"), (Engine.hang_up, "the controller is gone")]
+    ("end", "reason"), [(_terminate, "ended by a signal"), (Engine.close_stdin, "the controller is gone")]
 )
-def test_receiver_that_is_ended_tells_its_result(end: Callable[[Engine], None], reason: str) -> None:
+def test_receiver_that_is_ended_writes_its_result(end: Callable[[Engine], None], reason: str) -> None:
     with running_trial() as (receiver, sender):
         end(receiver)
         _assert_cut(receiver.finish(), reason)
         _assert_cut(sender.finish(), "the peer ended it")
 
 
-@pytest.mark.parametrize("end", [_terminate, Engine.hang_up])
+@pytest.mark.parametrize("end", [_terminate, Engine.close_stdin])
 def test_receiver_that_waits_can_be_ended(end: Callable[[Engine], None]) -> None:
     with receiving(streams=2) as (receiver, _):
         end(receiver)
@@ -167,7 +167,7 @@ def test_limit_of_bytes_at_the_sender() -> None:
             port, streams=4, volume_limit_bytes=limit, write_bytes=write, workers=workers, duration_ns=LONG_NS
         ) as sender:
             sender.expect("ready")
-            sender.say("go")
+            sender.send_line("go")
             sent = sender.finish()
         received = receiver.finish()
     _assert_cut(sent, "--volume-limit-bytes")
@@ -187,14 +187,14 @@ def test_limit_of_bytes_at_the_receiver() -> None:
     }
     with receiving(**flags) as (receiver, port), sending(port, streams=4, duration_ns=LONG_NS) as sender:
         sender.expect("ready")
-        sender.say("go")
+        sender.send_line("go")
         received, sent = receiver.finish(), sender.finish()
     _assert_cut(received, "--volume-limit-bytes")
     _assert_cut(sent, "the peer ended it")
     assert limit <= sum(received.last["total_bytes"]) <= limit + workers * read
 
 
-def test_streams_that_never_come() -> None:
+def test_streams_that_never_connect() -> None:
     with (
         receiving(streams=2, accept_timeout_ns=200 * MS) as (receiver, port),
         call(port, build_hello(streams=2)) as only,
@@ -205,7 +205,7 @@ def test_streams_that_never_come() -> None:
     assert "1 of 2 streams connected within --accept-timeout-ns" in received.stderr
 
 
-def test_answer_that_never_comes() -> None:
+def test_answer_that_never_arrives() -> None:
     with listening() as (_, port):
         ending = run("send", address="127.0.0.1", port=port, token=TOKEN, connect_timeout_ns=200 * MS)
     assert_refused(ending, SETUP, "connect")
@@ -219,7 +219,7 @@ def test_receiver_that_never_closes() -> None:
         answering(listener, build_answer()),
     ):
         sender.expect("ready")
-        sender.say("go")
+        sender.send_line("go")
         sent = sender.finish()
     _assert_cut(sent, "--drain-timeout-ns")
 
@@ -249,7 +249,7 @@ def test_one_stream_that_is_reset_ends_the_trial() -> None:
     _assert_cut(received, "stream 1: the peer ended it: Connection reset by peer")
 
 
-# What is around the engine is gone
+# The engine's surroundings are gone
 
 
 def test_output_that_is_gone_from_the_start() -> None:
@@ -289,7 +289,7 @@ def test_output_that_goes_in_mid_trial() -> None:
 
 
 def test_engine_dies_with_its_parent() -> None:
-    """The parent is killed and cannot clean up; the engine, which reads no commands, ends all the same."""
+    """The parent is killed and cannot clean up; the engine, which reads no commands, ends as well."""
     parent_text = (
         "import subprocess, sys\nsys.exit(subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL))\n"
     )
@@ -312,11 +312,11 @@ def test_engine_dies_with_its_parent() -> None:
 
 
 def test_sender_is_done_when_the_peer_has_closed() -> None:
-    """A receiver of plain sockets that reads to the end of file: the sender's word for a whole trial."""
+    """A receiver of plain sockets that reads to the end of file."""
     with listening() as (listener, port), sending(port) as sender:
         with answering(listener, build_answer()) as (connection, _):
             sender.expect("ready")
-            sender.say("go")
+            sender.send_line("go")
             count = 0
             while piece := connection.recv(1 << 20):
                 count += len(piece)

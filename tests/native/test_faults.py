@@ -1,5 +1,7 @@
-"""System calls that fail: what the kernel may do at any time changes nothing, and what it refuses ends a run
-in one line. The engine under test is linked with ``native/tests/faults/faults.c``."""
+"""System calls that fail: transient failures change nothing, refused calls end a run with one line.
+
+The engine under test is linked with ``native/tests/faults/faults.c``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from tests.native.engine import (
     Ending,
     Engine,
     Flag,
-    assert_account_holds,
+    assert_counters_agree,
     start,
 )
 from tests.require import require_faulty_engine
@@ -42,7 +44,7 @@ COMMON: dict[str, Flag] = {
     "control": "stdin",
 }
 
-# What POSIX or the kernel's manual lets the call meet in passing.
+# Transient failures of a call by POSIX or the kernel's manual.
 PASSING = {
     "send": ("EINTR", "EAGAIN", "short"),
     "recv": ("EINTR", "EAGAIN", "short"),
@@ -55,16 +57,16 @@ PASSING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """How both ends of a trial ended (``sent`` is None when none listened), and which faults struck."""
+    """How both ends of a trial ended (``sent`` is None when none listened), and which faults applied."""
 
     received: Ending
     sent: Ending | None
-    struck: tuple[str, ...]
+    applied: tuple[str, ...]
 
 
 @contextlib.contextmanager
-def _starting(subcommand: str, faults: str, struck: Path, **flags: Flag) -> Iterator[Engine]:
-    environment = {"PATHLAB_FAULTS": faults, "PATHLAB_FAULTS_STRUCK": str(struck)}
+def _starting(subcommand: str, faults: str, applied: Path, **flags: Flag) -> Iterator[Engine]:
+    environment = {"PATHLAB_FAULTS": faults, "PATHLAB_FAULTS_APPLIED": str(applied)}
     with contextlib.ExitStack() as stack:
         with mock.patch.dict(os.environ, environment):
             engine = stack.enter_context(start(subcommand, require_faulty_engine(), **flags))
@@ -81,35 +83,35 @@ def _listening_port(receiver: Engine) -> int | None:
 
 
 def _carry(sender: Engine) -> Ending:
-    """Lets the sender go once it is ready, if it ever is."""
+    """Starts the sender once it is ready, if it becomes ready."""
     while (record := sender.take()) is not None:
         if record["type"] == "ready":
             with contextlib.suppress(BrokenPipeError):  # it may have failed since
-                sender.say("go")
+                sender.send_line("go")
             break
     return sender.finish()
 
 
 def _try(end: str, faults: str, folder: Path, **flags: Flag) -> Trial:
     """One trial by bytes over loopback, with ``faults`` at one end. Every wait in it is bounded."""
-    struck = folder / "struck"
-    struck.unlink(missing_ok=True)
+    applied = folder / "applied"
+    applied.unlink(missing_ok=True)
     common = {**COMMON, **flags}
     of = {each: faults if each == end else "" for each in ENDS}
     sent = None
     with contextlib.ExitStack() as stack:
         receiver = stack.enter_context(
-            _starting("receive", of["receive"], struck, port=0, bind="127.0.0.1", **common)
+            _starting("receive", of["receive"], applied, port=0, bind="127.0.0.1", **common)
         )
         port = _listening_port(receiver)
         if port is not None:
             to: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "connect_timeout_ns": 1000 * MS}
-            sent = _carry(stack.enter_context(_starting("send", of["send"], struck, **to, **common)))
+            sent = _carry(stack.enter_context(_starting("send", of["send"], applied, **to, **common)))
             if not sent.of("start"):
-                receiver.hang_up()  # the trial will not come; otherwise it must find its end by itself
+                receiver.close_stdin()  # there will be no trial; otherwise it has to end by itself
         received = receiver.finish()
-    lines = struck.read_text().splitlines() if struck.exists() else []
-    return Trial(received=received, sent=sent, struck=tuple(lines))
+    lines = applied.read_text().splitlines() if applied.exists() else []
+    return Trial(received=received, sent=sent, applied=tuple(lines))
 
 
 def _list_passing() -> list[tuple[str, str, str]]:
@@ -127,23 +129,23 @@ def _list_passing() -> list[tuple[str, str, str]]:
 def test_passing_fault_changes_nothing(end: str, call: str, what: str, when: str, tmp_path: Path) -> None:
     flags: dict[str, Flag] = {}
     if call in ("splice", "tee"):
-        # A tee fills a whole pipe, which then lasts for many splices.
+        # A tee fills a pipe, which serves many splices.
         flags = {"transfer": "zero-copy", "bytes": BYTES * 8}
     fault = f"{call}:{what}@{when}"
     trial = _try(end, fault, tmp_path, **flags)
-    assert trial.struck == (fault,)
+    assert trial.applied == (fault,)
     assert trial.sent is not None
     for ending in (trial.received, trial.sent):
         assert (ending.status, ending.stderr) == (0, "")
         assert ending.last["complete"] is True
-        assert_account_holds(ending, STREAMS)
+        assert_counters_agree(ending, STREAMS)
     assert trial.received.last["total_bytes"] == trial.sent.last["total_bytes"]
     assert trial.sent.last["confirmed_bytes"] == trial.sent.last["total_bytes"]
     assert sum(trial.received.last["total_bytes"]) == flags.get("bytes", BYTES)
 
 
 def _assert_orderly(ending: Ending, fault: str) -> None:
-    """Well and silent, or one line that says what was at fault; a sanitizer's report is neither."""
+    """Success and silence, or one line that names the fault; never a sanitizer's report."""
     if ending.status == 0:
         assert ending.stderr == ""
         assert ending.last["complete"] is True
@@ -156,15 +158,15 @@ def _assert_orderly(ending: Ending, fault: str) -> None:
 
 
 def _assert_agreement(trial: Trial) -> None:
-    """A sender never holds for delivered what a receiver did not count."""
+    """A sender never states bytes as delivered that the receiver did not count."""
     if trial.sent is None or trial.sent.status != 0 or trial.received.status != 0:
         return
     for ending in (trial.received, trial.sent):
-        assert_account_holds(ending, STREAMS)
+        assert_counters_agree(ending, STREAMS)
     assert trial.received.last["total_bytes"] == trial.sent.last["total_bytes"]
 
 
-# What the kernel may refuse a call with, and at which uses of it.
+# Errors with which the kernel may refuse a call, and at which uses.
 REFUSED = {
     "send": (("ENOBUFS", "ECONNRESET", "EPIPE", "EPERM"), (1, 20)),
     "recv": (("ECONNRESET", "ENOMEM"), (1, 20)),
@@ -188,7 +190,7 @@ REFUSED = {
     "pipe2": (("EMFILE",), (1,)),
     "pthread_create": (("EAGAIN",), (1, 2)),
 }
-# Calls that one end, or neither with these flags, has a use for.
+# Calls that one end, or neither with these flags, makes.
 UNUSED = {
     *(("receive", call) for call in ("splice", "tee", "connect", "pipe2", "read")),
     *(("send", call) for call in ("accept4", "bind", "listen")),
@@ -206,11 +208,11 @@ def test_refused_call_ends_in_order(call: str, end: str, tmp_path: Path) -> None
         flags = {"transfer": "zero-copy"}
     if call == "setsockopt":
         flags = {"window_bytes": 65536}
-    struck: list[str] = []
+    applied: list[str] = []
     for fault in (f"{call}:{what}@{use}" for what in whats for use in uses):
         trial = _try(end, fault, tmp_path, **flags)
         for ending in filter(None, (trial.received, trial.sent)):
             _assert_orderly(ending, fault)
         _assert_agreement(trial)
-        struck += trial.struck
-    assert struck
+        applied += trial.applied
+    assert applied

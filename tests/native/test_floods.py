@@ -1,4 +1,4 @@
-"""Strangers in numbers while a trial runs: its account stays exact, its descriptors stay bounded."""
+"""Floods of unauthenticated peers during a trial: its counters stay exact, its descriptors bounded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.native.engine import (
     Ending,
     Engine,
     Flag,
-    assert_account_holds,
+    assert_counters_agree,
     receiving,
     sending,
 )
@@ -29,24 +29,24 @@ pytestmark = pytest.mark.engine
 
 STREAMS = 16
 STREAM_BYTES = 1_250_000
-RATE_BITS_PER_S = 128_000_000  # all streams: so many bytes take a second and a quarter
-SPARE = 64  # half-greeted connections while a trial runs (PROTOCOL.md)
-STRANGERS = 200
+RATE_BITS_PER_S = 128_000_000  # all streams: the bytes take 1.25 s
+SPARE = 64  # pending handshakes during a trial (PROTOCOL.md)
+PEERS = 200
 OTHER_TOKEN = "ff" * 16
 RESET = b"\1\0\0\0\0\0\0\0"  # struct linger: close() resets
 PROCESSES, CONNECTS = 3, 400
-# Told a port, connects so often, holds the last ten, and says how often the kernel took it.
+# Connects to a port as often as argv says, holds the last ten, and prints how often the kernel accepted it.
 FLOOD = """
 import collections, socket, sys
 print("here", flush=True)
 port = int(sys.stdin.readline())
 held, begun = collections.deque(), 0
 for _ in range(int(sys.argv[1])):
-    stranger = socket.socket()
-    stranger.setblocking(False)
-    if stranger.connect_ex(("127.0.0.1", port)) in (0, 115):  # EINPROGRESS
+    peer = socket.socket()
+    peer.setblocking(False)
+    if peer.connect_ex(("127.0.0.1", port)) in (0, 115):  # EINPROGRESS
         begun += 1
-    held.append(stranger)
+    held.append(peer)
     if len(held) > 10:
         held.popleft().close()
 print(begun)
@@ -55,27 +55,27 @@ print(begun)
 
 @dataclass(slots=True, kw_only=True)
 class Trial:
-    """A trial in its midst: paced, by bytes, with every stream in.
+    """A running trial: paced, by bytes, with every stream admitted.
 
-    ``receiver`` listens, at which strangers knock; in direction "reverse" it is the end that sends.
+    ``receiver`` listens, and unauthenticated peers connect to it; in direction "reverse" it sends.
     """
 
     receiver: Engine
     sender: Engine
     port: int
-    at_start: int  # descriptors of the receiver before any stranger
-    most: int = 0  # of them since
-    strangers: list[socket.socket] = field(default_factory=list)
+    at_start: int  # descriptors of the receiver before any unauthenticated peer
+    most: int = 0  # their maximum since
+    peers: list[socket.socket] = field(default_factory=list)
 
     def count_descriptors(self) -> None:
-        """Take note of what the receiver has open; nothing once it has ended."""
+        """Update the maximum of the receiver's descriptors; nothing once it has ended."""
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             self.most = max(self.most, _count_descriptors(self.receiver))
 
-    def dismiss(self) -> None:
-        """Close what the test holds of strangers."""
-        for stranger in self.strangers:
-            stranger.close()
+    def close_peers(self) -> None:
+        """Close the unauthenticated peers' sockets."""
+        for peer in self.peers:
+            peer.close()
 
     def each_interval(self, act: Callable[[], None] = lambda: None) -> None:
         """Act at every record of the steady window, until it is over."""
@@ -108,36 +108,36 @@ def _running_trial(direction: str = "forward") -> Iterator[Trial]:
         sender.expect("ready")
         ready = receiver.expect("ready")
         assert ready["rejected"] == 0
-        # Each worker opens one more when it begins: the account of its waits for a core.
+        # Each worker opens one more at its start: the statistics of its waits for a core.
         at_start = _count_descriptors(receiver) + ready["workers"]
         trial = Trial(receiver=receiver, sender=sender, port=port, at_start=at_start)
-        stack.callback(trial.dismiss)
-        sender.say("go")
+        stack.callback(trial.close_peers)
+        sender.send_line("go")
         receiver.expect("start")
         yield trial
 
 
-def _finish(trial: Trial, *, knocked: int) -> Ending:
-    """The trial's end, which no stranger has changed; how the receiver ended."""
+def _finish(trial: Trial, *, connects: int) -> Ending:
+    """Checks that no unauthenticated peer changed the trial; how the receiver ended."""
     trial.each_interval()
     sent, received = trial.sender.finish(), trial.receiver.finish()
     assert_complete(sent, received)
     for end in (sent, received):
-        assert_account_holds(end, STREAMS)
+        assert_counters_agree(end, STREAMS)
         assert end.last["total_bytes"] == [STREAM_BYTES] * STREAMS
     confirmed = next(end.last["confirmed_bytes"] for end in (sent, received) if "confirmed_bytes" in end.last)
     assert confirmed == received.last["total_bytes"]
-    # Who is still in the kernel's queue at the end was neither let in nor turned away.
-    assert 1 <= received.last["rejected"] <= knocked
-    # One more: a stranger is accepted before the oldest goes in its place.
+    # Peers in the kernel's queue at the end were neither admitted nor rejected.
+    assert 1 <= received.last["rejected"] <= connects
+    # One more: a peer is accepted before the oldest is closed.
     assert 0 < trial.most <= trial.at_start + SPARE + 1
     return received
 
 
-def _knock(trial: Trial, data: bytes = b"") -> None:
-    """One more stranger, as long as there is a door."""
+def _connect_peer(trial: Trial, data: bytes = b"") -> None:
+    """One more unauthenticated peer, as long as the receiver listens."""
     with contextlib.suppress(ConnectionRefusedError, ConnectionResetError, BrokenPipeError):
-        trial.strangers.append(call(trial.port, data))
+        trial.peers.append(call(trial.port, data))
         trial.count_descriptors()
 
 
@@ -145,76 +145,76 @@ DIRECTIONS = pytest.mark.parametrize("direction", ["forward", "reverse"])
 
 
 @DIRECTIONS
-def test_strangers_that_never_speak(direction: str) -> None:
+def test_unauthenticated_peers_that_never_send(direction: str) -> None:
     with _running_trial(direction) as trial:
-        for _ in range(STRANGERS):
-            _knock(trial)
-        # More than the receiver has room for: the first ones are closed while the others stay.
-        for stranger in trial.strangers[: STRANGERS - SPARE]:
-            assert read_to_end(stranger) == b""
+        for _ in range(PEERS):
+            _connect_peer(trial)
+        # More than the receiver's limit: the first ones are closed while the others stay.
+        for peer in trial.peers[: PEERS - SPARE]:
+            assert read_to_end(peer) == b""
             trial.count_descriptors()
-        _finish(trial, knocked=STRANGERS)
-        assert trial.most > trial.at_start, "no stranger was seen inside"
-        for stranger in trial.strangers:
-            assert read_to_end(stranger) == b""
+        _finish(trial, connects=PEERS)
+        assert trial.most > trial.at_start, "no pending handshake was seen"
+        for peer in trial.peers:
+            assert read_to_end(peer) == b""
 
 
-def test_strangers_that_speak_byte_by_byte() -> None:
-    """Each sends one byte of a true hello at every interval, and none ever gets to its last byte."""
+def test_unauthenticated_peers_that_send_byte_by_byte() -> None:
+    """Each sends one byte of a valid hello at every interval, and none sends its last byte."""
     hello = build_hello(streams=STREAMS, total_bytes=STREAMS * STREAM_BYTES)
     slow = 40
     with _running_trial() as trial:
         for _ in range(slow):
-            _knock(trial)
+            _connect_peer(trial)
         rest = iter(hello[:-1])
 
-        def speak() -> None:
+        def send_byte() -> None:
             if (byte := next(rest, None)) is None:
                 return
-            for stranger in trial.strangers:
+            for peer in trial.peers:
                 with contextlib.suppress(ConnectionResetError, BrokenPipeError):
-                    stranger.sendall(bytes([byte]))
+                    peer.sendall(bytes([byte]))
 
-        trial.each_interval(speak)
-        _finish(trial, knocked=slow)
-        assert trial.most > trial.at_start, "no stranger was seen inside"
-        for stranger in trial.strangers:
-            assert read_to_end(stranger) == b""
+        trial.each_interval(send_byte)
+        _finish(trial, connects=slow)
+        assert trial.most > trial.at_start, "no pending handshake was seen"
+        for peer in trial.peers:
+            assert read_to_end(peer) == b""
 
 
 @DIRECTIONS
-def test_strangers_with_another_token(direction: str) -> None:
+def test_unauthenticated_peers_with_another_token(direction: str) -> None:
     size = STREAMS * STREAM_BYTES
     flags = REVERSE if direction == "reverse" else FORWARD
     hello = build_hello(streams=STREAMS, token=OTHER_TOKEN, flags=flags, total_bytes=size)
     with _running_trial(direction) as trial:
-        for _ in range(STRANGERS):
-            _knock(trial, hello)
-        for stranger in trial.strangers:
-            assert read_to_end(stranger) == b"", "a stranger gets no answer"
-        _finish(trial, knocked=STRANGERS)
+        for _ in range(PEERS):
+            _connect_peer(trial, hello)
+        for peer in trial.peers:
+            assert read_to_end(peer) == b"", "an unauthenticated peer gets no answer"
+        _finish(trial, connects=PEERS)
 
 
-def test_strangers_with_the_right_token_come_too_late() -> None:
-    """Every stream is in: whoever knows the token as well is a stranger now."""
+def test_peers_with_the_right_token_are_too_late() -> None:
+    """Every stream is admitted: further peers with the token are rejected."""
     hello = build_hello(stream=3, streams=STREAMS, total_bytes=STREAMS * STREAM_BYTES)
     with _running_trial() as trial:
-        for _ in range(STRANGERS):
-            _knock(trial, hello + b"x" * 1000)
-        for stranger in trial.strangers:
-            assert read_to_end(stranger) == b""
-        _finish(trial, knocked=STRANGERS)
+        for _ in range(PEERS):
+            _connect_peer(trial, hello + b"x" * 1000)
+        for peer in trial.peers:
+            assert read_to_end(peer) == b""
+        _finish(trial, connects=PEERS)
 
 
-def test_strangers_that_reset_at_once() -> None:
+def test_unauthenticated_peers_that_reset_at_once() -> None:
     with _running_trial() as trial:
-        for number in range(STRANGERS):
-            _knock(trial, b"P" * (number % 3))
-            while trial.strangers:
-                stranger = trial.strangers.pop()
-                stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-                stranger.close()
-        _finish(trial, knocked=STRANGERS)
+        for number in range(PEERS):
+            _connect_peer(trial, b"P" * (number % 3))
+            while trial.peers:
+                peer = trial.peers.pop()
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                peer.close()
+        _finish(trial, connects=PEERS)
 
 
 @contextlib.contextmanager
@@ -246,5 +246,5 @@ def test_flood_of_connects_from_several_processes() -> None:
             assert flood.returncode == 0
             begun += int(said)
         assert begun > SPARE
-        _finish(trial, knocked=begun)
-        assert trial.most > trial.at_start, "no stranger was seen inside"
+        _finish(trial, connects=begun)
+        assert trial.most > trial.at_start, "no pending handshake was seen"

@@ -1,4 +1,4 @@
-"""The engine in a person's hands: text at a terminal, few flags, names for addresses, and its help."""
+"""The engine by hand: text at a terminal, few flags, names for addresses, and its help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.native.engine import (
     TOKEN,
     WAIT_S,
     Flag,
-    assert_account_holds,
+    assert_counters_agree,
     build_command,
     run,
     start,
@@ -33,7 +33,7 @@ FLAGS_SOURCE = Path(__file__).resolve().parents[2] / "native" / "src" / "flow" /
 
 
 class Terminal:
-    """A process whose stdout is a terminal. What it shows is read until it hangs up, within a bound."""
+    """A process whose stdout is a terminal. Its output is read until it closes, within a bound."""
 
     def __init__(self, command: list[str]) -> None:
         self._screen, tty = os.openpty()
@@ -51,20 +51,20 @@ class Terminal:
         assert readable, f"nothing more was shown after {self._text!r}"
         try:
             piece = os.read(self._screen, 65536)
-        except OSError:  # EIO: its last holder has closed it
+        except OSError:  # EIO: its last owner has closed it
             return False
         self._text += piece.decode().replace("\r\n", "\n")
         return bool(piece)
 
     def wait_for(self, pattern: str) -> re.Match[str]:
-        """The first place on the screen that matches."""
+        """The first match on the screen."""
         end_s = time.monotonic() + WAIT_S
         while (found := re.search(pattern, self._text, re.MULTILINE)) is None:
             assert self._read_more(end_s), f"ended without {pattern!r}: {self._text!r}"
         return found
 
     def finish(self) -> tuple[int, str, str]:
-        """Its exit status, what was on the screen, and what it said on stderr."""
+        """Its exit status, its screen, and its stderr."""
         end_s = time.monotonic() + WAIT_S
         while self._read_more(end_s):
             pass
@@ -81,7 +81,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def _show(subcommand: str, *words: str, **flags: Flag) -> Iterator[Terminal]:
-    """The engine at a terminal; ``words`` stand right behind the subcommand."""
+    """The engine at a terminal; ``words`` follow the subcommand."""
     binary, name, *rest = build_command(subcommand, **flags)
     terminal = Terminal([binary, name, *words, *rest])
     try:
@@ -98,15 +98,15 @@ def _show_receiver(**flags: Flag) -> Iterator[tuple[Terminal, str]]:
 
 
 def _find_rows(text: str) -> list[str]:
-    """The lines of an interval of the steady window, and the last one of the whole window."""
+    """The lines of the steady window's intervals, and the last one of the window."""
     return [line for line in text.splitlines() if re.match(r" *\d+\.\d\d- *\d+\.\d\d s  steady ", line)]
 
 
 # At a terminal
 
 
-def test_both_ends_speak_text_at_a_terminal() -> None:
-    """One flow by hand: no token, two words for the sender, and the interval as people write it."""
+def test_both_ends_write_text_at_a_terminal() -> None:
+    """One flow by hand: no token, two words for the sender, and an interval with a unit."""
     with (
         _show_receiver(interval="100ms") as (receiver, port),
         _show("send", "127.0.0.1", port=port, duration="300ms", interval="100ms") as sender,
@@ -140,7 +140,7 @@ def test_both_ends_speak_text_at_a_terminal() -> None:
     )
 
 
-def test_what_was_asked_for_is_shown() -> None:
+def test_requested_settings_are_shown() -> None:
     with (
         _show_receiver(token=TOKEN, window="64KiB", transfer="zero-copy") as (receiver, port),
         _show(
@@ -190,7 +190,7 @@ def test_both_ways_at_once_have_both_columns() -> None:
             assert _find_rows(text)[-1].count("bit/s") == 2
 
 
-def test_json_where_it_is_asked_for_at_a_terminal() -> None:
+def test_json_on_request_at_a_terminal() -> None:
     with _show("receive", bind="127.0.0.1", port=0, output="json") as receiver:
         port = receiver.wait_for(r'"type":"listening".*"port":(\d+)')[1]
         with _show("send", "127.0.0.1", port=port, duration="100ms", output="json") as sender:
@@ -202,7 +202,7 @@ def test_json_where_it_is_asked_for_at_a_terminal() -> None:
         assert text.splitlines()[-1].startswith('{"type":"result"')
 
 
-def test_text_where_it_is_asked_for_in_a_pipe() -> None:
+def test_text_on_request_in_a_pipe() -> None:
     with _show_receiver() as (receiver, port):
         command = build_command("send", address="127.0.0.1", port=port, duration="100ms", output="human")
         done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=False)
@@ -224,7 +224,7 @@ def test_errors_at_a_terminal_are_one_line_on_stderr() -> None:
     assert errors == "pathlab-engine send: unknown flag '--speed'; see pathlab-engine send --help\n"
 
 
-def test_strangers_are_told_at_the_end() -> None:
+def test_rejected_peers_are_shown_at_the_end() -> None:
     with _show_receiver(token=TOKEN) as (receiver, port):
         refused = run("send", address="127.0.0.1", port=int(port), token="ff" * 16)
         assert refused.status == 4
@@ -274,7 +274,7 @@ def test_receiver_learns_everything_from_the_sender(direction: str) -> None:
         received = receiver.finish()
     assert_complete(sent, received)
     for end in (sent, received):
-        assert_account_holds(end, 3)
+        assert_counters_agree(end, 3)
         ready = end.of("ready")[0]
         learnt = {key: ready[key] for key in ("streams", "direction", "warmup_ns", "duration_ns", "bytes")}
         assert learnt == {
@@ -313,7 +313,7 @@ def test_sender_takes_a_name() -> None:
     assert sent.last["total_bytes"] == received.last["total_bytes"]
 
 
-def test_name_that_nobody_knows() -> None:
+def test_unknown_name() -> None:
     ending = run("send", address="no-such-host.invalid", port=9)  # RFC 6761: never there
     assert ending.status == 2
     assert ending.stderr.count("\n") == 1
@@ -324,7 +324,7 @@ def test_name_that_nobody_knows() -> None:
 
 
 def _declared_flags(subcommand: str) -> list[str]:
-    """The flags of the source's tables that belong to a subcommand, spelled as people may write them."""
+    """A subcommand's flags in the source's tables, without their unit."""
     text = FLAGS_SOURCE.read_text(encoding="utf-8")
     foreign = {"send": "accepting", "receive": "sending"}[subcommand]
     tables = re.findall(r"const struct pl_option (\w+)\[\] = \{\n(.*?)\n    \};", text, re.DOTALL)
@@ -350,12 +350,12 @@ def test_help_names_every_flag(subcommand: str) -> None:
     assert shown == [*declared, "help"]
     for line in done.stdout.splitlines():
         if line.startswith("  --"):
-            assert re.match(r"  --\S+( [A-Z]+)? +[^ ]", line), f"a flag without a word on it: {line}"
+            assert re.match(r"  --\S+( [A-Z]+)? +[^ ]", line), f"a flag without a description: {line}"
     assert done.stdout.startswith(f"usage: pathlab-engine {subcommand} ")
 
 
 @pytest.mark.parametrize("subcommand", ["send", "receive"])
-def test_help_comes_before_what_is_wrong(subcommand: str) -> None:
+def test_help_precedes_errors(subcommand: str) -> None:
     done = subprocess.run(
         [*build_command(subcommand), "--no-such-flag", "--help"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Engines built for hosts of other kinds, run under QEMU's user mode: they speak with this machine's own."""
+"""Engines for other machines under QEMU's user mode, with this machine's engine as their peer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.native.engine import (
     MS,
     TOKEN,
     Flag,
-    assert_account_holds,
+    assert_counters_agree,
     build_command,
     start_command,
 )
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.engine
 
 # ELF's e_machine, in the file's own byte order, which is little-endian for both.
 ELF_MACHINES = {"aarch64": 183, "riscv64": 243}
-# QEMU's user mode hands on a TCP_INFO of four bytes, so what the kernel says of it cannot be tested there.
+# QEMU's user mode returns a TCP_INFO of four bytes, so its fields cannot be tested there.
 UNITS = sorted(
     str(path.relative_to(NATIVE / "tests").with_suffix(""))
     for path in NATIVE.glob("tests/*/test_*.c")
@@ -51,11 +51,11 @@ def test_the_file_is_of_that_machine_and_needs_nothing_else(machine: str) -> Non
 @MACHINES
 def test_it_is_the_same_version(machine: str) -> None:
     engine = build_engine(machine)
-    said = [
+    output = [
         subprocess.run([*words, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
         for words in ([find_emulator(machine), str(engine)], [require_engine()])
     ]
-    assert said[0] == said[1]
+    assert output[0] == output[1]
 
 
 @MACHINES
@@ -66,19 +66,19 @@ def test_a_trial_with_it_at_either_end(machine: str, ends: str) -> None:
     flags: dict[str, Flag] = {"token": "stdin", "streams": 3, "window_bytes": 65536, **times}
     listen = run_of(kinds["receiver"], "receive", bind="127.0.0.1", port=0, duration_ns=150 * MS, **flags)
     with start_command(listen) as receiver:
-        receiver.say(TOKEN)
+        receiver.send_line(TOKEN)
         receiver.expect("hello")
         port = receiver.expect("listening")["port"]
         to: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "duration_ns": 300 * MS}
         with start_command(run_of(kinds["sender"], "send", **to, **flags)) as sender:
-            sender.say(TOKEN)
+            sender.send_line(TOKEN)
             sender.wait_for("ready")
             receiver.expect("ready")
-            sender.say("go")
+            sender.send_line("go")
             sent, received = sender.finish(), receiver.finish()
     assert_complete(sent, received)
     for end in (sent, received):
-        assert_account_holds(end, 3)
+        assert_counters_agree(end, 3)
     assert sent.last["confirmed_bytes"] == received.last["total_bytes"] == sent.last["total_bytes"]
     assert all(size > 0 for size in sent.last["total_bytes"])
 

@@ -1,4 +1,4 @@
-"""A rate asked for: who keeps to it, what each stream gets of it, and that no more is carried."""
+"""Rate limits: who paces, the share of each stream, and that the rate is kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.native.engine import (
     Ending,
     Flag,
     Record,
-    assert_account_holds,
+    assert_counters_agree,
     assert_refused,
     carry,
     run,
@@ -23,14 +23,14 @@ pytestmark = [pytest.mark.engine, pytest.mark.quiet]
 
 RATE = 200_000_000  # bit/s: 25 kB in a millisecond
 NS_PER_S = 1_000_000_000
-MSS_BYTES = 1400  # asked for, since loopback's own would let the first burst be large
+MSS_BYTES = 1400  # loopback's own would make the first burst large
 BURST_BYTES = 10 * MSS_BYTES  # the kernel does not pace a connection's first segments
 WAITING_BYTES = 65536  # may be in a paced socket when the window ends
 STEP_NS = MS  # how far user-space pacing may run ahead
 
 
 def _assert_within_rate(sent: Ending, received: Ending, rate: int, *, slack_bytes: int) -> None:
-    """From the first byte to the last no more was carried than the rate allows in that time."""
+    """From the first byte to the last at most the rate was carried."""
     for end in (sent, received):
         assert_complete(end)
         elapsed_ns = end.last["phases"]["drain"]["end_ns"]
@@ -42,8 +42,8 @@ def _assert_within_rate(sent: Ending, received: Ending, rate: int, *, slack_byte
 
 
 def _pacing(end: Ending) -> Record:
-    told: Record = end.of("ready")[0]["pacing"]
-    return told
+    stated: Record = end.of("ready")[0]["pacing"]
+    return stated
 
 
 @pytest.mark.parametrize("pacing", ["kernel", "user"])
@@ -59,7 +59,7 @@ def test_all_streams_together_keep_to_the_rate(streams: int, transfer: str, paci
         sender_flags={"rate_bits_per_s": RATE, "pacing": pacing, "duration_ns": 400 * MS},
     )
     write_bytes = sent.of("ready")[0]["write_bytes"]
-    assert write_bytes == RATE // streams // 8 // 1000  # what the rate allows in a millisecond
+    assert write_bytes == RATE // streams // 8 // 1000  # the rate's bytes of a millisecond
     ahead = {
         "kernel": streams * (BURST_BYTES + WAITING_BYTES),
         "user": streams * write_bytes + RATE * STEP_NS // (8 * NS_PER_S),
@@ -70,10 +70,10 @@ def test_all_streams_together_keep_to_the_rate(streams: int, transfer: str, paci
         "stream_bits_per_s": RATE // streams,
         "by": pacing,
     }
-    # Who keeps to it: the kernel was told, or was not.
+    # The kernel has the limit only where it paces.
     granted = RATE // streams // 8 if pacing == "kernel" else None
-    told = [socket["max_pacing_bytes_per_s"] for socket in sent.of("ready")[0]["sockets"]]
-    assert told == [granted] * streams
+    stated = [socket["max_pacing_bytes_per_s"] for socket in sent.of("ready")[0]["sockets"]]
+    assert stated == [granted] * streams
     bound = [record["tcp_info"]["max_pacing_bytes_per_s"] for record in sent.of("interval")]
     assert bound[:-1] == [[granted] * streams] * (len(bound) - 1)  # the last one may be of a closed socket
     assert _pacing(received) == {"requested_bits_per_s": None, "stream_bits_per_s": None, "by": None}
@@ -109,7 +109,7 @@ def test_both_at_once_each_end_keeps_to_its_own_rate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "streams", "each"),
+    ("requested", "streams", "each"),
     [
         ({"stream_rate_bits_per_s": 8_000_000}, 3, 8_000_000),
         ({"rate_bits_per_s": 30_000_000, "stream_rate_bits_per_s": 8_000_000}, 3, 8_000_000),
@@ -119,16 +119,16 @@ def test_both_at_once_each_end_keeps_to_its_own_rate() -> None:
     ],
 )
 @pytest.mark.parametrize("pacing", ["kernel", "user"])
-def test_what_each_stream_gets(asked: dict[str, Flag], streams: int, each: int, pacing: str) -> None:
+def test_rate_of_each_stream(requested: dict[str, Flag], streams: int, each: int, pacing: str) -> None:
     received, sent = carry(
         streams=streams,
         warmup_ns=0,
         mss_bytes=MSS_BYTES,
         receiver_flags={"duration_ns": 100 * MS},
-        sender_flags={**asked, "pacing": pacing, "duration_ns": 150 * MS},
+        sender_flags={**requested, "pacing": pacing, "duration_ns": 150 * MS},
     )
     assert _pacing(sent) == {
-        "requested_bits_per_s": asked.get("rate_bits_per_s"),
+        "requested_bits_per_s": requested.get("rate_bits_per_s"),
         "stream_bits_per_s": each,
         "by": pacing,
     }
@@ -138,7 +138,7 @@ def test_what_each_stream_gets(asked: dict[str, Flag], streams: int, each: int, 
     for total in received.last["total_bytes"]:
         assert 0 < total <= each * (elapsed_ns + STEP_NS) / (8 * NS_PER_S) + slack_bytes
     granted = max(each // 8, 1) if pacing == "kernel" else None
-    assert {told["max_pacing_bytes_per_s"] for told in sent.of("ready")[0]["sockets"]} == {granted}
+    assert {stated["max_pacing_bytes_per_s"] for stated in sent.of("ready")[0]["sockets"]} == {granted}
 
 
 @pytest.mark.parametrize("pacing", ["kernel", "user"])
@@ -157,16 +157,16 @@ def test_paced_bytes_are_exact(direction: str, pacing: str) -> None:
     )
     for end in (accepted, connected):
         assert_complete(end)
-        assert_account_holds(end, 2)
+        assert_counters_agree(end, 2)
         assert end.last["total_bytes"] == [500_001, 500_000]
-        # So many bytes take their time.
+        # The bytes take their time at this rate.
         least_ns = (total - 2 * (BURST_BYTES + WAITING_BYTES)) * 8 * NS_PER_S / RATE
         assert end.last["phases"]["drain"]["end_ns"] >= least_ns
 
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_auto_paces_by_who_can(transport: str) -> None:
-    """The kernel paces TCP; a Unix socket would take the option and do nothing."""
+    """The kernel paces TCP; a Unix socket would accept the option without effect."""
     name = f"@pathlab-{os.getpid()}-pacing"
     unix = transport == "unix"
     received, sent = carry(

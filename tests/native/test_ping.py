@@ -1,4 +1,4 @@
-"""`ping` and `echo`: every probe is reported, as answered or as lost, and nobody else's answer counts."""
+"""`ping` and `echo`: every probe is reported as answered or lost, and only its own answer counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Engine, Flag, run, st
 from tests.native.pinging import (
     LOOPBACKS,
     check_all_answered,
-    check_books,
+    check_probe_counts,
     echoing,
     probed,
     require_address,
@@ -33,7 +33,7 @@ from tests.require import require, require_engine, require_namespaces
 
 pytestmark = pytest.mark.engine
 
-FIRST_ONLY_NS = 3_600_000 * MS  # to the second probe: an hour, so only one is ever sent
+FIRST_ONLY_NS = 3_600_000 * MS  # an hour to the second probe, so only one is sent
 RAW: dict[str, Flag] = {"method": "icmp-raw", "interval_ns": 2 * MS}
 
 
@@ -63,7 +63,7 @@ def test_raw_icmp_over_loopback_with_kernel_stamps(address: str) -> None:
 
 
 def test_raw_probes_of_two_runs_do_not_mix() -> None:
-    require_raw_sockets()  # a raw socket hears the answers to everybody's probes
+    require_raw_sockets()  # a raw socket receives the answers to all probes
     flags: dict[str, Flag] = {**RAW, "address": "127.0.0.1", "count": 50}
     with start("ping", **flags) as first, start("ping", **flags) as second:
         check_all_answered(first.finish(), 50)
@@ -89,9 +89,9 @@ def test_datagram_icmp_where_the_group_is_admitted() -> None:
         lab.add_node("a")
         lab.set_sysctl("a", "net.ipv4.ping_group_range", f"{os.getegid()} {os.getegid()}")
         words = ["ping", "--count", "3", "--interval-ns", str(2 * MS), "--address"]
-        said = lab.run("a", require_engine(), *words, "127.0.0.1")
-        asked = lab.run("a", require_engine(), *words, "127.0.0.1", "--method", "icmp-datagram")
-    for output in (said, asked):  # the first by `auto`
+        automatic = lab.run("a", require_engine(), *words, "127.0.0.1")
+        explicit = lab.run("a", require_engine(), *words, "127.0.0.1", "--method", "icmp-datagram")
+    for output in (automatic, explicit):  # the first by `auto`
         assert '"method":"icmp-datagram"' in output
         assert '"received":3' in output
 
@@ -105,19 +105,19 @@ def echoing_in(lab: Namespaces, node: str, port: int) -> Iterator[None]:
         lab.spawn(node, command, (nothing.fileno(), lab_output, nothing.fileno()))
     os.close(lab_output)
     try:
-        said = b""
-        while b'"listening"' not in said:
-            assert select.select([output], [], [], WAIT_S)[0], f"no echo, only {said!r}"
+        automatic = b""
+        while b'"listening"' not in automatic:
+            assert select.select([output], [], [], WAIT_S)[0], f"no echo, only {automatic!r}"
             piece = os.read(output, 65536)
-            assert piece, f"the echo ended after {said!r}"
-            said += piece
+            assert piece, f"the echo ended after {automatic!r}"
+            automatic += piece
         yield
     finally:
         os.close(output)
 
 
 @pytest.mark.netns
-def test_without_rights_udp_is_taken_and_without_an_echo_the_way_out_is_named(open_engine: str) -> None:
+def test_without_permission_udp_is_used_and_without_an_echo_the_next_step_is_named(open_engine: str) -> None:
     require(os.geteuid() == 0, "root, to become another user")
     require_namespaces()
     drop = "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all"
@@ -138,18 +138,18 @@ def test_without_rights_udp_is_taken_and_without_an_echo_the_way_out_is_named(op
     assert raw.splitlines()[1:] == ["status 3"]
 
 
-def test_nobody_there_is_loss_and_no_failure() -> None:
+def test_a_missing_peer_is_loss_and_no_failure() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        # A socket connected to itself hears nobody else, and keeps its port from being another's.
+        # A socket connected to itself receives nothing else, and occupies its port.
         taken.bind(("127.0.0.1", 0))
         taken.connect(taken.getsockname())
         ending = run("ping", **udp_flags(taken.getsockname()[1], count=5, timeout_ns=50 * MS))
     assert (ending.status, ending.stderr) == (0, "")
-    check_books(ending, 5)
+    check_probe_counts(ending, 5)
     assert (ending.last["received"], ending.last["send_errors"]) == (0, 0)
 
 
-def test_an_answer_that_comes_twice_is_a_duplicate() -> None:
+def test_a_second_answer_is_a_duplicate() -> None:
     with probed(interval_ns=FIRST_ONLY_NS) as (ping, peer):
         reply = reply_to(peer.recv(65536))
         for _ in range(3):
@@ -157,7 +157,7 @@ def test_an_answer_that_comes_twice_is_a_duplicate() -> None:
         ping.wait_for("probe", sequence=0)
         peer.send(reply)
         ending = stop(ping)
-    check_books(ending, 1)
+    check_probe_counts(ending, 1)
     assert [ending.last[name] for name in ("received", "duplicates", "late")] == [1, 3, 0]
 
 
@@ -167,31 +167,31 @@ def test_an_answer_after_the_time_out_is_late() -> None:
         ping.wait_for("probe", sequence=0, rtt_ns=None)
         peer.send(reply)
         ending = stop(ping)
-    check_books(ending, 1)
+    check_probe_counts(ending, 1)
     assert [ending.last[name] for name in ("received", "duplicates", "late")] == [0, 0, 1]
 
 
-def test_what_is_no_answer_of_ours_is_ignored() -> None:
+def test_other_messages_are_ignored() -> None:
     with probed(interval_ns=FIRST_ONLY_NS) as (ping, peer):
         request = peer.recv(65536)
         reply = reply_to(request)
-        asked = parse_probe(request)
+        explicit = parse_probe(request)
         forged = [
-            build_probe(Head(cookie=asked.cookie ^ 1), kind=REPLY, size=len(request)),
-            build_probe(Head(cookie=asked.cookie, sequence=1), kind=REPLY, size=len(request)),  # not sent
+            build_probe(Head(cookie=explicit.cookie ^ 1), kind=REPLY, size=len(request)),
+            build_probe(Head(cookie=explicit.cookie, sequence=1), kind=REPLY, size=len(request)),  # not sent
             reply_to(request, token=TOKEN[:-1] + "0"),
             bytes([*reply[:31], reply[31] ^ 1, *reply[32:]]),  # another time held
-            request,  # by a reflector that does not know the token
+            request,  # from a reflector without the token
         ]
         for datagram in [b"", reply[:24], reply[:-1], reply + b"x", bytes(len(reply)), *forged]:
             peer.send(datagram)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:  # the right words, another mouth
-            stranger.sendto(reply, peer.getpeername())
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:  # the right bytes from another socket
+            other.sendto(reply, peer.getpeername())
         peer.send(reply)
         answered = ping.wait_for("probe")
         ending = stop(ping)
     assert answered["sequence"] == 0
-    check_books(ending, 1)
+    check_probe_counts(ending, 1)
     assert [ending.last[name] for name in ("received", "duplicates", "late")] == [1, 0, 0]
 
 
@@ -211,11 +211,11 @@ def test_a_round_trip_is_as_long_as_the_peer_held_the_probe() -> None:
 REASONS = {"hang up": "the controller is gone", "SIGINT": "ended by a signal", "SIGTERM": "ended by a signal"}
 
 
-def tell_to_end(engine: Engine, how: str) -> None:
+def request_end(engine: Engine, how: str) -> None:
     if how == "stop":
-        engine.say("stop")
+        engine.send_line("stop")
     elif how == "hang up":
-        engine.hang_up()
+        engine.close_stdin()
     else:
         engine.process.send_signal(signal.Signals[how])
 
@@ -226,29 +226,29 @@ def check_end(ending: Ending, how: str) -> None:
     assert (ending.status, ending.last["complete"]) == ((0, True) if complete else (5, False))
     assert ending.last["reason"] == REASONS.get(how)
     if complete:
-        check_books(ending, ending.last["sent"])
+        check_probe_counts(ending, ending.last["sent"])
 
 
 @pytest.mark.parametrize("how", ["stop", *REASONS])
-def test_it_ends_when_told(how: str) -> None:
+def test_it_ends_on_request(how: str) -> None:
     with echoing() as (_, port), start("ping", **udp_flags(port, count=10**9, control="stdin")) as ping:
         ping.wait_for("probe", sequence=2)
-        tell_to_end(ping, how)
+        request_end(ping, how)
         check_end(ping.finish(), how)
 
 
 @pytest.mark.parametrize("how", REASONS)
-def test_an_echo_ends_when_told_and_states_its_count(how: str) -> None:
+def test_an_echo_ends_on_request_and_states_its_count(how: str) -> None:
     with echoing() as (echo, port):
         check_all_answered(run("ping", **udp_flags(port, count=3)), 3)
-        tell_to_end(echo, how)
+        request_end(echo, how)
         ending = echo.finish()
     check_end(ending, how)
     assert (ending.last["echoed"], ending.last["refused"]) == (3, 0)
 
 
 @pytest.mark.parametrize("how", ["stop", *REASONS])
-def test_it_ends_when_told_before_it_sends_what_is_overdue(how: str) -> None:
+def test_it_ends_on_request_before_it_sends_overdue_probes(how: str) -> None:
     with (
         echoing() as (_, port),
         start("ping", **udp_flags(port, interval_ns=100_000, control="stdin")) as ping,
@@ -256,9 +256,9 @@ def test_it_ends_when_told_before_it_sends_what_is_overdue(how: str) -> None:
         began_ns = ping.wait_for("start")["monotonic_ns"]
         ping.wait_for("probe")
         ping.process.send_signal(signal.SIGSTOP)
-        run("ping", **udp_flags(port, count=150))  # 300 ms, in which 3000 probes fall due
+        run("ping", **udp_flags(port, count=150))  # 300 ms, in which 3000 probes are due
         owed = (time.monotonic_ns() - began_ns) // 100_000
-        tell_to_end(ping, how)
+        request_end(ping, how)
         ping.process.send_signal(signal.SIGCONT)
         ending = ping.finish()
     check_end(ending, how)
@@ -290,7 +290,7 @@ def test_refusals_are_one_line(flags: dict[str, Flag], status: int, named: str) 
 
 
 @pytest.mark.netns
-def test_no_way_to_an_address_is_named() -> None:
+def test_unreachable_address_is_named() -> None:
     require_namespaces()
     with Namespaces() as lab:
         lab.add_node("a")

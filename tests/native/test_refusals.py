@@ -1,4 +1,4 @@
-"""What is refused before anything flows: wrong usage, and what the machine does not give."""
+"""Runs refused before any data: wrong usage, and missing resources."""
 
 from __future__ import annotations
 
@@ -80,15 +80,15 @@ def test_address_of_another_host() -> None:
 
 
 def test_connection_refused() -> None:
-    with socket.socket() as holder:  # bound, so that nobody else listens there
-        holder.bind(("127.0.0.1", 0))
-        port = holder.getsockname()[1]
+    with socket.socket() as owner:  # bound, so that no other process listens there
+        owner.bind(("127.0.0.1", 0))
+        port = owner.getsockname()[1]
         ending = run("send", address="127.0.0.1", port=port, token=TOKEN, streams=3)
     assert_refused(ending, SETUP, "connect", errno_name="ECONNREFUSED")
     assert f"127.0.0.1 port {port}" in ending.stderr
 
 
-def test_congestion_control_that_the_kernel_does_not_know() -> None:
+def test_unknown_congestion_control() -> None:
     with listening() as (_, port):
         for ending in (
             run("receive", bind="127.0.0.1", port=0, token=TOKEN, congestion="no-such"),

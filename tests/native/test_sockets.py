@@ -1,4 +1,4 @@
-"""Settings of the sockets and of the workers: what was asked for is what the kernel has, or is refused."""
+"""Settings of the sockets and of the workers: applied by the kernel, or refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.native.engine import (
     Engine,
     Flag,
     Record,
-    assert_account_holds,
+    assert_counters_agree,
     assert_refused,
     carry,
     receiving,
@@ -70,10 +70,10 @@ def _meeting(
         yield receiver, sender, receiver.expect("ready"), ready
 
 
-def _borrow(holder: int, descriptor: int) -> int:
-    """Another process's descriptor as one of ours; -1 where it is gone, a skip where we may not have it."""
+def _borrow(owner: int, descriptor: int) -> int:
+    """A duplicate of another process's descriptor; -1 where it is gone, a skip without permission."""
     libc = ctypes.CDLL(None, use_errno=True)
-    own: int = libc.syscall(PIDFD_GETFD, holder, descriptor, 0)
+    own: int = libc.syscall(PIDFD_GETFD, owner, descriptor, 0)
     if own < 0:
         cause = ctypes.get_errno()
         require(cause not in (1, 38), f"pidfd_getfd(2): {os.strerror(cause)}")  # EPERM, ENOSYS
@@ -81,43 +81,43 @@ def _borrow(holder: int, descriptor: int) -> int:
 
 
 @contextlib.contextmanager
-def _borrow_stream(engine: Engine, told: Record) -> Iterator[socket.socket]:
-    """The engine's own socket of a stream, so that the kernel can be asked about it beside the engine."""
-    holder = os.pidfd_open(engine.process.pid)
-    wanted = (told["local_port"], told["remote_port"])
+def _borrow_stream(engine: Engine, stated: Record) -> Iterator[socket.socket]:
+    """The engine's socket of a stream, to read its settings from the kernel directly."""
+    owner = os.pidfd_open(engine.process.pid)
+    wanted = (stated["local_port"], stated["remote_port"])
     try:
         for link in Path(f"/proc/{engine.process.pid}/fd").iterdir():
             if not str(link.readlink()).startswith("socket:"):
                 continue
-            with socket.socket(fileno=_borrow(holder, int(link.name))) as candidate:
+            with socket.socket(fileno=_borrow(owner, int(link.name))) as candidate:
                 try:
                     ports = (candidate.getsockname()[1], candidate.getpeername()[1])
-                except OSError:  # the one that listens has no peer
+                except OSError:  # the listening socket has no peer
                     continue
                 if ports == wanted:
                     yield candidate
                     return
         raise AssertionError(f"no socket between the ports {wanted} in process {engine.process.pid}")
     finally:
-        os.close(holder)
+        os.close(owner)
 
 
 # Segments, delays, marks, devices
 
 
 @pytest.mark.parametrize("requested_bytes", [536, 1200])
-def test_segments_are_no_larger_than_asked(requested_bytes: int) -> None:
+def test_segments_are_no_larger_than_requested(requested_bytes: int) -> None:
     received, sent = carry(streams=2, mss_bytes=requested_bytes)
     for end in (received, sent):
         assert_complete(end)
-        assert_account_holds(end, 2)
-        for told in end.of("ready")[0]["sockets"]:
-            assert 0 < told["mss_bytes"] <= requested_bytes
+        assert_counters_agree(end, 2)
+        for stated in end.of("ready")[0]["sockets"]:
+            assert 0 < stated["mss_bytes"] <= requested_bytes
     assert all(0 < mss <= requested_bytes for mss in sent.last["tcp_info"]["snd_mss_bytes"])
 
 
 def test_segments_of_one_end_bind_the_other() -> None:
-    """The receiver announces its largest segment (RFC 9293, 3.7.1); the sender was not told."""
+    """The receiver announces its largest segment (RFC 9293, 3.7.1); the sender has no flag."""
     with _meeting(streams=1, at_receiver={"mss_bytes": 1000}) as (_, _, _, sender_ready):
         assert 0 < sender_ready["sockets"][0]["mss_bytes"] <= 1000
 
@@ -128,23 +128,26 @@ def test_segments_that_the_kernel_refuses() -> None:
     assert "--mss-bytes 1 was refused" in ending.stderr
 
 
-@pytest.mark.parametrize("asked", ["yes", "no"])
-def test_no_delay_is_set_at_the_end_that_asked(asked: str) -> None:
-    with _meeting(streams=1, at_sender={"no_delay": asked}) as (receiver, sender, at_receiver, at_sender):
-        for engine, ready, wanted in ((sender, at_sender, asked == "yes"), (receiver, at_receiver, False)):
+@pytest.mark.parametrize("requested", ["yes", "no"])
+def test_no_delay_is_set_at_the_end_with_the_flag(requested: str) -> None:
+    with _meeting(streams=1, at_sender={"no_delay": requested}) as (receiver, sender, at_receiver, at_sender):
+        for engine, ready, wanted in (
+            (sender, at_sender, requested == "yes"),
+            (receiver, at_receiver, False),
+        ):
             with _borrow_stream(engine, ready["sockets"][0]) as stream:
                 assert bool(stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)) == wanted
-        sender.say("go")
+        sender.send_line("go")
         assert_complete(sender.finish(), receiver.finish())
 
 
 @ADDRESSES
 @pytest.mark.parametrize("marking", ["receiver", "sender", "both", "none"])
-def test_dscp_marks_the_end_that_asked(address: str, marking: str) -> None:
+def test_dscp_marks_the_end_with_the_flag(address: str, marking: str) -> None:
     _require_address(address)
-    asked: dict[str, Flag] = {"dscp": EXPEDITED}
-    at_receiver = asked if marking in ("receiver", "both") else None
-    at_sender = asked if marking in ("sender", "both") else None
+    requested: dict[str, Flag] = {"dscp": EXPEDITED}
+    at_receiver = requested if marking in ("receiver", "both") else None
+    at_sender = requested if marking in ("sender", "both") else None
     with _meeting(address=address, streams=2, at_receiver=at_receiver, at_sender=at_sender) as meeting:
         receiver, sender, receiver_ready, sender_ready = meeting
         for engine, ready, mine in (
@@ -152,7 +155,7 @@ def test_dscp_marks_the_end_that_asked(address: str, marking: str) -> None:
             (sender, sender_ready, at_sender),
         ):
             wanted = EXPEDITED_CLASS if mine else 0
-            assert [told["traffic_class"] for told in ready["sockets"]] == [wanted, wanted]
+            assert [stated["traffic_class"] for stated in ready["sockets"]] == [wanted, wanted]
             with _borrow_stream(engine, ready["sockets"][1]) as stream:
                 if ":" in address:
                     kept = stream.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS)
@@ -173,7 +176,7 @@ def test_ecn_bits_of_tcp_are_the_kernels(address: str, kind: str, bits: int) -> 
 
 
 def test_mark_for_routing_is_set_or_refused() -> None:
-    """SO_MARK needs CAP_NET_ADMIN (socket(7)): whether we have it is asked of a socket of our own."""
+    """SO_MARK needs CAP_NET_ADMIN (socket(7)), which a socket of the test shows."""
     try:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 7)
@@ -194,7 +197,7 @@ def test_device_is_bound_at_both_ends() -> None:
             with _borrow_stream(engine, ready["sockets"][0]) as stream:
                 name = stream.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
             assert name.rstrip(b"\0") == b"lo"
-        sender.say("go")
+        sender.send_line("go")
         assert_complete(sender.finish(), receiver.finish())
 
 
@@ -216,10 +219,10 @@ def test_pinned_workers_run_on_their_core_alone(workers: int, streams: int) -> N
         receiver, sender, *both_ready = meeting
         for ready in both_ready:
             assert ready["cores"] == [core] * workers
-        sender.say("go")
+        sender.send_line("go")
         for engine in (receiver, sender):
             carried = [0] * streams
-            while 0 in carried:  # then every worker has had its turn, and with it its core
+            while 0 in carried:  # then every worker has run, on its core
                 step = engine.wait_for("interval")["bytes"]
                 carried = [a + b for a, b in zip(carried, step, strict=True)]
             threads = [int(entry.name) for entry in Path(f"/proc/{engine.process.pid}/task").iterdir()]
@@ -231,13 +234,13 @@ def test_pinned_workers_run_on_their_core_alone(workers: int, streams: int) -> N
 def test_cores_are_taken_in_turn() -> None:
     cores = sorted(os.sched_getaffinity(0))[:2]
     require(len(cores) == 2, "two cores")
-    asked = f"{cores[1]},{cores[0]}"
-    with _meeting(streams=3, workers=3, at_sender={"pin": asked}) as (_, _, receiver_ready, sender_ready):
+    requested = f"{cores[1]},{cores[0]}"
+    with _meeting(streams=3, workers=3, at_sender={"pin": requested}) as (_, _, receiver_ready, sender_ready):
         assert sender_ready["cores"] == [cores[1], cores[0], cores[1]]
         assert receiver_ready["cores"] == [None, None, None]
 
 
-def test_core_that_is_not_there() -> None:
+def test_missing_core() -> None:
     absent = max(os.sched_getaffinity(0)) + 1
     with receiving(streams=1, pin=absent) as (receiver, port), sending(port, streams=1, pin=absent) as sender:
         for ending in (sender.finish(), receiver.finish()):
@@ -246,14 +249,14 @@ def test_core_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("text", ["0,", ",0", "a", "-1", "0-1", "1024", "0,,1"])
-def test_list_of_cores_that_is_none(text: str) -> None:
+def test_invalid_list_of_cores(text: str) -> None:
     ending = run("receive", token=TOKEN, pin=text)
     assert_refused(ending, USAGE, "options")
     assert f"--pin: '{text}' is not a list of cores such as 0,1" in ending.stderr
 
 
 def test_work_of_every_worker_is_counted() -> None:
-    """What a worker did before the start is in the result alone, so the intervals hold at most that."""
+    """A worker's usage before the start is in the result alone, so the intervals sum to at most that."""
     received, sent = carry(streams=4, workers=2)
     for end in (received, sent):
         assert_complete(end)
@@ -276,9 +279,9 @@ def test_waits_for_a_core_are_counted() -> None:
     waits = []
     for end in ends:
         assert_complete(end)
-        told = [record["workers"][0]["waiting_ns"] for record in end.of("interval")]
-        steps = [step for step in told if step is not None]  # null: it had not yet run
-        assert len(steps) >= len(told) - 1
+        stated = [record["workers"][0]["waiting_ns"] for record in end.of("interval")]
+        steps = [step for step in stated if step is not None]  # null: it had not run yet
+        assert len(steps) >= len(stated) - 1
         assert all(step >= 0 for step in steps)
         assert sum(steps) <= end.last["workers"][0]["waiting_ns"]
         waits.append(sum(steps))
@@ -286,7 +289,7 @@ def test_waits_for_a_core_are_counted() -> None:
 
 
 def _tells_waits() -> bool:
-    """Whether this thread's account holds a turn on a core: without one the engine says null."""
+    """Whether this thread has statistics of waits: without them the engine states null."""
     try:
         return int(Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()[2]) > 0
     except OSError:
@@ -300,10 +303,10 @@ def test_no_tcp_info() -> None:
     received, sent = carry(streams=2, tcp_info="none")
     for end in (received, sent):
         assert_complete(end)
-        assert_account_holds(end, 2)
+        assert_counters_agree(end, 2)
         for record in [*end.of("interval"), end.last]:
             assert not {"tcp_info", "tcp_info_raw"} & set(record)
-    assert sent.last["effective_window_bytes"] == [None, None]  # it rests on samples that were not taken
+    assert sent.last["effective_window_bytes"] == [None, None]  # there are no samples for it
 
 
 def test_fields_alone() -> None:
@@ -356,24 +359,24 @@ def test_limit_of_time_in_mid_trial(kind: str) -> None:
         _,
         _,
     ):
-        sender.say("go")
+        sender.send_line("go")
         ended = {"receive": receiver.finish(), "send": sender.finish()}
     assert ended[kind].last["complete"] is False
     assert ended[kind].last["reason"] == "the limit of --time-limit-ns was reached"
     assert ended[kind].stderr == "pathlab-engine: ended early: the limit of --time-limit-ns was reached\n"
     for end in ended.values():
         assert end.status == ENDED
-        assert_account_holds(end, 2)
+        assert_counters_agree(end, 2)
 
 
-def test_limit_of_time_before_anybody_came() -> None:
+def test_limit_of_time_before_any_connection() -> None:
     ending = run("receive", bind="127.0.0.1", port=0, token=TOKEN, streams=2, time_limit_ns=50 * MS)
     assert_refused(ending, ENDED, "accept")
     assert "0 of 2 streams connected within --time-limit-ns" in ending.stderr
 
 
 def test_limit_of_time_while_connecting() -> None:
-    with listening() as (_, port):  # accepts by its kernel alone, and never answers
+    with listening() as (_, port):  # the kernel accepts, and nothing answers
         ending = run(
             "send",
             address="127.0.0.1",
@@ -396,7 +399,7 @@ def test_limit_of_time_before_go() -> None:
 
 @BOTH_KINDS
 def test_memory_beyond_the_limit(kind: str) -> None:
-    """A buffer as large as all the memory that there may be: its end refuses, the other learns of it."""
+    """A buffer as large as the memory limit: this end refuses, the other one is notified."""
     greedy: dict[str, Flag] = {
         "memory_limit_bytes": LEAST_LIMIT_BYTES,
         "read_bytes": LEAST_LIMIT_BYTES,
@@ -409,13 +412,13 @@ def test_memory_beyond_the_limit(kind: str) -> None:
     ):
         engine, other = (receiver, sender) if kind == "receive" else (sender, receiver)
         ending = engine.finish()
-        other.hang_up()
+        other.close_stdin()
         assert other.finish().status == ENDED
     assert_refused(ending, RESOURCES, "workers", errno_name="ENOMEM")
     assert "no memory for the buffers of a worker" in ending.stderr
 
 
-def test_limit_of_memory_below_what_any_run_needs() -> None:
+def test_limit_of_memory_below_the_minimum() -> None:
     ending = run("receive", token=TOKEN, memory_limit_bytes=LEAST_LIMIT_BYTES - 1)
     assert_refused(ending, USAGE, "options")
     assert f"--memory-limit-bytes: '{LEAST_LIMIT_BYTES - 1}'" in ending.stderr

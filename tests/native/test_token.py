@@ -1,4 +1,4 @@
-"""The token from stdin: admitted with it, and it stands on no command line."""
+"""The token from stdin: it admits, and is never passed on the command line."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ OTHER_TOKEN = "ff" * 16
 
 
 def _words(engine: Engine) -> bytes:
-    """What every user of the host can read of a process: its command line, and its environment's names."""
+    """The data of a process that every user of the host can read: its command line and environment."""
     folder = Path(f"/proc/{engine.process.pid}")
     return (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
 
 
 def test_no_command_line_holds_the_token_of_a_whole_trial() -> None:
     with start("receive", bind="127.0.0.1", port=0, token="stdin", control="stdin", streams=2) as receiver:
-        receiver.say(TOKEN)
+        receiver.send_line(TOKEN)
         receiver.expect("hello")
         port = receiver.expect("listening")["port"]
         with sending(port, token="stdin", streams=2) as sender:
-            sender.say(TOKEN)
+            sender.send_line(TOKEN)
             sender.expect("ready")
             receiver.expect("ready")
             for engine in (receiver, sender):
                 words = _words(engine)
                 assert b"--token\0stdin\0" in words
                 assert TOKEN.encode() not in words
-            sender.say("go")
+            sender.send_line("go")
             sent, received = sender.finish(), receiver.finish()
     assert_complete(sent, received)
     assert received.last["rejected"] == 0
@@ -42,49 +42,49 @@ def test_no_command_line_holds_the_token_of_a_whole_trial() -> None:
 
 def test_a_command_may_follow_the_token_at_once() -> None:
     with receiving(streams=1) as (_, port), sending(port, token="stdin") as sender:
-        sender.say(f"{TOKEN}\nstop")
+        sender.send_line(f"{TOKEN}\nstop")
         ended = sender.finish()
     assert ended.status == 5
     assert "stopped by the controller" in ended.stderr
 
 
 def test_an_end_given_the_token_by_hand_meets_one_that_reads_it() -> None:
-    """Both are the same token; another one from stdin is turned away as it is from the command line."""
+    """Both are the same token; another one from stdin is rejected as from the command line."""
     with receiving(streams=1) as (receiver, port):
-        with sending(port, token="stdin") as stranger:
-            stranger.say(OTHER_TOKEN)
-            refused = stranger.finish()
+        with sending(port, token="stdin") as other:
+            other.send_line(OTHER_TOKEN)
+            refused = other.finish()
         assert (refused.status, refused.last["stage"]) == (4, "handshake")
         assert OTHER_TOKEN not in refused.stderr
         with sending(port, token="stdin") as sender:
-            sender.say(TOKEN.upper())
+            sender.send_line(TOKEN.upper())
             sender.expect("ready")
             assert receiver.expect("ready")["rejected"] == 1
-            sender.say("go")
+            sender.send_line("go")
             assert_complete(sender.finish(), receiver.finish())
 
 
 def test_probes_and_echo_take_it_too() -> None:
     with start("echo", bind="127.0.0.1", port=0, token="stdin", control="stdin") as echo:
-        echo.say(TOKEN)
+        echo.send_line(TOKEN)
         port = echo.wait_for("listening")["port"]
         options: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "count": 3, "interval_ns": MS}
         for method in ("udp", "tcp"):
             with start("ping", method=method, token="stdin", control="stdin", **options) as ping:
-                ping.say(TOKEN)
+                ping.send_line(TOKEN)
                 assert TOKEN.encode() not in _words(ping) + _words(echo)
                 assert ping.finish().last["received"] == 3
         with start("ping", method="udp", token="stdin", timeout_ns=20 * MS, **options) as ping:
-            ping.say(OTHER_TOKEN)
+            ping.send_line(OTHER_TOKEN)
             assert ping.finish().last["received"] == 0
-        echo.say("stop")
+        echo.send_line("stop")
         ended = echo.finish()
     assert (ended.last["echoed"], ended.last["refused"]) == (6, 3)
 
 
 @pytest.mark.parametrize("subcommand", ["send", "receive", "ping", "echo"])
 @pytest.mark.parametrize(
-    ("said", "status", "words"),
+    ("stderr_text", "status", "words"),
     [
         ("go\n", 2, "the first line of stdin must be the --token, 32 hexadecimal digits"),
         (f"{TOKEN}0\n", 2, "the first line of stdin must be the --token, 32 hexadecimal digits"),
@@ -93,15 +93,15 @@ def test_probes_and_echo_take_it_too() -> None:
         ("", 5, "stdin ended before a complete --token"),
     ],
 )
-def test_what_is_no_token_ends_the_engine_unquoted(
-    subcommand: str, said: str, status: int, words: str
+def test_an_invalid_token_ends_the_engine_unquoted(
+    subcommand: str, stderr_text: str, status: int, words: str
 ) -> None:
     flags: dict[str, Flag] = {"address": "127.0.0.1"} if subcommand in ("send", "ping") else {}
     with start(subcommand, port=1 if flags else 0, token="stdin", **flags) as engine:
         stdin = engine.process.stdin
         assert stdin is not None
-        stdin.write(said)
-        engine.hang_up()
+        stdin.write(stderr_text)
+        engine.close_stdin()
         ended = engine.finish()
     assert (ended.status, ended.last["type"], ended.last["stage"]) == (status, "error", "token")
     assert words in ended.last["text"]

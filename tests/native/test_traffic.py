@@ -1,4 +1,4 @@
-"""Whole trials over loopback: what was sent, what came, and that every sum is exact."""
+"""Complete trials over loopback: sent and received bytes, and exact sums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.native.engine import (
     MS,
     Ending,
-    assert_account_holds,
+    assert_counters_agree,
     carry,
     receiving,
     sending,
@@ -51,13 +51,13 @@ def test_every_byte_is_accounted_for(streams: int) -> None:
     received, sent = carry(streams=streams)
     for end in (received, sent):
         _assert_complete(end)
-        assert_account_holds(end, streams)
+        assert_counters_agree(end, streams)
     assert received.last["rejected"] == 0
     assert received.last["total_bytes"] == sent.last["total_bytes"]
     assert all(total > 0 for total in sent.last["total_bytes"])
     steady = received.last["phases"]["steady"]
     assert sum(steady["bytes"]) > 0
-    # The kernel's own count agrees: the hello came before the data, the end of file may count as one.
+    # The kernel's own count agrees: the hello precedes the data, the FIN may count as one.
     extra = {
         seen - total
         for seen, total in zip(
@@ -71,7 +71,7 @@ def test_phases_follow_the_plan() -> None:
     received, sent = carry(streams=2)
     for end, warmup_ns, steady_ns in ((received, 60 * MS, 150 * MS), (sent, 60 * MS, 250 * MS)):
         phases = end.last["phases"]
-        # A boundary is where the counters were sampled: never before its time, and as late as the machine.
+        # A boundary is the time of the sample: never early, and as late as the machine.
         assert phases["warmup"]["end_ns"] >= warmup_ns
         assert phases["steady"]["end_ns"] >= warmup_ns + steady_ns
         assert phases["drain"]["end_ns"] > phases["drain"]["start_ns"]
@@ -88,7 +88,7 @@ def test_no_warmup() -> None:
     received, sent = carry(streams=2, warmup_ns=0)
     for end in (received, sent):
         _assert_complete(end)
-        assert_account_holds(end, 2)
+        assert_counters_agree(end, 2)
         assert end.of("interval")[0]["phase"] == "steady"
         assert end.last["phases"]["warmup"] == {"start_ns": 0, "end_ns": 0, "bytes": [0, 0]}
 
@@ -109,26 +109,26 @@ def test_tcp_info_has_one_value_per_stream(streams: int) -> None:
     assert all(on_wire >= total for on_wire, total in sent_bytes)
 
 
-def test_window_asked_for_is_granted_and_told() -> None:
+def test_requested_window_is_granted_and_stated() -> None:
     window_bytes = 65536
     received, sent = carry(streams=2, window_bytes=window_bytes)
     windows = [received.of("listening")[0]["window"], sent.of("ready")[0]["window"]]
     for window in windows:
         assert window["requested_bytes"] == window_bytes
-        assert window["sndbuf_bytes"] == 2 * window_bytes  # Linux doubles what is asked (socket(7))
+        assert window["sndbuf_bytes"] == 2 * window_bytes  # Linux doubles the requested size (socket(7))
         assert window["rcvbuf_bytes"] == 2 * window_bytes
     for end in (received, sent):
         _assert_complete(end)
-        for told in end.of("ready")[0]["sockets"]:
-            assert told["sndbuf_bytes"] == 2 * window_bytes
-            assert told["rcvbuf_bytes"] == 2 * window_bytes
+        for stated in end.of("ready")[0]["sockets"]:
+            assert stated["sndbuf_bytes"] == 2 * window_bytes
+            assert stated["rcvbuf_bytes"] == 2 * window_bytes
     mss_bytes = sent.of("ready")[0]["sockets"][0]["mss_bytes"]
     quarter = window_bytes // 4
     fitted = quarter - quarter % mss_bytes if mss_bytes <= quarter else quarter
     assert sent.of("ready")[0]["write_bytes"] == fitted
 
 
-def test_window_that_the_kernel_cannot_grant_is_told_as_granted() -> None:
+def test_window_beyond_the_limit_is_stated_as_granted() -> None:
     limit_bytes = int(Path("/proc/sys/net/core/rmem_max").read_text(encoding="ascii"))
     requested_bytes = 3 * limit_bytes
     require(requested_bytes < 2**30, "a limit of windows (net.core.rmem_max) below 341 MiB")
@@ -152,7 +152,11 @@ def test_sockets_of_both_ends_belong_together() -> None:
     port = received.of("listening")[0]["port"]
     at_receiver = received.of("ready")[0]["sockets"]
     at_sender = sent.of("ready")[0]["sockets"]
-    assert [told["stream"] for told in at_receiver] == [told["stream"] for told in at_sender] == [0, 1, 2, 3]
+    assert (
+        [stated["stream"] for stated in at_receiver]
+        == [stated["stream"] for stated in at_sender]
+        == [0, 1, 2, 3]
+    )
     for receiving_end, sending_end in zip(at_receiver, at_sender, strict=True):
         assert receiving_end["local_port"] == sending_end["remote_port"] == port
         assert receiving_end["remote_port"] == sending_end["local_port"]
@@ -163,23 +167,23 @@ def test_congestion_control_is_set_and_read_back() -> None:
     for end in (received, sent):
         ready = end.of("ready")[0]
         assert ready["congestion"] == "reno"
-        assert [told["congestion"] for told in ready["sockets"]] == ["reno", "reno"]
+        assert [stated["congestion"] for stated in ready["sockets"]] == ["reno", "reno"]
 
 
 @pytest.mark.parametrize(("workers", "streams", "used"), [(1, 4, 1), (3, 4, 3), (8, 2, 2)])
-def test_workers_are_as_asked_and_never_more_than_streams(workers: int, streams: int, used: int) -> None:
+def test_workers_are_as_requested_and_never_more_than_streams(workers: int, streams: int, used: int) -> None:
     received, sent = carry(streams=streams, workers=workers)
     for end in (received, sent):
-        assert_account_holds(end, streams)
+        assert_counters_agree(end, streams)
         assert end.of("ready")[0]["workers"] == used
         assert len(end.last["workers"]) == used
         for interval in end.of("interval"):
             assert len(interval["workers"]) == used
-        for worker, told in enumerate(end.last["workers"]):
-            # What it used before the start is in the result alone.
+        for worker, stated in enumerate(end.last["workers"]):
+            # Usage before the start is in the result alone.
             for key in ("user_ns", "system_ns"):
-                assert told[key] >= sum(interval["workers"][worker][key] for interval in end.of("interval"))
-    cpu_ns = sum(told["user_ns"] + told["system_ns"] for told in sent.last["workers"])
+                assert stated[key] >= sum(interval["workers"][worker][key] for interval in end.of("interval"))
+    cpu_ns = sum(stated["user_ns"] + stated["system_ns"] for stated in sent.last["workers"])
     elapsed_ns = sent.last["phases"]["drain"]["end_ns"]
     assert 0 < cpu_ns <= used * elapsed_ns + 200 * MS
 
@@ -191,12 +195,12 @@ def test_ipv6() -> None:
     )
     for end in (received, sent):
         _assert_complete(end)
-        assert_account_holds(end, 2)
+        assert_counters_agree(end, 2)
     assert received.of("listening")[0]["address"] == "::1"
     assert received.last["total_bytes"] == sent.last["total_bytes"]
 
 
-def test_sends_from_the_address_asked_for() -> None:
+def test_sends_from_the_requested_address() -> None:
     with (
         listening() as (listener, port),
         sending(port, bind="127.0.0.2") as sender,
@@ -220,9 +224,9 @@ def test_nothing_flows_before_go() -> None:
     with receiving(streams=2) as (receiver, port), sending(port, streams=2) as sender:
         sender.expect("ready")
         receiver.expect("ready")
-        sender.say("no such command")
+        sender.send_line("no such command")
         before_ns = time.monotonic_ns()  # one host, one clock
-        sender.say("go")
+        sender.send_line("go")
         assert sender.expect("start")["monotonic_ns"] >= before_ns
         assert receiver.expect("start")["monotonic_ns"] >= before_ns
         sent, received = sender.finish(), receiver.finish()

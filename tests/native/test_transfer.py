@@ -1,4 +1,4 @@
-"""Without a copy: pages spliced out and bytes discarded unread, counted like any others."""
+"""Zero-copy: spliced pages and discarded bytes are counted like any others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.native.engine import (
     Engine,
     Flag,
     Record,
-    assert_account_holds,
+    assert_counters_agree,
     build_command,
     carry,
     receiving,
@@ -45,7 +45,7 @@ def _has_mptcp() -> bool:
 
 
 def _describe(transport: str, *, sends: bool, receives: bool) -> Record:
-    """What an end that was asked for zero-copy says it does."""
+    """The transfer record of an end with zero-copy."""
     receive = DISCARDS[transport] if receives else None
     return {
         "requested": "zero-copy",
@@ -56,7 +56,7 @@ def _describe(transport: str, *, sends: bool, receives: bool) -> Record:
 
 
 def _name_ends(transport: str, name: str) -> tuple[dict[str, Flag], dict[str, Flag]]:
-    """Flags by which a receiver listens and a sender finds it."""
+    """Flags of a listening receiver and of its sender."""
     if transport == "unix":
         return {"bind": f"@{name}"}, {"address": f"@{name}", "port": 1}
     return {}, {}
@@ -80,7 +80,7 @@ def test_every_byte_is_counted_without_a_copy(transport: str, direction: str) ->
     assert_complete(accepted, connected)
     forward, reverse = direction != "reverse", direction != "forward"
     for end, sends, receives in ((connected, forward, reverse), (accepted, reverse, forward)):
-        assert_account_holds(end, streams)
+        assert_counters_agree(end, streams)
         expected = _describe(transport, sends=sends, receives=receives)
         assert end.of("ready")[0]["transfer"] == end.last["transfer"] == expected
         assert end.last["total_bytes"] == [16_666_668, 16_666_667, 16_666_667]
@@ -89,20 +89,23 @@ def test_every_byte_is_counted_without_a_copy(transport: str, direction: str) ->
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
-@pytest.mark.parametrize("asked", ["copy", "zero-copy"])
-def test_ends_choose_apart(asked: str, direction: str) -> None:
-    """One end copies and the other does not; by time, so that streams end in mid-page."""
-    other = {"copy": "zero-copy", "zero-copy": "copy"}[asked]
+@pytest.mark.parametrize("requested", ["copy", "zero-copy"])
+def test_ends_choose_apart(requested: str, direction: str) -> None:
+    """Only one end copies; by time, so that streams end within a page."""
+    other = {"copy": "zero-copy", "zero-copy": "copy"}[requested]
     accepted, connected = carry(
         streams=5,
-        receiver_flags={"transfer": asked, "duration_ns": 200 * MS},
+        receiver_flags={"transfer": requested, "duration_ns": 200 * MS},
         sender_flags={"transfer": other, "direction": direction, "duration_ns": 200 * MS},
     )
     forward, reverse = direction != "reverse", direction != "forward"
     for end in (accepted, connected):
         assert end.of("result"), end.stderr
-        assert_account_holds(end, 5)
-    assert (accepted.last["transfer"]["requested"], connected.last["transfer"]["requested"]) == (asked, other)
+        assert_counters_agree(end, 5)
+    assert (accepted.last["transfer"]["requested"], connected.last["transfer"]["requested"]) == (
+        requested,
+        other,
+    )
     if forward:
         sent = connected.last["total_sent_bytes" if reverse else "total_bytes"]
         assert sent == accepted.last["total_bytes"]
@@ -128,8 +131,8 @@ def test_sizes_of_calls_lose_nothing(write_bytes: int, read_bytes: int) -> None:
     assert connected.last["transfer"]["send"] == "splice"
 
 
-def test_what_is_spliced_is_data_of_which_no_part_repeats() -> None:
-    """A peer of plain sockets reads what came: as many bytes as were counted, and nothing to compress."""
+def test_spliced_data_does_not_repeat() -> None:
+    """A peer of plain sockets reads as many bytes as were counted, and they are incompressible."""
     total = 200_000
     with (
         listening() as (listener, port),
@@ -137,7 +140,7 @@ def test_what_is_spliced_is_data_of_which_no_part_repeats() -> None:
     ):
         with answering(listener, build_answer()) as (connection, _):
             sender.expect("ready")
-            sender.say("go")
+            sender.send_line("go")
             data = read_exactly(connection, total)
             assert connection.recv(1) == b""
             connection.sendall(CONFIRMATION.pack(total))
@@ -158,7 +161,7 @@ def test_copy_is_the_default() -> None:
 
 # Without pipes
 
-LIMIT = 128  # descriptors; the engine asks for 64 more than it needs
+LIMIT = 128  # descriptors; the engine requires 64 more than it needs
 _LAUNCHER = """
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[1])))
@@ -170,7 +173,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 @contextlib.contextmanager
 def _sending_among(held: int, port: int, workers: int) -> Iterator[Engine]:
-    """A sender that inherits so many descriptors beside its own, of at most LIMIT."""
+    """A sender that inherits ``held`` descriptors, of at most LIMIT."""
     command = build_command(
         "send",
         address="127.0.0.1",
@@ -194,21 +197,21 @@ def _descriptors(engine: Engine) -> list[str]:
 
 @pytest.mark.parametrize("free", [2, 3])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_without_pipes_it_copies_and_says_so(workers: int, free: int) -> None:
-    """Descriptors for everything but the pipes of the last worker; the others' are then not used either."""
+def test_without_pipes_it_copies_and_states_it(workers: int, free: int) -> None:
+    """Descriptors for all but the pipes of the last worker; the other workers then copy as well."""
     with receiving(streams=0, flows=2, duration_ns=-1, warmup_ns=-1) as (receiver, port):
         with _sending_among(0, port, workers) as sender:
             assert sender.expect("ready")["transfer"]["reason"] is None
             receiver.expect("ready")
             used = len(_descriptors(sender))
-            sender.say("go")
+            sender.send_line("go")
             assert sender.finish().last["transfer"]["send"] == "splice"
         receiver.wait_for("result")
-        # Of `used`, the last worker's four ends of pipes and its two other descriptors come last.
+        # The last worker's four pipe ends and its two other descriptors are the last of `used`.
         with _sending_among(LIMIT - (used - 6) - free, port, workers) as sender:
             ready = sender.expect("ready")
             pipes = [link for link in _descriptors(sender) if link.startswith("pipe:")]
-            sender.say("go")
+            sender.send_line("go")
             sent = sender.finish()
         received = receiver.finish()
     expected = {"requested": "zero-copy", "send": "copy", "receive": None, "reason": NO_PIPES}

@@ -1,4 +1,4 @@
-"""What carries the streams: TCP, MPTCP, Unix sockets by path and by name, others where there are any."""
+"""Transports: TCP, MPTCP, Unix sockets by path and by name, others where available."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.native.engine import (
     TOKEN,
     Ending,
     Flag,
-    assert_account_holds,
+    assert_counters_agree,
     assert_refused,
     receiving,
     run,
@@ -29,7 +29,7 @@ from tests.require import require
 pytestmark = pytest.mark.engine
 
 USAGE, SETUP, ENDED = 2, 3, 5
-ANY_PORT = 1  # named to a sender whose transport has no ports
+ANY_PORT = 1  # for a sender whose transport has no ports
 IPPROTO_MPTCP = 262
 SOL_MPTCP, MPTCP_INFO = 284, 1
 MPTCP_FALLBACK = 1  # flag of struct mptcp_info: plain TCP after all
@@ -37,13 +37,13 @@ VMADDR_CID_LOCAL = 1
 
 
 def _carry(transport: str, bind: str, address: str, **flags: Flag) -> tuple[Ending, Ending]:
-    """One whole trial, both ends on this host; ``flags`` go to the sender, who says what is carried."""
+    """One complete trial, both ends on this host; ``flags`` go to the sender."""
     with receiving(transport=transport, bind=bind, duration_ns=-1, warmup_ns=-1) as (receiver, port):
         settings: dict[str, Flag] = {"duration_ns": 120 * MS, "warmup_ns": 0, **flags}
         with sending(port or ANY_PORT, transport=transport, address=address, **settings) as sender:
             sender.expect("ready")
             receiver.expect("ready")
-            sender.say("go")
+            sender.send_line("go")
             sent = sender.finish()
         return receiver.finish(), sent
 
@@ -52,16 +52,16 @@ def _assert_carried(accepted: Ending, connected: Ending, transport: str, streams
     for end in (accepted, connected):
         assert end.of("result"), end.stderr
         assert end.of("ready")[0]["transport"] == transport
-        assert_account_holds(end, streams)
+        assert_counters_agree(end, streams)
     assert connected.last["total_bytes"] == accepted.last["total_bytes"]
-    # An SCTP association ends in both directions at once, so that nothing can be confirmed after the end.
+    # An SCTP association ends in both directions at once, so it cannot carry a confirmation after the end.
     confirmed = [None] * streams if transport == "sctp" else accepted.last["total_bytes"]
     assert connected.last["confirmed_bytes"] == confirmed
     assert sum(accepted.last["total_bytes"]) > 0
 
 
 def _refusal_of_socket(family: int, protocol: int) -> str | None:
-    """Why this kernel has no such socket, by the name of the errno; None when it has."""
+    """The errno's name with which this kernel refuses such a socket; None when it supports it."""
     try:
         socket.socket(family, socket.SOCK_STREAM, protocol).close()
     except OSError as error:
@@ -83,7 +83,7 @@ def test_ip_transports_carry(transport: str, streams: int) -> None:
 
 
 @pytest.mark.parametrize("transport", ["tcp", "mptcp"])
-def test_mptcp_is_spoken_where_it_is_asked_for_and_only_there(transport: str) -> None:
+def test_mptcp_is_used_only_on_request(transport: str) -> None:
     require(_refusal_of_socket(socket.AF_INET, IPPROTO_MPTCP) is None, "MPTCP")
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP) as listener:
         listener.bind(("127.0.0.1", 0))
@@ -94,11 +94,11 @@ def test_mptcp_is_spoken_where_it_is_asked_for_and_only_there(transport: str) ->
                 sender.expect("ready")
                 try:
                     (flags,) = struct.unpack_from("=I", connection.getsockopt(SOL_MPTCP, MPTCP_INFO, 64), 8)
-                except OSError as error:  # a connection that fell back before it was accepted is TCP's
+                except OSError as error:  # a connection that fell back before accept is TCP
                     if error.errno != errno.EOPNOTSUPP:
                         raise
                     flags = MPTCP_FALLBACK
-                sender.say("stop")
+                sender.send_line("stop")
             sender.finish()
     assert (flags & MPTCP_FALLBACK == 0) == (transport == "mptcp")
 
@@ -106,7 +106,7 @@ def test_mptcp_is_spoken_where_it_is_asked_for_and_only_there(transport: str) ->
 @pytest.mark.parametrize(
     ("accepting", "connecting"), [("tcp", "mptcp"), ("mptcp", "tcp"), ("mptcp", "mptcp")]
 )
-def test_mptcp_that_fell_back_is_called_tcp(accepting: str, connecting: str) -> None:
+def test_mptcp_fallback_is_stated_as_tcp(accepting: str, connecting: str) -> None:
     require(_refusal_of_socket(socket.AF_INET, IPPROTO_MPTCP) is None, "MPTCP")
     spoken = "mptcp" if accepting == connecting else "tcp"
     with receiving(transport=accepting, duration_ns=-1, warmup_ns=-1) as (receiver, port):
@@ -114,7 +114,7 @@ def test_mptcp_that_fell_back_is_called_tcp(accepting: str, connecting: str) -> 
         with sending(port, transport=connecting, **settings) as sender:
             assert sender.expect("ready")["transport"] == spoken
             assert receiver.expect("ready")["transport"] == spoken
-            sender.say("go")
+            sender.send_line("go")
             sender.finish()
         receiver.finish()
 
@@ -142,7 +142,7 @@ def test_sctp_is_carried_or_clearly_refused() -> None:
 
 
 def _refusal_of_vsock() -> tuple[str, str] | None:
-    """Stage and errno by which this kernel refuses a vsock on its own loopback; None when it has one."""
+    """Stage and errno with which this kernel refuses a vsock over loopback; None when it supports it."""
     refusal = _refusal_of_socket(socket.AF_VSOCK, 0)
     if refusal is not None:
         return "socket", refusal
@@ -185,7 +185,7 @@ def test_unix_path_carries_and_is_removed(tmp_path: Path, streams: int, directio
     )
     for end in (accepted, connected):
         assert_complete(end)
-        assert_account_holds(end, streams)
+        assert_counters_agree(end, streams)
         assert sum(end.last["total_bytes"]) == 10_000_003
     listened = accepted.of("listening")[0]
     assert (listened["address"], listened["port"]) == (str(path), None)
@@ -199,7 +199,7 @@ def test_unix_abstract_name_carries() -> None:
     assert accepted.of("listening")[0]["address"] == name
 
 
-def test_unix_socket_is_there_between_flows_and_removed_after_a_signal(tmp_path: Path) -> None:
+def test_unix_socket_exists_between_flows_and_is_removed_after_a_signal(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     with receiving(transport="unix", bind=str(path), flows=0, duration_ns=-1, warmup_ns=-1) as (receiver, _):
         for streams in (1, 2):
@@ -213,7 +213,7 @@ def test_unix_socket_is_there_between_flows_and_removed_after_a_signal(tmp_path:
             ) as sender:
                 assert stat.S_ISSOCK(path.stat().st_mode)
                 sender.expect("ready")
-                sender.say("go")
+                sender.send_line("go")
                 assert_complete(sender.finish())
             assert receiver.wait_for("result")["complete"] is True
         receiver.wait_for("listening")
@@ -223,14 +223,14 @@ def test_unix_socket_is_there_between_flows_and_removed_after_a_signal(tmp_path:
     assert not path.exists()
 
 
-def test_unix_says_nothing_that_only_tcp_knows(tmp_path: Path) -> None:
+def test_unix_has_no_fields_of_tcp(tmp_path: Path) -> None:
     path = str(tmp_path / "socket")
     _, sent = _carry("unix", path, path, streams=2, tcp_info="raw")
     assert_complete(sent)
-    for told in sent.of("ready")[0]["sockets"]:
+    for stated in sent.of("ready")[0]["sockets"]:
         for key in ("congestion", "mss_bytes", "traffic_class", "local_port", "remote_port"):
-            assert told[key] is None, key
-        assert told["sndbuf_bytes"] > 0
+            assert stated[key] is None, key
+        assert stated["sndbuf_bytes"] > 0
     assert sent.of("ready")[0]["congestion"] is None
     for record in [*sent.of("interval"), sent.last]:
         assert {tuple(values) for values in record["tcp_info"].values()} == {(None, None)}
@@ -238,8 +238,8 @@ def test_unix_says_nothing_that_only_tcp_knows(tmp_path: Path) -> None:
     assert "effective_window_bytes" not in sent.last
 
 
-def test_unix_file_of_another_is_not_taken(tmp_path: Path) -> None:
-    """A socket that its owner left behind: nobody listens, and it is not ours to remove."""
+def test_unix_file_of_another_process_is_kept(tmp_path: Path) -> None:
+    """A stale socket of another process: nothing listens, and the engine does not remove it."""
     path = tmp_path / "stale"
     with socket.socket(socket.AF_UNIX) as owner:
         owner.bind(str(path))
@@ -251,7 +251,7 @@ def test_unix_file_of_another_is_not_taken(tmp_path: Path) -> None:
     assert_refused(run("send", address=str(path), **flags), SETUP, "connect", errno_name="ECONNREFUSED")
 
 
-def test_unix_path_where_nothing_can_be(tmp_path: Path) -> None:
+def test_impossible_unix_path(tmp_path: Path) -> None:
     path = tmp_path / "none" / "socket"
     flags: dict[str, Flag] = {"transport": "unix", "token": TOKEN}
     received = run("receive", bind=str(path), **flags)
@@ -263,13 +263,13 @@ def test_unix_path_where_nothing_can_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["@", "x" * 108, "@" + "x" * 107])
-def test_unix_address_that_is_none(address: str) -> None:
+def test_invalid_unix_address(address: str) -> None:
     ending = run("send", transport="unix", address=address, token=TOKEN)
     assert_refused(ending, USAGE, "options")
     assert "is not a path of a Unix socket (1 to 107 bytes, or @NAME)" in ending.stderr
 
 
-# What does not belong together
+# Invalid combinations
 
 
 @pytest.mark.parametrize("transport", ["unix", "sctp", "vsock"])

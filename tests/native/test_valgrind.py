@@ -1,4 +1,4 @@
-"""Short runs under valgrind: no invalid access, and nothing left behind."""
+"""Short runs under valgrind: no invalid access and no leak."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.native.engine import MS, TOKEN, Flag, assert_account_holds, receiving, run, sending, start
+from tests.native.engine import MS, TOKEN, Flag, assert_counters_agree, receiving, run, sending, start
 from tests.require import require
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -42,12 +42,12 @@ def test_a_trial(checked: str, direction: str, transfer: str) -> None:
         with sending(port, checked, **flags, direction=direction, duration_ns=300 * MS) as sender:
             sender.expect("ready")
             receiver.expect("ready")
-            sender.say("go")
+            sender.send_line("go")
             sent = sender.finish()
         received = receiver.finish()
     for end in (sent, received):
         assert (end.status, end.stderr) == (0, "")
-        assert_account_holds(end, 3)
+        assert_counters_agree(end, 3)
 
 
 @pytest.mark.parametrize("method", ["udp", "tcp"])
@@ -58,7 +58,7 @@ def test_probes(checked: str, method: str) -> None:
         flags: dict[str, Flag] = {"method": method, "port": port, "token": TOKEN, "interval_ns": 5 * MS}
         with start("ping", checked, address="127.0.0.1", count=10, **flags) as ping:
             probed = ping.finish()
-        echo.say("stop")
+        echo.send_line("stop")
         echoed = echo.finish()
     assert [(end.status, end.stderr) for end in (probed, echoed)] == [(0, "")] * 2
     assert probed.last["received"] == 10
@@ -72,4 +72,4 @@ def test_a_calibration_and_a_refusal(checked: str) -> None:
         refused = sender.finish()
     assert refused.status == 3
     assert refused.stderr.count("\n") == 1
-    assert run("send").status == 2  # the plain one agrees that this is usage
+    assert run("send").status == 2  # the plain engine ends with the same status

@@ -1,14 +1,14 @@
-/* The controller's command lines, which come through a pipe in fragments of the size that the first byte
- * says. What is read is compared with the lines that were written. */
+/* The controller's command lines, written to a pipe in fragments of the size in the first byte. The lines
+ * read are compared with the lines written. */
 #include <string.h>
 #include <unistd.h>
 
 #include "base/control.h"
 #include "property.h"
 
-enum { MAX_BYTES = 8192 }; /* below what a pipe holds, so that no write waits */
+enum { MAX_BYTES = 8192 }; /* below a pipe's capacity, so that no write blocks */
 
-/* The next line of what was written; its length in `length`, NULL without a whole one. */
+/* The next written line and its length; NULL without a complete one. */
 static const uint8_t *extract_line(const uint8_t **at, const uint8_t *end, size_t *length)
 {
     const uint8_t *line = *at;
@@ -20,11 +20,11 @@ static const uint8_t *extract_line(const uint8_t **at, const uint8_t *end, size_
     return line;
 }
 
-/* Reads what there is; false at the end of the input. */
+/* Reads the available events; false at the end of the input. */
 static bool read_lines(struct pl_control *control, const uint8_t **at, const uint8_t *end)
 {
     char line[PL_CONTROL_LINE_BYTES + 1];
-    /* Each event but the last takes at least one byte. */
+    /* Each event but the last consumes at least one byte. */
     for (int events = 0;; events++) {
         REQUIRE(events <= MAX_BYTES);
         size_t length = 0;
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     (void)close(ends[1]);
     REQUIRE(!read_lines(control, &at, end) && !read_lines(control, &at, end));
-    /* Every whole line was told. */
+    /* Every complete line was read. */
     REQUIRE(at == end || memchr(at, '\n', (size_t)(end - at)) == NULL);
     pl_control_close(control);
     (void)close(ends[0]);

@@ -1,5 +1,5 @@
-/* Frames behind a virtio-net header, as a device hands them over: parsed, cut and marked. The first byte
- * chooses whether an Ethernet header stands before that of IP, and where the super-packet is cut. */
+/* Frames behind a virtio-net header, as a device delivers them: parsed, cut and marked. The first byte
+ * selects whether an Ethernet header precedes IP, and where the super-packet is cut. */
 #include <string.h>
 
 #include "base/bytes.h"
@@ -32,7 +32,7 @@ static void check_slice(const uint8_t *frame, const struct pl_superpacket *layou
     }
 }
 
-/* What is marked is marked, and IPv4's checksum is as right or wrong as before. */
+/* Marking sets CE and keeps the validity of IPv4's checksum. */
 static void check_marking(const uint8_t *packet, size_t bytes)
 {
     unsigned char header[40] = {0};

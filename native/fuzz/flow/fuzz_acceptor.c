@@ -1,6 +1,6 @@
-/* The receiver's door, with strangers who knock through a Unix socket. The first byte is the size of the
- * fragments less one; of the second, bits 0 and 1 say how many connect (less one), bit 2 tells the receiver
- * to expect two streams, bit 3 makes the callers hang up in the end. The rest is dealt to them in turn. */
+/* The acceptor, with peers on a Unix socket. The first byte is the size of the fragments less one. Of the
+ * second, bits 0 and 1 are the number of peers less one, bit 2 makes the receiver expect two streams, bit 3
+ * makes the peers shut their side at the end. The rest is sent by the peers in rotation. */
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -10,10 +10,10 @@
 #include "flow/acceptor.h"
 #include "property.h"
 
-enum { CALLERS = 4, BACKLOG = 8, MAX_BYTES = 1024 };
+enum { PEERS = 4, BACKLOG = 8, MAX_BYTES = 1024 };
 
-/* One who knocks, and what he said so far of a hello. */
-struct caller {
+/* A peer and the bytes of its hello sent so far. */
+struct peer {
     int fd;
     size_t sent_bytes;
     uint8_t hello[PL_HELLO_BYTES];
@@ -39,12 +39,13 @@ static int listen_somewhere(struct sockaddr_un *address, socklen_t *length)
     return fd;
 }
 
-static void call(const struct sockaddr_un *address, socklen_t length, struct caller *callers, unsigned count)
+static void connect_peers(const struct sockaddr_un *address, socklen_t length, struct peer *peers,
+                          unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         REQUIRE(fd >= 0 && connect(fd, (const struct sockaddr *)address, length) == 0);
-        callers[i] = (struct caller){.fd = fd};
+        peers[i] = (struct peer){.fd = fd};
     }
 }
 
@@ -56,30 +57,30 @@ static unsigned count_admitted(const struct pl_stream *streams)
     return count;
 }
 
-static void check_door(const struct pl_acceptor *door, const struct pl_flow *flow, unsigned callers)
+static void check_acceptor(const struct pl_acceptor *acceptor, const struct pl_flow *flow, unsigned peers)
 {
-    uint32_t admitted = pl_acceptor_admitted(door);
+    uint32_t admitted = pl_acceptor_admitted(acceptor);
     REQUIRE((int64_t)admitted <= flow->streams);
-    REQUIRE(admitted + pl_acceptor_pending(door) + pl_acceptor_rejected(door) == callers);
-    REQUIRE(pl_acceptor_is_complete(door) == (flow->streams > 0 && (int64_t)admitted == flow->streams));
-    REQUIRE((pl_acceptor_deadline_ns(door) == INT64_MAX) == (pl_acceptor_pending(door) == 0));
+    REQUIRE(admitted + pl_acceptor_pending(acceptor) + pl_acceptor_rejected(acceptor) == peers);
+    REQUIRE(pl_acceptor_is_complete(acceptor) == (flow->streams > 0 && (int64_t)admitted == flow->streams));
+    REQUIRE((pl_acceptor_deadline_ns(acceptor) == INT64_MAX) == (pl_acceptor_pending(acceptor) == 0));
 }
 
-/* Who is told to be admitted has said a hello of this protocol with the token, and is told his stream. */
-static unsigned count_answers(const struct caller *callers, unsigned count, const struct pl_flow *flow)
+/* An admitted peer has sent a hello of this protocol with the token, and the answer names its stream. */
+static unsigned count_answers(const struct peer *peers, unsigned count, const struct pl_flow *flow)
 {
     unsigned admitted = 0;
     for (unsigned i = 0; i < count; i++) {
         uint8_t bytes[PL_ANSWER_BYTES + 1];
         struct pl_answer answer;
         struct pl_hello hello;
-        ssize_t got = recv(callers[i].fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        ssize_t got = recv(peers[i].fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (got <= 0)
             continue;
         REQUIRE(got == PL_ANSWER_BYTES && pl_answer_decode(bytes, &answer));
         if (answer.status == PL_ANSWER_ADMITTED) {
             admitted++;
-            REQUIRE(callers[i].sent_bytes >= PL_HELLO_BYTES && pl_hello_decode(callers[i].hello, &hello));
+            REQUIRE(peers[i].sent_bytes >= PL_HELLO_BYTES && pl_hello_decode(peers[i].hello, &hello));
             REQUIRE(hello.version == PL_PROTOCOL && memcmp(hello.token, flow->token, PL_TOKEN_BYTES) == 0);
             REQUIRE(hello.stream == answer.stream && (int64_t)hello.streams == flow->streams);
         } else {
@@ -89,32 +90,32 @@ static unsigned count_answers(const struct caller *callers, unsigned count, cons
     return admitted;
 }
 
-static void deal(struct pl_acceptor *door, struct caller *callers, unsigned count, const uint8_t *data,
-                 size_t size)
+static void send_fragments(struct pl_acceptor *acceptor, struct peer *peers, unsigned count,
+                           const uint8_t *data, size_t size)
 {
     struct pl_error error = {0};
     size_t fragment = (size_t)data[0] + 1;
-    unsigned turn = 0;
+    unsigned next = 0;
     for (size_t at = 2; at < size; at += fragment) {
-        struct caller *caller = &callers[turn++ % count];
+        struct peer *peer = &peers[next++ % count];
         size_t bytes = size - at < fragment ? size - at : fragment;
-        size_t room = caller->sent_bytes < PL_HELLO_BYTES ? PL_HELLO_BYTES - caller->sent_bytes : 0;
-        /* One who was turned away cannot send any more. */
-        if (send(caller->fd, data + at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes) {
-            memcpy(caller->hello + PL_HELLO_BYTES - room, data + at, bytes < room ? bytes : room);
-            caller->sent_bytes += bytes;
+        size_t room = peer->sent_bytes < PL_HELLO_BYTES ? PL_HELLO_BYTES - peer->sent_bytes : 0;
+        /* A rejected peer cannot send any more. */
+        if (send(peer->fd, data + at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes) {
+            memcpy(peer->hello + PL_HELLO_BYTES - room, data + at, bytes < room ? bytes : room);
+            peer->sent_bytes += bytes;
         }
-        REQUIRE(pl_acceptor_serve(door, &error));
+        REQUIRE(pl_acceptor_serve(acceptor, &error));
     }
 }
 
-/* Nobody is kept waiting who has said a whole hello. */
-static void check_waiting(const struct pl_acceptor *door, const struct caller *callers, unsigned count)
+/* No peer with a complete hello is pending. */
+static void check_pending(const struct pl_acceptor *acceptor, const struct peer *peers, unsigned count)
 {
-    uint32_t halves = 0;
+    uint32_t incomplete = 0;
     for (unsigned i = 0; i < count; i++)
-        halves += callers[i].sent_bytes < PL_HELLO_BYTES ? 1 : 0;
-    REQUIRE(pl_acceptor_pending(door) <= halves);
+        incomplete += peers[i].sent_bytes < PL_HELLO_BYTES ? 1 : 0;
+    REQUIRE(pl_acceptor_pending(acceptor) <= incomplete);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -122,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct pl_stream streams[PL_MAX_STREAMS];
     struct sockaddr_un address;
     socklen_t length;
-    struct caller callers[CALLERS];
+    struct peer peers[PEERS];
     struct pl_error error = {0};
     if (size < 2 || size > MAX_BYTES)
         return 0;
@@ -131,27 +132,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         streams[i].fd = -1;
     struct pl_flow flow = build_flow((data[1] & 4) != 0);
     int listen_fd = listen_somewhere(&address, &length);
-    struct pl_acceptor *door = pl_acceptor_open(listen_fd, &flow, streams, &error);
-    REQUIRE(door != NULL && pl_acceptor_fd(door) >= 0);
-    call(&address, length, callers, count);
-    /* Accepts; then nobody is heard before he has spoken. */
-    REQUIRE(pl_acceptor_serve(door, &error));
-    check_door(door, &flow, count);
-    deal(door, callers, count, data, size);
+    struct pl_acceptor *acceptor = pl_acceptor_open(listen_fd, &flow, streams, &error);
+    REQUIRE(acceptor != NULL && pl_acceptor_fd(acceptor) >= 0);
+    connect_peers(&address, length, peers, count);
+    /* Accepts the connections before any byte is sent. */
+    REQUIRE(pl_acceptor_serve(acceptor, &error));
+    check_acceptor(acceptor, &flow, count);
+    send_fragments(acceptor, peers, count, data, size);
     for (unsigned i = 0; i < count && (data[1] & 8) != 0; i++)
-        (void)shutdown(callers[i].fd, SHUT_WR);
-    REQUIRE(pl_acceptor_serve(door, &error));
-    check_door(door, &flow, count);
-    check_waiting(door, callers, count);
-    REQUIRE((data[1] & 8) == 0 || pl_acceptor_pending(door) == 0);
-    REQUIRE(count_admitted(streams) == pl_acceptor_admitted(door));
-    REQUIRE(count_answers(callers, count, &flow) == pl_acceptor_admitted(door));
-    pl_acceptor_close(door);
+        (void)shutdown(peers[i].fd, SHUT_WR);
+    REQUIRE(pl_acceptor_serve(acceptor, &error));
+    check_acceptor(acceptor, &flow, count);
+    check_pending(acceptor, peers, count);
+    REQUIRE((data[1] & 8) == 0 || pl_acceptor_pending(acceptor) == 0);
+    REQUIRE(count_admitted(streams) == pl_acceptor_admitted(acceptor));
+    REQUIRE(count_answers(peers, count, &flow) == pl_acceptor_admitted(acceptor));
+    pl_acceptor_close(acceptor);
     for (uint32_t i = 0; i < PL_MAX_STREAMS; i++)
         if (streams[i].fd >= 0)
             (void)close(streams[i].fd);
     for (unsigned i = 0; i < count; i++)
-        (void)close(callers[i].fd);
+        (void)close(peers[i].fd);
     (void)close(listen_fd);
     return 0;
 }

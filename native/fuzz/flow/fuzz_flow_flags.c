@@ -16,7 +16,7 @@ static void check_spelling(int64_t value, enum pl_unit unit)
     REQUIRE(pl_parse_quantity(text, unit, 0, INT64_MAX, &again) && again == value);
 }
 
-/* Numbers as they lie in the input, since a text that is a number is rare. */
+/* Numbers from the input's bytes, since a text that is a number is rare. */
 static void check_numbers(const uint8_t *data, size_t size)
 {
     uint64_t bits;

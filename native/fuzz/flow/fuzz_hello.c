@@ -1,5 +1,5 @@
-/* Hellos and answers from the wire, and what a receiver takes from them. The first byte chooses what the
- * receiver was told; hellos follow one after the other. */
+/* Hellos and answers from the wire, and the settings that a receiver takes from them. The first byte selects
+ * the receiver's flags; hellos follow. */
 #include <string.h>
 
 #include "base/token.h"
@@ -16,7 +16,7 @@ static void check_hello_bytes(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hel
     bool known = pl_hello_decode(bytes, hello);
     REQUIRE(pl_hello_peek(bytes, &version) == known && version == hello->version);
     pl_hello_encode(hello, again);
-    /* The magic is the same in every hello that is written, whatever was read. */
+    /* An encoded hello always has the same magic, whatever was decoded. */
     REQUIRE(memcmp(bytes + 4, again + 4, PL_HELLO_BYTES - 4) == 0);
     REQUIRE((memcmp(bytes, again, 4) == 0) == known);
     REQUIRE(pl_token_equal(hello->token, again + 16));
@@ -43,18 +43,18 @@ static void check_token(const uint8_t token[PL_TOKEN_BYTES])
 
 static struct pl_flow build_receiver(unsigned choice)
 {
-    static char *told[RECEIVERS][MOST_ARGUMENTS] = {
+    static char *known[RECEIVERS][MOST_ARGUMENTS] = {
         {"receive"},
         {"receive", "--streams", "2", "--direction", "forward"},
         {"receive", "--duration", "2s", "--warmup", "1s", "--bytes", "5000"},
         {"receive", "--transport", "unix", "--rate", "1M", "--window", "8KiB"},
     };
     int count = 0;
-    while (count < MOST_ARGUMENTS && told[choice][count] != NULL)
+    while (count < MOST_ARGUMENTS && known[choice][count] != NULL)
         count++;
     struct pl_flow flow;
     struct pl_error error = {0};
-    REQUIRE(pl_flow_parse(&flow, false, count, told[choice], &error) == PL_OPTIONS_OK);
+    REQUIRE(pl_flow_parse(&flow, false, count, known[choice], &error) == PL_OPTIONS_OK);
     return flow;
 }
 

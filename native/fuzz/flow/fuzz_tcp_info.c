@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     pl_tcp_info_parse(data, size, &info);
     REQUIRE(info.present >> PL_TCP_INFO_FIELDS == 0);
-    /* What an older kernel returns of the same struct says the same, or nothing. */
+    /* A shorter struct of an older kernel has the same fields or none. */
     pl_tcp_info_parse(data, size / 2, &shorter);
     REQUIRE((shorter.present & ~info.present) == 0);
     for (size_t i = 0; i < PL_TCP_INFO_FIELDS; i++) {

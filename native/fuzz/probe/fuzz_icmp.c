@@ -1,5 +1,5 @@
-/* Messages that a probe socket receives. Of the first byte, bit 0 chooses ICMPv6, bit 1 an IPv4 header in
- * front. */
+/* Messages that a probe socket receives. Bit 0 of the first byte selects ICMPv6, bit 1 a leading IPv4 header.
+ */
 #include <string.h>
 
 #include "probe/icmp.h"
@@ -7,7 +7,7 @@
 
 enum { V4_HEADER_BYTES = 20, MAX_BYTES = 2048 };
 
-/* A request, turned into the reply that a host would send, is taken. */
+/* A request turned into a host's reply is accepted. */
 static void check_echo(const uint8_t *payload, size_t bytes, bool v6)
 {
     uint8_t message[PL_ICMP_HEADER_BYTES + MAX_BYTES];

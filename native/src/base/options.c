@@ -171,10 +171,10 @@ static struct written find_option(const struct pl_options *options, const char *
         const struct pl_option *option = &options->table[i];
         size_t stem;
         bool unit = pl_unit_of_name(option->name, &stem) != PL_UNIT_NONE && option->kind == PL_OPTION_INT64;
-        bool whole = strlen(option->name) == length && strncmp(option->name, name, length) == 0;
-        if (whole || (unit && stem == length && strncmp(option->name, name, length) == 0)) {
+        bool full_name = strlen(option->name) == length && strncmp(option->name, name, length) == 0;
+        if (full_name || (unit && stem == length && strncmp(option->name, name, length) == 0)) {
             written.option = option;
-            written.with_unit = !whole;
+            written.with_unit = !full_name;
             written.value = name[length] == '=' ? name + length + 1 : NULL;
             return written;
         }

@@ -143,9 +143,9 @@ static bool kernel_reports_mptcp(void)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_MPTCP);
     if (fd < 0)
         return false;
-    bool tells = read_mptcp_flags(fd, &flags);
+    bool reports = read_mptcp_flags(fd, &flags);
     (void)close(fd);
-    return tells;
+    return reports;
 }
 
 enum pl_transport pl_transport_in_use(enum pl_transport requested, int fd)

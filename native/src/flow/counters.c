@@ -10,12 +10,12 @@ static bool create_byte_counters(struct pl_byte_counters *bytes, uint32_t count)
 {
     bytes->current = calloc(count, sizeof *bytes->current);
     bytes->previous = calloc(count, sizeof *bytes->previous);
-    bool whole = bytes->current != NULL && bytes->previous != NULL;
+    bool complete = bytes->current != NULL && bytes->previous != NULL;
     for (size_t p = 0; p < PL_PHASE_COUNT; p++) {
         bytes->phases[p] = calloc(count, sizeof *bytes->phases[p]);
-        whole = whole && bytes->phases[p] != NULL;
+        complete = complete && bytes->phases[p] != NULL;
     }
-    return whole;
+    return complete;
 }
 
 static void free_byte_counters(struct pl_byte_counters *bytes)
@@ -90,13 +90,13 @@ void pl_counters_start(struct pl_counters *counters, pl_ns start_ns)
 
 enum pl_transport pl_counters_transport(const struct pl_counters *counters)
 {
-    enum pl_transport asked = counters->flow->transport;
+    enum pl_transport requested = counters->flow->transport;
     for (uint32_t s = 0; s < counters->count; s++) {
-        enum pl_transport found = pl_transport_in_use(asked, counters->streams[s].fd);
-        if (found != asked)
+        enum pl_transport found = pl_transport_in_use(requested, counters->streams[s].fd);
+        if (found != requested)
             return found;
     }
-    return asked;
+    return requested;
 }
 
 static void swap_samples(struct pl_byte_counters *bytes)

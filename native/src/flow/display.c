@@ -169,7 +169,7 @@ static void print_windows(const struct pl_counters *counters)
     double sum = 0;
     uint32_t known = 0;
     char effective[PL_QUANTITY_BYTES];
-    char asked[PL_QUANTITY_BYTES] = "autotuned";
+    char requested[PL_QUANTITY_BYTES] = "autotuned";
     for (uint32_t s = 0; s < counters->count; s++) {
         int64_t window = pl_counters_effective_window(counters, s);
         sum += window >= 0 ? (double)window : 0;
@@ -178,9 +178,9 @@ static void print_windows(const struct pl_counters *counters)
     if (known == 0)
         return;
     if (counters->flow->window_bytes > 0)
-        pl_format_exact_quantity(counters->flow->window_bytes, PL_UNIT_BYTES, asked);
+        pl_format_exact_quantity(counters->flow->window_bytes, PL_UNIT_BYTES, requested);
     pl_format_quantity(sum / known, PL_UNIT_BYTES, effective);
-    (void)printf("window: requested %s, effective %s per stream (goodput x RTT)\n", asked, effective);
+    (void)printf("window: requested %s, effective %s per stream (goodput x RTT)\n", requested, effective);
 }
 
 static void print_cpu(const struct pl_counters *counters)

@@ -41,7 +41,7 @@ void pl_pipeline_close(struct pl_pipeline *pipeline)
     *pipeline = PL_PIPELINE_CLOSED;
 }
 
-ssize_t pl_pipeline_send(struct pl_pipeline *pipeline, int fd, size_t most, uint64_t *calls)
+ssize_t pl_pipeline_send(struct pl_pipeline *pipeline, int fd, size_t maximum, uint64_t *calls)
 {
     if (pipeline->waiting_bytes == 0) {
         ssize_t taken =
@@ -51,7 +51,7 @@ ssize_t pl_pipeline_send(struct pl_pipeline *pipeline, int fd, size_t most, uint
             return -1;
         pipeline->waiting_bytes = (size_t)taken;
     }
-    size_t bytes = most < pipeline->waiting_bytes ? most : pipeline->waiting_bytes;
+    size_t bytes = maximum < pipeline->waiting_bytes ? maximum : pipeline->waiting_bytes;
     ssize_t sent = splice(pipeline->transit[0], NULL, fd, NULL, bytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     ++*calls;
     if (sent > 0)

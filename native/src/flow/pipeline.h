@@ -26,6 +26,6 @@ void pl_pipeline_close(struct pl_pipeline *pipeline);
 
 /* Moves up to `most` bytes into a non-blocking socket; returns as send(2) does. Adds the system calls made to
  * `calls`. */
-ssize_t pl_pipeline_send(struct pl_pipeline *pipeline, int fd, size_t most, uint64_t *calls);
+ssize_t pl_pipeline_send(struct pl_pipeline *pipeline, int fd, size_t maximum, uint64_t *calls);
 
 #endif

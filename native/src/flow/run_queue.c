@@ -31,9 +31,9 @@ static bool parse_number(const char **text, int64_t *number)
     char *end;
     errno = 0;
     *number = strtoll(*text, &end, 10);
-    bool whole = end != *text && errno == 0 && *number >= 0 && (*end == ' ' || *end == '\n' || *end == '\0');
+    bool valid = end != *text && errno == 0 && *number >= 0 && (*end == ' ' || *end == '\n' || *end == '\0');
     *text = end;
-    return whole;
+    return valid;
 }
 
 int64_t pl_run_queue_parse(const char *text)

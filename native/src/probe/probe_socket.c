@@ -298,9 +298,9 @@ bool pl_probe_socket_next_answer(struct pl_probe_socket *probing, struct pl_prob
         struct msghdr message = {
             .msg_iov = &data, .msg_iovlen = 1, .msg_control = ancillary, .msg_controllen = sizeof ancillary};
         size_t bytes = probing->payload_bytes;
-        bool whole = probing->method == PL_PROBE_TCP ? read_stream(probing, &message, &more)
-                                                     : read_message(probing, &message, &bytes, &more);
-        if (!whole || !match_answer(probing, bytes, answer))
+        bool complete = probing->method == PL_PROBE_TCP ? read_stream(probing, &message, &more)
+                                                        : read_message(probing, &message, &bytes, &more);
+        if (!complete || !match_answer(probing, bytes, answer))
             continue;
         answer->kernel_received_ns = read_stamp(&message, NULL);
         return true;

@@ -102,13 +102,13 @@ static void time_round_trip(struct pl_probe *probe, const struct pl_arrival *arr
     probe->stamps = PL_STAMPS_USER;
     if (arrival->kernel_received_ns == 0)
         return;
-    bool whole = probe->kernel_sent_ns != 0;
-    pl_ns sent_ns = whole ? probe->kernel_sent_ns : probe->sent_realtime_ns;
+    bool complete = probe->kernel_sent_ns != 0;
+    pl_ns sent_ns = complete ? probe->kernel_sent_ns : probe->sent_realtime_ns;
     pl_ns kernel_ns = arrival->kernel_received_ns - sent_ns;
     if (kernel_ns < 0 || kernel_ns > user_ns + CLOCK_STEP_NS || kernel_ns < user_ns - CLOCK_STEP_NS)
         return;
     probe->rtt_ns = kernel_ns;
-    probe->stamps = whole ? PL_STAMPS_KERNEL : PL_STAMPS_KERNEL_RECEIVE;
+    probe->stamps = complete ? PL_STAMPS_KERNEL : PL_STAMPS_KERNEL_RECEIVE;
 }
 
 enum pl_answer_kind pl_probe_table_answer(struct pl_probe_table *table, uint64_t sequence,

@@ -1,4 +1,4 @@
-/* The text of an error holds nothing that acts on a terminal, whatever it quotes, and never overflows. */
+/* An error's text contains no control characters, whatever it quotes, and never overflows. */
 #include <errno.h>
 
 #include "base/error.h"
@@ -20,7 +20,7 @@ int main(void)
 
     char small[6];
     pl_error_escape("ab\033cd", small, sizeof small);
-    CHECK_TEXT(small, "ab"); /* an escape is whole or not there */
+    CHECK_TEXT(small, "ab"); /* an escape is complete or absent */
     pl_error_escape("abcdefgh", small, sizeof small);
     CHECK_TEXT(small, "abcde");
 

@@ -1,4 +1,4 @@
-/* The writer of records: structure, escaping, text that is no UTF-8, growth, and an output that is gone. */
+/* The writer of records: structure, escaping, ill-formed UTF-8, growth, and an output that is gone. */
 #include <math.h>
 #include <signal.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "check.h"
 
-/* What was written so far, as a string that the writer still owns. */
+/* The written text, as a string owned by the writer. */
 static const char *written(struct pl_json *j)
 {
     CHECK(!j->failed);
@@ -82,7 +82,7 @@ static void check_utf8(void)
     check_string("\xED\xA0\x80", "\"" BAD BAD BAD "\"");         /* surrogate */
     check_string("\xF4\x90\x80\x80", "\"" BAD BAD BAD BAD "\""); /* beyond U+10FFFF */
     check_string("\xF5\x80", "\"" BAD BAD "\"");
-    /* Cut off by the end of the text: nothing is read beyond it, and what follows a bad byte is kept. */
+    /* Truncated sequences: nothing is read beyond the end, and the text after a bad byte is kept. */
     check_string("\xC3", "\"" BAD "\"");
     check_string("\xE2\x82", "\"" BAD BAD "\"");
     check_string("\xF0\x9F\x98", "\"" BAD BAD BAD "\"");
@@ -113,7 +113,7 @@ static void check_growth(void)
     for (int i = 0; i < COUNT; i++)
         pl_json_i64(&j, NULL, 10000 + i);
     pl_json_end_array(&j);
-    CHECK_EQUAL(j.length, 2 + 6 * COUNT - 1); /* five digits and a comma each, the last without */
+    CHECK_EQUAL(j.length, 2 + 6 * COUNT - 1); /* five digits and a comma each, the last without a comma */
     const char *text = written(&j);
     bool right = true;
     for (int i = 0; i < COUNT; i++)
@@ -137,7 +137,7 @@ static void check_growth(void)
     pl_json_release(&k);
 }
 
-/* Stdout is a pipe meanwhile; it is put back before anything is judged. */
+/* Stdout is a pipe meanwhile; it is restored before any check. */
 static void check_flush(void)
 {
     int ends[2];
@@ -155,7 +155,7 @@ static void check_flush(void)
     ssize_t count = read(ends[0], got, sizeof got - 1);
     (void)close(ends[0]);
     pl_json_i64(&j, NULL, 3);
-    bool third = pl_json_flush_line(&j); /* nobody reads any more */
+    bool third = pl_json_flush_line(&j); /* the reader is gone */
     (void)dup2(kept, STDOUT_FILENO);
     (void)close(ends[1]);
     (void)close(kept);
@@ -198,7 +198,7 @@ static void check_base64(void)
 
 static void check_failed(void)
 {
-    struct pl_json j = {.failed = true}; /* as memory running out leaves it */
+    struct pl_json j = {.failed = true}; /* as after an allocation failure */
     pl_json_begin_object(&j, NULL);
     pl_json_string(&j, "key", "value");
     pl_json_end_object(&j);

@@ -38,7 +38,7 @@ static void check_accepted(void)
     CHECK_TEXT(values.text, "default"); /* a flag that is not given keeps its default */
     CHECK_EQUAL(error.status, PL_OK);
 
-    /* The last of two wins; a value may look like a flag. */
+    /* The last one wins; a value may look like a flag. */
     char again[] = "--number 3 --text --bytes --number 10";
     argc = split(again, argv);
     CHECK_EQUAL(parse(&values, &error, argc, argv), PL_OPTIONS_OK);
@@ -103,7 +103,7 @@ static void check_refused(void)
         {"--number 99999999999999999999", "--number: '99999999999999999999' is not an integer from -5 to 10"},
         {"--text x", "--number is missing; see pathlab-engine try --help"},
         {"", "--number is missing; see pathlab-engine try --help"},
-        /* As a value it does not count as given. */
+        /* A value does not count as the flag. */
         {"--text --number", "--number is missing; see pathlab-engine try --help"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

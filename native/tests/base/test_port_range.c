@@ -1,4 +1,4 @@
-/* What `--port` of a listening end takes, and what it says when every port is taken. */
+/* `--port` of a listening end: accepted values, and the error when every port is taken. */
 #include <errno.h>
 
 #include "base/port_range.h"

@@ -1,4 +1,4 @@
-/* The token from stdin: its line alone is read, whatever follows; what is no token is not quoted. */
+/* The token from stdin: only its line is read, and an invalid token is not quoted. */
 #include <unistd.h>
 
 #include "base/token.h"
@@ -9,7 +9,7 @@
 static const uint8_t golden[PL_TOKEN_BYTES] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                                0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF};
 
-/* Makes `text`, and then the end, what stdin holds. */
+/* Makes `text` the whole content of stdin. */
 static void feed(const char *text)
 {
     int ends[2];

@@ -1,4 +1,4 @@
-/* Quantities as people write them, and as they are written for people. */
+/* Quantities: parsing and formatting. */
 #include "base/units.h"
 #include "check.h"
 
@@ -72,7 +72,7 @@ static void check_refused(void)
     CHECK(!pl_parse_quantity("0", PL_UNIT_NS, 1, 10, &value));
 }
 
-/* Whatever is formatted is read back, the extremes as well. */
+/* Exactly formatted quantities are read back, including the extremes. */
 static void check_round_trip(void)
 {
     static const int64_t values[] = {

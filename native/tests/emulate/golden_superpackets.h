@@ -21,7 +21,7 @@ enum { GOLDEN_SEGMENT = 1000, GOLDEN_SEGMENTS = 3, GOLDEN_PAYLOAD = 2077, GSO_UD
 struct golden {
     const char *name;
     int gso_type;
-    uint32_t transport_at; /* behind the begin of the Ethernet header */
+    uint32_t transport_at; /* from the start of the Ethernet header */
     const char *whole, *segments[GOLDEN_SEGMENTS];
 };
 

@@ -1,4 +1,4 @@
-/* Bytes of packets, for the tests of what cuts and marks them. */
+/* Bytes of packets, for the tests of cutting and marking. */
 #ifndef PL_PACKETS_H
 #define PL_PACKETS_H
 
@@ -21,8 +21,7 @@ static inline uint32_t get(const unsigned char *at, int bytes)
     return value;
 }
 
-/* The ones' complement sum of RFC 1071, written apart from the code under test; odd lengths are padded with
- * 0. */
+/* The ones' complement sum of RFC 1071, independent of the code under test; odd lengths are padded with 0. */
 static inline uint32_t ones_sum(const unsigned char *at, uint32_t bytes)
 {
     uint64_t sum = 0;

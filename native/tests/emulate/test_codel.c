@@ -1,5 +1,5 @@
-/* CoDel against the pseudo-code of RFC 8289, 5.4 to 5.6, run as it stands there on a real queue, and what the
- * law says about the times of drops. */
+/* CoDel against the pseudo-code of RFC 8289, 5.4 to 5.6, run on a real queue, and against its control law for
+ * the times of drops. */
 #include <math.h>
 
 #include "check.h"
@@ -13,7 +13,7 @@ static const pl_ns PACKET_NS = 1200000; /* 1500 bytes at 10 Mbit/s */
 /* ---------- the RFC's queue ---------- */
 
 struct reference {
-    pl_ns first_above_ns, drop_next_ns; /* 0: not above, as the RFC has it */
+    pl_ns first_above_ns, drop_next_ns; /* 0: not above, as in the RFC */
     uint32_t count, last_count;
     bool dropping;
     const pl_ns *arrivals_ns;
@@ -26,7 +26,7 @@ static pl_ns control_law(pl_ns t_ns, uint32_t count)
     return t_ns + (pl_ns)((double)INTERVAL_NS / sqrt((double)count));
 }
 
-/* The number of the packet taken out; -1: none. `behind` packets must be left for a drop to be allowed. */
+/* The number of the dequeued packet; -1: none. A drop is allowed only with `behind` packets left. */
 static int reference_take(struct reference *queue, pl_ns now_ns, bool *ok_to_drop)
 {
     *ok_to_drop = false;
@@ -38,8 +38,8 @@ static int reference_take(struct reference *queue, pl_ns now_ns, bool *ok_to_dro
         return -1;
     }
     int packet = (int)queue->next++;
-    /* The bytes ahead of the packet when it came stand for the RFC's bytes behind it: with the load of these
-     * tests the wait says as much, one packet ahead being 1.2 ms of it, below the target. */
+    /* The bytes ahead of a packet at its arrival replace the RFC's bytes behind it: under the load of these
+     * tests both agree, since one packet ahead is 1.2 ms of wait, below the target. */
     if (now_ns - queue->arrivals_ns[packet] < TARGET_NS) {
         queue->first_above_ns = 0;
     } else if (queue->first_above_ns == 0) {
@@ -125,10 +125,10 @@ static uint64_t next_random(uint64_t *state)
     return *state >> 33;
 }
 
-/* Load that swings around the rate, in bursts of up to eight, with pauses that empty the queue. */
+/* Load around the rate, in bursts of up to eight packets, with pauses that empty the queue. */
 static void make_arrivals(uint64_t seed, pl_ns *arrivals_ns)
 {
-    pl_ns now_ns = 1; /* the RFC's code takes a time of 0 for "none" */
+    pl_ns now_ns = 1; /* the RFC's code uses the time 0 for "none" */
     pl_ns gap_ns = PACKET_NS;
     for (int i = 0; i < PACKETS; i++) {
         if (next_random(&seed) % 1000 == 0) {
@@ -162,13 +162,13 @@ static void check_against_the_reference(void)
     }
 }
 
-/* Under a load that never yields, the n-th signal comes interval / sqrt(n) after the one before. */
+/* Under unresponsive load, the n-th signal follows the previous one after interval / sqrt(n). */
 static void check_the_law(void)
 {
     for (int i = 0; i < PACKETS; i++) {
         arrivals_ns[i] = (pl_ns)i * PACKET_NS / 2;
     }
-    run_codel(arrivals_ns, true, got); /* marks take nothing out of the queue, so it never yields */
+    run_codel(arrivals_ns, true, got); /* marks remove nothing from the queue, so the load is unresponsive */
     pl_ns expected_ns = 0;
     unsigned count = 0;
     for (int i = 0; i < PACKETS && count < 1000; i++) {
@@ -178,7 +178,7 @@ static void check_the_law(void)
             continue;
         }
         if (count == 0) {
-            /* The wait passes 5 ms with packet 9, whose turn comes after 10.8 ms. */
+            /* The wait exceeds 5 ms with packet 9, which leaves after 10.8 ms. */
             CHECK(leave_ns >= 9 * PACKET_NS + INTERVAL_NS && leave_ns < 10 * PACKET_NS + INTERVAL_NS);
             expected_ns = leave_ns;
         }
@@ -189,7 +189,7 @@ static void check_the_law(void)
     CHECK_EQUAL(count, 1000);
 }
 
-/* Below the target, or with no more than one packet ahead, nothing is ever dropped. */
+/* Below the target, or with at most one packet ahead, nothing is dropped. */
 static void check_what_is_spared(void)
 {
     for (int i = 0; i < PACKETS; i++) {

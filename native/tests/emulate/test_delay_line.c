@@ -1,4 +1,4 @@
-/* Order, growth and the bound of the delay line; the packet pool and the lateness histogram beside it. */
+/* Order, growth and bound of the delay line; the packet pool and the lateness histogram. */
 #include "base/lateness.h"
 #include "check.h"
 #include "emulate/delay_line.h"
@@ -25,7 +25,7 @@ static void check_order(void)
     uint64_t pushed = 0;
     uint64_t popped = 0;
     pl_ns last_ns = -1;
-    /* Pops between the pushes move the head, so that growth meets a wrapped ring. */
+    /* Pops between the pushes move the head, so that a wrapped ring grows. */
     for (uint32_t i = 0; i < 20000; i++) {
         pl_ns due_ns = (pl_ns)i * 10 + (pl_ns)(next_random(&state) % 100);
         CHECK(push(&line, due_ns < last_ns ? last_ns : due_ns, i));
@@ -88,14 +88,14 @@ static void check_pool(void)
     CHECK(pool.allocated_bytes <= pool.maximum_bytes);
     CHECK(pool.allocated_bytes > pool.maximum_bytes - 2 * PL_PACKET_SMALL_BYTES);
 
-    /* Idle small buffers make room for big ones. */
+    /* Idle small buffers are freed for big ones. */
     struct pl_packet *taken[16];
     unsigned count = 0;
     while (count < 16 && (taken[count] = pl_packet_acquire(&pool, PL_PACKET_BIG_BYTES)) != NULL) {
         memset(taken[count]->data, 0x5a, PL_PACKET_BIG_BYTES);
         count++;
     }
-    CHECK_EQUAL(count, 9); /* the tenth lacks the room for the bookkeeping */
+    CHECK_EQUAL(count, 9); /* the tenth does not fit with its header */
     CHECK(pool.allocated_bytes <= pool.maximum_bytes);
     struct pl_packet *medium = pl_packet_acquire(&pool, PL_PACKET_SMALL_BYTES + 1);
     CHECK(medium != NULL && pl_packet_capacity(medium) == PL_PACKET_MEDIUM_BYTES);
@@ -128,21 +128,21 @@ static void check_lateness(void)
     CHECK(late_ns == INT64_MAX);
 }
 
-/* Two halves merged tell what the whole does. */
+/* Two merged halves equal the total. */
 static void check_lateness_merges(void)
 {
-    struct pl_lateness whole = {0};
+    struct pl_lateness total = {0};
     struct pl_lateness halves[2] = {{.count = 0}, {.count = 0}};
     uint64_t state = 4;
     for (int i = 0; i < 5000; i++) {
         pl_ns late_ns = (pl_ns)(next_random(&state) % 100000000);
-        pl_lateness_add(&whole, late_ns);
+        pl_lateness_add(&total, late_ns);
         pl_lateness_add(&halves[i % 3 == 0], late_ns);
     }
     pl_lateness_merge(&halves[0], &halves[1]);
-    CHECK_EQUAL(halves[0].count, whole.count);
-    CHECK_EQUAL(halves[0].max_ns, whole.max_ns);
-    CHECK(memcmp(halves[0].buckets, whole.buckets, sizeof whole.buckets) == 0);
+    CHECK_EQUAL(halves[0].count, total.count);
+    CHECK_EQUAL(halves[0].max_ns, total.max_ns);
+    CHECK(memcmp(halves[0].buckets, total.buckets, sizeof total.buckets) == 0);
 }
 
 int main(void)

@@ -1,9 +1,9 @@
-/* The ECN field of IPv4 and IPv6: read, and marked. */
+/* The ECN field of IPv4 and IPv6: reading and marking. */
 #include "check.h"
 #include "emulate/ip_header.h"
 #include "emulate/packets.h"
 
-/* Each field and each octet beside it: CE is set, nothing else changes, the checksum stays right. */
+/* Every octet: CE is set, nothing else changes, the checksum stays valid. */
 static void check_marks(void)
 {
     for (unsigned octet = 0; octet < 256; octet++) {

@@ -1,4 +1,4 @@
-/* The model of a link: rate, queue, delay, loss, and that a change of settings leaves what was decided. */
+/* The model of a link: rate, queue, delay, loss, and that a change of settings keeps earlier decisions. */
 #include <math.h>
 
 #include "check.h"
@@ -40,7 +40,7 @@ static void check_parsing(void)
     struct pl_error error = {0};
     CHECK_EQUAL(pl_link_settings_parse(&settings, "forward", "queue_bytes=250000", &error), PL_OK);
     CHECK_EQUAL(settings.queue_bytes, 250000);
-    CHECK_EQUAL(settings.rate_bits_per_s, 40000000); /* keys not given stay */
+    CHECK_EQUAL(settings.rate_bits_per_s, 40000000); /* other keys are unchanged */
     CHECK(settings.aqm == PL_AQM_NONE);
     CHECK_EQUAL(settings.target_ns, 0);
 
@@ -91,7 +91,7 @@ static void check_delay_and_rate(void)
     struct pl_link link = link_of("rate_bits_per_s=12000000,delay_ns=5000000", 1, 0); /* 1 ms per packet */
     CHECK_EQUAL(admit(&link, 1000, PACKET_BYTES).due_ns, 1000 + 1000000 + 5000000);
     CHECK_EQUAL(admit(&link, 1000, PACKET_BYTES).due_ns, 1000 + 2000000 + 5000000);
-    /* An idle link gathers no credit. */
+    /* An idle link accumulates no credit. */
     CHECK_EQUAL(admit(&link, 90000000, PACKET_BYTES).due_ns, 90000000 + 1000000 + 5000000);
     CHECK_EQUAL(link.counters.arrived_packets, 3);
     CHECK_EQUAL(link.counters.arrived_bytes, 3 * PACKET_BYTES);
@@ -99,7 +99,7 @@ static void check_delay_and_rate(void)
 
 static void check_no_drift(void)
 {
-    /* 12000 bits at 7 Gbit/s are 1714 2/7 ns: cutting the rest off would gain 28 us over 100000 packets. */
+    /* 12000 bits at 7 Gbit/s are 1714 2/7 ns: truncation would gain 28 us over 100000 packets. */
     struct pl_link link = link_of("rate_bits_per_s=7000000000", 1, 0);
     pl_ns due_ns = 0;
     for (int i = 0; i < 100000; i++) {
@@ -224,12 +224,12 @@ static void check_change(void)
     struct pl_link_settings faster =
         settings_of("rate_bits_per_s=120000000,queue_bytes=15000,delay_ns=1000000");
     pl_link_change(&link, &faster, 0);
-    /* The backlog is what was accepted, whatever the rate is now, and it drains as was decided. */
+    /* The backlog is what was accepted at any earlier rate, and it drains at the decided times. */
     CHECK_EQUAL(pl_link_backlog_bytes(&link, 0), 15000);
     CHECK_EQUAL(admit(&link, 0, PACKET_BYTES).fate, PL_FATE_QUEUE_DROPPED);
     CHECK_EQUAL(pl_link_backlog_bytes(&link, 5000000), 7500);
     struct pl_link_verdict next = admit(&link, 5000000, PACKET_BYTES);
-    CHECK_EQUAL(next.due_ns, 10000000 + 100000 + 1000000); /* behind the old ones, at the new rate */
+    CHECK_EQUAL(next.due_ns, 10000000 + 100000 + 1000000); /* after the old ones, at the new rate */
     CHECK_EQUAL(pl_link_backlog_bytes(&link, 5000000), 9000);
 
     struct pl_link_settings nearer = settings_of("");
@@ -249,10 +249,10 @@ static void check_ecn_threshold(void)
     CHECK(marked.mark && marked.fate == PL_FATE_DELIVERED);
     CHECK_EQUAL(marked.due_ns, 4000000); /* a mark costs and delays nothing */
     CHECK(pl_link_admit(&link, 0, PACKET_BYTES, PL_ECN_ECT1).mark);
-    CHECK(!pl_link_admit(&link, 0, 100, PL_ECN_CE).mark); /* has it already */
+    CHECK(!pl_link_admit(&link, 0, 100, PL_ECN_CE).mark); /* is CE already */
     CHECK(!pl_link_admit(&link, 0, 100, PL_ECN_NOT_CAPABLE).mark);
     struct pl_link_verdict dropped = pl_link_admit(&link, 0, PACKET_BYTES, PL_ECN_ECT0);
-    CHECK(dropped.fate == PL_FATE_QUEUE_DROPPED && !dropped.mark); /* the bound holds for all */
+    CHECK(dropped.fate == PL_FATE_QUEUE_DROPPED && !dropped.mark); /* the bound applies to all packets */
     CHECK_EQUAL(link.counters.marked_packets, 2);
     CHECK_EQUAL(link.counters.queue_dropped_packets, 1);
 
@@ -262,7 +262,7 @@ static void check_ecn_threshold(void)
     }
 }
 
-/* Twice the rate for ten seconds through a long queue; the wait of the last packet that was sent. */
+/* Twice the rate for ten seconds through a long queue; returns the wait of the last sent packet. */
 static pl_ns overload(struct pl_link *link, enum pl_ecn ecn)
 {
     pl_ns wait_ns = 0;
@@ -283,19 +283,19 @@ static void check_codel(void)
     struct pl_link capable = link_of(with_codel, 1, 0);
     CHECK_EQUAL(overload(&plain, PL_ECN_ECT0), (pl_ns)(20000 * 1000000.0 - 19999 * 500000.0));
     CHECK_EQUAL(plain.counters.marked_packets + plain.counters.aqm_dropped_packets, 0);
-    /* Drops grow with the time over target: the square-root law reaches one in two packets in some seconds.
-     */
+    /* Drops grow with the time above the target: the square-root law reaches every second packet within
+     * seconds. */
     CHECK(overload(&link, PL_ECN_NOT_CAPABLE) < 7 * PL_NS_PER_S);
     CHECK(link.counters.aqm_dropped_packets > 1000);
     CHECK_EQUAL(link.counters.queue_dropped_packets + link.counters.marked_packets, 0);
-    /* Marked in their place: nothing is dropped, so a sender that ignores marks keeps its queue. */
+    /* Marks replace drops, so a sender that ignores marks keeps its queue. */
     CHECK_EQUAL(overload(&capable, PL_ECN_ECT0), (pl_ns)(20000 * 1000000.0 - 19999 * 500000.0));
     CHECK_EQUAL(capable.counters.aqm_dropped_packets, 0);
     CHECK(capable.counters.marked_packets > 1000);
 }
 
-/* 50 Mbit/s of others on a line of 100 that is offered 60 more: all of the line is used, a tenth of all is
- * dropped, and the draws for our own packets are as ever. */
+/* 50 Mbit/s of cross traffic and 60 Mbit/s of packets on a link of 100 Mbit/s: the link is fully used, a
+ * tenth of all packets is dropped, and the draws for the packets do not change. */
 static void check_cross_traffic(void)
 {
     const char *spec = "rate_bits_per_s=100000000,queue_bytes=150000,loss_ratio=0.1";
@@ -322,14 +322,14 @@ static void check_cross_traffic(void)
     CHECK(served - before > 83333 - 300 && served - before < 83333 + 1000);
     CHECK(shared.counters.queue_dropped_packets > packets / 25 &&
           shared.counters.queue_dropped_packets < packets / 6);
-    /* After an hour without a packet, only the last 8000 of the others are played back. */
+    /* After an hour without a packet, only the last 8000 cross-traffic packets are played back. */
     (void)admit(&shared, 3600 * PL_NS_PER_S, PACKET_BYTES);
     uint64_t later = shared.counters.cross_packets + shared.counters.cross_dropped_packets;
     CHECK(later - others > 8000 - 450 && later - others < 8000 + 450);
 }
 
-/* What comes once a second to a line that others fill to 95 % waits as long as what comes often: an M/D/1
- * queue has rho / (2 (1 - rho)) packets of 1.2 ms before it, 11.4 ms. */
+/* A packet once a second on a link with 95 % cross traffic waits as long as frequent packets: an M/D/1 queue
+ * has rho / (2 (1 - rho)) packets of 1.2 ms before it, 11.4 ms. */
 static void check_cross_traffic_has_settled(void)
 {
     struct pl_link link = link_of("rate_bits_per_s=10000000,cross_bits_per_s=9500000", 5, 0);
@@ -342,7 +342,7 @@ static void check_cross_traffic_has_settled(void)
     CHECK(waited_ns / packets > 10.1e6 && waited_ns / packets < 12.7e6); /* 5 standard errors */
 }
 
-/* Whatever CoDel and ECN do, chance meets the n-th packet alike. */
+/* CoDel and ECN do not change the random draws of the n-th packet. */
 static void check_marks_leave_the_draws(void)
 {
     struct pl_link one = link_of("loss_ratio=0.1,duplicate_ratio=0.1", 9, 0);
@@ -358,7 +358,7 @@ static void check_marks_leave_the_draws(void)
     CHECK_EQUAL(one.counters.marked_packets, 0);
 }
 
-/* CoDel set anew begins anew: above the target again, it waits for a whole interval. */
+/* New CoDel settings restart it: above the target again, it waits for a whole interval. */
 static void check_codel_begins_anew(void)
 {
     struct pl_link link = link_of("rate_bits_per_s=12000000,aqm=codel", 1, 0);
@@ -377,7 +377,7 @@ static void check_codel_begins_anew(void)
     CHECK(pl_link_admit(&link, now_ns, PACKET_BYTES, PL_ECN_NOT_CAPABLE).fate == PL_FATE_AQM_DROPPED);
 }
 
-/* A stamp from before a change, or from before the packet read last, counts as the latest time told. */
+/* A timestamp before a change or before the previous packet counts as the latest time. */
 static void check_time_never_goes_back(void)
 {
     struct pl_link link = link_of("rate_bits_per_s=0,delay_ns=1000", 1, 0);

@@ -1,5 +1,5 @@
-/* Cutting super-packets of TCP over IPv4: every slicing carries the same bytes, with headers that a receiver
- * would accept. */
+/* Cutting super-packets of TCP over IPv4: every partition carries the same bytes, with headers that a
+ * receiver accepts. */
 #include <linux/virtio_net.h>
 
 #include "check.h"
@@ -60,14 +60,14 @@ static void check_checksums(const unsigned char *ip, const unsigned char *tcp, u
                             const unsigned char *payload, uint32_t payload_bytes)
 {
     CHECK_EQUAL(ones_sum(ip, 20) % 0xffff, 0); /* all ones is zero */
-    /* What a device does with a partial checksum: sum from csum_start to the end, complemented, at
+    /* Completes a partial checksum as a device does: the complemented sum from csum_start to the end, at
      * csum_offset. */
     unsigned char complete[64 + PAYLOAD];
     memcpy(complete, tcp, tcp_header_bytes);
     memcpy(complete + tcp_header_bytes, payload, payload_bytes);
     uint32_t checksum = 0xffffU - ones_sum(complete, tcp_header_bytes + payload_bytes);
     put(complete + 16, checksum, 2);
-    /* What a receiver checks. */
+    /* A receiver's checks. */
     uint32_t pseudo = ones_sum(ip + 12, 8) + 6 + tcp_header_bytes + payload_bytes;
     CHECK_EQUAL((pseudo + ones_sum(complete, tcp_header_bytes + payload_bytes)) % 0xffff, 0);
 }
@@ -101,7 +101,7 @@ static void check_slice(const unsigned char *data, const struct pl_superpacket *
     CHECK_EQUAL(virtio.csum_start, TCP_AT - PL_VIRTIO_HEADER_BYTES);
     CHECK_EQUAL(virtio.csum_offset, 16);
     CHECK_EQUAL(virtio.hdr_len, PAYLOAD_AT - PL_VIRTIO_HEADER_BYTES);
-    /* Options and what else is not rewritten. */
+    /* Options and other fields that are not rewritten. */
     CHECK(memcmp(tcp + 8, data + TCP_AT + 8, 4) == 0 && memcmp(tcp + 20, data + TCP_AT + 20, 12) == 0);
 }
 
@@ -127,7 +127,7 @@ static void check_whole_multiple(void)
 {
     unsigned char data[LENGTH];
     build(data);
-    put(data + IP_AT + 2, 52 + 2 * MSS, 2); /* what follows is padding */
+    put(data + IP_AT + 2, 52 + 2 * MSS, 2); /* padding follows */
     struct pl_superpacket layout;
     CHECK_EQUAL(pl_superpacket_parse(data, LENGTH, LINK_HEADER, &layout), PL_PACKET_SUPER);
     CHECK_EQUAL(layout.segments, 2);
@@ -151,7 +151,7 @@ static void check_malformed(void)
         {1, VIRTIO_NET_HDR_GSO_NONE, PL_PACKET_PLAIN},
         {1, VIRTIO_NET_HDR_GSO_TCPV6, PL_PACKET_UNSPLIT},
         {1, VIRTIO_NET_HDR_GSO_UDP, PL_PACKET_UNSPLIT},
-        {1, 5, PL_PACKET_UNSPLIT}, /* UDP_L4, and yet it is TCP */
+        {1, 5, PL_PACKET_UNSPLIT}, /* UDP_L4 with TCP */
         {IP_AT, 0x44, PL_PACKET_UNSPLIT},
         {IP_AT, 0x65, PL_PACKET_UNSPLIT},
         {IP_AT + 6, 0x20, PL_PACKET_UNSPLIT}, /* a fragment */

@@ -1,5 +1,5 @@
-/* Super-packets of TCP and UDP over IPv4 and IPv6: each segment is, byte for byte, what another program makes
- * of it, and every run of segments passes a receiver's checks. */
+/* Super-packets of TCP and UDP over IPv4 and IPv6: each segment equals, byte for byte, the output of another
+ * program, and every run of segments passes a receiver's checks. */
 #include <stdio.h>
 
 #include "check.h"
@@ -19,7 +19,7 @@ static uint32_t decode(const char *hex, unsigned char *bytes)
     return count;
 }
 
-/* The super-packet as the kernel hands it over; its length. */
+/* Builds the super-packet as the kernel delivers it; returns its length. */
 static uint32_t build_golden(const struct golden *golden, unsigned char data[GOLDEN_BYTES_MAX])
 {
     memset(data, 0, GOLDEN_BYTES_MAX);
@@ -41,7 +41,7 @@ static uint32_t build_golden(const struct golden *golden, unsigned char data[GOL
     return payload_at + GOLDEN_PAYLOAD;
 }
 
-/* A slice as one packet, with the checksum that a device would complete. Returns its length. */
+/* Builds a slice as one packet, with the checksum completed. Returns its length. */
 static uint32_t assemble(const unsigned char *data, const struct pl_slice *slice, unsigned char *packet)
 {
     memcpy(packet, slice->header, slice->header_bytes);
@@ -76,7 +76,7 @@ static void check_golden_segments(const struct golden *golden)
     }
 }
 
-/* What a receiver checks of a packet from IP on: the lengths that the headers state and the checksums. */
+/* A receiver's checks from IP on: the lengths in the headers and the checksums. */
 static void check_received(const unsigned char *ip, uint32_t ip_bytes, uint32_t transport_at, bool udp)
 {
     uint32_t transport_bytes = ip_bytes - transport_at;
@@ -95,7 +95,7 @@ static void check_received(const unsigned char *ip, uint32_t ip_bytes, uint32_t 
     CHECK_EQUAL((pseudo + ones_sum(ip + transport_at, transport_bytes)) % 0xffff, 0);
 }
 
-/* Runs of segments, marked or not, pass for whole packets. */
+/* Runs of segments, marked or not, are valid packets. */
 static void check_golden_runs(const struct golden *golden)
 {
     unsigned char data[GOLDEN_BYTES_MAX];
@@ -125,7 +125,7 @@ static void check_golden_runs(const struct golden *golden)
     }
 }
 
-/* Every length that is cut short passes as one packet, and nothing behind it is read. */
+/* Every truncated packet passes as one packet, and nothing behind it is read. */
 static void check_golden_cut_short(const struct golden *golden)
 {
     unsigned char data[GOLDEN_BYTES_MAX];
@@ -136,7 +136,7 @@ static void check_golden_cut_short(const struct golden *golden)
     }
 }
 
-/* Headers that are not cut: other kinds of segmentation, extension headers, lengths that contradict. */
+/* Headers that are not cut: other kinds of segmentation, extension headers, inconsistent lengths. */
 static void check_golden_malformed(void)
 {
     enum { IP6 = PL_VIRTIO_HEADER_BYTES + GOLDEN_LINK_HEADER, OPTIONS = IP6 + 40 };
@@ -150,15 +150,15 @@ static void check_golden_malformed(void)
         {4, 1, VIRTIO_NET_HDR_GSO_UDP},          /* fragments, not datagrams */
         {1, 1, VIRTIO_NET_HDR_GSO_TCPV6 | 0x20}, /* inside a tunnel */
         {1, IP6 + 6, 44},                        /* a fragment */
-        {1, IP6 + 6, 43},                        /* a routing header: another address is summed */
+        {1, IP6 + 6, 43},                        /* a routing header: the checksum covers another address */
         {1, IP6 + 6, 17},
         {4, IP6 + 6, 6},
         {2, OPTIONS + 1, 255}, /* options beyond the end */
-        {2, OPTIONS + 1, 40},  /* options longer than what is cut */
+        {2, OPTIONS + 1, 40},  /* options longer than the slice header */
         {2, OPTIONS, 59},      /* no next header */
         {3, IP6 + 20 + 5, 8},  /* UDP's own length */
         {4, OPTIONS + 5, 9},
-        {1, IP6 + 4, 0xff}, /* longer than what came */
+        {1, IP6 + 4, 0xff}, /* longer than the packet */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         unsigned char data[GOLDEN_BYTES_MAX];
@@ -169,7 +169,7 @@ static void check_golden_malformed(void)
     }
 }
 
-/* Random damage to the headers: whatever is accepted lies within the packet. */
+/* Randomly damaged headers: accepted layouts lie within the packet. */
 static void check_damaged(const struct golden *golden)
 {
     unsigned char data[GOLDEN_BYTES_MAX];
@@ -191,7 +191,7 @@ static void check_damaged(const struct golden *golden)
             accepted++;
         }
     }
-    CHECK(accepted > 1000); /* the test has tested something */
+    CHECK(accepted > 1000); /* some packets were accepted */
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* The trace: its bytes as PROTOCOL.md has them, its bound, and a file that cannot take more. */
+/* The trace: its bytes as in PROTOCOL.md, its bound, and a full file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ static void open_trace(struct pl_trace *trace, uint64_t greatest_bytes)
     CHECK_TEXT(error.text, "");
 }
 
-/* One of each, at times that the test knows. */
+/* One record of each fate, at known times. */
 static void check_bytes(void)
 {
     static struct pl_trace trace;
@@ -84,7 +84,7 @@ static void check_bound(void)
         {0, 0},
         {PL_TRACE_HEADER_BYTES + PL_TRACE_RECORD_BYTES - 1, 0},
         {PL_TRACE_HEADER_BYTES + PL_TRACE_RECORD_BYTES, 1},
-        {PL_TRACE_HEADER_BYTES + 2049 * PL_TRACE_RECORD_BYTES + 5, 2049}, /* more than the buffer holds */
+        {PL_TRACE_HEADER_BYTES + 2049 * PL_TRACE_RECORD_BYTES + 5, 2049}, /* more than the buffer */
         {FILE_BYTES_MAX, 5000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -98,7 +98,7 @@ static void check_bound(void)
     }
 }
 
-/* A limit on the size of files stands for a full disk: what cannot be written whole is not there at all. */
+/* A file size limit acts as a full disk: a record that does not fit is absent. */
 static void check_full_disk(void)
 {
     static struct pl_trace trace;
@@ -115,7 +115,7 @@ static void check_full_disk(void)
     CHECK_EQUAL(trace.errno_value, EFBIG);
     CHECK_EQUAL(trace.written_records, PL_TRACE_BUFFER_RECORDS);
     CHECK_EQUAL(trace.skipped_records, 10000 - PL_TRACE_BUFFER_RECORDS);
-    add_many(&trace, 1); /* it stays ended */
+    add_many(&trace, 1); /* the trace stays ended */
     pl_trace_close(&trace);
     CHECK_EQUAL(trace.skipped_records, 10001 - PL_TRACE_BUFFER_RECORDS);
     CHECK_EQUAL(read_file(), PL_TRACE_HEADER_BYTES + PL_TRACE_BUFFER_RECORDS * PL_TRACE_RECORD_BYTES);
@@ -132,7 +132,7 @@ static void check_refusals(void)
     CHECK_EQUAL(pl_trace_open(&trace, "/dev/null", 1000, &error), PL_SETUP);
     CHECK_TEXT(error.text, "the trace '/dev/null' must be a regular file");
     pl_trace_close(&trace);
-    /* A pipe without a reader: refused at once, not waited for. */
+    /* A pipe without a reader is refused at once. */
     CHECK_EQUAL(unlink(path), 0);
     CHECK_EQUAL(mkfifo(path, 0600), 0);
     error = (struct pl_error){0};

@@ -1,11 +1,11 @@
-/* Failing system calls, for tests alone: linked into an engine of its own by --wrap (see the Makefile).
+/* Failing system calls for tests, linked into a separate engine by --wrap (see the Makefile).
  *
- * $PATHLAB_FAULTS is a list of CALL:WHAT@NTH, separated by commas: the NTH use of CALL (from 1, over all
- * threads) meets WHAT instead of the kernel. Behind NTH may stand xK (K uses), + (every use from there on) or
- * /STEP (that use and every STEP-th after it). WHAT is the name of an errno, or `short`: at most half of the
- * bytes asked for are transferred. A list that cannot be read ends the program with status 2 and one line.
+ * $PATHLAB_FAULTS is a list of CALL:FAULT@NTH, separated by commas: the NTH use of CALL (from 1, over all
+ * threads) fails with FAULT. NTH may be followed by xK (K uses), + (every use from there on) or /STEP (that
+ * use and every STEP-th after it). FAULT is the name of an errno, or `short`: at most half of the requested
+ * bytes are transferred. An invalid list ends the program with status 2 and one line.
  *
- * $PATHLAB_FAULTS_STRUCK names a file to which each entry of the list is appended when it first strikes. */
+ * $PATHLAB_FAULTS_APPLIED names a file to which each entry of the list is appended when it first applies. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -64,7 +64,7 @@ static const struct {
     {"ENOSPC", ENOSPC},
 };
 
-/* Strikes at first, first + step, first + 2 step, … , last. */
+/* Applies to the uses first, first + step, first + 2 step, … , last. */
 struct fault {
     enum call call;
     int what;
@@ -73,13 +73,13 @@ struct fault {
     uint64_t last;
     const char *text;
     int text_bytes;
-    atomic_bool struck;
+    atomic_bool applied;
 };
 
 static struct fault faults[MOST_FAULTS];
 static size_t fault_count;
 static atomic_uint_fast64_t uses[CALL_COUNT];
-static const char *struck_path;
+static const char *applied_path;
 
 _Noreturn static void refuse(const char *item, int bytes, const char *reason)
 {
@@ -171,7 +171,7 @@ static void read_fault(const char *item, int bytes)
 __attribute__((constructor)) static void read_faults(void)
 {
     const char *list = getenv("PATHLAB_FAULTS");
-    struck_path = getenv("PATHLAB_FAULTS_STRUCK");
+    applied_path = getenv("PATHLAB_FAULTS_APPLIED");
     if (list == NULL)
         return;
     while (*list != 0) {
@@ -185,15 +185,15 @@ __attribute__((constructor)) static void read_faults(void)
 
 static void note_strike(struct fault *fault)
 {
-    if (struck_path == NULL || atomic_exchange(&fault->struck, true))
+    if (applied_path == NULL || atomic_exchange(&fault->applied, true))
         return;
-    int fd = open(struck_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int fd = open(applied_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0 || dprintf(fd, "%.*s\n", fault->text_bytes, fault->text) < 0)
-        refuse(struck_path, (int)strlen(struck_path), "cannot be written");
+        refuse(applied_path, (int)strlen(applied_path), "cannot be written");
     (void)close(fd);
 }
 
-/* Counts one use of the call: 0, SHORT or the errno that it meets. */
+/* Counts one use of the call; returns 0, SHORT or the errno to apply. */
 static int meet(enum call call)
 {
     uint64_t use = atomic_fetch_add(&uses[call], 1) + 1;
@@ -219,7 +219,7 @@ static bool fails(enum call call)
     return met > 0;
 }
 
-/* As fails(), for calls that may also transfer less: cuts `bytes`. */
+/* As fails(), for calls that may also transfer less: shortens `bytes`. */
 static bool fails_or_cuts(enum call call, size_t *bytes)
 {
     int met = meet(call);
@@ -230,8 +230,8 @@ static bool fails_or_cuts(enum call call, size_t *bytes)
     return met > 0;
 }
 
-/* An eventfd, timerfd or signalfd: no file type. The kernel reads and writes these whole, and a wake-up that
- * is refused for want of memory is nothing that happens. */
+/* An eventfd, timerfd or signalfd: no file type. The kernel reads and writes these completely, and never
+ * refuses a wake-up for lack of memory. */
 static bool is_event_source(int fd)
 {
     struct stat facts;

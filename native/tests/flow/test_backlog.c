@@ -1,4 +1,4 @@
-/* How many unsent bytes a socket may hold: what follows from what was acknowledged, and what sockets take. */
+/* The limit of unsent bytes: its choice from acknowledged bytes, and its effect on sockets. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -11,11 +11,11 @@
 
 static void check_choices(void)
 {
-    /* At the end of a span: what was acknowledged in a quarter of a second. */
+    /* At the end of a span: the bytes acknowledged in a quarter of a second. */
     CHECK_EQUAL(pl_backlog_choose(PL_BACKLOG_MIN_BYTES, MIB, PL_BACKLOG_SPAN_NS), MIB);
     CHECK_EQUAL(pl_backlog_choose(PL_BACKLOG_MIN_BYTES, 4 * MIB, 4 * PL_BACKLOG_SPAN_NS), MIB);
     CHECK_EQUAL(pl_backlog_choose(4 * MIB, MIB, PL_BACKLOG_SPAN_NS), MIB);
-    /* Less than the half or the double is no change. */
+    /* A change below half or double is ignored. */
     CHECK_EQUAL(pl_backlog_choose(MIB, MIB + MIB / 2, PL_BACKLOG_SPAN_NS), MIB);
     CHECK_EQUAL(pl_backlog_choose(MIB, MIB - MIB / 4, PL_BACKLOG_SPAN_NS), MIB);
     /* Within a span it only grows. */
@@ -41,13 +41,14 @@ static void check_socket(void)
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(pl_backlog_open(&backlog, fd));
     CHECK_EQUAL(read_limit(fd), PL_BACKLOG_MIN_BYTES);
-    /* Nothing has been taken yet, and no span is over. */
+    /* Nothing was taken yet, and no span is over. */
     CHECK_EQUAL(pl_backlog_follow(&backlog, fd, 0, 1), 0);
     CHECK_EQUAL(read_limit(fd), PL_BACKLOG_MIN_BYTES);
-    /* An idle socket holds nothing, so all that was taken counts as acknowledged: growth within the span. */
+    /* An idle socket holds nothing, so all bytes taken count as acknowledged: the limit grows within the
+     * span. */
     CHECK(pl_backlog_follow(&backlog, fd, 8 * MIB, 2) > 0);
     CHECK_EQUAL(read_limit(fd), 8 * MIB);
-    /* The span ends, and in the next one nothing moves. */
+    /* The span ends, and nothing is acknowledged in the next one. */
     (void)pl_backlog_follow(&backlog, fd, 8 * MIB, 1 + PL_BACKLOG_SPAN_NS);
     (void)pl_backlog_follow(&backlog, fd, 8 * MIB, 1 + 2 * PL_BACKLOG_SPAN_NS);
     CHECK_EQUAL(read_limit(fd), PL_BACKLOG_MIN_BYTES);

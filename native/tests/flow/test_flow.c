@@ -1,4 +1,4 @@
-/* What follows from a flow's settings: what a receiver takes from a hello, shares, sizes and paces. */
+/* Derived settings of a flow: a receiver's settings from a hello, shares, sizes and pacing. */
 #include "base/clock.h"
 #include "check.h"
 #include "flow/flow.h"
@@ -13,7 +13,7 @@ static struct pl_flow receiver(void)
     return flow;
 }
 
-static struct pl_hello hello(void)
+static struct pl_hello build_hello(void)
 {
     return (struct pl_hello){.version = 2,
                              .flags = PL_HELLO_FORWARD,
@@ -26,8 +26,8 @@ static struct pl_hello hello(void)
 static void check_adopted(void)
 {
     struct pl_flow flow = receiver();
-    struct pl_hello heard = hello();
-    CHECK(pl_flow_adopt(&flow, &heard));
+    struct pl_hello hello = build_hello();
+    CHECK(pl_flow_adopt(&flow, &hello));
     CHECK_EQUAL(flow.streams, 3);
     CHECK_EQUAL(flow.warmup_ns, 5);
     CHECK_EQUAL(flow.duration_ns, PL_NS_PER_S);
@@ -35,36 +35,36 @@ static void check_adopted(void)
     CHECK(flow.receives && !flow.transmits);
     CHECK(flow.workers >= 1 && flow.workers <= 3);
     CHECK_EQUAL(pl_flow_direction(&flow), PL_HELLO_FORWARD);
-    /* The next stream of the same flow is welcome, one of another is not. */
-    heard.stream = 0;
-    CHECK(pl_flow_adopt(&flow, &heard));
-    heard.streams = 4;
-    CHECK(!pl_flow_adopt(&flow, &heard));
-    heard.streams = 3;
-    heard.flags = PL_HELLO_REVERSE;
-    CHECK(!pl_flow_adopt(&flow, &heard));
+    /* The next stream of the same flow is accepted, one of another flow is not. */
+    hello.stream = 0;
+    CHECK(pl_flow_adopt(&flow, &hello));
+    hello.streams = 4;
+    CHECK(!pl_flow_adopt(&flow, &hello));
+    hello.streams = 3;
+    hello.flags = PL_HELLO_REVERSE;
+    CHECK(!pl_flow_adopt(&flow, &hello));
 }
 
 static void check_reverse(void)
 {
     struct pl_flow flow = receiver();
-    struct pl_hello heard = hello();
-    heard.flags = PL_HELLO_FORWARD | PL_HELLO_REVERSE;
-    heard.bytes = 3;
-    CHECK(pl_flow_adopt(&flow, &heard));
+    struct pl_hello hello = build_hello();
+    hello.flags = PL_HELLO_FORWARD | PL_HELLO_REVERSE;
+    hello.bytes = 3;
+    CHECK(pl_flow_adopt(&flow, &hello));
     CHECK(flow.receives && flow.transmits);
     CHECK_EQUAL(flow.bytes, 3);
 }
 
-/* What was asked for at the receiver stays. */
-static void check_told(void)
+/* The receiver's own flags win. */
+static void check_flags_win(void)
 {
     char *argv[] = {"receive", "--duration", "7s", "--streams", "3", "--direction", "forward"};
     struct pl_flow flow;
     struct pl_error error = {0};
     CHECK_EQUAL(pl_flow_parse(&flow, false, 7, argv, &error), PL_OPTIONS_OK);
-    struct pl_hello heard = hello();
-    CHECK(pl_flow_adopt(&flow, &heard));
+    struct pl_hello hello = build_hello();
+    CHECK(pl_flow_adopt(&flow, &hello));
     CHECK_EQUAL(flow.duration_ns, 7 * PL_NS_PER_S);
     CHECK_EQUAL(flow.warmup_ns, 5);
 }
@@ -73,7 +73,7 @@ static void check_turned_away(void)
 {
     struct pl_hello wrong[11];
     for (size_t i = 0; i < 11; i++)
-        wrong[i] = hello();
+        wrong[i] = build_hello();
     wrong[0].flags = 0;
     wrong[1].flags = 4;
     wrong[2].flags = PL_HELLO_FORWARD | 8;
@@ -114,7 +114,7 @@ static void check_rates(void)
     CHECK_EQUAL(pl_flow_stream_rate(&flow), 10);
     flow.stream_rate_bits_per_s = 30;
     CHECK_EQUAL(pl_flow_stream_rate(&flow), 25);
-    flow.rate_bits_per_s = 3; /* less than a bit each is still a limit */
+    flow.rate_bits_per_s = 3; /* less than a bit per stream is still a limit */
     CHECK_EQUAL(pl_flow_stream_rate(&flow), 1);
 }
 
@@ -124,8 +124,8 @@ static void check_segments(void)
         int64_t window, mss, held, write;
     } cases[] = {
         {8192, 1448, 8688, 1448},     {16384, 1448, 15928, 2896}, {65536, 1448, 65160, 15928},
-        {65536, 32741, 65536, 16384}, /* fewer than four segments to a window: nothing to fit */
-        {8192, -1, 8192, 2048},       /* the kernel does not tell */
+        {65536, 32741, 65536, 16384}, /* fewer than four segments in a window: unchanged */
+        {8192, -1, 8192, 2048},       /* unknown segment size */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pl_flow flow = {.streams = 1, .window_bytes = cases[i].window, .pacing_text = "auto"};
@@ -134,10 +134,11 @@ static void check_segments(void)
         CHECK_EQUAL(flow.held_window_bytes, cases[i].held);
         CHECK_EQUAL(flow.write_bytes, cases[i].write);
     }
-    struct pl_flow asked = {.streams = 1, .window_bytes = 8192, .write_bytes = 3000, .pacing_text = "auto"};
-    pl_flow_derive(&asked);
-    pl_flow_fit_segments(&asked, 1448);
-    CHECK_EQUAL(asked.write_bytes, 3000);
+    struct pl_flow requested = {
+        .streams = 1, .window_bytes = 8192, .write_bytes = 3000, .pacing_text = "auto"};
+    pl_flow_derive(&requested);
+    pl_flow_fit_segments(&requested, 1448);
+    CHECK_EQUAL(requested.write_bytes, 3000);
 }
 
 static void check_pacing(void)
@@ -166,7 +167,7 @@ int main(void)
 {
     check_adopted();
     check_reverse();
-    check_told();
+    check_flags_win();
     check_turned_away();
     check_shares();
     check_rates();

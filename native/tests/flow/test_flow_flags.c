@@ -41,7 +41,7 @@ static void check_defaults(void)
     CHECK_EQUAL(flow.token[1], 0); /* read when it is used */
 }
 
-/* A write of a sender takes at most a quarter of the requested window, and is never empty. */
+/* A sender's write is at most a quarter of the requested window, and never empty. */
 static void check_write_bytes(void)
 {
     static const struct {
@@ -54,7 +54,7 @@ static void check_write_bytes(void)
         {"--window-bytes 65536", 16384},
         {"--window-bytes 8388608", 1048576},
         {"--window-bytes 3", 1},
-        {"--rate 80Mbit/s", 10000}, /* what the rate allows in a millisecond */
+        {"--rate 80Mbit/s", 10000}, /* the rate's bytes of a millisecond */
         {"--rate 80Mbit/s --streams 2", 5000},
         {"--stream-rate 1kbit/s", 1},
         {"--window-bytes 65536 --write-bytes 50000", 50000}, /* an explicit size is kept */

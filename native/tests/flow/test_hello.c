@@ -75,10 +75,10 @@ static void check_magic(void)
         memcpy(answer, golden_answer, sizeof answer);
         hello[i] ^= 0x20;
         answer[i] ^= 0x20;
-        struct pl_hello heard;
+        struct pl_hello decoded;
         struct pl_answer answered;
         uint16_t version;
-        CHECK(!pl_hello_decode(hello, &heard));
+        CHECK(!pl_hello_decode(hello, &decoded));
         CHECK(!pl_hello_peek(hello, &version));
         CHECK(!pl_answer_decode(answer, &answered));
     }
@@ -86,7 +86,7 @@ static void check_magic(void)
 
 static void check_peek(void)
 {
-    /* Another version's hello may be of another length: only the common part is looked at. */
+    /* Another version's hello may have another length: only the common part is read. */
     const uint8_t common[PL_HELLO_COMMON_BYTES] = {0x50, 0x4C, 0x44, 0x43, 0x02, 0x01};
     uint16_t version = 0;
     CHECK(pl_hello_peek(common, &version));

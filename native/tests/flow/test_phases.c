@@ -1,4 +1,4 @@
-/* The time line of a trial: where intervals end, what a phase is made of, lateness, cuts. */
+/* The time line of a trial: ends of intervals, phases, lateness, cuts. */
 #include "check.h"
 #include "flow/phases.h"
 
@@ -19,7 +19,7 @@ static void check_span(const struct pl_phases *phases, enum pl_phase phase, pl_n
     CHECK_EQUAL(phases->spans[phase].end_ns, end_ns);
 }
 
-/* Closes each interval when it is due: the grid begins anew with each phase, which ends on its plan. */
+/* Closes each interval when it is due: the grid begins anew with each phase, which ends as planned. */
 static void check_grid(void)
 {
     static const struct {
@@ -39,14 +39,14 @@ static void check_grid(void)
         check_interval(&closed, (int64_t)i, due[i].phase, open_ns, due[i].end_ns);
         open_ns = due[i].end_ns;
     }
-    (void)pl_phases_close(&phases, 930); /* the last one ends where the drain did, off the grid */
+    (void)pl_phases_close(&phases, 930); /* the last one ends with the drain, off the grid */
     pl_phases_finish(&phases);
     check_span(&phases, PL_WARMUP, 0, 250);
     check_span(&phases, PL_STEADY, 250, 680);
     check_span(&phases, PL_DRAIN, 680, 930);
 }
 
-/* One nanosecond before its end a phase goes on; at its end it is over. */
+/* A phase continues one nanosecond before its end, and is over at its end. */
 static void check_boundary(void)
 {
     struct pl_phases phases;
@@ -71,21 +71,19 @@ static void check_late(void)
     struct pl_interval closed = pl_phases_close(&phases, 137);
     check_interval(&closed, 0, PL_WARMUP, 0, 137);
     CHECK_EQUAL(pl_phases_next_ns(&phases), 200);
-    /* The warm-up's end is missed by 20: it lasts until it was sampled, the steady grid starts by the plan.
-     */
+    /* The warm-up's end is missed by 20: it lasts until the sample; the steady grid starts as planned. */
     closed = pl_phases_close(&phases, 270);
     check_interval(&closed, 1, PL_WARMUP, 137, 270);
     check_span(&phases, PL_WARMUP, 0, 270);
     CHECK_EQUAL(phases.spans[PL_STEADY].start_ns, 270);
     CHECK_EQUAL(pl_phases_next_ns(&phases), 350);
-    /* More than one boundary is missed: they are skipped, not made up for. */
+    /* Several missed boundaries are skipped. */
     closed = pl_phases_close(&phases, 580);
     check_interval(&closed, 2, PL_STEADY, 270, 580);
     CHECK_EQUAL(pl_phases_next_ns(&phases), 650);
 }
 
-/* A sample so late that a whole phase went by: the phase has no length, and its bytes are the earlier one's.
- */
+/* A sample that misses a whole phase: the phase has length 0, and its bytes count in the earlier one. */
 static void check_missed_phase(void)
 {
     struct pl_phases phases;
@@ -136,7 +134,7 @@ static void check_cut(void)
     check_span(&phases, PL_STEADY, 250, 333);
     CHECK_EQUAL(phases.spans[PL_DRAIN].start_ns, 333);
     CHECK_EQUAL(pl_phases_next_ns(&phases), 433); /* the drain's grid begins at the cut */
-    pl_phases_cut(&phases);                       /* a second one changes nothing */
+    pl_phases_cut(&phases);                       /* a second cut changes nothing */
     check_span(&phases, PL_STEADY, 250, 333);
     struct pl_interval closed = pl_phases_close(&phases, 400);
     check_interval(&closed, 2, PL_DRAIN, 333, 400);
@@ -155,8 +153,8 @@ static void check_cut_in_warmup(void)
     check_span(&phases, PL_DRAIN, 120, 120);
 }
 
-/* Whatever the samples' lateness: intervals follow each other without a gap, and each phase is exactly the
- * intervals that bear its name. */
+/* With any lateness of samples, intervals follow each other without a gap, and each phase is exactly the sum
+ * of its intervals. */
 static void check_partition(void)
 {
     uint64_t state = 1;

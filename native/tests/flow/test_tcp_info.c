@@ -1,5 +1,5 @@
 /* TCP_INFO under the record's names: against the kernel's own header, shorter and longer structs, absence. */
-#include <linux/tcp.h> /* the whole struct; libc's may be older, and the two cannot be included together */
+#include <linux/tcp.h> /* the kernel's struct; libc's may be older, and the two headers conflict */
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,7 +67,7 @@ static bool is_present(const struct pl_tcp_info *info, size_t field)
     return (info->present & UINT32_C(1) << field) != 0;
 }
 
-/* Every field at every length that a kernel could return: there when its bytes are, absent otherwise. */
+/* Every field at every length that a kernel may return: present with its bytes, absent without. */
 static void check_lengths(void)
 {
     struct tcp_info kernel = make_kernel_struct();
@@ -99,7 +99,7 @@ static void check_lengths(void)
     };
     CHECK_EQUAL(sizeof all / sizeof all[0], PL_TCP_INFO_FIELDS);
     uint8_t bytes[sizeof kernel + 64];
-    memset(bytes, 0xEE, sizeof bytes); /* what a later kernel appends */
+    memset(bytes, 0xEE, sizeof bytes); /* bytes of a later kernel */
     memcpy(bytes, &kernel, sizeof kernel);
     for (size_t length = 0; length <= sizeof bytes; length++) {
         struct pl_tcp_info info;
@@ -148,7 +148,7 @@ static void check_absence(void)
     CHECK(!is_present(&info, find_field("snd_ssthresh_segments")));
     CHECK(!is_present(&info, find_field("delivery_rate_bytes_per_s")));
     CHECK(!is_present(&info, find_field("max_pacing_bytes_per_s")));
-    /* A count of nothing is a count. */
+    /* A count of 0 is present. */
     CHECK(is_present(&info, find_field("lost_segments")));
     CHECK(is_present(&info, find_field("delivery_rate_app_limited")));
     CHECK_EQUAL(info.values[find_field("delivery_rate_app_limited")], 0);
@@ -177,7 +177,7 @@ static void check_record(void)
     pl_json_release(&j);
 }
 
-/* A real connection over loopback: what this kernel returns makes sense under our names. */
+/* A real connection over loopback: this kernel's values are plausible. */
 static void check_connection(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -196,7 +196,7 @@ static void check_connection(void)
     struct pl_tcp_info info;
     struct pl_tcp_info_raw raw;
     pl_tcp_info_read(accepted, &info, &raw);
-    /* The raw struct is what the fields were taken from. */
+    /* The fields are those of the raw struct. */
     struct pl_tcp_info parsed;
     CHECK(raw.length >= 104 && raw.length <= sizeof raw.bytes);
     pl_tcp_info_parse(raw.bytes, raw.length, &parsed);
@@ -215,12 +215,12 @@ static void check_connection(void)
     (void)close(caller);
     (void)close(listener);
 
-    pl_tcp_info_read(-1, &info, &raw); /* nothing rather than something old */
+    pl_tcp_info_read(-1, &info, &raw); /* absent rather than old */
     CHECK_EQUAL(info.present, 0);
     CHECK_EQUAL(raw.length, 0);
 }
 
-/* One length for all: the longest; what a shorter struct lacks is zeros. */
+/* One length for all: the longest; a shorter struct is padded with zeros. */
 static void check_raw_record(void)
 {
     struct pl_json j = {0};

@@ -1,4 +1,4 @@
-/* When an echo ends by itself: by hand after a minute without a peer, under a controller never. */
+/* The idle time-out of an echo: a minute without a peer by hand, none under a controller. */
 #include "check.h"
 #include "probe/echo_idle.h"
 
@@ -19,7 +19,7 @@ static void check_peers(void)
 {
     struct pl_echo_idle idle;
     pl_echo_idle_start(&idle, 10, false, 0);
-    pl_echo_idle_note(&idle, 0, false, 5); /* others' datagrams, a refused connection */
+    pl_echo_idle_note(&idle, 0, false, 5); /* refused datagrams and connections */
     CHECK_EQUAL(pl_echo_idle_deadline_ns(&idle), 10);
     pl_echo_idle_note(&idle, 1, false, 6);
     CHECK_EQUAL(pl_echo_idle_deadline_ns(&idle), 16);
@@ -27,7 +27,7 @@ static void check_peers(void)
     CHECK_EQUAL(pl_echo_idle_deadline_ns(&idle), 16);
     pl_echo_idle_note(&idle, 1, true, 15);
     CHECK_EQUAL(pl_echo_idle_deadline_ns(&idle), INT64_MAX);
-    pl_echo_idle_note(&idle, 1, false, 500); /* it sent nothing, and has gone */
+    pl_echo_idle_note(&idle, 1, false, 500); /* it sent nothing and has closed */
     CHECK_EQUAL(pl_echo_idle_deadline_ns(&idle), 510);
     pl_echo_idle_note(&idle, 1, false, 505);
     CHECK_EQUAL(pl_echo_idle_deadline_ns(&idle), 510);

@@ -1,4 +1,4 @@
-/* Probes and the start of a TCP connection to the echo, byte by byte as PROTOCOL.md has them. */
+/* Probes and the handshake of a TCP connection to the echo, byte by byte as in PROTOCOL.md. */
 #include "check.h"
 #include "probe/echo_wire.h"
 
@@ -30,9 +30,9 @@ static const uint8_t golden_challenge[PL_ECHO_CHALLENGE_BYTES] = {
     0xA0, 0xA1, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, /* nonce */
     0xA8, 0xA9, 0xAA, 0xAB, 0xAC, 0xAD, 0xAE, 0xAF, /* */
 };
-static const uint8_t golden_greeting[PL_ECHO_RESPONSE_BYTES] = {
+static const uint8_t golden_response[PL_ECHO_RESPONSE_BYTES] = {
     0x50, 0x4C, 0x50, 0x42,                         /* magic */
-    0x02, 0x04,                                     /* version; kind: greeting */
+    0x02, 0x04,                                     /* version; kind: response */
     0x00, 0x64,                                     /* size of every message: 100 */
     0x28, 0xD5, 0x1F, 0x0B, 0xE9, 0xFF, 0x36, 0x5B, /* digest of these and the nonce */
 };
@@ -61,7 +61,7 @@ static void check_probes(void)
     CHECK_EQUAL(back.held_ns, held.held_ns);
 }
 
-/* Nothing of a head may be changed, and no reply may pass as a request or the other way round. */
+/* A changed head is refused, as is a reply in place of a request and the reverse. */
 static void check_forgeries(void)
 {
     struct pl_probe_head back;
@@ -106,15 +106,15 @@ static void check_reply(void)
     CHECK_EQUAL(pl_probe_decode(message, sizeof message, PL_PROBE_REPLY, token, &back), PL_PROBE_ADMITTED);
     CHECK(back.cookie == head.cookie && back.sequence == head.sequence);
     CHECK(back.held_ns >= 1000 && back.held_ns <= pl_now_ns() - received_ns);
-    /* A wall clock that was set back meanwhile is not believed. */
+    /* A real-time clock set back meanwhile is ignored. */
     pl_probe_make_reply(&turned, pl_realtime_ns() + PL_NS_PER_S, received_ns, sizeof message, token, message);
     CHECK(turned.held_ns >= 1000);
 }
 
-static void check_greeting(void)
+static void check_response(void)
 {
     uint8_t challenge[PL_ECHO_CHALLENGE_BYTES];
-    uint8_t greeting[PL_ECHO_RESPONSE_BYTES];
+    uint8_t response[PL_ECHO_RESPONSE_BYTES];
     uint8_t read_nonce[PL_ECHO_NONCE_BYTES];
     uint8_t version = 0;
     uint32_t size = 0;
@@ -129,24 +129,24 @@ static void check_greeting(void)
     challenge[0] ^= 1;
     CHECK(!pl_echo_challenge_decode(challenge, &version, read_nonce));
 
-    pl_echo_response_encode(token, nonce, 100, greeting);
-    CHECK(memcmp(greeting, golden_greeting, sizeof greeting) == 0);
-    CHECK_EQUAL(pl_echo_response_decode(greeting, token, nonce, &size), PL_PROBE_ADMITTED);
+    pl_echo_response_encode(token, nonce, 100, response);
+    CHECK(memcmp(response, golden_response, sizeof response) == 0);
+    CHECK_EQUAL(pl_echo_response_decode(response, token, nonce, &size), PL_PROBE_ADMITTED);
     CHECK_EQUAL(size, 100);
-    /* One that was overheard is no good for another connection. */
+    /* A recorded response is refused on another connection. */
     read_nonce[0] ^= 1;
-    CHECK_EQUAL(pl_echo_response_decode(greeting, token, read_nonce, &size), PL_PROBE_REFUSED);
-    for (unsigned bit = 0; bit < 8 * sizeof greeting; bit++) {
-        memcpy(greeting, golden_greeting, sizeof greeting);
-        greeting[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        CHECK(pl_echo_response_decode(greeting, token, nonce, &size) != PL_PROBE_ADMITTED);
+    CHECK_EQUAL(pl_echo_response_decode(response, token, read_nonce, &size), PL_PROBE_REFUSED);
+    for (unsigned bit = 0; bit < 8 * sizeof response; bit++) {
+        memcpy(response, golden_response, sizeof response);
+        response[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        CHECK(pl_echo_response_decode(response, token, nonce, &size) != PL_PROBE_ADMITTED);
     }
-    pl_echo_response_encode(token, nonce, PL_PROBE_HEAD_BYTES - 1, greeting);
-    CHECK_EQUAL(pl_echo_response_decode(greeting, token, nonce, &size), PL_PROBE_REFUSED);
-    pl_echo_response_encode(token, nonce, PL_PROBE_MESSAGE_MAX + 1, greeting);
-    CHECK_EQUAL(pl_echo_response_decode(greeting, token, nonce, &size), PL_PROBE_REFUSED);
-    pl_echo_response_encode(token, nonce, PL_PROBE_MESSAGE_MAX, greeting);
-    CHECK_EQUAL(pl_echo_response_decode(greeting, token, nonce, &size), PL_PROBE_ADMITTED);
+    pl_echo_response_encode(token, nonce, PL_PROBE_HEAD_BYTES - 1, response);
+    CHECK_EQUAL(pl_echo_response_decode(response, token, nonce, &size), PL_PROBE_REFUSED);
+    pl_echo_response_encode(token, nonce, PL_PROBE_MESSAGE_MAX + 1, response);
+    CHECK_EQUAL(pl_echo_response_decode(response, token, nonce, &size), PL_PROBE_REFUSED);
+    pl_echo_response_encode(token, nonce, PL_PROBE_MESSAGE_MAX, response);
+    CHECK_EQUAL(pl_echo_response_decode(response, token, nonce, &size), PL_PROBE_ADMITTED);
 }
 
 int main(void)
@@ -155,6 +155,6 @@ int main(void)
     check_forgeries();
     check_versions();
     check_reply();
-    check_greeting();
+    check_response();
     CHECK_RETURN();
 }

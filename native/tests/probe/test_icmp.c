@@ -47,7 +47,7 @@ static void test_reply(void)
     uint8_t longer[24 + PL_ICMP_HEADER_BYTES] = {[0] = 0x46};
     CHECK(pl_icmp_reply_payload(longer, sizeof longer, false, true, &payload) == longer + 32);
     CHECK_EQUAL(payload, 0);
-    /* Every message cut short, a request, another code, IPv6 in front. */
+    /* Truncated messages, a request, another code, an IPv6 header. */
     for (size_t bytes = 0; bytes < 28; bytes++)
         CHECK(pl_icmp_reply_payload(v4, bytes, false, true, &payload) == NULL);
     v4[20] = 8;

@@ -41,7 +41,7 @@ static void check_vectors(void)
         CHECK(pl_siphash(key, input, count) == vectors[count]);
 }
 
-/* Every bit of the key and of the input counts. */
+/* Every bit of the key and of the input changes the digest. */
 static void check_every_bit(void)
 {
     uint8_t key[PL_SIPHASH_KEY_BYTES] = {0};

@@ -1,4 +1,4 @@
-"""Whatever is asked for, the sums are exact, and the two ends and the kernel agree to the byte."""
+"""For all settings the counters are exact: both ends and the kernel agree to the byte."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.native.engine import MS, Ending, Flag, assert_account_holds, carry
+from tests.native.engine import MS, Ending, Flag, assert_counters_agree, carry
 from tests.native.peers import ANSWER, CONFIRMATION, HELLO
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -45,7 +45,7 @@ def test_every_sum_is_exact(trial: dict[str, Flag]) -> None:
     streams = int(trial["streams"])
     for end in (accepted, connected):
         assert end.of("result"), end.stderr
-        assert_account_holds(end, streams)
+        assert_counters_agree(end, streams)
     forward = trial["direction"] != "reverse"
     reverse = trial["direction"] != "forward"
     sent = {
@@ -58,7 +58,7 @@ def test_every_sum_is_exact(trial: dict[str, Flag]) -> None:
         assert sent["accepted"] == connected.last["total_bytes"]
     if trial["bytes"]:
         assert sum(accepted.last["total_bytes"]) == trial["bytes"]
-    # What the kernel says it received is the data, the greeting, and what ends or begins a one-way stream.
+    # The kernel counts the data, the handshake, and the start byte or confirmation of a one-way stream.
     hello = HELLO.size + (0 if forward else 1 + CONFIRMATION.size)
     answer = ANSWER.size + (0 if reverse else CONFIRMATION.size)
     for end, peers, extra in (
@@ -66,9 +66,9 @@ def test_every_sum_is_exact(trial: dict[str, Flag]) -> None:
         (connected, sent["accepted"] or [0] * streams, answer),
     ):
         for seen, data in zip(_received_by_kernel(end), peers, strict=True):
-            # The end of file takes a sequence number of its own.
+            # The FIN takes a sequence number.
             assert seen - data - extra in (0, 1)
-    # And what the peer's kernel sent, less what it sent twice, is what came.
+    # The peer's kernel sent as many bytes, retransmissions excluded.
     for sender, receiver in ((connected, accepted), (accepted, connected)):
         info = sender.last["tcp_info"]
         for total, again, came in zip(
