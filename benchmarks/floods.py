@@ -1,6 +1,6 @@
-"""What strangers at the port cost a running trial: half-open ones, a slow loris, and a flood of connects.
+"""The cost of unauthenticated peers for a running trial: half-open ones, a slow loris, a flood of connects.
 
-``python benchmarks/floods.py --help`` says how; README.md beside it says what the columns mean.
+See ``python benchmarks/floods.py --help``; README.md in this folder explains the columns.
 """
 
 from __future__ import annotations
@@ -29,46 +29,46 @@ from machine import (
 )
 from outcome import keep_json, say, translate_faults
 from places import PLACES, Place, Program, open_place, wait_until
-from strangers import KINDS
 from tools import PORT, Candidate, Load, Tool, TransferError, find_tools
+from unauthenticated_peers import KINDS
 
 TARGET_RATIO = 0.99
-UNEXPLAINED_RATIO = 0.03  # of the cores' time may be somebody else's
+UNEXPLAINED_RATIO = 0.03  # share of the cores' time that other processes may use
 STREAMS = 16
-ATTEMPTS = 4  # for each trial asked, until none but ours has used the cores
-_SETTLE_NS = 200_000_000  # of each segment, which the rates leave out
-_SEGMENTS = ("strangers", "dummy", "alone")
-_LEAD_S = 2.0  # for the strangers to start and to find the port
+ATTEMPTS = 4  # for each trial, until no other process has used the cores
+_SETTLE_NS = 200_000_000  # of each segment, left out of the rates
+_SEGMENTS = ("peers", "dummy", "alone")
+_LEAD_S = 2.0  # for the peers to start and to find the port
 _END_TIMEOUT_S = 30.0
 _IDLE_RATIO = 0.15
 _IDLE_SAMPLE_S = 0.2
 _IDLE_TIMEOUT_S = 20.0
 _FOLDER = Path(__file__).parent
 _HEADING = (
-    f"{'path/strangers':<22}{'alone':>8}{'dummy':>8}{'with':>8}{'with/dummy':>12}{'[min, max]':>16}"
+    f"{'path/peers':<22}{'alone':>8}{'dummy':>8}{'with':>8}{'with/dummy':>12}{'[min, max]':>16}"
     f"{'target':>9}  {'':<10}{'with/alone':>11}{'[min, max]':>16}"
-    f"{'CPU':>7}{'begun/s':>9}{'turned away':>13}  cycles"
+    f"{'CPU':>7}{'begun/s':>9}{'rejected':>13}  cycles"
 )
 
 
 class DisturbedError(Exception):
-    """Somebody else used the cores; the text says how much."""
+    """Other processes used the cores; the text states how much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A stretch of the trial: what was done beside it, and what the receiver took meanwhile."""
+    """A segment of the trial: the concurrent work, and the receiver's rate."""
 
     cycle: int
     segment: str  # one of _SEGMENTS
     rate_bits_per_s: float
-    cpu_ratio: float  # of one core, used by the strangers or by the dummy
+    cpu_ratio: float  # of one core, used by the peers or by the dummy
     begun_per_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """One trial with its strangers."""
+    """One trial with its peers."""
 
     segments: tuple[Segment, ...]
     rejected: int
@@ -78,7 +78,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The rate with strangers over that of another segment of the same cycle."""
+    """The rate with peers over that of another segment of the same cycle."""
 
     ratio: float
     least: float
@@ -86,7 +86,7 @@ class Comparison:
 
 
 def read_segments(marks: list[dict[str, Any]], records: list[dict[str, Any]]) -> tuple[Segment, ...]:
-    """Rates of the marked segments from the receiver's intervals that lie wholly within them.
+    """Rates of the marked segments, from the receiver's intervals within them.
 
     The warm-up cycle is left out. Raises DisturbedError where a segment holds no interval.
     """
@@ -100,7 +100,7 @@ def read_segments(marks: list[dict[str, Any]], records: list[dict[str, Any]]) ->
         inside = [one for one in intervals if one["start_ns"] >= first_ns and one["end_ns"] <= last_ns]
         span_ns = sum(one["end_ns"] - one["start_ns"] for one in inside)
         if span_ns == 0:
-            raise DisturbedError("the cores were so busy that the trial ended before its strangers did")
+            raise DisturbedError("the cores were so busy that the trial ended before its peers did")
         length_s = (mark["end_ns"] - mark["begin_ns"]) / 1e9
         segments.append(
             Segment(
@@ -115,7 +115,7 @@ def read_segments(marks: list[dict[str, Any]], records: list[dict[str, Any]]) ->
 
 
 class Host:
-    """Runs trials among strangers and keeps their files in a folder of its own."""
+    """Runs trials among unauthenticated peers, with their files in a separate folder."""
 
     def __init__(self, place: Place, tool: Tool, folder: Path, rate: str | None) -> None:
         self._place, self._tool, self._folder = place, tool, folder
@@ -124,7 +124,7 @@ class Host:
         self._softirq_apart = counts_softirq_apart()
 
     def receive(self, kind: str, cycles: int, segment_s: float) -> Visit:
-        """One trial. Raises TransferError where an end refuses, DisturbedError where others were busy."""
+        """Run one trial. Raises TransferError (an end refuses) or DisturbedError (other processes ran)."""
         seconds = math.ceil(_LEAD_S + 1.1 * (cycles + 1) * len(_SEGMENTS) * segment_s)
         load = Load(seconds=seconds, congestion="cubic")
         candidate = Candidate(
@@ -135,16 +135,16 @@ class Host:
         )
         with tempfile.TemporaryDirectory(dir=self._folder) as name:
             folder = Path(name)
-            costs = [folder / f"{side}.json" for side in ("receiver", "sender", "strangers")]
+            costs = [folder / f"{side}.json" for side in ("receiver", "sender", "peers")]
             python = [sys.executable, "-I", "-S"]
             ends = [
                 [self._tool.path, *side(self._place.address, candidate, load)]
                 for side in (self._tool.receiver, self._tool.sender)
             ]
-            crowd = [*python, str(_FOLDER / "strangers.py"), kind, self._place.address, str(PORT)]
+            peers = [*python, str(_FOLDER / "unauthenticated_peers.py"), kind, self._place.address, str(PORT)]
             commands = [
                 [*python, str(_FOLDER / "meter.py"), str(cost), *command]
-                for cost, command in zip(costs, [*ends, [*crowd, str(cycles), str(segment_s)]], strict=True)
+                for cost, command in zip(costs, [*ends, [*peers, str(cycles), str(segment_s)]], strict=True)
             ]
             self._await_idle_cores()
             before = read_core_time(self._ksoftirqd)
@@ -156,23 +156,23 @@ class Host:
         return Visit(
             segments=read_segments(marks, records),
             rejected=records[-1]["rejected"],
-            begun=sum(mark["begun"] for mark in marks) + 1,  # the one that found the port
-            unexplained_ratio=self._judge_others(spent, processes_s),
+            begun=sum(mark["begun"] for mark in marks) + 1,  # plus the one that found the port
+            unexplained_ratio=self._check_others(spent, processes_s),
         )
 
     def _run(self, commands: list[list[str]], folder: Path, load: Load) -> list[str]:
-        """What receiver, sender and strangers wrote. The sender goes once the port is there."""
+        """The output of receiver, sender and peers. The sender starts once the port is open."""
         place = self._place
         with (
             Program(place, place.receiver, commands[0], folder) as receiver,
-            Program(place, place.sender, commands[2], folder) as crowd,
+            Program(place, place.sender, commands[2], folder) as peers,
         ):
             self._await_listener(receiver)
             with Program(place, place.sender, commands[1], folder) as sender:
-                for program in (sender, receiver, crowd):
+                for program in (sender, receiver, peers):
                     if program.wait(load.seconds + _END_TIMEOUT_S) != 0:
                         raise TransferError(program.last_words())
-                return [program.output() for program in (receiver, sender, crowd)]
+                return [program.output() for program in (receiver, sender, peers)]
 
     def _await_listener(self, receiver: Program) -> None:
         wait_until(lambda: receiver.status() is not None or self._place.listens(PORT), _END_TIMEOUT_S)
@@ -180,7 +180,7 @@ class Host:
             raise TransferError(receiver.last_words())
 
     def _await_idle_cores(self) -> None:
-        """Give others a little time to end; a trial that they disturb would be thrown away anyway."""
+        """Wait a little for other processes to end; a disturbed trial is discarded anyway."""
 
         def is_idle() -> bool:
             before = read_core_time(self._ksoftirqd)
@@ -189,43 +189,42 @@ class Host:
 
         wait_until(is_idle, _IDLE_TIMEOUT_S)
 
-    def _judge_others(self, spent: CoreTime, processes_s: float) -> float:
-        """The share of the cores' time that others used. Raises DisturbedError where it is too much."""
+    def _check_others(self, spent: CoreTime, processes_s: float) -> float:
+        """The share of the cores' time that other processes used. Raises DisturbedError above the limit."""
         others_s = unexplained_s(spent, processes_s, softirq_apart=self._softirq_apart)
         ratio = others_s / (spent.task_s + spent.softirq_s + spent.idle_s)
         if ratio > UNEXPLAINED_RATIO:
-            raise DisturbedError(f"{ratio:.1%} of the cores' time was somebody else's")
+            raise DisturbedError(f"{ratio:.1%} of the cores' time was used by other processes")
         return ratio
 
 
 def compare(visits: Sequence[Visit], against: str) -> Comparison:
-    """Rates with strangers over those of the other segment, cycle by cycle."""
+    """Rates with peers over those of the other segment, cycle by cycle."""
     ratios = []
     for visit in visits:
         rates = {(one.cycle, one.segment): one.rate_bits_per_s for one in visit.segments}
         cycles = sorted({one.cycle for one in visit.segments})
-        ratios += [rates[cycle, "strangers"] / rates[cycle, against] for cycle in cycles]
+        ratios += [rates[cycle, "peers"] / rates[cycle, against] for cycle in cycles]
     return Comparison(ratio=median(ratios), least=min(ratios), most=max(ratios))
 
 
-def report(name: str, visits: Sequence[Visit], thrown_away: int) -> dict[str, Any]:
+def report(name: str, visits: Sequence[Visit], discarded: int) -> dict[str, Any]:
     """Print one kind's line; returns it for the JSON file."""
     every = [one for visit in visits for one in visit.segments]
     by_name = {kind: [one for one in every if one.segment == kind] for kind in _SEGMENTS}
     rates = {kind: median(one.rate_bits_per_s for one in ones) for kind, ones in by_name.items()}
-    cycles = len(by_name["strangers"])
+    cycles = len(by_name["peers"])
     dummy, alone = compare(visits, "dummy"), compare(visits, "alone")
     verdict = "undecided" if cycles < DECIDING_RUNS else "met" if dummy.ratio >= TARGET_RATIO else "MISSED"
-    cpu_ratio = median(one.cpu_ratio for one in by_name["strangers"])
-    begun_per_s = median(one.begun_per_s for one in by_name["strangers"])
+    cpu_ratio = median(one.cpu_ratio for one in by_name["peers"])
+    begun_per_s = median(one.begun_per_s for one in by_name["peers"])
     rejected, begun = sum(visit.rejected for visit in visits), sum(visit.begun for visit in visits)
     spans = [f"[{one.least:.3f}, {one.most:.3f}]" for one in (dummy, alone)]
     say(
-        f"{name:<22}{rates['alone'] / 1e9:>8.2f}{rates['dummy'] / 1e9:>8.2f}{rates['strangers'] / 1e9:>8.2f}"
+        f"{name:<22}{rates['alone'] / 1e9:>8.2f}{rates['dummy'] / 1e9:>8.2f}{rates['peers'] / 1e9:>8.2f}"
         f"{dummy.ratio:>12.3f}{spans[0]:>16}{f'>= {TARGET_RATIO:.2f}':>9}  {verdict:<10}"
         f"{alone.ratio:>11.3f}{spans[1]:>16}{cpu_ratio:>7.1%}{begun_per_s:>9.0f}"
-        f"{f'{rejected}/{begun}':>13}  {cycles}"
-        + (f", {thrown_away} trials thrown away" if thrown_away else "")
+        f"{f'{rejected}/{begun}':>13}  {cycles}" + (f", {discarded} trials discarded" if discarded else "")
     )
     return {
         "row": name,
@@ -234,16 +233,16 @@ def report(name: str, visits: Sequence[Visit], thrown_away: int) -> dict[str, An
         "with_over_alone": asdict(alone),
         "target_ratio": TARGET_RATIO,
         "verdict": verdict,
-        "strangers_cpu_ratio": cpu_ratio,
+        "peers_cpu_ratio": cpu_ratio,
         "dummy_cpu_ratio": median(one.cpu_ratio for one in by_name["dummy"]),
         "begun_per_s": begun_per_s,
         "cycles": cycles,
-        "thrown_away": thrown_away,
+        "discarded": discarded,
     }
 
 
 def run_kind(host: Host, name: str, kind: str, options: argparse.Namespace) -> dict[str, Any]:
-    """One row, from as many trials as asked that nobody else disturbed; its facts for the JSON file."""
+    """One row from the requested number of undisturbed trials; returns its values for the JSON file."""
     visits: list[Visit] = []
     disturbances: list[str] = []
     while len(visits) < options.trials and len(disturbances) < ATTEMPTS * options.trials:
@@ -256,7 +255,7 @@ def run_kind(host: Host, name: str, kind: str, options: argparse.Namespace) -> d
             return {"row": name, "refused": str(error)}
     if not visits:
         say(f"{name:<22}no trial: {disturbances[-1]}")
-        return {"row": name, "with_over_dummy": None, "thrown_away": len(disturbances)}
+        return {"row": name, "with_over_dummy": None, "discarded": len(disturbances)}
     return {**report(name, visits, len(disturbances)), "trials": [asdict(visit) for visit in visits]}
 
 
@@ -312,12 +311,12 @@ def main(arguments: Sequence[str]) -> int:
     options = parse_arguments(arguments)
     if not choose(options.only):
         names = ", ".join(f"{place}/{kind}" for place in PLACES for kind in KINDS)
-        sys.stderr.write(f"benchmarks: nothing is called {', '.join(options.only)}\n  fix: one of {names}\n")
+        sys.stderr.write(f"benchmarks: no row is called {', '.join(options.only)}\n  fix: one of {names}\n")
         return 2
     tool = find_tools()[0]["engine"]
     machine = f"{' '.join(os.uname()[i] for i in (0, 2, 4))}, {os.cpu_count()} cores"
     stored: dict[str, Any] = {"machine": machine, "version": tool.version, "rows": []}
-    say(f"{tool.version}: {STREAMS} streams, Gbit/s, while strangers knock; {machine}")
+    say(f"{tool.version}: {STREAMS} streams, Gbit/s, with unauthenticated peers; {machine}")
     with keep_json(stored, options.json):
         run_all(options, tool, stored)
     return 0
