@@ -167,3 +167,37 @@ def test_the_table_of_analyses_is_that_of_the_registry() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "analyses_table.py"))["make_page"]()
     stored = (ROOT / "docs" / "ANALYSES.md").read_text(encoding="utf-8")
     assert stored == made, "docs/ANALYSES.md is old: run python docs/analyses_table.py"
+
+
+#: Files of a user, which the checkout does not have.
+USER_FILES = ("hosts.toml", "results.db", "my-campaign.toml")
+
+
+def find_missing_paths(page: Path) -> list[str]:
+    """Paths in backticks that do not exist; one beside another may be relative to its folder or one above."""
+    missing = []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        folders = [ROOT, ROOT / "pathlab"]
+        for name in re.findall(r"`([\w./-]+)`", line):
+            if not re.search(r"/|\.(?:py|c|h|md|toml|js|sh)$", name) or name.startswith(("/", "~", ".")):
+                continue
+            if name in USER_FILES or name.startswith("results/"):
+                continue
+            found = next((path for folder in folders if (path := folder / name).exists()), None)
+            if found is None:
+                missing.append(f"{page.name}: {name}")
+                continue
+            nearest = found if found.is_dir() else found.parent
+            folders = [nearest, *nearest.parents, *folders]
+    return missing
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md", "README.md", "SECURITY.md"])
+def test_every_path_that_a_page_names_exists(name: str) -> None:
+    assert find_missing_paths(ROOT / name) == []
+
+
+def test_a_path_that_is_gone_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "PAGE.md"
+    page.write_text("| `pathlab/units.py`, `errors.py`, `gone.py` | `pathlab/gone/` | `pathlab.gone` |\n")
+    assert find_missing_paths(page) == ["PAGE.md: gone.py", "PAGE.md: pathlab/gone/"]
