@@ -197,6 +197,15 @@ def test_every_path_that_a_page_names_exists(name: str) -> None:
     assert find_missing_paths(ROOT / name) == []
 
 
+def test_every_name_of_the_architecture_is_defined_where_it_says() -> None:
+    text = " ".join((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split())
+    named = re.findall(r"`(\w+)` in `([\w/]+\.py)`", text)
+    assert len(named) > 10
+    for name, path in named:
+        source = (ROOT / path).read_text(encoding="utf-8")
+        assert re.search(rf"^\s*(?:class|def) {name}\b", source, re.MULTILINE), f"{path} has no {name}"
+
+
 def test_a_path_that_is_gone_is_found(tmp_path: Path) -> None:
     page = tmp_path / "PAGE.md"
     page.write_text("| `pathlab/units.py`, `errors.py`, `gone.py` | `pathlab/gone/` | `pathlab.gone` |\n")
