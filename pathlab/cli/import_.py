@@ -12,6 +12,7 @@ from pathlab import __version__
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
 from pathlab.store.database import DATABASE_NAME, RESULTS_ROOT
+from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
 from pathlab.store.importers.files import ReadFile, read_file, store_files
 from pathlab.store.records import CampaignRecord
@@ -53,7 +54,7 @@ def import_files(
             what = format_rate(rate) if rate is not None else f"RTT {format_time(rtt_ns)}"
             if rate is None and rtt_ns is None:
                 what = "neither a rate nor a round trip in it"
-            if record.status != "complete":
+            if record.status != Status.COMPLETE:
                 what = f"{record.status}: {record.failure}"
             ends = f"{record.path_source} → {record.path_destination}"
             console.print(f"{file.document.name}: {record.engine_version}, {ends}, {what}", soft_wrap=True)

@@ -32,6 +32,7 @@ from pathlab.runner.events import (
     TrialStarted,
     Waiting,
 )
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.study.answer import measure_records
@@ -66,12 +67,12 @@ def describe_trial(record: TrialRecord, settings: Mapping[str, Any]) -> str:
     cell = describe_cell(record.streams, record.window_requested_bytes)
     others = describe_levels(settings) if len(settings) > len(ALWAYS_GIVEN) else ""
     what = f"{record.path_source} to {record.path_destination}  {cell:>12}{'  ' if others else ''}{others}"
-    if record.status != "complete":
+    if record.status != Status.COMPLETE:
         return f"{what}  {record.status}: {record.failure}"
     rise, change_ns = "", measure_drtt(record)
     if change_ns is not None:
         rise = f"  RTT {'+' if change_ns >= 0 else ''}{format_time(change_ns)}"
-    marks = [flag for flag in record.flags if flag != "lab"]
+    marks = [flag for flag in record.flags if flag != Flag.LAB]
     return f"{what}  {format_rate(record.throughput_bits_per_s):>12}{rise}  {', '.join(marks)}".rstrip()
 
 
@@ -133,7 +134,7 @@ class RunningTable:
         """Take the complete trials of the runs before, which the results folder holds."""
         with Results.open(folder) as results:
             settings = {row.row: row.settings for row in results.plan()}
-            for record in results.records(status="complete"):
+            for record in results.records(status=Status.COMPLETE):
                 self.add(record, settings[record.plan_row])
 
     def build(self) -> Table | None:
@@ -296,9 +297,9 @@ class LiveView:
         self._done_ns += self._running.pop(event.record.plan_row, (0, 0.0))[0]
         self._update(rate="")
         record = event.record
-        if record.status == "complete":
+        if record.status == Status.COMPLETE:
             self._table.add(record, event.settings)
-        style = "" if record.status == "complete" else "red"
+        style = "" if record.status == Status.COMPLETE else "red"
         line = describe_trial(record, event.settings)
         number = self._numbers.get(record.plan_row, len(self._numbers))
         self._print(Text.assemble((f"{number:>3}/{self._rows}", "dim"), "  ", (line, style)))

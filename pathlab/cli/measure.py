@@ -21,6 +21,7 @@ from pathlab.remote.hosts import build_access
 from pathlab.report.text import render_trial
 from pathlab.runner.campaign.folders import choose_folder
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
+from pathlab.store.flags import Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 
@@ -59,7 +60,7 @@ def measure(
         raise PartialCampaign(
             f"the trial was {outcome.ended}", hint="what it measured until then is above; measure again"
         )
-    if record.status != "complete":
+    if record.status != Status.COMPLETE:
         raise TrialError(
             record.failure or "the trial failed", hint="pathlab doctor shows what this host can do"
         )
@@ -113,6 +114,6 @@ def _show(folder: Path, as_json: bool, console: Console) -> TrialRecord:
         record = results.record(trial_id)
         if as_json:
             click.echo(json.dumps(results.export_record(trial_id), indent=2))
-        elif record.status == "complete" or record.received_total_bytes is not None:
+        elif record.status == Status.COMPLETE or record.received_total_bytes is not None:
             render_trial(record, results, trial_id, console)
         return record

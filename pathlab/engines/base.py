@@ -21,6 +21,7 @@ from pathlab.engines.spec import Allowed, TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
+from pathlab.store.flags import Stage
 
 #: Time for each step before the data, and what an engine may take beyond its own deadlines.
 SETUP_TIMEOUT_S = 15.0
@@ -107,7 +108,7 @@ class Engine(ABC):
 
     def fail(self, role: str, text: str) -> HostError:
         """An error of one end, to be raised."""
-        return HostError(text, host=self.find_session(role).host, stage="engine")
+        return HostError(text, host=self.find_session(role).host, stage=Stage.ENGINE)
 
     @abstractmethod
     def prepare(self) -> None:

@@ -17,6 +17,7 @@ from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
 from pathlab.engines.spec import REVERSE, Allowed, TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
+from pathlab.store.flags import Flag, Stage
 from pathlab.units import SECOND_NS
 
 PROGRAM = "iperf3"
@@ -27,7 +28,7 @@ class Iperf3Engine(Engine):
     """One server and one client, which print JSON when they end. The limits are those of its sources."""
 
     name = PROGRAM
-    flag = "iperf3"
+    flag = Flag.IPERF3
     capabilities = Capabilities(
         limits=(
             EngineLimit(what="more than 128 streams", constraint="streams <= 128"),
@@ -149,7 +150,7 @@ def convert_output(
         raise HostError(
             f"iperf3 printed JSON that cannot be read ({type(error).__name__}: {error})",
             host=host,
-            stage="engine",
+            stage=Stage.ENGINE,
             hint="use iperf3 3.7 or newer",
         ) from error
 

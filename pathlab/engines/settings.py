@@ -7,6 +7,7 @@ from typing import Any
 
 from pathlab.campaign.factors import FACTORS
 from pathlab.engines.spec import BOTH, FORWARD, REVERSE, Allowed, TrialSpec
+from pathlab.store.flags import NOT_GRANTED
 
 Options = dict[str, str | int]
 
@@ -56,7 +57,7 @@ def list_settings(
 def find_refused(settings: Sequence[Mapping[str, str | None]]) -> list[str]:
     """Flags ``NAME-not-granted`` of settings at which an end states something else than was requested."""
     return [
-        f"{FACTORS[name].key.replace('_', '-')}-not-granted"
+        f"{FACTORS[name].key.replace('_', '-')}{NOT_GRANTED}"
         for line in settings
         if _is_refused(name := str(line["name"]), line)
     ]

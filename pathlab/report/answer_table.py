@@ -16,6 +16,7 @@ from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, list_thresholds
 from pathlab.campaign.factors import format_level, name_levels
+from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
 from pathlab.study.registry import ANALYSES, AnalysisEntry, AnswerColumn
@@ -189,7 +190,7 @@ def list_warnings(answers: Sequence[Answer[Any]]) -> list[str]:
             flags[one.reason] = max(flags.get(one.reason, 0), one.trials)
     lines = [f"excluded: {trials} × {reason}" for reason, trials in sorted(left)]
     for reason, trials in sorted(flags.items()):
-        if reason != "lab":
+        if reason != Flag.LAB:
             most = "" if len(answers) == 1 else "at most "
             lines.append(f"includes {most}{trials} trial{'s' * (trials != 1)} flagged {reason}")
     return lines

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 from pathlab.store.schema import column_types
 from pathlab.store.trial_table import TIMES, format_exact_time
@@ -43,7 +44,7 @@ class StoredTrial:
     @property
     def complete(self) -> bool:
         """True if the trial measured what it was planned to."""
-        return self.record.status == "complete"
+        return self.record.status == Status.COMPLETE
 
 
 def read_trials(results: ResultsSource, frame: pd.DataFrame | None = None) -> tuple[StoredTrial, ...]:
@@ -82,7 +83,7 @@ def find_congestion(record: TrialRecord) -> str:
 
     Other programs' files tell only what was at work.
     """
-    if "imported" in record.flags:
+    if Flag.IMPORTED in record.flags:
         return record.congestion_requested or record.congestion_sender or ""
     return record.congestion_requested or ""
 
@@ -99,7 +100,7 @@ def window_is_short(record: TrialRecord) -> bool:
         return False
     granted = (record.window_granted_sender_bytes, record.window_granted_receiver_bytes)
     least = LINUX_WINDOW_FACTOR * record.window_requested_bytes
-    return "window-short" in record.flags or any(size is not None and size < least for size in granted)
+    return Flag.WINDOW_SHORT in record.flags or any(size is not None and size < least for size in granted)
 
 
 def _read_column(frame: pd.DataFrame, name: str, kind: type) -> list[Any]:

@@ -20,6 +20,7 @@ from pathlab.report.source import (
     read_trials,
     window_is_short,
 )
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import JournalRecord, PlanRecord, TrialRecord
 from pathlab.study.answer import Spread, measure_records
 from pathlab.study.links import DirectLink, Traffic, find_direct_link
@@ -141,7 +142,7 @@ def summarise(results: ResultsSource, frame: pd.DataFrame | None = None) -> Summ
     by_path: dict[Path, list[StoredTrial]] = {}
     for trial in trials:
         record = trial.record
-        origin = record.engine_version or "imported" if "imported" in record.flags else ""
+        origin = record.engine_version or "imported" if Flag.IMPORTED in record.flags else ""
         path = Path(
             source=record.path_source,
             destination=record.path_destination,
@@ -274,8 +275,8 @@ def _build_cell(path: Path, trials: Sequence[StoredTrial]) -> Cell:
         congestion=first.congestion_requested or next((r.congestion_sender for r in records), None),
         trials=complete,
         counted=counted,
-        failed=sum(trial.record.status == "failed" for trial in trials),
-        interrupted=sum(trial.record.status == "interrupted" for trial in trials),
+        failed=sum(trial.record.status == Status.FAILED for trial in trials),
+        interrupted=sum(trial.record.status == Status.INTERRUPTED for trial in trials),
         throughput_bits_per_s=over(lambda r: r.throughput_bits_per_s),
         drtt_ns=over(measure_drtt),
         loaded_loss=_pooled_loss((r.loaded_sent, r.loaded_received) for r in taken),

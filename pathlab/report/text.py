@@ -13,12 +13,13 @@ from pathlab.report.names import format_granted, format_loss, format_window
 from pathlab.report.source import ResultsSource, find_arrived, format_utc, window_is_short
 from pathlab.report.streams import read_probes, summarise_streams
 from pathlab.report.summary import Cell, PathSummary
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.answer import Spread
 from pathlab.study.selection import DRTT_MEDIAN_COLUMNS, measure_drtt
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
 
-STANDING_FLAGS = ("lab", "loopback-fallback")  # true of the whole run, so said once and not in each row
+STANDING_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so said once and not in each row
 
 OF_TCP = ("Effective", "Retr.")  # which UDP does not have
 OF_UDP = ("UDP loss", "Jitter")
@@ -33,7 +34,7 @@ def render_trial(record: TrialRecord, results: ResultsSource | None, trial_id: i
     console.print()
     console.print(f"{record.path_source} → {record.path_destination}", style="bold", end="")
     console.print(f"  {format_utc(record.started_utc)}", style="dim")
-    if record.status != "complete":
+    if record.status != Status.COMPLETE:
         stage = f" ({record.failed_stage})" if record.failed_stage else ""
         console.print(
             Text(f"{record.status}{stage}: {record.failure or 'no reason recorded'}", style="bold red")
@@ -194,7 +195,7 @@ def _cpu_text(record: TrialRecord, end: str) -> str:
     engine = f"engine {NOT_MEASURED}"
     if user_s is not None and system_s is not None:
         engine = f"engine {user_s:.2f} s user, {system_s:.2f} s kernel"
-    shared = "; lab: its emulators share the cores" if "lab" in record.flags else ""
+    shared = "; lab: its emulators share the cores" if Flag.LAB in record.flags else ""
     return f"{engine}; busiest core {format_ratio(busiest_ratio)}{shared}"
 
 

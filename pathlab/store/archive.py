@@ -23,6 +23,7 @@ from pathlab.store.database import (
     read_meta,
 )
 from pathlab.store.faults import translate_faults
+from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
@@ -84,7 +85,7 @@ def prune_results(
     """
     if not failed and series_before is None:
         raise UsageError("nothing is named to be pruned", hint="Give --failed or --series-older-than.")
-    bad = sa.select(TRIAL.c.trial_id).where(TRIAL.c.status != "complete") if failed else None
+    bad = sa.select(TRIAL.c.trial_id).where(TRIAL.c.status != Status.COMPLETE) if failed else None
     begun = _list_begun(results)
     old = [n for n, started in begun.items() if series_before is not None and started < series_before]
     before_bytes = results.path.stat().st_size
@@ -232,8 +233,10 @@ def _list_one(database: Path) -> Listing:
         meta = read_meta(engine, database)
         with translate_faults(database), engine.connect() as connection:
             found = read_records(CampaignRecord, connection.execute(sa.select(CAMPAIGN)).all(), database)
-            done = sa.select(sa.func.count(sa.distinct(TRIAL.c.plan_row))).where(TRIAL.c.status == "complete")
-            bad = sa.select(sa.func.count()).where(TRIAL.c.status != "complete")
+            done = sa.select(sa.func.count(sa.distinct(TRIAL.c.plan_row))).where(
+                TRIAL.c.status == Status.COMPLETE
+            )
+            bad = sa.select(sa.func.count()).where(TRIAL.c.status != Status.COMPLETE)
             counts = [
                 int(connection.execute(query).scalar_one())
                 for query in (sa.select(sa.func.count()).select_from(PLAN), done, bad)

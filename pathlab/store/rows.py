@@ -12,6 +12,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from pathlab.errors import StoreError
+from pathlab.store.flags import Status
 from pathlab.store.row_check import name_damage
 from pathlab.store.schema import ORIGIN, PLAN, SERIES, TRIAL
 from pathlab.store.series import SeriesError, encode_series
@@ -42,7 +43,7 @@ def insert_trial(connection: sa.Connection, row: Mapping[str, Any], blobs: Seque
 def has_result() -> sa.Exists:
     """Whether a plan row has a complete trial or one of another program."""
     imported = sa.exists().where(ORIGIN.c.trial_id == TRIAL.c.trial_id)
-    ended = sa.or_(TRIAL.c.status == "complete", imported)
+    ended = sa.or_(TRIAL.c.status == Status.COMPLETE, imported)
     return sa.exists().where(TRIAL.c.plan_row == PLAN.c.row, ended)
 
 

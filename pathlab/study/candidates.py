@@ -25,13 +25,13 @@ from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, evaluate_ratio
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import Option
 from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
+from pathlab.store.flags import Flag
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.cells import Levels, MeasuredCondition
 from pathlab.study.climbs import CellClimb
 from pathlab.study.limits import CellLimit
 from pathlab.study.selection import PATH_FLAGS, Sample
 
-OVER_LINE = "over-line-rate"
 #: Trials under one of these say more of a host or of the lab than of the path.
 LIMIT_FLAGS = tuple(flag for flag in PATH_FLAGS if flag.endswith("-limited"))
 
@@ -251,7 +251,7 @@ def _find_exclusion(
     """Why the cell says nothing about the path; None where it does."""
     held = int(limited[complete.places].sum())
     if held * 2 > len(complete):
-        lab = int(complete.table.flagged("lab-limited")[complete.places].sum())
+        lab = int(complete.table.flagged(Flag.LAB_LIMITED)[complete.places].sum())
         return "the lab was at its limit" if lab * 2 >= held else "a host was at its limit"
     if limit is not None and limit.limit is Limit.HOST_CPU:
         return "a host was at its limit"
@@ -283,7 +283,8 @@ def _describe(
         limit=None if limit is None else limit.limit,
         limit_undecided=None if limit is None or limit.undecided is None else str(limit.undecided),
         exclusion=exclusion,
-        over_line=bool(len(part)) and 2 * int(part.table.flagged(OVER_LINE)[part.places].sum()) >= len(part),
+        over_line=bool(len(part))
+        and 2 * int(part.table.flagged(Flag.OVER_LINE_RATE)[part.places].sum()) >= len(part),
     )
 
 

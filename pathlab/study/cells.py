@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.campaign.factors import format_level, name_levels
+from pathlab.store.flags import Flag
 from pathlab.store.trial_table import format_exact_time
 from pathlab.study.links import BottleneckLink, find_bottleneck
 from pathlab.study.selection import Rules, Sample, select
@@ -19,7 +20,12 @@ from pathlab.study.trials import Condition, TrialTable
 from pathlab.units import format_window
 
 Levels = tuple[int, int | None]  # streams, window requested (None: autotuned)
-MEDIA = {"hosts": "real path", "lab": "lab", "loopback-fallback": "LOOPBACK FALLBACK", "imported": "imported"}
+MEDIA = {
+    "hosts": "real path",
+    Flag.LAB: "lab",
+    Flag.LOOPBACK_FALLBACK: "LOOPBACK FALLBACK",
+    Flag.IMPORTED: "imported",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

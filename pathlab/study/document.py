@@ -22,6 +22,7 @@ import numpy as np
 
 from pathlab._version import VERSION
 from pathlab.analysis.verdicts.limits import FlowVerdict
+from pathlab.store.flags import Status
 from pathlab.study.analyses import Analyses
 from pathlab.study.registry import ANALYSES, choose_analyses
 from pathlab.study.selection import survey_table
@@ -52,7 +53,7 @@ def build_document(
         },
         "trials": {
             "stored": len(status),
-            "complete": int((status == "complete").sum()),
+            "complete": int((status == Status.COMPLETE).sum()),
             "used": selection.used,
             "excluded": encode(selection.excluded),
             "warnings": encode(selection.warnings),

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.estimators.payload import Segment, find_ip_version, full_segment, payload_rate
+from pathlab.store.flags import Flag
 from pathlab.study.selection import Sample
 from pathlab.study.trials import LAB
 
 MPTCP = "mptcp"
 #: Flag of a trial whose ends fell back from MPTCP to TCP.
-TRANSPORT_REFUSED = "transport-not-granted"
 MTU_BYTES = 1500  # of a link that states none
 
 
@@ -97,7 +97,7 @@ def find_bottleneck(environment: Mapping[str, Any], sample: Sample) -> Bottlenec
 def read_traffic(sample: Sample) -> Traffic:
     """The traffic of a condition's trials."""
     frame, sizes = sample.table.frame, sample.get("mss_bytes")
-    refused = bool(sample.table.flagged(TRANSPORT_REFUSED)[sample.places].any())
+    refused = bool(sample.table.flagged(Flag.TRANSPORT_NOT_GRANTED)[sample.places].any())
     addresses = frame["destination_address"].iloc[sample.places] if "destination_address" in frame else None
     return Traffic.of(
         () if addresses is None else [str(one) for one in addresses.dropna().unique()],

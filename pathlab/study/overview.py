@@ -9,6 +9,7 @@ from typing import Any
 
 from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.errors import StoreError
+from pathlab.store.flags import Status
 from pathlab.store.overview import stream_outcomes
 from pathlab.store.results import Results
 from pathlab.study.selection import is_counted
@@ -41,7 +42,7 @@ def summarise_combinations(results: Results) -> tuple[CombinationSummary, ...]:
         window = float("inf") if trial.window_requested_bytes is None else trial.window_requested_bytes
         key = (trial.path_source, trial.path_destination, trial.streams, window, trial.settings or "{}")
         trials[key] = trials.get(key, 0) + 1
-        complete[key] = complete.get(key, 0) + (trial.status == "complete")
+        complete[key] = complete.get(key, 0) + (trial.status == Status.COMPLETE)
         counted = rates.setdefault(key, [])
         if trial.throughput_bits_per_s is not None and is_counted(trial):
             counted.append(trial.throughput_bits_per_s)

@@ -15,6 +15,7 @@ from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.verdicts.drift import DriftVerdict
 from pathlab.analysis.verdicts.preference import DifferenceTest, Preference, Reason, prefer
 from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
+from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer
 from pathlab.study.candidates import (
     Candidate,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 #: A recommendation is made after every run: the series of so many trials of each cell are read for it.
 TRIALS_PER_CELL = 3
-FALLBACK = "loopback-fallback"
 
 
 class Confidence(StrEnum):
@@ -161,7 +161,7 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
     group = mark_over_line(group, line_bits_per_s)
     usable = [one for one in group.candidates if _is_usable(one)]
     refused = _refuse(group, name, line_bits_per_s)
-    if not usable or measured.key.medium == FALLBACK or measured.key.is_udp:
+    if not usable or measured.key.medium == Flag.LOOPBACK_FALLBACK or measured.key.is_udp:
         return refused
     reference, first, capacity = _find_reference(usable, fitted, line_bits_per_s)
     against = None if reference is Reference.LINK else first
@@ -288,7 +288,7 @@ def _refuse(group: CandidateSet, name: str, line_bits_per_s: float | None) -> Re
 
 def _find_reason(group: CandidateSet) -> str:
     measured = group.measured
-    if measured.key.medium == FALLBACK:
+    if measured.key.medium == Flag.LOOPBACK_FALLBACK:
         return "the traffic went over this machine's loopback and no network"
     if measured.key.is_udp:
         return "UDP has no window; see its loss and jitter"

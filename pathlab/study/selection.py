@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.loss import Loss, pool_loss
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.trials import LINUX_WINDOW_FACTOR, Condition, TrialTable
 
 #: Trials that say nothing of their path: a host, the lab or another congestion control was measured instead.
-PATH_FLAGS = ("host-limited", "lab-limited", "congestion-not-granted")
+PATH_FLAGS = (Flag.HOST_LIMITED, Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED)
 #: Trials that say nothing at all: the lab was beyond what it emulates truly.
-LAB_FLAGS = ("lab-limited",)
+LAB_FLAGS = (Flag.LAB_LIMITED,)
 #: What was asked for is not what was measured, where a cell is named by the window that was asked for.
-WINDOW_FLAG = "window-short"
 #: Flags of trials that are kept, and said.
 WARNING_FLAGS = (
-    *("over-line-rate", "busy-core", "route-changed", "sender-counted", "imported"),
-    "undelivered-data",
-    *("loopback-fallback", "host-limited", "congestion-not-granted", "lab"),
+    *(Flag.OVER_LINE_RATE, Flag.BUSY_CORE, Flag.ROUTE_CHANGED, Flag.SENDER_COUNTED, Flag.IMPORTED),
+    Flag.UNDELIVERED_DATA,
+    *(Flag.LOOPBACK_FALLBACK, Flag.HOST_LIMITED, Flag.CONGESTION_NOT_GRANTED, Flag.LAB),
 )
 #: Setting of a plan's row that is repeated to show drift.
 CONTROL = "control"
@@ -303,14 +303,14 @@ class CountableTrial(Protocol):
 def is_counted(record: CountableTrial) -> bool:
     """Whether ``select`` takes a trial where the path is judged by requested windows (``as_requested``)."""
     rate = record.throughput_bits_per_s
-    doubted = {*PATH_FLAGS, WINDOW_FLAG}.intersection(record.flags)
-    return record.status == "complete" and not doubted and rate is not None and rate >= 0
+    doubted = {*PATH_FLAGS, Flag.WINDOW_SHORT}.intersection(record.flags)
+    return record.status == Status.COMPLETE and not doubted and rate is not None and rate >= 0
 
 
 def name_exclusions(sample: Sample) -> NDArray[np.object_]:
     """Why each trial is in no median: its first flag that says so, else that its throughput is missing."""
     reasons = np.full(len(sample), "", dtype=object)
-    for flag in (*PATH_FLAGS, WINDOW_FLAG):
+    for flag in (*PATH_FLAGS, Flag.WINDOW_SHORT):
         reasons[sample.table.flagged(flag)[sample.places] & (reasons == "")] = flag
     reasons[reasons == ""] = "without throughput"
     return reasons
@@ -346,9 +346,9 @@ def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
         reasons[where & (reasons == "")] = reason
 
     status = table.frame["status"].astype(object).to_numpy()
-    for name in sorted({str(one) for one in status} - {"complete"}):
+    for name in sorted({str(one) for one in status} - {Status.COMPLETE}):
         mark(status == name, name)
-    for name in (*rules.flags, *((WINDOW_FLAG,) if rules.as_requested else ())):
+    for name in (*rules.flags, *((Flag.WINDOW_SHORT,) if rules.as_requested else ())):
         mark(table.flagged(name), name)
     for name in ("streams", "cycle", *rules.needed):
         values = table.get(name)
@@ -361,7 +361,9 @@ def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
 
 
 def _list_warnings(table: TrialTable, places: NDArray[np.int64]) -> tuple[ExclusionCount, ...]:
-    counts = [(name, int(table.flagged(name)[places].sum())) for name in (*WARNING_FLAGS, WINDOW_FLAG)]
+    counts = [
+        (str(name), int(table.flagged(name)[places].sum())) for name in (*WARNING_FLAGS, Flag.WINDOW_SHORT)
+    ]
     versions = np.unique(table.versions[places])
     if np.count_nonzero(versions >= 0) > 1:
         counts.append((MIXED_VERSIONS, int(places.size)))

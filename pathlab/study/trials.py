@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
+from pathlab.store.flags import Flag
 from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord
 from pathlab.units import LARGEST
 
@@ -21,7 +22,7 @@ CELL_SETTINGS = ("streams", "window_bytes")
 LINUX_WINDOW_FACTOR = 2
 LEAST = 1e-30
 #: Medium of trials between hosts of a lab.
-LAB = "lab"
+LAB = Flag.LAB
 
 
 class StudySource(Protocol):
@@ -183,7 +184,7 @@ def _build_condition(
 
 def _medium(flags: Any) -> str:
     marks = _list_flags(flags)
-    for medium in ("imported", "loopback-fallback", LAB):
+    for medium in (Flag.IMPORTED, Flag.LOOPBACK_FALLBACK, LAB):
         if medium in marks:
             return medium
     return "hosts"

@@ -15,6 +15,7 @@ from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.trial_series import read_columns
 from pathlab.report.source import ResultsSource, StoredTrial
 from pathlab.report.summary import Cell, PathSummary
+from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 from pathlab.store.steady import STEADY
 from pathlab.study.selection import choose_evenly
@@ -71,7 +72,7 @@ def name_contributions(section: PathSection, cell: Cell) -> str:
 
 def name_place(inputs: ReportInputs, record: TrialRecord) -> str:
     """Where a trial was measured, or by which other program; a fallback is said as loudly as everywhere."""
-    if "imported" in record.flags:
+    if Flag.IMPORTED in record.flags:
         return f"imported, {record.engine_version}" if record.engine_version else "imported"
     environment = inputs.source.campaign.environment
     if environment.get("fallback"):

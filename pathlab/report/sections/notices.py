@@ -8,6 +8,7 @@ from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.report.blocks import Notice
 from pathlab.report.names import enumerate_cells
 from pathlab.report.summary import Cell, PathSummary, Summary
+from pathlab.store.flags import NOT_GRANTED, Flag
 from pathlab.units import format_bytes
 
 #: Paths that a warning names; of more it says how many.
@@ -63,41 +64,41 @@ def _doubt_run(summary: Summary) -> Iterator[Notice]:
 
 def _doubt_path(path: PathSummary) -> Iterator[Notice]:
     name = str(path.path)
-    if doubted := _list_flagged(path, "lab-limited"):
+    if doubted := _list_flagged(path, Flag.LAB_LIMITED):
         yield Notice(
-            kind="lab-limited",
+            kind=Flag.LAB_LIMITED,
             path=name,
             text=f"With {_enumerate(doubted, path)} the lab was beyond what it emulates truly (packets lost "
             "outside the links, late deliveries, no CPU time left): "
             "the numbers describe the lab, not the path.",
         )
-    if doubted := _list_flagged(path, "host-limited"):
+    if doubted := _list_flagged(path, Flag.HOST_LIMITED):
         yield Notice(
-            kind="host-limited",
+            kind=Flag.HOST_LIMITED,
             path=name,
             text=f"With {_enumerate(doubted, path)} a host was at its limit and nothing else explains the "
             "rate: these numbers describe the host and not the path.",
         )
     yield from _doubt_windows(path)
     yield from _doubt_conditions(path)
-    if over := [cell for cell in path.measured if dict(cell.flags).get("over-line-rate")]:
+    if over := [cell for cell in path.measured if dict(cell.flags).get(Flag.OVER_LINE_RATE)]:
         yield Notice(
-            kind="over-line-rate",
+            kind=Flag.OVER_LINE_RATE,
             path=name,
             text=f"Trials with {_enumerate(over, path)} counted more than the link carries. After a loss, "
             "what waits behind the hole is counted when the hole is filled, so a short window can hold "
             "bytes that arrived before it: these rates are too high.",
         )
-    if changed := [cell for cell in path.measured if dict(cell.flags).get("route-changed")]:
+    if changed := [cell for cell in path.measured if dict(cell.flags).get(Flag.ROUTE_CHANGED)]:
         yield Notice(
-            kind="route-changed",
+            kind=Flag.ROUTE_CHANGED,
             path=name,
             text=f"The route changed during the campaign, which may have touched trials with "
             f"{_enumerate(changed, path)}.",
         )
-    if cut := [cell for cell in path.measured if dict(cell.flags).get("undelivered-data")]:
+    if cut := [cell for cell in path.measured if dict(cell.flags).get(Flag.UNDELIVERED_DATA)]:
         yield Notice(
-            kind="undelivered-data",
+            kind=Flag.UNDELIVERED_DATA,
             path=name,
             text=f"With {_enumerate(cut, path)} some data had not arrived when the drain time was up, and "
             "the connections were reset. The steady window was over by then: its figures stand.",
@@ -116,10 +117,10 @@ def _doubt_conditions(path: PathSummary) -> Iterator[Notice]:
     """Trials that met other conditions than the plan has for them, or than the trials before."""
     for flag in sorted({flag for cell in path.measured for flag, _ in cell.flags}):
         what = None
-        if flag == "changed-since-start":
+        if flag == Flag.CHANGED_SINCE_START:
             what = "A host or a program had changed since the campaign began (see the journal), in trials"
-        elif flag.endswith("-not-granted"):
-            setting = flag.removesuffix("-not-granted").replace("-", " ")
+        elif flag.endswith(NOT_GRANTED):
+            setting = flag.removesuffix(NOT_GRANTED).replace("-", " ")
             what = f"An end did not grant what was asked for as {setting} (its settings tell), in trials"
         if what is not None:
             cells = [cell for cell in path.measured if dict(cell.flags).get(flag)]

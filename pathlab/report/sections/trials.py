@@ -30,6 +30,7 @@ from pathlab.report.sections.trial_series import (
 )
 from pathlab.report.source import StoredTrial
 from pathlab.report.summary import Cell
+from pathlab.store.flags import Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.answer import measure_records
 from pathlab.study.selection import choose_evenly, measure_drtt
@@ -201,7 +202,7 @@ def _describe_trial(
 ) -> str:
     """What the trial measured, what it did not record, and how its rates were joined."""
     said: list[str] = []
-    if record.status != "complete":
+    if record.status != Status.COMPLETE:
         stage = f" at '{record.failed_stage}'" if record.failed_stage else ""
         said.append(f"{record.status}{stage}: {record.failure or 'no reason stored'}")
     if record.throughput_bits_per_s is not None:

@@ -25,15 +25,14 @@ from pathlab.runner.campaign.waiting import Wait
 from pathlab.runner.events import Emit, TrialEnded, TrialStarted
 from pathlab.runner.journal import Journal
 from pathlab.runner.trial.record import build_record
-from pathlab.runner.trial.safety_limit import STAGE as SAFETY_STAGE
 from pathlab.runner.trial.series import build_series
+from pathlab.store.flags import Stage, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 
-CHANGED_FLAG = "changed-since-start"
 STOPPED = "stopped by `pathlab stop`"
 #: Stages at which a trial may have carried data.
-TRAFFIC_STAGES = (SAFETY_STAGE, "engine", "controller")
+TRAFFIC_STAGES = (Stage.SAFETY_LIMIT, Stage.ENGINE, Stage.CONTROLLER)
 
 Future = concurrent.futures.Future[RowResult]
 Given = ParamSpec("Given")
@@ -231,14 +230,14 @@ class CycleRunner:
     def _handle_end(self, record: TrialRecord, measured: RowResult, schedule: Schedule) -> None:
         """What follows from a trial's end: another attempt, a quarantine, bytes counted."""
         self._learn(record)
-        if record.status == "complete":
+        if record.status == Status.COMPLETE:
             self._complete.append(record)
         else:
             self.failed += 1
-        if record.failed_stage == SAFETY_STAGE or record.status == "interrupted":
+        if record.failed_stage == Stage.SAFETY_LIMIT or record.status == Status.INTERRUPTED:
             return
         failure = self._failures.add(record, measured.host)
-        if record.failed_stage == "lab":
+        if record.failed_stage == Stage.LAB:
             self._lab_fault = record.failure
         if failure is not None and failure.place == LAB:
             text = f"the lab failed {FAILURES_IN_A_ROW} times in a row; the rest of the campaign is left out"
@@ -246,7 +245,7 @@ class CycleRunner:
         elif failure is not None:
             text = f"{' to '.join(failure.place)} failed repeatedly and is quarantined until the next cycle"
             self._parts.journal.add("quarantined", f"{text}: {failure.text}", row=record.plan_row)
-        elif record.status == "failed" and self._failures.may_retry(record.plan_row):
+        elif record.status == Status.FAILED and self._failures.may_retry(record.plan_row):
             text = f"trial {record.plan_row + 1} failed and is tried again at the end of the cycle"
             self._parts.journal.add("retry", text, row=record.plan_row)
             schedule.put_back(measured.task.row)
@@ -256,7 +255,7 @@ class CycleRunner:
         if self._account.is_counting:
             self._account.count(record.started_utc, self._count_sent(record))
         idle_ns = record.unloaded_rtt_median_ns
-        if record.status == "complete" and idle_ns is not None:
+        if record.status == Status.COMPLETE and idle_ns is not None:
             path = (record.path_source, record.path_destination)
             self._idle_rtt_ns[path] = min(self._idle_rtt_ns.get(path, idle_ns), idle_ns)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.serial import ordered_median_interval
+from pathlab.store.flags import Status
 from pathlab.store.records import TrialRecord
 
 ENGINES = ("native", "iperf3")
@@ -73,7 +74,7 @@ def compare_engines(
     found: dict[int, dict[str, dict[int, float]]] = {}
     for record, engine in zip(records, engines, strict=True):
         by_engine = found.setdefault(record.streams, {name: {} for name in ENGINES})
-        if record.status == "complete" and record.throughput_bits_per_s:
+        if record.status == Status.COMPLETE and record.throughput_bits_per_s:
             by_engine[engine][record.cycle] = record.throughput_bits_per_s
     return tuple(_compare(streams, found[streams], cycles) for streams in sorted(found))
 

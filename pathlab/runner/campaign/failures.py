@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from pathlab.store.flags import Stage, Status
 from pathlab.store.records import TrialRecord
 
 #: This many failures in a row quarantine a host, or a pair of hosts, until the next cycle.
 FAILURES_IN_A_ROW = 3
 #: Stages at which a failure is one host's own; at the others it is the pair's.
 HOST_STAGES = frozenset(
-    {"connect", "host key", "auth", "authentication", "interpreter", "deploy", "agent", "lab"}
+    {
+        Stage.CONNECT,
+        Stage.HOST_KEY,
+        Stage.AUTHENTICATION,
+        Stage.INTERPRETER,
+        Stage.DEPLOY,
+        Stage.AGENT,
+        Stage.LAB,
+    }
 )
 Place = tuple[str, ...]  # one host, or source and destination
 LAB: Place = ("lab",)
@@ -44,7 +53,7 @@ class Failures:
         ``host`` is the one that the error named, None where it named none.
         """
         pair = (record.path_source, record.path_destination)
-        if record.status == "complete":
+        if record.status == Status.COMPLETE:
             for place in (pair, pair[:1], pair[1:], *((LAB,) if pair[0] in self._lab_hosts else ())):
                 self._in_a_row.pop(place, None)
             return None

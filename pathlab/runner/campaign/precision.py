@@ -11,6 +11,7 @@ from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.analysis.planning.stopping import StopDecision, StopRule, evaluate_stop_rule
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
+from pathlab.store.flags import Status
 from pathlab.store.records import TrialRecord
 
 
@@ -36,7 +37,11 @@ class Precision:
             return
         for record in records:
             row = self._rows[record.plan_row]
-            if record.status == "complete" and record.throughput_bits_per_s is not None and not row.control:
+            if (
+                record.status == Status.COMPLETE
+                and record.throughput_bits_per_s is not None
+                and not row.control
+            ):
                 self._values[name_cell(row)].append((record.cycle, record.throughput_bits_per_s))
 
     def evaluate(self, cycle: int) -> StopDecision | None:

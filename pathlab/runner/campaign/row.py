@@ -21,11 +21,10 @@ from pathlab.runner.hosts.route_watch import PAUSE_NS, RENEW_S, RouteWatch
 from pathlab.runner.trial.choreography import Trial, TrialData
 from pathlab.runner.trial.clock_watch import ClockWatch
 from pathlab.runner.trial.record import Outcome
-from pathlab.runner.trial.safety_limit import STAGE as SAFETY_STAGE
 from pathlab.runner.trial.safety_limit import SafetyAbort
+from pathlab.store.flags import Flag, Stage, Status
 
 LOOPBACK = {4: "127.0.0.1", 6: "::1"}
-CONTROL_FLAG, CLOCK_FLAG, NOT_DRAINED_FLAG = "control", "clock-jumped", "not-drained"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +93,7 @@ def choose_family(path: TrialPath, family: str) -> TrialPath:
     raise HostError(
         f"no IPv{version} address is known on the path to {path.destination}",
         host=path.source,
-        stage="network",
+        stage=Stage.NETWORK,
         hint="name source_address and destination_address of that family in [[paths]]",
     )
 
@@ -132,7 +131,7 @@ class RowRunner:
 
     def measure(self, task: RowTask) -> RowResult:
         """Cool down, run the trial and return how it ended; only a signal before the trial is raised."""
-        data, flags = TrialData(), [*task.flags, *((CONTROL_FLAG,) if task.row.control else ())]
+        data, flags = TrialData(), [*task.flags, *((Flag.CONTROL,) if task.row.control else ())]
         with self._lock:
             path = self._find_path(task.row)
         engine_flag = load_engine(task.row.cell.engine).flag
@@ -140,7 +139,7 @@ class RowRunner:
             flags.append(engine_flag)
         cooled = self._cool_down(task, path)
         if not cooled:
-            flags.append(NOT_DRAINED_FLAG)
+            flags.append(Flag.NOT_DRAINED)
         started, clock = datetime.datetime.now(datetime.UTC), ClockWatch()
         try:
             path = choose_family(path, task.row.cell.family)
@@ -148,10 +147,10 @@ class RowRunner:
             end = self._run(spec, data)
         except HostError as error:
             spec = build_spec(self._campaign, task, path)
-            end = _End(status="failed", stage=error.stage, reason=str(error), host=error.host)
+            end = _End(status=Status.FAILED, stage=error.stage, reason=str(error), host=error.host)
         jump_ns = clock.read_jump_ns()
         if jump_ns:
-            flags.append(CLOCK_FLAG)
+            flags.append(Flag.CLOCK_JUMPED)
         now_s = time.monotonic()
         self._ended_s |= {path.source: now_s, path.destination: now_s}
         with self._lock:
@@ -210,18 +209,18 @@ class RowRunner:
                 )
             )
         except SafetyAbort as error:
-            return _End(status="failed", stage=SAFETY_STAGE, reason=str(error))
+            return _End(status=Status.FAILED, stage=Stage.SAFETY_LIMIT, reason=str(error))
         except HostError as error:
             return self._explain(error)
         except PathlabError as error:
-            return _End(status="failed", stage="controller", reason=str(error))
+            return _End(status=Status.FAILED, stage=Stage.CONTROLLER, reason=str(error))
         except Interrupted:
             return _interrupted()
         finally:
             with self._lock:
                 if trial is not None:
                     self._trials.discard(trial)
-        return _End(status="complete")
+        return _End(status=Status.COMPLETE)
 
     def _explain(self, error: HostError) -> _End:
         """A failed trial: interrupted where the run was, the lab's fault where the lab is gone."""
@@ -232,7 +231,7 @@ class RowRunner:
                 self._environment.lab_snapshot()
         except HostError as deeper:
             error = deeper
-        return _End(status="failed", stage=error.stage, reason=str(error), host=error.host)
+        return _End(status=Status.FAILED, stage=error.stage, reason=str(error), host=error.host)
 
     def _prepare(self, spec: TrialSpec, data: TrialData) -> Trial:
         with self._lock:
@@ -300,4 +299,4 @@ class RowRunner:
 
 
 def _interrupted() -> _End:
-    return _End(status="interrupted", stage="controller", reason="the run was stopped")
+    return _End(status=Status.INTERRUPTED, stage=Stage.CONTROLLER, reason="the run was stopped")

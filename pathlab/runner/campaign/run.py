@@ -19,7 +19,7 @@ from pathlab.errors import HostError, UsageError
 from pathlab.lab.daemon import runtime_folder
 from pathlab.remote.engine import find_engine
 from pathlab.remote.hosts import RemoteAccess
-from pathlab.runner.campaign.cycle import CHANGED_FLAG, STOPPED, CycleRunner, Ending, RunParts
+from pathlab.runner.campaign.cycle import STOPPED, CycleRunner, Ending, RunParts
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
 from pathlab.runner.campaign.precision import Precision, name_cell
 from pathlab.runner.campaign.resumption import refuse_other_plan
@@ -34,7 +34,7 @@ from pathlab.runner.hosts.route_watch import RouteWatch
 from pathlab.runner.hosts.run_lock import ControllerLock, name_run
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED, Journal
-from pathlab.runner.trial.safety_limit import STAGE as SAFETY_STAGE
+from pathlab.store.flags import Flag, Stage, Status
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
 
@@ -192,7 +192,7 @@ class CampaignRun:
         for change in changes:
             self._journal.add("changed", f"since the run before: {change}")
         marked = any(entry.kind == "changed" for entry in self._results.journal())
-        self._flags = (CHANGED_FLAG,) if marked else ()
+        self._flags = (Flag.CHANGED_SINCE_START,) if marked else ()
         if self._campaign.survey != "none":
             self._surveys.take(self._paths(), BEFORE)
 
@@ -297,7 +297,9 @@ class CampaignRun:
 
     def _unsettled(self, records: list[TrialRecord]) -> list[PlanRow]:
         """Rows without a complete trial; one that a safety limit ended early is not measured again."""
-        settled = {r.plan_row for r in records if r.status == "complete" or r.failed_stage == SAFETY_STAGE}
+        settled = {
+            r.plan_row for r in records if r.status == Status.COMPLETE or r.failed_stage == Stage.SAFETY_LIMIT
+        }
         return [row for number, row in self._rows.items() if number not in settled]
 
     def _needed(self, rows: list[PlanRow], cycle: int, *, quiet: bool = False) -> list[PlanRow]:

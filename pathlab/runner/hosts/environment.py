@@ -39,10 +39,9 @@ from pathlab.runner.events import Emit, RunNotice
 from pathlab.runner.hosts.calibration import Calibration, calibrate
 from pathlab.runner.hosts.lab_topology import build_topology
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host
+from pathlab.store.flags import Flag, Stage
 from pathlab.store.records import HostRecord
 
-LAB_FLAG = "lab"
-FALLBACK_FLAG = "loopback-fallback"
 PROBE_CHECK_TIMEOUT_S = 10.0
 #: Sessions opened, and machines calibrated, at a time.
 PARALLEL_MAX = 64
@@ -139,8 +138,8 @@ class Environment:
     def run_flags(self) -> tuple[str, ...]:
         """Flags that hold for every trial of this run."""
         if self._lab is not None:
-            return (LAB_FLAG,)
-        return (FALLBACK_FLAG,) if self.facts["fallback"] else ()
+            return (Flag.LAB,)
+        return (Flag.LOOPBACK_FALLBACK,) if self.facts["fallback"] else ()
 
     def find_bottleneck(self, path: TrialPath, transport: str = "tcp") -> tuple[int | None, int | None]:
         """Rate in bit/s and MTU in bytes of the narrowest link under a path; None where there is no lab.
@@ -213,7 +212,10 @@ class Environment:
             declared = self._campaign.hosts.get(host)
             return LocalTransport(host=host, arguments=declared.agent_arguments if declared else ())
         raise HostError(
-            "unknown host", host=host, stage="connect", hint=f"known: {', '.join(self._campaign.host_names)}"
+            "unknown host",
+            host=host,
+            stage=Stage.CONNECT,
+            hint=f"known: {', '.join(self._campaign.host_names)}",
         )
 
     def trial_path(self, row: PlanRow) -> TrialPath:

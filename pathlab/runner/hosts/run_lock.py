@@ -21,6 +21,7 @@ from typing import Any, Self
 
 from pathlab.errors import HostError
 from pathlab.remote.session import Session
+from pathlab.store.flags import Stage
 
 _HINT = "wait until that is done, or end it: two campaigns at once would measure each other"
 
@@ -61,7 +62,7 @@ def lock_host(session: Session, owner: RunOwner) -> str | None:
         return f"{host}: {reason}" if reason else None
     if reason:
         return f"{host}: no lock against campaigns of others ({reason})"
-    raise HostError(_describe_holder(answer.get("owner") or {}), host=host, stage="lock", hint=_HINT)
+    raise HostError(_describe_holder(answer.get("owner") or {}), host=host, stage=Stage.LOCK, hint=_HINT)
 
 
 def _describe_holder(holder: dict[str, Any]) -> str:
@@ -109,7 +110,7 @@ class ControllerLock:
         except OSError as error:
             text = f"cannot make the lock '{path}': {error.strerror or error}"
             hint = "set XDG_RUNTIME_DIR to a folder that this user may write"
-            raise HostError(text, host=host, stage="lock", hint=hint) from error
+            raise HostError(text, host=host, stage=Stage.LOCK, hint=hint) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -120,7 +121,7 @@ class ControllerLock:
             raise HostError(
                 f"is being measured by {owner}",
                 host=host,
-                stage="lock",
+                stage=Stage.LOCK,
                 hint=_HINT,
             ) from error
         os.ftruncate(descriptor, 0)

@@ -22,8 +22,9 @@ from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.series import Record, find_offset_ns, list_intervals, list_probes
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
-from pathlab.study.links import MPTCP, TRANSPORT_REFUSED
+from pathlab.study.links import MPTCP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +80,8 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
     )
     undelivered = _undelivered_bytes(spec, sent, received)
     flags = _find_flags(spec, data, outcome, rates, (granted_sender, granted_receiver))
-    if outcome.status == "complete" and undelivered:
-        flags.append("undelivered-data")
+    if outcome.status == Status.COMPLETE and undelivered:
+        flags.append(Flag.UNDELIVERED_DATA)
     back = _flow(_phase(data.sender, "steady") if spec.cell.direction == BOTH else None)
     return TrialRecord(
         plan_row=spec.row,
@@ -141,13 +142,13 @@ def _find_flags(
     """Flags of the run, lab, route, settings and limits; ``granted``: the windows of sender and receiver."""
     flags = [*outcome.run_flags]
     if outcome.lab is not None and not outcome.lab.trusted:
-        flags.append("lab-limited")
+        flags.append(Flag.LAB_LIMITED)
     if data.route is not None and data.route.changed:
-        flags.append("route-changed")
+        flags.append(Flag.ROUTE_CHANGED)
     flags += _window_flags(spec, *granted)
     flags += _congestion_flags(spec, data)
     flags += find_refused(list_settings(spec, first(data.sender, "ready"), first(data.receiver, "ready")))
-    mptcp = spec.cell.transport == MPTCP and TRANSPORT_REFUSED not in flags
+    mptcp = spec.cell.transport == MPTCP and Flag.TRANSPORT_NOT_GRANTED not in flags
     line = _line_rate(spec, data, outcome, mptcp=mptcp)
     return flags + _limit_flags(spec, rates, line, outcome.host_ceiling_bits_per_s)
 
@@ -292,14 +293,14 @@ def _window_flags(spec: TrialSpec, sender_bytes: int | None, receiver_bytes: int
         for requested, got in ends
         if requested is not None and got is not None and got // 2 < requested
     ]
-    return ["window-short"] if short else []
+    return [Flag.WINDOW_SHORT] if short else []
 
 
 def _congestion_flags(spec: TrialSpec, data: TrialData) -> list[str]:
     """``congestion-not-granted`` where an end used another congestion control than the requested one."""
     used = {_text(first(records, "ready"), "congestion") for records in (data.sender, data.receiver)}
     requested = spec.cell.congestion
-    return ["congestion-not-granted"] if requested is not None and used - {None, requested} else []
+    return [Flag.CONGESTION_NOT_GRANTED] if requested is not None and used - {None, requested} else []
 
 
 def _limit_flags(spec: TrialSpec, rates: Rates, line: float | None, ceiling: float | None) -> list[str]:
@@ -307,13 +308,13 @@ def _limit_flags(spec: TrialSpec, rates: Rates, line: float | None, ceiling: flo
     windows = None
     if spec.cell.window_bytes is not None and rates.idle_rtt_ns:
         windows = spec.cell.streams * spec.cell.window_bytes * 8e9 / rates.idle_rtt_ns
-    flags = []
+    flags: list[str] = []
     if rates.throughput is not None and line is not None and rates.throughput > line * OVER_LINE_RATIO:
-        flags.append("over-line-rate")
+        flags.append(Flag.OVER_LINE_RATE)
     if is_core_busy(load.busiest_core_ratio for load in rates.hosts):
-        flags.append("busy-core")
+        flags.append(Flag.BUSY_CORE)
     if is_host_limited(rates.throughput, rates.hosts, (line, windows, rates.requested), ceiling):
-        flags.append("host-limited")
+        flags.append(Flag.HOST_LIMITED)
     return flags
 
 

@@ -12,7 +12,6 @@ from pathlab.campaign.conduct_model import SafetyLimits
 from pathlab.errors import PathlabError
 from pathlab.units import SECOND_NS, format_time
 
-STAGE = "safety-limit"
 #: The RTT is tested over the latest second and at least this many probes: a single late one ends no trial.
 RTT_WINDOW_NS = SECOND_NS
 RTT_PROBES_MIN = 10

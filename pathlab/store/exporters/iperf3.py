@@ -13,6 +13,7 @@ from typing import Any
 from pathlab._version import VERSION
 from pathlab.store.exporters.destination import open_folder
 from pathlab.store.exporters.selection import ChosenTrial, Selection, describe_trial
+from pathlab.store.flags import Status
 from pathlab.store.importers.iperf3 import TCP_BLOCK_BYTES
 from pathlab.store.records import TrialRecord
 
@@ -43,7 +44,7 @@ def build_output(selection: Selection, trial: ChosenTrial) -> Node:
         "end": _build_end(record, _steady(sent), _steady(received), client_sends=client_sends),
         "pathlab": describe_trial(trial),
     }
-    if record.status != "complete":
+    if record.status != Status.COMPLETE:
         output["error"] = record.failure or record.status
     return output
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pathlab._version import VERSION
 from pathlab.errors import UsageError
+from pathlab.store.flags import Status
 from pathlab.store.importers.exported import list_columns
 from pathlab.store.records import OriginRecord, TrialRecord
 from pathlab.store.results import Results
@@ -50,7 +51,7 @@ class Selection:
 
     def complete(self) -> Iterator[ChosenTrial]:
         """The trials that measured what they were planned to."""
-        return (trial for trial in self.trials if trial.record.status == "complete")
+        return (trial for trial in self.trials if trial.record.status == Status.COMPLETE)
 
 
 def select_trials(results: Results, trial_ids: Iterable[int] = (), *, with_series: bool = True) -> Selection:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pathlab.store.flags import Flag
 from pathlab.store.importers.document import Document, Fields
 from pathlab.store.importers.measured import (
     Ends,
@@ -76,7 +77,7 @@ def _build_trial(at: _Place, group: Fields, rows: list[dict[str, Any]]) -> Impor
         ends,
         started_utc=at.started_utc,
         program=f"{PROGRAM} {at.version}" if at.version else PROGRAM,
-        flags=("host-limited",) if overload else (),
+        flags=(Flag.HOST_LIMITED,) if overload else (),
         streams=len(group.items("streams")),
         interval_ns=_read_duration_ns(config, "bandwidth_interval"),
         warmup_ns=0,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pathlab.store.flags import Status
 from pathlab.store.importers.document import Fields
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
@@ -49,7 +50,7 @@ def read_exported(fields: Fields) -> Exported | None:
     if not isinstance(marks, list) or not all(isinstance(m, str) and _FLAG.fullmatch(m) for m in marks):
         fields.refuse(f"{fields.place}.flags is not a list of flags")
     failure = {name: fields.text(name) for name in ("status", "failed_stage", "failure")}
-    failed = failure["status"] in ("failed", "interrupted")
+    failed = failure["status"] in (Status.FAILED, Status.INTERRUPTED)
     return Exported(
         settings=dict(settings.value),
         flags=tuple(marks),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pathlab.store.flags import Flag
 from pathlab.store.importers.document import Fields
 from pathlab.store.importers.exported import Exported, read_exported, restore
 from pathlab.store.importers.measured import (
-    SENDER_COUNTED,
     Ends,
     ImportedTrial,
     build_record,
@@ -200,7 +200,7 @@ def _measure_load(load: _Load, *, counted_by_sender: bool) -> dict[str, Any]:
         "steady_ns": length_ns,
         "throughput_bits_per_s": load.total_bytes * 8e9 / length_ns if length_ns > 0 else None,
         "fairness_jain": measure_fairness(load.shares),
-        "flags": (SENDER_COUNTED,) if counted_by_sender else (),
+        "flags": (Flag.SENDER_COUNTED,) if counted_by_sender else (),
         "received_steady_bytes": None if counted_by_sender else load.total_bytes,
     }
 

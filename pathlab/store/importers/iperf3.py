@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pathlab.errors import StoreError
+from pathlab.store.flags import Flag, Stage, Status
 from pathlab.store.importers.document import Fields
 from pathlab.store.importers.exported import read_exported, restore
 from pathlab.store.importers.iperf3_text import Output
 from pathlab.store.importers.measured import (
-    SENDER_COUNTED,
     Ends,
     ImportedTrial,
     build_record,
@@ -229,11 +229,12 @@ def _read_windows(run: _Run, *, local_sends: bool) -> dict[str, int | None]:
 
 def _read_status(run: _Run) -> tuple[str, str | None, str | None]:
     if run.error:
-        status, stage = ("interrupted", "controller") if _INTERRUPT.match(run.error) else ("failed", "engine")
-        return status, stage, f"iperf3: {run.error}"
+        interrupted = _INTERRUPT.match(run.error) is not None
+        status = Status.INTERRUPTED if interrupted else Status.FAILED
+        return status, Stage.CONTROLLER if interrupted else Stage.ENGINE, f"iperf3: {run.error}"
     if not run.end.items("streams"):
-        return "interrupted", "controller", "the file ends before iperf3's summary"
-    return "complete", None, None
+        return Status.INTERRUPTED, Stage.CONTROLLER, "the file ends before iperf3's summary"
+    return Status.COMPLETE, None, None
 
 
 def _read_ends(run: _Run, *, local_sends: bool) -> Ends:
@@ -265,7 +266,7 @@ def _read_throughput(totals: _Totals, run: _Run) -> tuple[float | None, tuple[st
     if totals.received_bytes is not None:
         return totals.received_bytes * 8 / totals.seconds, ()
     if totals.sent_bytes is not None:
-        return totals.sent_bytes * 8 / totals.seconds, (SENDER_COUNTED,)
+        return totals.sent_bytes * 8 / totals.seconds, (Flag.SENDER_COUNTED,)
     return None, ()
 
 

@@ -13,12 +13,11 @@ import pyarrow as pa
 from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.errors import StoreError
+from pathlab.store.flags import Flag, Status
 from pathlab.store.importers.document import NOTHING
 from pathlab.store.records import TrialRecord
 from pathlab.store.series_columns import SERIES
 
-IMPORTED = "imported"
-SENDER_COUNTED = "sender-counted"
 _EMPTY: Mapping[str, Any] = {item.name: None for item in dataclasses.fields(TrialRecord)}
 _TYPES = {**SERIES["intervals"].columns, **SERIES["loaded_probes"].columns}
 _FIRST = {
@@ -50,13 +49,13 @@ class Ends:
 
 def build_record(ends: Ends, *, started_utc: str, program: str, **known: Any) -> TrialRecord:
     """A record of what is known; everything else was not measured."""
-    flags = (IMPORTED, *known.pop("flags", ()))
+    flags = (Flag.IMPORTED, *known.pop("flags", ()))
     values = {
         **_EMPTY,
         "plan_row": 0,
         "attempt": 1,
         "cycle": 0,
-        "status": "complete",
+        "status": Status.COMPLETE,
         "started_utc": started_utc,
         "path_source": ends.source,
         "path_destination": ends.destination,

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from typing import Any
 
+from pathlab.store.flags import Flag
 from pathlab.store.importers.document import Fields
 from pathlab.store.importers.iperf3 import import_iperf3
 from pathlab.store.importers.iperf3_text import find_outputs
@@ -133,7 +134,7 @@ def _build_throughput(at: _Place) -> ImportedTrial:
         at.ends,
         started_utc=at.started_utc,
         program=f"{PROGRAM}: {at.tool}",
-        flags=("sender-counted",) if counted is None and rate is not None else (),
+        flags=(Flag.SENDER_COUNTED,) if counted is None and rate is not None else (),
         streams=spec.count("parallel") or len(streams) or 1,
         window_requested_bytes=at.result.count("requested-tcp-window-size")
         or spec.count("window-size")

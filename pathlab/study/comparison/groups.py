@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.campaign.factors import find_default
+from pathlab.store.flags import Flag, Status
 from pathlab.study.selection import LAB_FLAGS, Sample, collect_sample
 from pathlab.study.trials import StudySource, list_values, read_trials
 
@@ -49,7 +50,7 @@ class ComparedResults:
     def __init__(self, source: StudySource) -> None:
         self.settings = {row.row: row.settings for row in source.plan()}
         self.table = read_trials(source)
-        self.imported = self.table.flagged("imported")
+        self.imported = self.table.flagged(Flag.IMPORTED)
 
 
 def share_settings(sources: Sequence[ComparedResults]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -76,7 +77,7 @@ def group_trials(
     ``any_path``: combinations have no names of hosts. Imported trials count where all are imported.
     """
     table = source.table
-    excluded = table.frame["status"].to_numpy() != "complete"
+    excluded = table.frame["status"].to_numpy() != Status.COMPLETE
     for flag in LAB_FLAGS:
         excluded |= table.flagged(flag)
     if not source.imported.all():
