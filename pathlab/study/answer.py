@@ -97,6 +97,11 @@ class Spread:
     least: float | None = None
     most: float | None = None
 
+    @property
+    def quartile_range(self) -> float | None:
+        """The inter-quartile range; None for fewer than two values."""
+        return None if self.q1 is None or self.q3 is None or self.n < 2 else self.q3 - self.q1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyOptions:

@@ -157,6 +157,26 @@ class Sample:
         sent, lost = self.get("udp_sent_packets"), self.get("udp_lost_packets")
         return np.where(sent > 0, lost / np.where(sent > 0, sent, 1), np.nan)
 
+    def pool_loss(self, probes: str = "loaded") -> Loss:
+        """Loss over the ``loaded`` or ``unloaded`` probes of all trials, with its interval."""
+        return pool_loss(self.get(f"{probes}_sent"), self.get(f"{probes}_received"))
+
+    def pool_rtt_mean(self, probes: str = "loaded") -> float | None:
+        """The mean over all answered probes, ns: trials' means, weighted by their answered probes."""
+        means, counts = self.get(f"{probes}_rtt_mean_ns"), self.get(f"{probes}_received")
+        known = ~np.isnan(means) & (counts > 0)
+        return float(np.average(means[known], weights=counts[known])) if known.any() else None
+
+    def find_least_granted(self, end: str) -> int | None:
+        """The smallest window that the kernel of one end granted."""
+        granted = self.get(f"window_granted_{end}_bytes")
+        return None if np.isnan(granted).all() else int(np.nanmin(granted))
+
+    def count_flags(self) -> list[tuple[str, int]]:
+        """How many trials have each flag, by name."""
+        flags = (flag for marks in self.table.frame["flags"].iloc[self.places] for flag in marks)
+        return sorted(Counter(flags).items())
+
     def pool_datagram_loss(self) -> Loss:
         """Loss of UDP's datagrams over all trials, with its interval."""
         sent = self.get("udp_sent_packets")
@@ -181,12 +201,16 @@ class Sample:
             for end in ("sender", "receiver")
         }
 
+    def measure_cpu_cost(self, *ends: str) -> Floats:
+        """CPU seconds of these ends together per 10^9 bytes received."""
+        carried = self.get("received_total_bytes")
+        spent = sum((self.cpu_s[end] for end in ends), np.zeros(len(self)))
+        return np.where(carried > 0, spent / np.where(carried > 0, carried / 1e9, 1), np.nan)
+
     @property
     def cpu_s_per_gb(self) -> Floats:
         """CPU seconds of both ends per 10^9 bytes received."""
-        carried, spent = self.get("received_total_bytes"), self.cpu_s
-        both = spent["sender"] + spent["receiver"]
-        return np.where(carried > 0, both / np.where(carried > 0, carried / 1e9, 1), np.nan)
+        return self.measure_cpu_cost("sender", "receiver")
 
     def measure_cpu_percent(self, end: str, parts: Sequence[str]) -> Floats:
         """CPU % of one end's engine while it carries the throughput; 100 is one core, NaN: not measured.

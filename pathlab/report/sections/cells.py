@@ -1,10 +1,9 @@
-"""Windows against streams: the table of the source for every path, and pairs of equal streams x window."""
+"""Windows against streams: tables of all combinations, and pairs of equal streams × window."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -22,10 +21,8 @@ from pathlab.report.answer_table import (
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
-from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, note_doubts
-from pathlab.report.sections.datagrams import outline_datagrams
-from pathlab.report.sections.grants import outline_grants
+from pathlab.report.sections.answer_tables import build_table, note_doubts
+from pathlab.report.sections.cell_tables import GRANTS, RATES, UDP, outline_table
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -35,162 +32,15 @@ from pathlab.report.sections.lazy import (
     lazy_text,
 )
 from pathlab.report.sections.phrases import say_count, say_interval, say_range
-from pathlab.study.answer import Answer, measure_spread
-from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
-from pathlab.study.selection import Sample, name_exclusions
 from pathlab.study.throughput import StreamsVsWindows
-from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time, format_window
+from pathlab.units import NOT_MEASURED, format_ratio, format_time, format_window
 
 #: Pairs of so many are named along the axis; more of them by their number in the table.
 NAMED_PAIRS = 8
 PAIRS = "Throughput of more streams / of larger windows, at equal streams × window"
 MARGIN = format_ratio(MARGIN_RATIO)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column of the table of cells: what it is called, what it means, how a cell fills it."""
-
-    label: str
-    meaning: str
-    fill: Callable[[Cell], str]
-
-
-def _pool_mean(sample: Sample, probes: str) -> float | None:
-    """The mean over all answered probes of a cell, ns: trials' means, weighted by their answered probes."""
-    means, counts = sample.get(f"{probes}_rtt_mean_ns"), sample.get(f"{probes}_received")
-    known = ~np.isnan(means) & (counts > 0)
-    return float(np.average(means[known], weights=counts[known])) if known.any() else None
-
-
-def _find_least(sample: Sample, probes: str) -> float | None:
-    """The least RTT of any probe of a cell, ns."""
-    values = sample.get(f"{probes}_rtt_min_ns")
-    return float(np.nanmin(values)) if np.any(~np.isnan(values)) else None
-
-
-def _spell_iqr(cell: Cell) -> str:
-    found = measure_spread(cell.sample.rates_bits_per_s)
-    if found.q1 is None or found.q3 is None or found.n < 2:  # one trial has no spread
-        return NOT_MEASURED
-    return format_rate(found.q3 - found.q1)
-
-
-def _spell_loss(cell: Cell, probes: str) -> str:
-    sent, received = cell.sample.get(f"{probes}_sent"), cell.sample.get(f"{probes}_received")
-    known = (sent >= received) & (received >= 0)
-    total = sent[known].sum()
-    return format_ratio(1 - received[known].sum() / total) if total else NOT_MEASURED
-
-
-def _spell_median(quantity: of.Quantity) -> Callable[[Cell], str]:
-    return lambda cell: quantity.spell(measure_spread(quantity.take(cell.sample)).median)
-
-
-def _spell_rate_interval(cell: Cell) -> str:
-    return format_interval(measure_spread(cell.sample.rates_bits_per_s).interval, format_rate)
-
-
-COLUMNS = (
-    Column(label="Window", meaning="asked for, per stream", fill=lambda p: format_window(p.window_bytes)),
-    Column(label="Streams", meaning="TCP connections of a trial", fill=lambda p: str(p.streams)),
-    Column(label="n", meaning="trials that count", fill=lambda p: str(len(p.sample))),
-    Column(label="Throughput", meaning="median of the aggregate", fill=_spell_median(of.THROUGHPUT)),
-    Column(label="95 % interval", meaning="of that median, distribution-free", fill=_spell_rate_interval),
-    Column(label="IQR", meaning="inter-quartile range of the aggregate over trials", fill=_spell_iqr),
-    Column(
-        label="RTT loaded, min",
-        meaning="least probe under load",
-        fill=lambda p: format_time(_find_least(p.sample, "loaded")),
-    ),
-    Column(
-        label="avg",
-        meaning="mean of all probes under load",
-        fill=lambda p: format_time(_pool_mean(p.sample, "loaded")),
-    ),
-    Column(
-        label="RTT unloaded, min",
-        meaning="least probe without load",
-        fill=lambda p: format_time(_find_least(p.sample, "unloaded")),
-    ),
-    Column(
-        label="avg",
-        meaning="mean of all probes without load",
-        fill=lambda p: format_time(_pool_mean(p.sample, "unloaded")),
-    ),
-    Column(
-        label="dRTT avg",
-        meaning="loaded less unloaded average, median over trials",
-        fill=_spell_median(of.RISE_MEAN),
-    ),
-    Column(label="dRTT median", meaning="the same of the medians", fill=_spell_median(of.RISE_MEDIAN)),
-    Column(label="Loss loaded", meaning="of all probes under load", fill=lambda p: _spell_loss(p, "loaded")),
-    Column(label="unloaded", meaning="of all probes without load", fill=lambda p: _spell_loss(p, "unloaded")),
-    Column(
-        label="RV loaded",
-        meaning="1 - min / mean of RTTs, median over trials",
-        fill=_spell_median(of.RV_LOADED),
-    ),
-    Column(label="unloaded", meaning="the same without load", fill=_spell_median(of.RV_UNLOADED)),
-)
-
-
-N_COLUMN, INTERVAL_COLUMN = 2, 4
-
-
-def _list_rows(condition: MeasuredCondition) -> Iterator[Row]:
-    """A row for each cell; one of which no trial counts shows what was seen, and why it does not count."""
-    counted = {(cell.streams, cell.window_bytes): cell for cell in condition.cells}
-    others = {(cell.streams, cell.window_bytes): cell for cell in condition.every_cell}
-    for levels in condition.levels:
-        cell = counted.get(levels)
-        if cell is not None:
-            yield tuple(column.fill(cell) for column in COLUMNS)
-            continue
-        seen = others[levels]
-        counts = Counter(name_exclusions(seen.sample).tolist())
-        why = ", ".join(f"{count} × {reason}" for reason, count in counts.items())
-        told = [column.fill(seen) for column in COLUMNS]
-        told[N_COLUMN] = f"0 ({why})"
-        told[INTERVAL_COLUMN] = NOT_MEASURED
-        yield tuple(told)
-
-
-def _build_block(conditions: Sequence[MeasuredCondition], title: str, suffix: str) -> TableBlock:
-    """The table of these conditions; the first column names them where they are several."""
-    rows = [
-        (condition.name, *row) if len(conditions) > 1 else row
-        for condition in conditions
-        for row in _list_rows(condition)
-    ]
-    labels, meanings = [one.label for one in COLUMNS], [one.meaning for one in COLUMNS]
-    if len(conditions) > 1:
-        labels, meanings = ["path", *labels], ["source, destination and setting", *meanings]
-    answers = [Answer(condition=one.key, selection=one.sample.selection, result=None) for one in conditions]
-    return TableBlock(
-        name=f"windows-streams{suffix}",
-        title=title,
-        table=build_table(labels, rows, meanings),
-        note=note_doubts(answers),
-    )
-
-
-def _tell_cells(conditions: Sequence[MeasuredCondition], suffix: str) -> Iterator[Block]:
-    where = f": {conditions[0].name}" if len(conditions) == 1 else ""
-    yield _build_block(conditions, f"Windows and streams{where}", suffix)
-
-
-def _outline_cells(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    """One table where it stays short, else one for each condition, long ones on demand."""
-    if sum(len(condition.levels) for condition in inputs.conditions) <= LONG_ROWS:
-        yield lazy_text(_tell_cells, inputs.conditions, "")
-        return
-    for condition in inputs.conditions:
-        table = lazy_text(_tell_cells, (condition,), f"-{condition.number}")
-        rows = len(condition.levels)
-        title = f"Windows and streams: {condition.name} ({rows} rows)"
-        yield LazyFold(title=title, blocks=(table,)) if rows > LONG_ROWS else table
 
 
 def name_pair(found: StreamsVsWindows) -> str:
@@ -329,8 +179,8 @@ def _has_pairs(condition: MeasuredCondition) -> bool:
 
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    yield from _outline_cells(inputs)
-    yield from outline_datagrams(inputs)
+    yield from outline_table(RATES, inputs.conditions)
+    yield from outline_table(UDP, [one for one in inputs.conditions if one.key.is_udp])
     for condition in inputs.conditions:
         if _has_pairs(condition):
             yield lazy_plot(condition, "streams-windows", PAIRS, plot_pairs, inputs, condition)
@@ -339,7 +189,7 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
                 lazy_text(_tell_costs, inputs, condition),
             )
             yield LazyFold(title=f"Each pair, and its costs: {condition.name}", blocks=both)
-    yield from outline_grants(inputs)
+    yield from outline_table(GRANTS, inputs.conditions)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:

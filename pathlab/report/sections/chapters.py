@@ -62,7 +62,7 @@ def _find_exclusion(inputs: ReportInputs) -> str | None:
     counts: Counter[str] = Counter()
     for condition in inputs.conditions:
         counts.update({one.reason: one.trials for one in condition.sample.selection.excluded})
-    return f"no trial counts ({', '.join(f'{count} × {reason}' for reason, count in sorted(counts.items()))})"
+    return f"no usable trial ({', '.join(f'{count} {reason}' for reason, count in sorted(counts.items()))})"
 
 
 def list_drafts(inputs: ReportInputs) -> tuple[LazyPlot, ...]:

@@ -186,7 +186,7 @@ def draw_clouds(clouds: Sequence[Cloud], scales: tuple[float, float], most: int)
 def draw_aside(
     inputs: ReportInputs, condition: MeasuredCondition, axes: tuple[Quantity, Quantity], size: float
 ) -> list[Layer]:
-    """The trials that no median has, a layer of open points for each window; each point says why.
+    """Excluded trials, a layer of open points for each window; each point says why.
 
     ``axes`` give x as it is drawn and y, which is divided by ``size``.
     """
@@ -205,7 +205,7 @@ def draw_aside(
         texts = name_trials(found, chosen)
         layers.append(
             Points(
-                name=f"window {format_window(window)}, in no median ({told})",
+                name=f"window {format_window(window)}, excluded ({told})",
                 x=x[chosen],
                 y=y[chosen] / size,
                 slot=inputs.slot(window),

@@ -224,7 +224,7 @@ def _say_aside(condition: MeasuredCondition, quantity: Quantity) -> str:
     reasons = join_words(sorted({str(reason) for reason in name_exclusions(condition.excluded)}))
     least, most = quantity.spell(float(seen.min())), quantity.spell(float(seen.max()))
     ends = most if least == most else say_range(least, most)
-    return f"{quantity.label}: {ends}, but every trial was {reasons}, so there is no median."
+    return f"{quantity.label}: {ends}; all trials were {reasons}; no median is given."
 
 
 def _say_losses(losses: Mapping[Cell, Loss], quantity: Quantity) -> str:

@@ -115,14 +115,14 @@ def test_trials_that_only_measured_the_lab_are_drawn_but_counted_nowhere() -> No
     assert plot is not None
     points = [one for one in plot.panels[0].layers if isinstance(one, Points)]
     assert [one.slot for one in points] == [0, 1, 2, 3]
-    assert points[2].name == "window 64 KiB, in no median (lab-limited)"
+    assert points[2].name == "window 64 KiB, excluded (lab-limited)"
     assert all(one.hollow and one.x.size == 14 for one in points)
-    assert "but every trial was lab-limited, so there is no median." in plot.sentence
+    assert "all trials were lab-limited; no median is given." in plot.sentence
     table = find_table(list_blocks(sections), "windows-streams-1").table
-    assert {row[2] for row in table.rows} == {"0 (2 × lab-limited)"}
+    assert {row[2] for row in table.rows} == {"0 usable (2 lab-limited)"}
     assert {row[4] for row in table.rows} == {"–"}
     gaps = [block.text for block in sections[-1].blocks if isinstance(block, Paragraph)]
-    assert any("no trial counts (56 × lab-limited)" in text for text in gaps)
+    assert any("no usable trial (56 lab-limited)" in text for text in gaps)
 
 
 def make_conditions() -> SyntheticResults:

@@ -59,7 +59,7 @@ def test_the_table_of_the_source_is_that_of_the_trials(measured: ReportInputs) -
     table = find_table(build_blocks(cells.SECTION.outline(measured)), "windows-streams").table
     labels = [heading.label for heading in table.headings]
     assert labels[:10] == [
-        *("Window", "Streams", "n", "Throughput", "95 % interval", "IQR"),
+        *("Window", "Streams", "n", "Throughput", "95 % CI", "IQR"),
         *("RTT loaded, min", "avg", "RTT unloaded, min", "avg"),
     ]
 
@@ -77,7 +77,7 @@ def test_the_table_of_the_source_is_that_of_the_trials(measured: ReportInputs) -
     assert all(heading.meaning for heading in table.headings)
 
 
-def test_windows_stand_as_asked_granted_and_used() -> None:
+def test_windows_are_shown_as_requested_granted_and_used() -> None:
     def cut(record: TrialRecord) -> TrialRecord:
         if record.cycle:
             return record
@@ -85,11 +85,11 @@ def test_windows_stand_as_asked_granted_and_used() -> None:
 
     inputs = make_inputs(make_sweep(3, levels=[(1, 65536), (2, 65536)], change=cut))
     folds = list(build_blocks(cells.SECTION.outline(inputs)))
-    fold = next(one for one in folds if isinstance(one, Fold) and one.title.startswith("Windows asked for"))
+    fold = next(one for one in folds if isinstance(one, Fold) and one.title.startswith("Windows requested"))
     table = find_table(iter(fold.blocks), "windows-granted").table
     labels = [heading.label for heading in table.headings]
     row = dict(zip(labels, table.rows[0], strict=False))
-    assert row["window"] == "64 KiB"
+    assert row["Window"] == "64 KiB"
     assert row["n"] == "3"  # that of another window too, which is in no median
     assert row["granted"] == "128 KiB/64 KiB"
     assert row["flags"] == "1 × window-short"

@@ -184,7 +184,7 @@ def test_loss_and_jitter_are_shown(tmp_path: Path) -> None:
         ]
         assert len(tables) == 1
         (row,) = tables[0].rows
-        assert row[4:] == ("6.8 kbit/s", "40", "8", "20 % (95 % CI 10.5–34.8 %)", "500 µs")
+        assert row[3:] == ("6.8 kbit/s", "40", "8", "20 % (95 % CI 10.5–34.8 %)", "500 µs")
         console = Console(record=True, width=160)
         inputs = gather_inputs(results)
         render_summary(inputs.summary, inputs.study.recommend(), (), console)
