@@ -40,7 +40,7 @@ else:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineLimit:
-    """Something that an engine cannot be asked for. Every combination has to meet ``constraint``.
+    """Something that an engine does not support. Every combination has to meet ``constraint``.
 
     ``constraint`` is one of the campaign file (``pathlab.campaign.constraints``), over all factors, and what
     the message recommends unless ``expected`` says something else.
@@ -55,6 +55,8 @@ class EngineLimit:
 class Capabilities:
     """What an engine can do, as far as plans and records depend on it."""
 
+    #: Keys of the factors that it can set; None: all. Others are refused beyond their default.
+    factors: frozenset[str] | None = None
     limits: tuple[EngineLimit, ...] = ()
     connects_from_receiver: bool = True
     #: It can count while it runs: so it stops at a number of bytes, and a trial that ended early has a count.

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pathlab.campaign.constraints import Constraint, parse_constraint
-from pathlab.campaign.engine_rules import ENGINES_PACKAGE, Capabilities, Refusal
-from pathlab.campaign.factors import name_levels
+from pathlab.campaign.engine_rules import ENGINES_PACKAGE, Capabilities, EngineLimit, Refusal
+from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY, Level, name_levels
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import Allowed, TrialSpec
 from pathlab.errors import HostError
@@ -73,12 +73,12 @@ class Engine(ABC):
 
     @classmethod
     def check(cls, row: PlanRow) -> Iterator[Refusal]:
-        """What a row of a plan asks for that this engine cannot do."""
-        levels = name_levels({name: getattr(row.cell, name) for name in row.cell.__slots__})
-        for limit in cls.capabilities.limits:
+        """What a row of a plan requests that this engine does not support."""
+        levels = name_levels({name: getattr(row.cell, name) for name in FACTORS})
+        for limit in (*cls.capabilities.limits, *_list_missing(cls.capabilities, levels)):
             if not _parse(limit.constraint).holds(levels):
                 expected = limit.expected or f"where = \"engine != '{cls.name}' or {limit.constraint}\""
-                yield Refusal(text=f"{cls.name} cannot be asked for {limit.what}; expected {expected}")
+                yield Refusal(text=f"{cls.name} does not support {limit.what}; expected {expected}")
         if row.path.connect_from == "receiver" and not cls.capabilities.connects_from_receiver:
             expected = 'expected connect_from = "sender", or another engine in [factors]'
             yield Refusal(
@@ -141,6 +141,17 @@ def load_engine(name: str) -> type[Engine]:
 def first(records: Iterable[Record], record_type: str) -> Record | None:
     """The first record of a type, or None."""
     return next((record for record in records if record.get("type") == record_type), None)
+
+
+def _list_missing(capabilities: Capabilities, levels: Mapping[str, Level]) -> Iterator[EngineLimit]:
+    """The factors that an engine cannot set: no level but the default."""
+    missing = levels.keys() - capabilities.factors if capabilities.factors is not None else ()
+    for key in sorted(missing):
+        factor = FACTORS_BY_KEY[key]
+        default = factor.unset if factor.default is None else factor.default
+        if default is not None:  # else there is none to be named
+            written = str(default).lower() if isinstance(default, bool) else f"'{default}'"
+            yield EngineLimit(what=key, constraint=f"{key} == {written}")
 
 
 @functools.cache

@@ -22,6 +22,14 @@ from pathlab.units import SECOND_NS
 
 PROGRAM = "iperf3"
 INTERVAL_MIN_NS = 100_000_000
+#: Keys of the factors that its arguments carry, or that concern the path alone.
+FACTORS = frozenset(
+    (
+        *("streams", "window", "window_sender", "window_receiver", "congestion", "duration", "warmup"),
+        *("message", "transport", "direction", "dscp", "pacing", "mss", "no_delay", "zero_copy"),
+        *("engine", "family", "addresses"),
+    )
+)
 
 
 class Iperf3Engine(Engine):
@@ -30,6 +38,7 @@ class Iperf3Engine(Engine):
     name = PROGRAM
     flag = Flag.IPERF3
     capabilities = Capabilities(
+        factors=FACTORS,
         limits=(
             EngineLimit(what="more than 128 streams", constraint="streams <= 128"),
             EngineLimit(what="direction 'both'", constraint="direction != 'both'"),
@@ -43,8 +52,6 @@ class Iperf3Engine(Engine):
             EngineLimit(what="messages above 1 MiB", constraint="message == 'auto' or message <= 1MiB"),
             EngineLimit(what="segments above 9216 bytes", constraint="mss == 'auto' or mss <= 9216"),
             EngineLimit(what="more than a day of traffic", constraint="warmup + duration <= 86400s"),
-            EngineLimit(what="a number of workers", constraint="workers == 'auto'"),
-            EngineLimit(what="cpus", constraint="cpus == 'any'"),
         ),
         connects_from_receiver=False,
         counts_while_running=False,

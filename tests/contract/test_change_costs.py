@@ -53,11 +53,12 @@ tables = {
     "paths": [{"source": "local", "destination": "local"}],
     "factors": {"streams": 1, "nap": ["none", "1ms..3ms step 1ms"]},
 }
-wrong = {**tables, "factors": {"streams": 1, "nap": ["2s", "1ms"]}}
-try:
-    build_campaign(wrong, label="f")
-except CampaignError as error:
-    mistakes = error.mistakes
+mistakes = []
+for factors in ({"nap": ["2s", "1ms"]}, {"nap": "1ms", "engine": "iperf3"}):
+    try:
+        build_campaign({**tables, "factors": {"streams": 1, **factors}}, label="f")
+    except CampaignError as error:
+        mistakes += error.mistakes
 tables["factors"]["nap"] = "1ms..3ms step 1ms"
 rows = plan_rows(build_campaign(tables, label="f"))
 path = TrialPath(source="local", destination="local", source_address="::1", destination_address="::1")
@@ -83,7 +84,11 @@ def test_a_factor_takes_its_entry_and_its_typed_field(tree: TreeCopy) -> None:
     tree.insert("pathlab/campaign/cell.py", "    nap_ns: int | None\n", before="    engine: str")
     told = json.loads(tree.run(CAMPAIGN_WITH_NAP))
     assert told == {
-        "mistakes": ["f:factors.nap.0: '2s' is out of range; expected a value from 1us to 1s"],
+        "mistakes": [
+            "f:factors.nap.0: '2s' is out of range; expected a value from 1us to 1s",
+            "f:factors.engine: iperf3 does not support nap; "
+            "expected where = \"engine != 'iperf3' or nap == 'none'\"",
+        ],
         "levels": [1_000_000, 3_000_000],
         "flags": [1_000_000, None],
         "setting": {"name": "nap_ns", "requested": "1000000", "sender": "500", "receiver": None},
@@ -206,7 +211,7 @@ def test_an_engine_takes_one_file(tree: TreeCopy, monkeypatch: pytest.MonkeyPatc
     assert told["known"] == ["native", "iperf3", "third"]
     where = "where = \"engine != 'third' or streams <= 3\""
     assert told["refused"] == [
-        f"f:factors.engine: third cannot be asked for more than 3 streams; expected {where}"
+        f"f:factors.engine: third does not support more than 3 streams; expected {where}"
     ]
     assert (told["planned"], told["complete"], told["status"]) == (["third"] * 2, 2, ["complete"])
     assert (told["streams"], told["version"]) == ([1, 3], "third 3")

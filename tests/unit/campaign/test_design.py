@@ -232,7 +232,7 @@ def test_what_iperf3_cannot_do_is_named_once_and_left_out_by_a_constraint() -> N
     assert (engines.count("native"), engines.count("iperf3")) == (8, 1)
     apart = {"streams": 1, "engine": "iperf3", "window_sender": "64KiB"}
     assert list_mistakes(factors=apart) == (
-        "factors.engine: iperf3 cannot be asked for a window for each end; expected one window for both ends",
+        "factors.engine: iperf3 does not support a window for each end; expected one window for both ends",
     )
 
 
