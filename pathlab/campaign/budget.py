@@ -20,6 +20,7 @@ SURVEY_NS, SURVEY_MAX_NS = (
     12 * SECOND_NS,
     60 * SECOND_NS,
 )  # one way of a path (pathlab/runner/hosts/path_surveys.py)
+UNLIMITED_BITS_PER_S = 10**15
 CONNECT_ROUND_TRIPS = 3  # TCP, the hello and its answer, the end of file
 
 
@@ -64,36 +65,23 @@ class TrialEstimate:
     bytes_max: int | None
 
 
-def find_path_truth(campaign: Campaign, source: str, destination: str) -> PathTruth:
-    """Return the shortest round trip and the widest bottleneck that the lab's links allow for a path."""
-    links = campaign.lab.links if campaign.lab else ()
-    rtt_ns = _best_chain(links, source, destination, _add_delays, 0)
-    if rtt_ns is None:
-        return PathTruth()
-    unlimited = 10**15
-
-    def narrow(best: int, link: LabLink) -> int:  # negative, so that the widest chain is the smallest
-        return max(best, -max(link.direction(end).rate_bits_per_s or unlimited for end in (0, 1)))
-
-    widest = _best_chain(links, source, destination, narrow, -unlimited)
-    queues = [link.direction(end).whole_queue_bytes for link in links for end in (0, 1)]
-    known = [queue for queue in queues if queue is not None]
-    return PathTruth(
-        rtt_ns=rtt_ns,
-        rate_bits_per_s=-widest if widest is not None and -widest < unlimited else None,
-        queue_bytes=max(known) if len(known) == len(queues) else None,
-    )
-
-
 def know_path(campaign: Campaign, path: MeasuredPath) -> PathTruth:
-    """Return what is known about a path: what the file says of it, else what the lab's links say."""
-    truth = find_path_truth(campaign, path.source, path.destination)
-    return replace(
-        truth,
-        rtt_ns=truth.rtt_ns if path.rtt_ns is None else path.rtt_ns,
-        rate_bits_per_s=truth.rate_bits_per_s
-        if path.capacity_bits_per_s is None
-        else path.capacity_bits_per_s,
+    """Return what is known about a path: what the file states, else what the lab's links allow.
+
+    Those give the shortest round trip and the widest bottleneck of all chains of links.
+    """
+    links = campaign.lab.links if campaign.lab else ()
+    rtt_ns = _best_chain(links, path.source, path.destination, _add_delays, 0)
+    truth = PathTruth(rtt_ns=path.rtt_ns, rate_bits_per_s=path.capacity_bits_per_s)
+    if rtt_ns is None:
+        return truth
+    widest = _best_chain(links, path.source, path.destination, _narrow, -UNLIMITED_BITS_PER_S)
+    rate = None if widest in (None, -UNLIMITED_BITS_PER_S) else -widest
+    queues = [link.direction(end).whole_queue_bytes for link in links for end in (0, 1)]
+    return PathTruth(
+        rtt_ns=rtt_ns if truth.rtt_ns is None else truth.rtt_ns,
+        rate_bits_per_s=rate if truth.rate_bits_per_s is None else truth.rate_bits_per_s,
+        queue_bytes=None if None in queues else max(filter(None, queues), default=None),
     )
 
 
@@ -251,6 +239,11 @@ def _estimate_path(
         rate_bits_per_s=rate,
         share_ratio=share if time_ns else None,
     )
+
+
+def _narrow(best: int, link: LabLink) -> int:
+    """Negative, so that the widest chain is the smallest."""
+    return max(best, -max(link.direction(end).rate_bits_per_s or UNLIMITED_BITS_PER_S for end in (0, 1)))
 
 
 def _add_delays(best: int, link: LabLink) -> int:

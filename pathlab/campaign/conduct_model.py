@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from pathlab.campaign.file_table import FileTable
 from pathlab.campaign.hours import DayHours
-from pathlab.campaign.levels import AllowLevels
+from pathlab.campaign.levels import AllowLevels, wrap_text
 from pathlab.campaign.quantities import BYTES, HOUR_NS, RATE, RATIO, TIME, Bounds
 from pathlab.errors import UsageError
 from pathlab.units import SECOND_NS, format_exact_ratio, parse_ratio
@@ -26,10 +26,6 @@ def _read_hours(value: Any) -> Any:
         return DayHours.parse(value).text
     except UsageError as error:
         raise PydanticCustomError("hours", "{text}", {"text": f"{error.message}; {error.hint}"}) from error
-
-
-def _wrap_hours(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
 
 
 Hours = Annotated[
@@ -48,7 +44,7 @@ class Budget(FileTable):
     rate_bits_per_s: Annotated[int | None, Bounds(RATE, 1000, 10**12)] = Field(
         None, alias="rate", description="Rate that no trial exceeds, all its streams together."
     )
-    hours: Annotated[tuple[Hours, ...], Field(min_length=1), AllowLevels(), BeforeValidator(_wrap_hours)] = (
+    hours: Annotated[tuple[Hours, ...], Field(min_length=1), AllowLevels(), BeforeValidator(wrap_text)] = (
         Field((), description="Hours of the day in which trials may run, in the controller's local time.")
     )
 

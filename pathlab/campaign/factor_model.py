@@ -12,6 +12,7 @@ from pydantic import Field, create_model
 from pathlab.campaign.factors import FACTORS, Factor, Level
 from pathlab.campaign.file_table import FileTable
 from pathlab.campaign.levels import Levels
+from pathlab.campaign.quantities import COUNT, Bounds
 
 
 def _list_field(factor: Factor) -> tuple[Any, Any]:
@@ -67,6 +68,6 @@ class Combination(_CombinationTable):
 class Control(Combination):
     """A combination, as in `[[rows]]`, repeated at fixed places of the plan, on one path after the other."""
 
-    every_rows: Annotated[int, Field(strict=True, ge=2, le=100_000)] = Field(
+    every_rows: Annotated[int, Bounds(COUNT, 2, 100_000)] = Field(
         alias="every", description="Rows of the plan from one control row to the next."
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import ipaddress
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 HOST_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 HOST_NAME_EXPECTED = "a name of letters, digits, '.', '_' and '-'"
@@ -13,6 +15,17 @@ MIB = 1024**2
 HostName = Annotated[
     str, Field(pattern=HOST_NAME_PATTERN, json_schema_extra={"$comment": HOST_NAME_EXPECTED})
 ]
+
+
+def _read_address(value: Any) -> str:
+    try:
+        return str(ipaddress.ip_address(value if isinstance(value, str) else ""))
+    except ValueError as error:
+        text = f"'{value}' is not a numeric address; expected IPv4 or IPv6 such as \"192.0.2.7\""
+        raise PydanticCustomError("address", "{text}", {"text": text}) from error
+
+
+Address = Annotated[str, BeforeValidator(_read_address)]
 Seed = Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)]
 
 

@@ -8,15 +8,14 @@ with other values is another campaign.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pathlab.campaign.file_table import FileTable, HostName
-from pathlab.campaign.quantities import BYTES, RATE, TIME, Bounds
+from pathlab.campaign.file_table import Address, FileTable, HostName
+from pathlab.campaign.quantities import BYTES, COUNT, RATE, TIME, Bounds
 
 SSH_NAME_PATTERN = r"^[^\s@/-][^\s@/]*$"  # no leading dash: it must never look like an option
 USER_PATTERN = r"^[^\s@:/-][^\s@:/]*$"
@@ -27,14 +26,6 @@ DEVICE_PATTERN = r"^[^\s/]{1,15}$"
 PORT_MAX = 65535
 SSH_ONLY = ("address", "user", "port", "key", "jump", "password_env", "python", "cpus", "numa_node")
 PORT_RANGE_EXPECTED = 'expected two ports from 1 to 65535 such as "5201-5300"'
-
-
-def _read_measure_address(value: Any) -> str:
-    try:
-        return str(ipaddress.ip_address(value if isinstance(value, str) else ""))
-    except ValueError as error:
-        text = f"'{value}' is not a numeric address; expected IPv4 or IPv6 such as \"192.0.2.7\""
-        raise PydanticCustomError("address", "{text}", {"text": text}) from error
 
 
 def parse_port_range(text: str) -> tuple[int, int]:
@@ -64,8 +55,7 @@ def _check_cpus(value: tuple[int, ...]) -> tuple[int, ...]:
     return value
 
 
-MeasureAddress = Annotated[str, BeforeValidator(_read_measure_address)]
-Cpu = Annotated[int, Field(strict=True, ge=0, le=65535)]
+Cpu = Annotated[int, Bounds(COUNT, 0, 65535)]
 
 
 class Host(FileTable):
@@ -81,7 +71,7 @@ class Host(FileTable):
     user: Annotated[str | None, Field(pattern=USER_PATTERN)] = Field(
         None, exclude=True, description="Account on the host; else that of ~/.ssh/config, else yours."
     )
-    port: Annotated[int | None, Field(strict=True, ge=1, le=PORT_MAX)] = Field(
+    port: Annotated[int | None, Bounds(COUNT, 1, PORT_MAX)] = Field(
         None, exclude=True, description="Port of the SSH server; else that of ~/.ssh/config, else 22."
     )
     key: Annotated[str | None, Field(min_length=1)] = Field(
@@ -100,7 +90,7 @@ class Host(FileTable):
         exclude=True,
         description="Python interpreter on the host, 3.8 or newer; else one is looked for.",
     )
-    measure_addresses: tuple[MeasureAddress, ...] = Field(
+    measure_addresses: tuple[Address, ...] = Field(
         (),
         description="Addresses that traffic uses, the first one unless the other end needs another family.",
     )
@@ -110,7 +100,7 @@ class Host(FileTable):
     cpus: Annotated[tuple[Cpu, ...], AfterValidator(_check_cpus)] = Field(
         (), description="Processors that carry the traffic; else the system chooses."
     )
-    numa_node: Annotated[int | None, Field(strict=True, ge=0, le=1023)] = Field(
+    numa_node: Annotated[int | None, Bounds(COUNT, 0, 1023)] = Field(
         None, description="NUMA node whose processors carry the traffic."
     )
     nic: Annotated[str | None, Field(pattern=DEVICE_PATTERN)] = Field(

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pathlab.campaign.file_table import MIB, FileTable, HostName, Seed
-from pathlab.campaign.quantities import BYTES, RATE, RATIO, TIME, Bounds
+from pathlab.campaign.quantities import BYTES, COUNT, RATE, RATIO, TIME, Bounds
 from pathlab.units import SECOND_NS
 
 Rate = Annotated[int | None, Bounds(RATE, 1000, 100 * 10**9)]
@@ -72,7 +72,7 @@ class LabLink(LabDirection):
     """An emulated link between two nodes of the lab, alike in both directions but for `reverse`."""
 
     between: tuple[HostName, HostName] = Field(description="The two hosts or routers that the link joins.")
-    mtu_bytes: Annotated[int, Field(strict=True, ge=576, le=9000)] = Field(
+    mtu_bytes: Annotated[int, Bounds(COUNT, 576, 9000)] = Field(
         1500, alias="mtu", description="Largest packet in bytes."
     )
     reverse: LabDirection | None = Field(

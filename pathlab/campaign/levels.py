@@ -93,4 +93,9 @@ class AllowLevels:
         return {"anyOf": choices}
 
 
+def wrap_text(value: Any) -> Any:
+    """A text where a list of texts is meant."""
+    return (value,) if isinstance(value, str) else value
+
+
 Levels = Annotated[tuple[Level, ...], Field(min_length=1), AllowLevels(), BeforeValidator(_read_levels)]

@@ -8,12 +8,10 @@ once.
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
 
 from pathlab.campaign.checks import LOCAL as LOCAL
 from pathlab.campaign.conduct_model import (
@@ -26,11 +24,11 @@ from pathlab.campaign.conduct_model import (
 )
 from pathlab.campaign.factor_model import Combination, Control, Factors
 from pathlab.campaign.factors import PairName
-from pathlab.campaign.file_table import FileTable, HostName, Seed
+from pathlab.campaign.file_table import Address, FileTable, HostName, Seed
 from pathlab.campaign.host_model import Host as Host
 from pathlab.campaign.lab_model import LabSettings
-from pathlab.campaign.levels import AllowLevels
-from pathlab.campaign.quantities import BYTES, HOUR_NS, RATE, RATIO, TIME, Bounds
+from pathlab.campaign.levels import AllowLevels, wrap_text
+from pathlab.campaign.quantities import BYTES, COUNT, HOUR_NS, RATE, RATIO, TIME, Bounds
 from pathlab.units import SECOND_NS
 
 FORMAT = 1
@@ -38,19 +36,6 @@ CAMPAIGN_NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 PROFILE_NAME_PATTERN = r"^[a-z][a-z0-9_-]{0,30}$"
 
 
-def _read_address(value: Any) -> str:
-    try:
-        return str(ipaddress.ip_address(value if isinstance(value, str) else "")) if value else ""
-    except ValueError as error:
-        text = f"'{value}' is not a numeric address; expected IPv4 or IPv6 such as \"192.0.2.7\""
-        raise PydanticCustomError("address", "{text}", {"text": text}) from error
-
-
-def _wrap_text(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-Address = Annotated[str, BeforeValidator(_read_address)]
 ProfileName = Annotated[
     str,
     Field(
@@ -129,7 +114,7 @@ class ProbeSettings(FileTable):
     timeout_ns: Annotated[int, Bounds(TIME, SECOND_NS // 100, 300 * SECOND_NS)] = Field(
         SECOND_NS, alias="timeout", description="A probe without an answer for so long is lost."
     )
-    unloaded: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = Field(
+    unloaded: Annotated[int, Bounds(COUNT, 0, 1_000_000)] = Field(
         50, description="Number of probes after the traffic."
     )
 
@@ -149,13 +134,13 @@ class Campaign(FileTable):
     title: Annotated[str, Field(min_length=1, max_length=200, description="Title of the report.")]
     description: str = Field("", description="What the campaign is for, in a few sentences.")
     seed: Seed = Field(description="Seed of the random order; the same seed gives the same order.")
-    cycles: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(
+    cycles: Annotated[int, Bounds(COUNT, 1, 100_000)] = Field(
         1, description="Passes over all combinations; with `until` see `cycles_max`."
     )
-    cycles_min: Annotated[int | None, Field(strict=True, ge=2, le=100_000)] = Field(
+    cycles_min: Annotated[int | None, Bounds(COUNT, 2, 100_000)] = Field(
         None, description="With `until`: cycles before any cell may be done (6 if left out)."
     )
-    cycles_max: Annotated[int | None, Field(strict=True, ge=2, le=100_000)] = Field(
+    cycles_max: Annotated[int | None, Bounds(COUNT, 2, 100_000)] = Field(
         None, description="With `until`, and then instead of `cycles`: where the campaign ends in any case."
     )
     until: Annotated[Until | None, _UNTIL_SCHEMA] = Field(
@@ -173,13 +158,13 @@ class Campaign(FileTable):
         "full",
         description="Which combinations: all, a Latin hypercube, a random part, or those of `[[rows]]`.",
     )
-    points: Annotated[int | None, Field(strict=True, ge=1, le=1_000_000)] = Field(
+    points: Annotated[int | None, Bounds(COUNT, 1, 1_000_000)] = Field(
         None, description="Combinations of a Latin hypercube, or of a random part."
     )
     fraction: Annotated[float | None, Bounds(RATIO)] = Field(
         None, description="Share of all combinations in a random part (instead of `points`)."
     )
-    where: Annotated[tuple[str, ...], BeforeValidator(_wrap_text), AllowLevels()] = Field(
+    where: Annotated[tuple[str, ...], AllowLevels(), BeforeValidator(wrap_text)] = Field(
         (), description="Constraints that every combination meets, such as `streams * window <= 16MiB`."
     )
     rows: tuple[Combination, ...] = Field(
@@ -188,7 +173,7 @@ class Campaign(FileTable):
     control: Control | None = Field(
         None, description="A combination repeated at fixed places, which shows drift."
     )
-    retries: Annotated[int, Field(strict=True, ge=0, le=100)] = Field(
+    retries: Annotated[int, Bounds(COUNT, 0, 100)] = Field(
         1, description="How often a failed trial is tried again, at the end of its cycle."
     )
     cool_down: CoolDown = Field(CoolDown.model_validate({}), description="The pause between two trials.")
@@ -206,7 +191,7 @@ class Campaign(FileTable):
     on_change: Literal["mark", "refuse"] = Field(
         "mark", description="When a host has changed since an unfinished run began: mark it, or refuse."
     )
-    concurrency: Annotated[int, Field(strict=True, ge=1, le=1000)] = Field(
+    concurrency: Annotated[int, Bounds(COUNT, 1, 1000)] = Field(
         1, description="Trials at once, on paths that have no host in common."
     )
     survey: Literal["none", "before", "before and after"] = Field(

@@ -14,11 +14,11 @@ from pathlab.campaign.budget import (
     SURVEY_NS,
     Estimator,
     estimate_campaign,
-    find_path_truth,
+    know_path,
 )
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.load import build_campaign, load_campaign
-from pathlab.campaign.model import Campaign
+from pathlab.campaign.model import Campaign, MeasuredPath
 from pathlab.campaign.order import PlanRow, plan_rows
 
 # (streams, window in KiB) of the shipped quickstart. A plan that was started must be continued in this order
@@ -159,9 +159,13 @@ def test_a_chain_of_links_adds_delays_and_takes_the_narrowest() -> None:
         {"between": ["m", "b"], "rate": "10Mbit/s", "delay": "15ms", "queue": "50kB"},
     ]
     campaign = make_campaign(lab={"hosts": ["a", "m", "b"], "links": links})
-    truth = find_path_truth(campaign, "a", "b")
+    there, here = (
+        MeasuredPath.model_validate({"source": source, "destination": destination})
+        for source, destination in (("a", "b"), ("local", "local"))
+    )
+    truth = know_path(campaign, there)
     assert (truth.rtt_ns, truth.rate_bits_per_s, truth.queue_bytes) == (40_000_000, 10_000_000, 100_000)
-    assert find_path_truth(campaign, "local", "local").rate_bits_per_s is None
+    assert know_path(campaign, here).rate_bits_per_s is None
 
 
 @pytest.mark.parametrize("streams", [1, 3])
