@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from pathlab.analysis.estimators.quantiles import quartiles
 
 STEADY = "steady"
 SENDER_INTERVALS, LOADED_PROBES = "sender_intervals", "loaded_probes"
@@ -52,3 +54,20 @@ def read_probes(source: SeriesSource, trial_id: int, kind: str) -> pa.Table:
     """A series of probes; of the loaded ones those of the steady window. Raises as ``series_table``."""
     table = source.series_table(trial_id, kind)
     return select_steady(table, read_window(source, trial_id)) if kind == LOADED_PROBES else table
+
+
+def measure_probes(rtts_ns: Sequence[float | None], load: str, *, keeps_lost: bool = True) -> dict[str, Any]:
+    """A record's columns ``loaded_…`` or ``unloaded_…`` from RTTs (None: lost), ``load`` being that word.
+
+    Where only answered probes are kept, how many were sent is not known.
+    """
+    answered = [float(rtt_ns) for rtt_ns in rtts_ns if rtt_ns is not None]
+    spread = quartiles(answered)
+    return {
+        f"{load}_sent": len(rtts_ns) or None if keeps_lost else None,
+        f"{load}_received": len(answered) if rtts_ns else None,
+        f"{load}_rtt_min_ns": min(answered, default=None),
+        f"{load}_rtt_mean_ns": sum(answered) / len(answered) if answered else None,
+        f"{load}_rtt_median_ns": spread.median,
+        f"{load}_rtt_iqr_ns": spread.iqr,
+    }

@@ -242,7 +242,7 @@ rest = "interval_ns drain_ns probe_interval_ns probe_payload_bytes probe_timeout
 path = TrialPath(source="a", destination="b", source_address=None, destination_address=None)
 spec = TrialSpec(row=0, cycle=0, path=path, cell=cell, **dict.fromkeys(rest, 1))
 outcome = Outcome(status="failed", attempt=1, started=datetime.datetime.now(datetime.UTC))
-record = build_record(spec, TrialData(), outcome)
+record = build_record(spec, TrialData(), outcome, {})
 with Results.create("results", CampaignRecord(**texts, seed=0), plan) as results:
     results.add_trial(record, {})
     FORMATS["csv"].export(select_trials(results), pathlib.Path("exported"))

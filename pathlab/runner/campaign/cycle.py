@@ -218,8 +218,9 @@ class CycleRunner:
 
     def _store(self, measured: RowResult) -> TrialRecord:
         spec, data, outcome = measured.spec, measured.data, measured.outcome
-        record = build_record(spec, data, outcome)
-        self._parts.results.add_trial(record, build_series(data, outcome.lab, spec))
+        tables = build_series(data, outcome.lab, spec)
+        record = build_record(spec, data, outcome, tables)
+        self._parts.results.add_trial(record, tables)
         self._parts.emit(TrialEnded(record=record, settings=dict(measured.task.row.settings)))
         if measured.clock_jump_ns:
             jump_s = measured.clock_jump_ns / 1e9

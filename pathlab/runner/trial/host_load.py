@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.engines.base import first
+from pathlab.engines.base import Record, first
 from pathlab.engines.spec import TrialSpec
-from pathlab.runner.trial.series import Record, list_intervals
+from pathlab.runner.trial.series import list_intervals
 
 
 def measure_host_load(spec: TrialSpec, samples: Sequence[Record], records: Sequence[Record]) -> HostLoad:

@@ -1,30 +1,29 @@
-"""From what engines and agents said to one trial record. Missing pieces stay None."""
+"""From the records of engines and agents to one trial record. Missing pieces stay None."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 
 from pathlab.analysis.estimators.fairness import jain_index
-from pathlab.analysis.estimators.latency import answered_rtts
-from pathlab.analysis.estimators.payload import OVER_LINE_RATIO, find_ip_version, full_segment, payload_rate
-from pathlab.analysis.estimators.quantiles import quartiles
+from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.estimators.throughput import aggregate_throughput, effective_window
 from pathlab.analysis.verdicts.host_limits import HostLoad, is_core_busy, is_host_limited
-from pathlab.engines.base import first, load_engine
+from pathlab.engines.base import Record, first, load_engine
 from pathlab.engines.settings import find_refused, list_settings
 from pathlab.engines.spec import BOTH, TrialSpec
 from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
-from pathlab.runner.trial.series import Record, find_offset_ns, list_intervals, list_probes
+from pathlab.runner.trial.series import list_intervals
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
-from pathlab.study.links import MPTCP
+from pathlab.store.steady import measure_probes, select_steady
+from pathlab.study.links import BottleneckLink, Traffic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,47 +42,26 @@ class Outcome:
     lab: LabVerdict | None = None  # None: no lab, or no traffic that it carried to the end
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
-    """What a limit is judged by: bit/s received, and the RTT of an empty path."""
-
-    throughput: float | None
-    idle_rtt_ns: float | None
-    requested: float | None  # that the sender was told to keep
-    hosts: tuple[HostLoad, HostLoad]  # of sender and receiver
-
-
-def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRecord:
-    """One row for the store."""
-    steady = _phase(data.receiver, "steady")
+def build_record(
+    spec: TrialSpec, data: TrialData, outcome: Outcome, tables: Mapping[str, pa.Table]
+) -> TrialRecord:
+    """One row for the store; ``tables`` are the series of the same trial."""
     sent, received = first(data.sender, "result"), first(data.receiver, "result")
-    flow = _flow(steady)
-    loaded, unloaded = _rtts(_steady_probes(data)), _rtts(list_probes(data.unloaded))
-    sender_ready = first(data.sender, "ready")
+    flow = _flow(_phase(data.receiver, "steady"))
+    sender_ready, receiver_ready = first(data.sender, "ready"), first(data.receiver, "ready")
     probing = first(data.loaded, "start") or first(data.unloaded, "start")
+    probes = _measure_probes(tables, _phase(data.sender, "steady"))
     last_info = _last_tcp_info(data.sender)
-    throughput = flow["throughput_bits_per_s"]
+    throughput, loaded_ns = flow["throughput_bits_per_s"], probes["loaded_rtt_mean_ns"]
     effective = None
-    if throughput is not None and loaded["mean_ns"]:
-        effective = effective_window(throughput, spec.cell.streams, loaded["mean_ns"])
-    granted_sender = _least(sender_ready, "sndbuf_bytes")
-    granted_receiver = _least(first(data.receiver, "ready"), "rcvbuf_bytes")
+    if throughput is not None and loaded_ns:
+        effective = effective_window(throughput, spec.cell.streams, loaded_ns)
     hosts = (
         measure_host_load(spec, data.sender_counters, data.sender),
         measure_host_load(spec, data.receiver_counters, data.receiver),
     )
-    rates = Rates(
-        throughput=throughput,
-        idle_rtt_ns=unloaded["median_ns"],
-        requested=_requested_rate(spec, sender_ready),
-        hosts=hosts,
-    )
-    undelivered = _undelivered_bytes(spec, sent, received)
-    flags = _find_flags(spec, data, outcome, rates, (granted_sender, granted_receiver))
-    if outcome.status == Status.COMPLETE and undelivered:
-        flags.append(Flag.UNDELIVERED_DATA)
-    back = _flow(_phase(data.sender, "steady") if spec.cell.direction == BOTH else None)
-    return TrialRecord(
+    reverse = _flow(_phase(data.sender, "steady") if spec.cell.direction == BOTH else None)
+    record = TrialRecord(
         plan_row=spec.row,
         attempt=outcome.attempt,
         status=outcome.status,
@@ -97,13 +75,13 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         destination_address=spec.path.destination_address,
         streams=spec.cell.streams,
         window_requested_bytes=spec.cell.window_bytes,
-        window_granted_sender_bytes=granted_sender,
-        window_granted_receiver_bytes=granted_receiver,
+        window_granted_sender_bytes=_least(sender_ready, "sndbuf_bytes"),
+        window_granted_receiver_bytes=_least(receiver_ready, "rcvbuf_bytes"),
         window_effective_bytes=effective,
         window_in_flight_max_bytes=_most_in_flight(data.sender),
         congestion_requested=spec.cell.congestion,
         congestion_sender=_text(sender_ready, "congestion"),
-        congestion_receiver=_text(first(data.receiver, "ready"), "congestion"),
+        congestion_receiver=_text(receiver_ready, "congestion"),
         mss_bytes=_least(sender_ready, "mss_bytes"),
         interval_ns=load_engine(spec.cell.engine).find_interval_ns(spec),
         warmup_ns=spec.cell.warmup_ns,
@@ -118,8 +96,7 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         fairness_jain=flow["jain"],
         probe_method=_text(probing, "method"),
         probe_stamps=_text(probing, "stamps"),
-        **{f"loaded_{key}": value for key, value in _rtt_columns(loaded).items()},
-        **{f"unloaded_{key}": value for key, value in _rtt_columns(unloaded).items()},
+        **probes,
         sender_cpu_user_s=_cpu_s(sent, "user_ns"),
         sender_cpu_system_s=_cpu_s(sent, "system_ns"),
         receiver_cpu_user_s=_cpu_s(received, "user_ns"),
@@ -128,29 +105,93 @@ def build_record(spec: TrialSpec, data: TrialData, outcome: Outcome) -> TrialRec
         receiver_busiest_core_ratio=hosts[1].busiest_core_ratio,
         engine_version=_text(first(data.sender, "hello") or first(data.receiver, "hello"), "version"),
         rejected_connections=_rejected(received, sent),
-        flags=tuple(flags),
-        received_reverse_steady_bytes=back["received_bytes"],
-        throughput_reverse_bits_per_s=back["throughput_bits_per_s"],
+        received_reverse_steady_bytes=reverse["received_bytes"],
+        throughput_reverse_bits_per_s=reverse["throughput_bits_per_s"],
         retransmitted_steady_segments=_count_steady_retransmits(data.sender),
-        undelivered_bytes=undelivered,
+        undelivered_bytes=_undelivered_bytes(spec, sent, received),
     )
+    return replace(record, flags=tuple(_find_flags(spec, data, outcome, record, hosts)))
 
 
 def _find_flags(
-    spec: TrialSpec, data: TrialData, outcome: Outcome, rates: Rates, granted: tuple[int | None, int | None]
-) -> list[str]:
-    """Flags of the run, lab, route, settings and limits; ``granted``: the windows of sender and receiver."""
-    flags = [*outcome.run_flags]
+    spec: TrialSpec,
+    data: TrialData,
+    outcome: Outcome,
+    record: TrialRecord,
+    hosts: tuple[HostLoad, HostLoad],
+) -> Iterator[str]:
+    """Flags of the run, lab, route, settings and limits."""
+    ready = first(data.sender, "ready"), first(data.receiver, "ready")
+    refused = find_refused(list_settings(spec, *ready))
+    yield from outcome.run_flags
     if outcome.lab is not None and not outcome.lab.trusted:
-        flags.append(Flag.LAB_LIMITED)
+        yield Flag.LAB_LIMITED
     if data.route is not None and data.route.changed:
-        flags.append(Flag.ROUTE_CHANGED)
-    flags += _window_flags(spec, *granted)
-    flags += _congestion_flags(spec, data)
-    flags += find_refused(list_settings(spec, first(data.sender, "ready"), first(data.receiver, "ready")))
-    mptcp = spec.cell.transport == MPTCP and Flag.TRANSPORT_NOT_GRANTED not in flags
-    line = _line_rate(spec, data, outcome, mptcp=mptcp)
-    return flags + _limit_flags(spec, rates, line, outcome.host_ceiling_bits_per_s)
+        yield Flag.ROUTE_CHANGED
+    windows = zip(
+        spec.windows_bytes,
+        (record.window_granted_sender_bytes, record.window_granted_receiver_bytes),
+        strict=True,
+    )
+    if any(want is not None and got is not None and got // 2 < want for want, got in windows):
+        yield Flag.WINDOW_SHORT  # Linux reports twice what it grants
+    used = {record.congestion_sender, record.congestion_receiver} - {None, spec.cell.congestion}
+    if spec.cell.congestion is not None and used:
+        yield Flag.CONGESTION_NOT_GRANTED
+    yield from refused
+    yield from _find_limits(spec, outcome, record, hosts, _find_bounds(spec, outcome, ready[0], refused))
+    if outcome.status == Status.COMPLETE and record.undelivered_bytes:
+        yield Flag.UNDELIVERED_DATA
+
+
+def _find_limits(
+    spec: TrialSpec,
+    outcome: Outcome,
+    record: TrialRecord,
+    hosts: tuple[HostLoad, HostLoad],
+    bounds: tuple[float | None, float | None],
+) -> Iterator[str]:
+    """What keeps the rate from being the path's; ``bounds``: the link's data rate, the requested rate."""
+    rate, idle_ns, windows = record.throughput_bits_per_s, record.unloaded_rtt_median_ns, None
+    line, requested = bounds
+    if spec.cell.window_bytes is not None and idle_ns:
+        windows = spec.cell.streams * spec.cell.window_bytes * 8e9 / idle_ns
+    if rate is not None and line is not None and rate > line * OVER_LINE_RATIO:
+        yield Flag.OVER_LINE_RATE
+    if is_core_busy(load.busiest_core_ratio for load in hosts):
+        yield Flag.BUSY_CORE
+    if is_host_limited(rate, hosts, (line, windows, requested), outcome.host_ceiling_bits_per_s):
+        yield Flag.HOST_LIMITED
+
+
+def _find_bounds(
+    spec: TrialSpec, outcome: Outcome, sender_ready: Record | None, refused: Sequence[str]
+) -> tuple[float | None, float | None]:
+    """What the lab's link leaves for data in the segments that the sender's sockets state, and the rate
+    that the sender states it was told to keep, else the requested one; bit/s."""
+    ready = sender_ready or {}
+    requested = (ready.get("pacing") or {}).get("requested_bits_per_s") or spec.rate_bits_per_s
+    if not outcome.lab_rate_bits_per_s or not outcome.lab_mtu_bytes:
+        return None, requested
+    traffic = Traffic.of(
+        [spec.path.destination_address],
+        [socket.get("mss_bytes") for socket in ready.get("sockets", ())],
+        transport=None if Flag.TRANSPORT_NOT_GRANTED in refused else spec.cell.transport,
+    )
+    link = BottleneckLink(
+        rate_bits_per_s=outcome.lab_rate_bits_per_s, mtu_bytes=outcome.lab_mtu_bytes, traffic=traffic
+    )
+    return link.data_bits_per_s, requested
+
+
+def _measure_probes(tables: Mapping[str, pa.Table], steady: Record | None) -> dict[str, Any]:
+    """The columns of loaded probes, those in the sender's steady window, and of unloaded ones."""
+    loaded, unloaded = (tables.get(kind) for kind in ("loaded_probes", "unloaded_probes"))
+    if loaded is not None:
+        window = (steady["start_ns"], steady["end_ns"]) if steady else (0, 0)
+        loaded = select_steady(loaded, window)
+    rtts = [[] if table is None else table["rtt_ns"].to_pylist() for table in (loaded, unloaded)]
+    return measure_probes(rtts[0], "loaded") | measure_probes(rtts[1], "unloaded")
 
 
 def _phase(records: Sequence[Record], name: str) -> Record | None:
@@ -171,34 +212,6 @@ def _flow(steady: Record | None) -> dict[str, Any]:
     }
 
 
-def _steady_probes(data: TrialData) -> list[Record]:
-    """Loaded probes that left inside the sender's steady window."""
-    offset_ns = find_offset_ns(first(data.loaded, "start"), first(data.sender, "start"))
-    steady = _phase(data.sender, "steady")
-    if offset_ns is None or steady is None:
-        return []
-    begin, end = steady["start_ns"], steady["end_ns"]
-    return [probe for probe in list_probes(data.loaded) if begin <= probe["sent_ns"] + offset_ns < end]
-
-
-def _rtts(probes: Sequence[Record]) -> dict[str, Any]:
-    answered = answered_rtts([np.nan if p["rtt_ns"] is None else p["rtt_ns"] for p in probes])
-    spread = quartiles(answered)
-    some = answered.size > 0
-    return {
-        "sent": len(probes) or None,
-        "received": int(answered.size) if probes else None,
-        "min_ns": float(answered.min()) if some else None,
-        "mean_ns": float(answered.mean()) if some else None,
-        "median_ns": spread.median,
-        "iqr_ns": spread.iqr,
-    }
-
-
-def _rtt_columns(rtts: Mapping[str, Any]) -> dict[str, Any]:
-    return {key if key in ("sent", "received") else f"rtt_{key}": value for key, value in rtts.items()}
-
-
 def _least(ready: Record | None, key: str) -> int | None:
     """The smallest value over a flow's sockets: what the worst-off stream was granted."""
     values = [socket[key] for socket in (ready or {}).get("sockets", ()) if socket.get(key) is not None]
@@ -206,7 +219,7 @@ def _least(ready: Record | None, key: str) -> int | None:
 
 
 def _rejected(*results: Record | None) -> int | None:
-    """Strangers at the accepting end, which alone states them."""
+    """Unauthenticated peers at the accepting end, which alone states them."""
     stated = [result["rejected"] for result in results if result and result.get("rejected") is not None]
     return sum(stated) if stated else None
 
@@ -277,57 +290,3 @@ def _most_in_flight(records: Sequence[Record]) -> int | None:
 
 def _cpu_s(result: Record | None, key: str) -> float | None:
     return sum(worker[key] for worker in result["workers"]) / 1e9 if result else None
-
-
-def _requested_rate(spec: TrialSpec, sender_ready: Record | None) -> float | None:
-    """The rate that the sender says it was told to keep, else the one that the trial asks for."""
-    told = (sender_ready.get("pacing") or {}).get("requested_bits_per_s") if sender_ready else None
-    return told or spec.rate_bits_per_s
-
-
-def _window_flags(spec: TrialSpec, sender_bytes: int | None, receiver_bytes: int | None) -> list[str]:
-    """``window-short`` where the kernel granted less than was asked; Linux reports twice what it grants."""
-    ends = zip(spec.windows_bytes, (sender_bytes, receiver_bytes), strict=True)
-    short = [
-        requested
-        for requested, got in ends
-        if requested is not None and got is not None and got // 2 < requested
-    ]
-    return [Flag.WINDOW_SHORT] if short else []
-
-
-def _congestion_flags(spec: TrialSpec, data: TrialData) -> list[str]:
-    """``congestion-not-granted`` where an end used another congestion control than the requested one."""
-    used = {_text(first(records, "ready"), "congestion") for records in (data.sender, data.receiver)}
-    requested = spec.cell.congestion
-    return [Flag.CONGESTION_NOT_GRANTED] if requested is not None and used - {None, requested} else []
-
-
-def _limit_flags(spec: TrialSpec, rates: Rates, line: float | None, ceiling: float | None) -> list[str]:
-    """What stands in the way of reading the rate as the path's: the link's payload rate, the host's own."""
-    windows = None
-    if spec.cell.window_bytes is not None and rates.idle_rtt_ns:
-        windows = spec.cell.streams * spec.cell.window_bytes * 8e9 / rates.idle_rtt_ns
-    flags: list[str] = []
-    if rates.throughput is not None and line is not None and rates.throughput > line * OVER_LINE_RATIO:
-        flags.append(Flag.OVER_LINE_RATE)
-    if is_core_busy(load.busiest_core_ratio for load in rates.hosts):
-        flags.append(Flag.BUSY_CORE)
-    if is_host_limited(rates.throughput, rates.hosts, (line, windows, rates.requested), ceiling):
-        flags.append(Flag.HOST_LIMITED)
-    return flags
-
-
-def _line_rate(spec: TrialSpec, data: TrialData, outcome: Outcome, *, mptcp: bool) -> float | None:
-    """What the lab's link leaves for data in the segments that the sender's sockets state, bit/s."""
-    rate, mtu = outcome.lab_rate_bits_per_s, outcome.lab_mtu_bytes
-    if not rate or not mtu:
-        return None
-    sockets = (first(data.sender, "ready") or {}).get("sockets", ())
-    segment = full_segment(
-        mtu,
-        mss_bytes=max((one["mss_bytes"] for one in sockets if one.get("mss_bytes")), default=None),
-        ip_version=find_ip_version(spec.path.destination_address),
-        mptcp=mptcp,
-    )
-    return payload_rate(rate, segment)

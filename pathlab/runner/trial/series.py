@@ -6,21 +6,19 @@ Kinds and columns are those of pathlab/store/series_columns.py.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from pathlab.engines.base import first
+from pathlab.engines.base import Record, first
 from pathlab.engines.settings import list_settings
 from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabSnapshot, LabVerdict
 from pathlab.runner.trial.choreography import RouteReading, TrialData
 from pathlab.store.series_columns import SERIES
-
-Record = Mapping[str, Any]
 
 
 def list_intervals(records: Sequence[Record]) -> list[Record]:

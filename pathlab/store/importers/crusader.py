@@ -15,10 +15,10 @@ from pathlab.store.importers.measured import (
     build_settings,
     build_table,
     measure_fairness,
-    measure_probes,
     spell_utc,
     to_ns,
 )
+from pathlab.store.steady import measure_probes
 
 PROGRAM = "crusader"
 CLIENT, SERVER = "client", "server"
@@ -88,8 +88,8 @@ def _build_trial(at: _Place, group: Fields, rows: list[dict[str, Any]]) -> Impor
         fairness_jain=measure_fairness(shares),
         probe_method="udp" if at.probes else None,
         probe_stamps="user" if at.probes else None,
-        **measure_probes(during, "loaded"),
-        **measure_probes(idle, "unloaded"),
+        **measure_probes([row["rtt_ns"] for row in during], "loaded"),
+        **measure_probes([row["rtt_ns"] for row in idle], "unloaded"),
     )
     tables = {
         "receiver_intervals": build_table(rows, "intervals"),

@@ -17,12 +17,12 @@ from pathlab.store.importers.measured import (
     build_settings,
     build_table,
     measure_fairness,
-    measure_probes,
     parse_seconds,
     parse_utc,
     to_ns,
 )
 from pathlab.store.records import TrialRecord
+from pathlab.store.steady import measure_probes
 
 PROGRAM = "flent"
 NEWEST_VERSION = 4
@@ -152,8 +152,8 @@ def _build_trial(
         probe_method=_name_method(at.ping) if probes else None,
         probe_stamps="user" if probes else None,
         **columns,
-        **measure_probes(during, "loaded", keeps_lost=False),
-        **measure_probes(before, "unloaded", keeps_lost=False),
+        **measure_probes([row["rtt_ns"] for row in during], "loaded", keeps_lost=False),
+        **measure_probes([row["rtt_ns"] for row in before], "unloaded", keeps_lost=False),
     )
     tables = {
         "sender_intervals" if counted_by_sender else "receiver_intervals": build_table(

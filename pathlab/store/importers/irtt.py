@@ -12,9 +12,9 @@ from pathlab.store.importers.measured import (
     build_record,
     build_settings,
     build_table,
-    measure_probes,
     parse_utc,
 )
+from pathlab.store.steady import measure_probes
 
 PROGRAM = "irtt"
 _LOST = {"true", "true_up", "true_down"}
@@ -55,7 +55,7 @@ def import_irtt(value: Any, name: str) -> list[ImportedTrial]:
         duration_ns=duration_ns,
         probe_method="udp",
         probe_stamps="user",
-        **measure_probes(rows, "unloaded"),
+        **measure_probes([row["rtt_ns"] for row in rows], "unloaded"),
     )
     table = build_table(rows, "probes")
     return [

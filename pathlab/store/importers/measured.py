@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 
 from pathlab.analysis.estimators.fairness import jain_index
-from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.errors import StoreError
 from pathlab.store.flags import Flag, Status
 from pathlab.store.importers.document import NOTHING
@@ -128,25 +127,6 @@ def build_table(rows: Sequence[Mapping[str, Any]], kind: str) -> pa.Table | None
     return pa.table(
         {name: pa.array([row.get(name) for row in rows], _TYPES[name].type) for name in (*first, *others)}
     )
-
-
-def measure_probes(
-    rows: Sequence[Mapping[str, Any]], load: str, *, keeps_lost: bool = True
-) -> dict[str, Any]:
-    """Columns ``loaded_…`` or ``unloaded_…`` of a record from probe rows, ``load`` being that word.
-
-    Where the file keeps answered probes only, how many were sent is not known.
-    """
-    answered = [float(row["rtt_ns"]) for row in rows if row["rtt_ns"] is not None]
-    spread = quartiles(answered)
-    return {
-        f"{load}_sent": len(rows) or None if keeps_lost else None,
-        f"{load}_received": len(answered) if rows else None,
-        f"{load}_rtt_min_ns": min(answered, default=None),
-        f"{load}_rtt_mean_ns": sum(answered) / len(answered) if answered else None,
-        f"{load}_rtt_median_ns": spread.median,
-        f"{load}_rtt_iqr_ns": spread.iqr,
-    }
 
 
 def measure_fairness(shares: Sequence[int | None]) -> float | None:

@@ -17,12 +17,12 @@ from pathlab.store.importers.measured import (
     build_settings,
     build_table,
     measure_fairness,
-    measure_probes,
     parse_utc,
     split_tos,
     to_ns,
 )
 from pathlab.store.records import TrialRecord
+from pathlab.store.steady import measure_probes
 
 PROGRAM = "pscheduler"
 _RESULTS = ("result", "result-merged", "merged-result")
@@ -230,7 +230,7 @@ def _list_rows(result: Fields) -> list[dict[str, Any]]:
 def _build_rtt(at: _Place) -> ImportedTrial:
     spec = at.spec
     interval_ns = _read_duration_ns(spec, "interval") or 1_000_000_000
-    probes = []
+    probes: list[dict[str, Any]] = []
     for number, trip in enumerate(at.result.items("roundtrips")):
         length = trip.text("rtt")
         sequence = trip.count("seq")
@@ -255,7 +255,7 @@ def _build_rtt(at: _Place) -> ImportedTrial:
         duration_ns=interval_ns * len(probes),
         probe_method="icmp",
         probe_stamps="user",
-        **measure_probes(probes, "unloaded"),
+        **measure_probes([row["rtt_ns"] for row in probes], "unloaded"),
     )
     table = build_table(probes, "probes")
     return ImportedTrial(

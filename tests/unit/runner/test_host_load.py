@@ -105,7 +105,7 @@ def find_flags(spec: TrialSpec, waiting_ns: int, **pacing: int | None) -> tuple[
         sender_counters=make_samples(0.0),
     )
     started = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
-    return build_record(spec, data, Outcome(status="complete", attempt=1, started=started)).flags
+    return build_record(spec, data, Outcome(status="complete", attempt=1, started=started), {}).flags
 
 
 def test_a_trial_whose_threads_wait_for_a_shared_core_is_the_hosts() -> None:

@@ -49,7 +49,7 @@ def make_result(received: list[int], length_ns: int) -> dict[str, Any]:
 def build(direction: str, sender: list[dict[str, Any]], receiver: list[dict[str, Any]]) -> TrialRecord:
     data = TrialData(sender=sender, receiver=receiver)
     return build_record(
-        make_spec(direction=direction), data, Outcome(status="complete", attempt=1, started=STARTED)
+        make_spec(direction=direction), data, Outcome(status="complete", attempt=1, started=STARTED), {}
     )
 
 
@@ -101,7 +101,7 @@ def test_what_is_over_the_links_payload_rate_is_flagged_by_its_own_headers(
             lab_rate_bits_per_s=30_000_000,
             lab_mtu_bytes=1500,
         )
-        flagged.append("over-line-rate" in build_record(spec, data, outcome).flags)
+        flagged.append("over-line-rate" in build_record(spec, data, outcome, {}).flags)
     assert flagged == [False, True]
 
 
@@ -155,7 +155,7 @@ def test_undelivered_bytes_are_unknown_without_both_counts_and_no_flag_of_a_fail
     assert build("forward", [], [whole]).undelivered_bytes is None
     outcome = Outcome(status="failed", attempt=1, started=STARTED, stage="engine", reason="it did")
     failed = build_record(
-        make_spec(direction="forward"), TrialData(sender=[whole], receiver=[whole]), outcome
+        make_spec(direction="forward"), TrialData(sender=[whole], receiver=[whole]), outcome, {}
     )
     assert (failed.undelivered_bytes, failed.flags) == (800, ())
 
@@ -163,5 +163,5 @@ def test_undelivered_bytes_are_unknown_without_both_counts_and_no_flag_of_a_fail
 def test_iperf3_does_not_wait_for_what_is_under_way() -> None:
     spec = make_spec(engine="iperf3")
     data = TrialData(sender=[make_result([1, 1], 10**9)], receiver=[make_result([1, 1], 10**9)])
-    record = build_record(spec, data, Outcome(status="complete", attempt=1, started=STARTED))
+    record = build_record(spec, data, Outcome(status="complete", attempt=1, started=STARTED), {})
     assert record.undelivered_bytes is None

@@ -16,9 +16,9 @@ from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.store.exporters.formats import FORMATS
 from pathlab.store.exporters.selection import select_trials
 from pathlab.store.importers.files import IMPORTERS, read_file, store_files
-from pathlab.store.importers.measured import measure_probes
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
+from pathlab.store.steady import measure_probes
 from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN, make_results
 
 BOTH_WAYS = sorted(FORMATS.keys() & IMPORTERS.keys())
@@ -102,8 +102,8 @@ def make_trial(**others: Any) -> tuple[TrialRecord, dict[str, pa.Table]]:
         probe_stamps="kernel",
         sender_cpu_user_s=0.25,
         flags=("lab", "busy-core"),
-        **measure_probes(inside, "loaded"),
-        **measure_probes(unloaded.to_pylist(), "unloaded"),
+        **measure_probes([row["rtt_ns"] for row in inside], "loaded"),
+        **measure_probes(unloaded["rtt_ns"].to_pylist(), "unloaded"),
     )
     before = sent[[row["phase"] for row in sent].index("steady") - STREAMS :][:STREAMS]
     last = window[-STREAMS:]
