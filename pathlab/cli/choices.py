@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pathlab.campaign.load import CampaignText, load_campaign, parse_campaign
+from pathlab.campaign.load import CampaignText, parse_campaign, read_campaign
 from pathlab.campaign.model import Campaign
 
 
@@ -20,7 +20,7 @@ class Choices:
 
     def load(self, source: str) -> Campaign:
         """Return the campaign of a file or of a shipped name. Raises CampaignError."""
-        return load_campaign(source, self.overrides, profile=self.profile, paths=self.paths, hosts=self.hosts)
+        return self.parse(read_campaign(source))
 
     def parse(self, given: CampaignText) -> Campaign:
         """Return the campaign that a text describes. Raises CampaignError."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.figures import write_single
 from pathlab.errors import UsageError
 from pathlab.report.formats.forms import FORMS, choose_forms, place_form
 from pathlab.report.formats.terminal import render_summary
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.report.sections.notices import list_notices
 from pathlab.study.analyses import StudiedResults
@@ -41,8 +43,22 @@ def _write_forms(stored: StudiedResults, forms: tuple[str, ...], out: Path | Non
     console = TerminalConsole(quiet=quiet)
     places = {name: place_form(name, stored.path.parent, out, several=len(forms) > 1) for name in forms}
     inputs = gather_inputs(stored)
-    render_summary(inputs.summary, inputs.study.recommend(), list_notices(inputs.summary), console)
+    _print_summary(inputs, console)
     report = arrange_report(inputs)
     console.print("\nReport:")
     for name, place in places.items():
         click.echo(str(FORMS[name].write(report, place)))
+
+
+def close_run(folder: Path, console: Console | None) -> Path:
+    """Write the HTML report of a run and print its summary where there is a console; the report's path."""
+    with StudiedResults.open(folder) as results:
+        inputs = gather_inputs(results)
+        if console is not None:
+            console.print()
+            _print_summary(inputs, console)
+        return FORMS["html"].write(arrange_report(inputs), place_form("html", folder, None, several=False))
+
+
+def _print_summary(inputs: ReportInputs, console: Console) -> None:
+    render_summary(inputs.summary, inputs.study.recommend(), list_notices(inputs.summary), console)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -208,13 +208,4 @@ def read_probe(record: dict[str, Any]) -> Probe:
 
 def encode_plan(plan: ProbePlan, number: int) -> dict[str, int | Sequence[int]]:
     """A plan as the batch of that number, in the words of agents/PROTOCOL.md."""
-    return {
-        "batch": number,
-        "ttls": plan.ttls,
-        "sizes_bytes": plan.sizes_bytes,
-        "repeats": plan.repeats,
-        "flows": plan.flows,
-        "seed": -1 if plan.seed is None else plan.seed,
-        "gap_ns": plan.gap_ns,
-        "timeout_ns": plan.timeout_ns,
-    }
+    return {**asdict(plan), "batch": number, "seed": -1 if plan.seed is None else plan.seed}

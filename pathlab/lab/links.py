@@ -18,21 +18,18 @@ from typing import Any
 
 from pathlab.lab.namespaces import LabProcess, Namespaces, lab_error
 from pathlab.lab.topology import Link, LinkSettings
-from pathlab.lab.wiring import LinkPlace, Wiring
+from pathlab.lab.wiring import LinkPlace, WiredLink
 
 ANSWER_TIMEOUT_S = 10.0
 EXIT_TIMEOUT_S = 5.0  # from the end of its pipes to its exit status
 LINE_MAX_BYTES = 1 << 16
 
 
-class EmulatedLink:
+class EmulatedLink(WiredLink):
     """A running link. :meth:`start` brings both interfaces up; :meth:`close` ends the emulator."""
 
     def __init__(self, namespaces: Namespaces, link: Link, place: LinkPlace, engine: Path) -> None:
-        self._namespaces = namespaces
-        self._link = link
-        self._place = place
-        self._wiring = Wiring(namespaces, link, place)
+        super().__init__(namespaces, link, place)
         self._engine = engine
         self._process: LabProcess | None = None
         self._commands = -1
@@ -45,24 +42,24 @@ class EmulatedLink:
     def start(self) -> None:
         """Make the interfaces, start the emulator, wait until it carries packets."""
         if self._place.backend == "packet":
-            self._wiring.add_veth_pairs()
+            self.add_veth_pairs()
         self._start_emulator()
         if self._place.backend == "tun":
             for end in (0, 1):
-                self._wiring.configure(end)
+                self.configure(end)
 
     def _start_emulator(self) -> None:
         argv = [str(self._engine), "emulate", "--backend", self._place.backend, "--control", "stdin"]
         argv += ["--seed", str(self._place.seed)]
         for flag, end in (("--forward", 0), ("--reverse", 1)):
             argv += [flag, self._link.direction(end).as_engine_spec()]
-        name = self._wiring.interface
+        name = self.interface
         if self._place.backend == "tun":
             argv += ["--namespace-a", self._place.node_paths[0], "--namespace-b", self._place.node_paths[1]]
             argv += ["--interface-a", name, "--interface-b", name]
             argv += ["--mtu-bytes", str(self._link.mtu_bytes)]
         else:
-            argv += ["--interface-a", self._wiring.outer(0), "--interface-b", self._wiring.outer(1)]
+            argv += ["--interface-a", self.outer(0), "--interface-b", self.outer(1)]
         stdin, self._commands = os.pipe2(os.O_CLOEXEC)
         self._output, stdout = os.pipe2(os.O_CLOEXEC)
         self._errors, stderr = os.pipe2(os.O_CLOEXEC)

@@ -14,9 +14,9 @@ import json
 from typing import Any
 
 from pathlab.errors import HostError
-from pathlab.lab.namespaces import Namespaces, lab_error
-from pathlab.lab.topology import Link, LinkSettings
-from pathlab.lab.wiring import LinkPlace, Wiring
+from pathlab.lab.namespaces import lab_error
+from pathlab.lab.topology import LinkSettings
+from pathlab.lab.wiring import WiredLink
 
 ETHERNET_BYTES = 14
 #: The limit where the queue has none; netem's own default of 1000 would be one.
@@ -64,26 +64,20 @@ def limit_packets(settings: LinkSettings, mtu_bytes: int) -> int:
     return max(2, (held_bytes + settings.queue_bytes) // mtu_bytes + 1)
 
 
-class NetemLink:
+class NetemLink(WiredLink):
     """A running link. :meth:`start` brings both interfaces up; it ends with the lab's namespaces."""
-
-    def __init__(self, namespaces: Namespaces, link: Link, place: LinkPlace) -> None:
-        self._namespaces = namespaces
-        self._link = link
-        self._place = place
-        self._wiring = Wiring(namespaces, link, place)
 
     def start(self) -> None:
         """Make the interfaces, join them, shape both directions. Raises HostError (stage lab)."""
         for end in (0, 1):
             self._check(self._link.direction(end))
         run, bridge = self._namespaces.run, f"br{self._place.number}"
-        self._wiring.add_veth_pairs()
+        self.add_veth_pairs()
         run(None, *f"ip link add {bridge} mtu {self._link.mtu_bytes} type bridge".split())
         run(None, *f"ip link set {bridge} up".split())
         for end, node in enumerate(self._link.between):
-            run(node, *f"ip link set {self._wiring.interface} gso_max_segs 1".split())
-            run(None, *f"ip link set {self._wiring.outer(end)} master {bridge}".split())
+            run(node, *f"ip link set {self.interface} gso_max_segs 1".split())
+            run(None, *f"ip link set {self.outer(end)} master {bridge}".split())
             self._shape("add", 1 - end, self._link.direction(1 - end))
 
     def _check(self, settings: LinkSettings) -> None:
@@ -96,7 +90,7 @@ class NetemLink:
 
     def _shape(self, action: str, start: int, settings: LinkSettings) -> None:
         """The direction from an end is shaped where it leaves for the other one."""
-        place = f"qdisc {action} dev {self._wiring.outer(1 - start)} root netem"
+        place = f"qdisc {action} dev {self.outer(1 - start)} root netem"
         words = format_netem(settings, self._link.mtu_bytes)
         if action == "change" and settings.rate_bits_per_s is None:
             words += ["rate", "0bit"]  # else the old one would stay
@@ -115,11 +109,11 @@ class NetemLink:
             except HostError as error:
                 return error.reason
             if not shaped:
-                return f"link {'-'.join(self._link.between)}: netem is gone from {self._wiring.outer(end)}"
+                return f"link {'-'.join(self._link.between)}: netem is gone from {self.outer(end)}"
         return None
 
     def _qdisc(self, end: int) -> dict[str, Any] | None:
-        shown = self._namespaces.run(None, "tc", "-s", "-j", "qdisc", "show", "dev", self._wiring.outer(end))
+        shown = self._namespaces.run(None, "tc", "-s", "-j", "qdisc", "show", "dev", self.outer(end))
         for qdisc in json.loads(shown):
             if qdisc.get("kind") == "netem":
                 found: dict[str, Any] = qdisc
@@ -132,9 +126,7 @@ class NetemLink:
         for name, end in (("forward", 1), ("reverse", 0)):
             qdisc = self._qdisc(end)
             if qdisc is None:
-                raise lab_error(
-                    f"link {'-'.join(self._link.between)}: netem is gone from {self._wiring.outer(end)}"
-                )
+                raise lab_error(f"link {'-'.join(self._link.between)}: netem is gone from {self.outer(end)}")
             directions[name] = {
                 "delivered_packets": qdisc["packets"],
                 "delivered_bytes": qdisc["bytes"] - ETHERNET_BYTES * qdisc["packets"],

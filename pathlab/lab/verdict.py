@@ -6,7 +6,7 @@ late by no more than a fiftieth of the round trip or 0.3 ms, and cores with time
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,14 +97,7 @@ def evaluate_lab(before: LabSnapshot, after: LabSnapshot, idle_rtt_ns: int) -> L
         host_busy_ratio=1 - (ticks[3] + ticks[4]) / total,
         steal_ratio=ticks[7] / total,
     )
-    return LabVerdict(
-        reasons=tuple(_list_reasons(verdict, idle_rtt_ns)),
-        outside_packets=verdict.outside_packets,
-        late_p99_ns=verdict.late_p99_ns,
-        emulator_cores=verdict.emulator_cores,
-        host_busy_ratio=verdict.host_busy_ratio,
-        steal_ratio=verdict.steal_ratio,
-    )
+    return replace(verdict, reasons=tuple(_list_reasons(verdict, idle_rtt_ns)))
 
 
 def _list_reasons(verdict: LabVerdict, idle_rtt_ns: int) -> list[str]:

@@ -23,8 +23,8 @@ class LinkPlace:
     ipv6: bool = False
 
 
-class Wiring:
-    """Makes and configures the interfaces of one link."""
+class WiredLink:
+    """A link's interfaces; the back ends make a link of them."""
 
     def __init__(self, namespaces: Namespaces, link: Link, place: LinkPlace) -> None:
         self._namespaces = namespaces

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import stat
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from pathlab import _version, agents
 from pathlab.agents import cache
 from pathlab.errors import HostError
-from pathlab.remote.packing import pack_files
 
+_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 _PACKAGE_INIT = '"""PathLab as an agent sees it: only what runs on a host."""\n'
+
+
+def pack_files(contents: Mapping[str, bytes]) -> bytes:
+    """A zip of files by their names. Its bytes depend on names and contents alone.
+
+    Entries are stored, not deflated, because deflated bytes depend on the zlib at hand.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(contents):
+            entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
+            entry.create_system = 3  # Unix, whatever the controller runs on
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, contents[name])
+    return buffer.getvalue()
 
 
 def build_agent_zip() -> bytes:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pathlab
 from pathlab.errors import HostError
+from pathlab.remote.deploy import pack_files
 from pathlab.remote.machines import find_own_machine, normalize_machine, read_machine, runs_here
-from pathlab.remote.packing import pack_files
 
 ENGINE_VARIABLE = "PATHLAB_ENGINE"
 _HINT = "run `make engine` in the checkout; it needs a C compiler (Debian: apt-get install build-essential)"

@@ -23,19 +23,11 @@ MEASURE_HINT = "name the address that traffic shall use with `measure_addresses`
 
 
 class RemoteHost(HostAccess, Protocol):
-    """What a campaign's table of a host says besides how to get in."""
+    """What a campaign's table of a host says besides how to reach it."""
 
-    @property
-    def measure_addresses(self) -> tuple[str, ...]:
-        """Addresses that traffic uses, best first."""
-
-    @property
-    def cpus(self) -> tuple[int, ...]:
-        """Processors that carry the traffic."""
-
-    @property
-    def numa_node(self) -> int | None:
-        """NUMA node whose processors carry the traffic."""
+    measure_addresses: tuple[str, ...]  # that traffic uses, best first
+    cpus: tuple[int, ...]  # that carry the traffic
+    numa_node: int | None
 
     @property
     def agent_arguments(self) -> tuple[str, ...]:

@@ -25,35 +25,15 @@ _INCLUDE = re.compile(r"\s*include(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
 
 
 class HostAccess(Protocol):
-    """What a campaign's table of a host says about reaching it."""
+    """What a campaign's table of a host says about reaching it; see its model. Nothing here changes it."""
 
-    @property
-    def address(self) -> str | None:
-        """Name or address that SSH connects to."""
-
-    @property
-    def user(self) -> str | None:
-        """Account."""
-
-    @property
-    def port(self) -> int | None:
-        """Port of the SSH server."""
-
-    @property
-    def key(self) -> str | None:
-        """File of the private key."""
-
-    @property
-    def jump(self) -> str | None:
-        """Hosts to go through."""
-
-    @property
-    def password_env(self) -> str | None:
-        """Environment variable that holds the password."""
-
-    @property
-    def python(self) -> str | None:
-        """Interpreter on the host."""
+    address: str | None
+    user: str | None
+    port: int | None
+    key: str | None  # file of the private key
+    jump: str | None
+    password_env: str | None  # variable that holds the password
+    python: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
