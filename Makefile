@@ -3,6 +3,7 @@
 #   make test         sets up what the tests need, and runs them
 #   make check        formats, lints, types, imports, C warnings (no tests)
 #   make docs         the documentation site, in build/docs
+#   make pages        the pages that are generated from the program, after a change
 #   make format       puts every file into its format
 #   make bench        compares the engine with its peers (see benchmarks/README.md)
 
@@ -14,7 +15,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine test-packages native-test test check docs format bench clean
+.PHONY: quickstart install dev engine test-packages native-test test check docs pages format bench clean
 
 quickstart: install
 	@$(BIN)/pathlab run quickstart --new
@@ -83,6 +84,12 @@ check: dev test-packages
 docs: $(INSTALLED_DOCS)
 	@$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees -b html . build/docs
 	@echo "build/docs/index.html"
+
+pages: $(INSTALLED)
+	@$(BIN)/python -m pathlab.campaign.schema campaigns
+	@$(BIN)/python -m pathlab.store.column_page docs/COLUMNS.md
+	@$(BIN)/python docs/analyses_table.py
+	@$(BIN)/python docs/cli_pages.py
 
 format: dev
 	$(BIN)/ruff format .
