@@ -59,7 +59,6 @@ def read_exactly(size: int) -> bytes:
 
 
 def send_frame(kind: str, **fields: Any) -> None:
-    """One frame on stdout."""
     body = json.dumps(dict(fields, type=kind)).encode("ascii")
     frame = b"PLF1" + struct.pack(">I", len(body)) + body
     while frame:
@@ -67,7 +66,6 @@ def send_frame(kind: str, **fields: Any) -> None:
 
 
 def read_request() -> Dict[str, Any]:
-    """One frame from stdin."""
     magic, size = struct.unpack(">4sI", read_exactly(8))
     if magic != b"PLF1" or size > MAX_REQUEST_BYTES:
         raise DeploymentError(

@@ -84,7 +84,6 @@ def _clamp_whole(requested: Mapping[str, Any], name: str, most: int, cap: Option
 
 
 def clamp_counter_interval_ns(requested: int) -> int:
-    """The interval that counters will be sampled at, in ns."""
     return min(max(requested, MIN_COUNTER_INTERVAL_NS), MAX_COUNTER_INTERVAL_NS)
 
 

@@ -33,7 +33,6 @@ class Outbox:
         return self.size_bytes >= OUTBOX_HARD_BYTES
 
     def append(self, frame: bytes) -> None:
-        """Queue one whole frame."""
         self._frames.append(memoryview(frame))
         self.size_bytes += len(frame)
 

@@ -83,7 +83,6 @@ class FrameDecoder:
 
     @property
     def noise(self) -> bytes:
-        """What was skipped before the first frame."""
         return bytes(self._noise)
 
     def feed(self, data: bytes) -> None:

@@ -55,5 +55,4 @@ class Source:
             return None
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a file or folder."""
         return os.path.exists(self.path(name))

@@ -61,12 +61,10 @@ class EscapingStream:
         self.unescaped = stream
 
     def write(self, text: str) -> int:
-        """Write text, its controls escaped."""
         self.unescaped.write(escape_controls(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write texts, their controls escaped."""
         for line in lines:
             self.write(line)
 

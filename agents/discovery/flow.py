@@ -277,7 +277,6 @@ class Flow:
         )
 
     def close(self) -> None:
-        """Give the ports up. Idempotent."""
         self.socket.close()
         if self._holder is not None:
             self._holder.close()

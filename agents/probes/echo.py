@@ -17,7 +17,6 @@ def parse_group_range(text: str) -> Tuple[int, int]:
 
 
 def is_permitted(first: int, last: int, groups: Iterable[int]) -> bool:
-    """Whether one of ``groups`` lies in the range."""
     return any(first <= group <= last for group in groups)
 
 

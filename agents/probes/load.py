@@ -23,5 +23,4 @@ def parse_loadavg(text: str) -> Dict[str, Any]:
 
 
 def read_load(source: Source) -> Dict[str, Any]:
-    """The parsed load averages."""
     return parse_loadavg(source.text("/proc/loadavg"))

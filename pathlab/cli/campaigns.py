@@ -44,7 +44,6 @@ def list_campaigns() -> None:
 
 
 def show(name: str) -> None:
-    """Print the file of a campaign that ships."""
     if name not in list_shipped():
         read_campaign(name)  # says what ships where there is no such thing; else it is a file of the user
     click.echo(read_campaign(name).text, nl=False)
@@ -72,7 +71,6 @@ def new(file: Path | None) -> None:
 
 
 def schema(*, as_json: bool) -> None:
-    """Print what every key of a campaign file means."""
     click.echo(json.dumps(build_json_schema(), indent=2) if as_json else describe_campaign_file())
 
 

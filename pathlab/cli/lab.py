@@ -162,7 +162,6 @@ def _save_figure(plan: Topology, title: str, path: Path) -> None:
 
 
 def down(name: str | None) -> None:
-    """End the lab and everything that runs in it."""
     chosen = _the_lab(name)
     daemon.request(chosen, {"op": "down"})
     daemon.wait_until_gone(chosen)

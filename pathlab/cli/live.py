@@ -131,7 +131,6 @@ class RunningTable:
         self._cells[key] = [*self._cells.pop(key, []), record]
 
     def add_stored(self, folder: Path) -> None:
-        """Take the complete trials of the runs before, which the results folder holds."""
         with Results.open(folder) as results:
             settings = {row.row: row.settings for row in results.plan()}
             for record in results.records(status=Status.COMPLETE):
@@ -223,7 +222,6 @@ class LiveView:
         yield Group(*parts)
 
     def __call__(self, event: Event) -> None:
-        """Show one event."""
         if isinstance(event, RunNotice):
             self._notes.append(escape_line(event.text))
             self._print_always(Text.assemble(("note", "yellow"), f"  {escape_line(event.text)}"))

@@ -56,7 +56,6 @@ class Subcommands(click.Group):
         return list(SUBCOMMANDS)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The subcommand of that name, or None."""
         if cmd_name not in SUBCOMMANDS:
             return None
         module = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name

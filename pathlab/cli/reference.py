@@ -23,7 +23,6 @@ SIZES = "message_bytes"
 
 
 def list_references() -> None:
-    """List the published tables by name."""
     for name in list_tables():
         columns = ", ".join(load_table(name).columns)
         click.echo(f"{name}\t{columns}")

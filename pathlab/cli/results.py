@@ -57,7 +57,6 @@ def _format_listing(one: Listing) -> tuple[str, ...]:
 
 
 def merge(results: tuple[Path, ...], out: Path) -> None:
-    """Make one results folder of several, and print it."""
     click.echo(str(merge_results(list(results), out)))
 
 

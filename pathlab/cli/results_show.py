@@ -35,7 +35,6 @@ class Columns:
         self._begun = False
 
     def print_rows(self, rows: Sequence[Sequence[str]]) -> None:
-        """Print some rows, below the headings where they are the first."""
         cells = [[escape_line(cell) for cell in row] for row in rows]
         columns = zip(self._headings, *cells, strict=True)
         self._widths = [

@@ -110,7 +110,6 @@ class ProbePlan:
 
     @property
     def packets(self) -> int:
-        """How many probes that makes."""
         return len(self.ttls) * len(self.sizes_bytes) * self.repeats * len(self.flows)
 
     @property
@@ -174,21 +173,17 @@ class RemoteProber:
 
     @property
     def address(self) -> str:
-        """The target's numeric address."""
         return str(self.opened["address"])
 
     @property
     def version(self) -> int:
-        """Of IP: 4 or 6."""
         return 6 if ":" in self.address else 4
 
     @property
     def smallest_bytes(self) -> int:
-        """The smallest probe that this method can send."""
         return SMALLEST_BYTES[self.target.method][self.version]
 
     def send(self, plan: ProbePlan) -> Sent:
-        """Send a plan and wait for its end."""
         assert self._job is not None
         self._batches += 1
         before = len(self._job.records)

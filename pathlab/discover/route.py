@@ -108,7 +108,6 @@ class Route:
 
     @property
     def reached(self) -> bool:
-        """Whether the target answered."""
         return any(flow.reached for flow in self.flows)
 
     @property

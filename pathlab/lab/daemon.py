@@ -169,7 +169,6 @@ class LabDaemon:
                 threading.Thread(target=self._serve_connection, args=(connection,), daemon=True).start()
 
     def end(self) -> None:
-        """Stop serving."""
         self._down.set()
 
     def _serve_connection(self, connection: socket.socket) -> None:

@@ -240,7 +240,6 @@ class Lab:
         }
 
     def close(self) -> None:
-        """End emulators and namespaces; safe to call twice."""
         for link in self._links:
             link.close()
         self._links.clear()

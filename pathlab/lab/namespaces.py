@@ -40,7 +40,6 @@ USER_NAMESPACE_SYSCTLS = (
 
 
 def lab_error(text: str, hint: str | None = None) -> HostError:
-    """An error of the lab itself."""
     return HostError(text, host=LAB_HOST, stage="lab", hint=hint)
 
 
@@ -90,7 +89,6 @@ class LabProcess:
         return self._lab.exit_status(self.pid)
 
     def wait(self, timeout_s: float) -> int | None:
-        """Wait for the end; None when the time is over first."""
         return self._lab.wait_exit(self.pid, timeout_s)
 
     def send_signal(self, number: signal.Signals) -> None:
@@ -229,7 +227,6 @@ class Namespaces:
         return str(answer["stdout"])
 
     def set_sysctl(self, node: str | None, key: str, value: str) -> None:
-        """Set a sysctl of a node's namespace."""
         self.request({"op": "sysctl", "node": node, "key": key, "value": value})
 
     def can_use_tun(self) -> bool:

@@ -89,7 +89,6 @@ class Link(LinkSettings):
     reverse: LinkSettings | None = None
 
     def direction(self, end: int) -> LinkSettings:
-        """The direction that starts at this end (0 or 1)."""
         return self if end == 0 or self.reverse is None else self.reverse
 
     def with_direction(self, end: int, settings: LinkSettings) -> Link:
@@ -199,7 +198,6 @@ class Topology:
         return found
 
     def is_joined(self, host: str, peer: str) -> bool:
-        """Whether a chain of links leads from one to the other."""
         try:
             return bool(self.chain(host, peer))
         except KeyError:

@@ -71,7 +71,6 @@ def take_snapshot(lab: Lab, proc_stat: Path = Path("/proc/stat")) -> LabSnapshot
 
 
 def evaluate_lab(before: LabSnapshot, after: LabSnapshot, idle_rtt_ns: int) -> LabVerdict:
-    """Say whether the lab was within its limits between two snapshots."""
     outside = after.device_drops - before.device_drops
     late = [late_ns for late_ns in after.laps_ns[len(before.laps_ns) :] if late_ns is not None]
     cores: list[float] = []

@@ -46,7 +46,6 @@ def build_agent_zip() -> bytes:
 
 
 def content_hash(data: bytes) -> str:
-    """SHA-256 in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -30,6 +30,8 @@ READ_BYTES = 64 * 1024
 MAX_UNEXPECTED = 100
 SILENCE_S = 5.0  # over a transport with heartbeats: an agent that says nothing for so long is lost
 CLOSED = "the session is closed"
+#: Stage and hint where the host itself is out of reach.
+LOST = ("connect", "see whether the host is up and the network to it works")
 _VERSION_HINT = "use the same PathLab version on both sides; see `pathlab --version`"
 
 
@@ -71,8 +73,7 @@ class Exchange:
         self._send_lock = threading.Lock()
         self._requests: dict[int, _Request] = {}
         self._last_request = 0
-        self._death: tuple[type[PathlabError], str, str | None] | None = None
-        self._death_stage = "agent"
+        self._death: Callable[[], PathlabError] | None = None
         self._closing = False
         self._last_heard_s = 0.0
         self._ended = threading.Event()
@@ -97,7 +98,7 @@ class Exchange:
         with contextlib.suppress(PathlabError):  # raised below, after everything is closed
             self._send({"op": "hello", **hello})
         if not self._handshake_done.wait(timeout_s):
-            self._die(HostError, f"the agent did not answer within {timeout_s:g} s{self._last_output()}")
+            self._die(f"the agent did not answer within {timeout_s:g} s{self._last_output()}")
         death = self.death()
         if death is not None:
             self.close(0.0)
@@ -149,18 +150,12 @@ class Exchange:
         self._callbacks.put(call)
 
     def in_callback(self) -> bool:
-        """Whether the calling thread is the one that runs what was deferred."""
         return threading.get_ident() == self._callback_thread
 
     def death(self) -> PathlabError | None:
         """A fresh error when the exchange is over, else None."""
         with self._lock:
-            if self._death is None:
-                return None
-            kind, text, hint = self._death
-        if kind is HostError:
-            return HostError(text, host=self._host, stage=self._death_stage, hint=hint)
-        return kind(f"host '{self._host}': {text}", hint=hint)
+            return None if self._death is None else self._death()
 
     def close(self, timeout_s: float) -> None:
         """Say bye, so that the agent ends its engines, and close the channel. Never raises; idempotent."""
@@ -172,7 +167,7 @@ class Exchange:
         if self.death() is None and timeout_s > 0:
             with contextlib.suppress(PathlabError):
                 self.request("bye", {}, timeout_s=timeout_s)
-        self._die(HostError, CLOSED)
+        self._die(CLOSED)
         self._ended.set()
         with contextlib.suppress(OSError):
             channel.close()
@@ -206,7 +201,7 @@ class Exchange:
                 self._channel.write(frame)
         except OSError as error:
             # Half a frame may be under way: nothing more can be said on this channel.
-            self._die(HostError, f"cannot speak to the agent: {error.strerror or error}{self._last_output()}")
+            self._die(f"cannot speak to the agent: {error.strerror or error}{self._last_output()}")
             raise self.death() or error from error
 
     def _keep_alive(self) -> None:
@@ -216,7 +211,7 @@ class Exchange:
         while not self._ended.wait(self._transport.heartbeat_s):
             silent_s = time.monotonic() - self._last_heard_s
             if silent_s >= SILENCE_S:
-                self._die_lost(f"nothing came from the host for {silent_s:.0f} s")
+                self._die(f"nothing came from the host for {silent_s:.0f} s", *LOST)
                 self._channel.abandon()
                 return
             with self._lock:
@@ -244,23 +239,23 @@ class Exchange:
                 while (message := decoder.read()) is not None:
                     self._dispatch(message)
             noise = decoder.noise if self.hello is None else b""
-            self._die(HostError, CLOSED if self._closing else f"the agent is gone{self._last_output(noise)}")
+            self._die(CLOSED if self._closing else f"the agent is gone{self._last_output(noise)}")
         except LostError as error:
-            self._die_lost(str(error))
+            self._die(str(error), *LOST)
         except OSError as error:
-            self._die(HostError, f"lost the agent: {error.strerror or error}{self._last_output()}")
+            self._die(f"lost the agent: {error.strerror or error}{self._last_output()}")
         except FrameError as error:
             noise = decoder.noise if self.hello is None else b""
-            self._die(ProtocolError, f"{error}{self._last_output(noise)}")
+            self._refuse(f"{error}{self._last_output(noise)}")
             self._abandon_channel()
         except (MessageError, KeyError, TypeError, ValueError, OverflowError) as error:
-            self._die(ProtocolError, f"the agent sent a message that cannot be used: {error}")
+            self._refuse(f"the agent sent a message that cannot be used: {error}")
             self._abandon_channel()
 
     def _dispatch(self, message: Record) -> None:
         if self.hello is None and message.get("protocol") not in (None, PROTOCOL_VERSION):
             # Before the fields: another version may well have other fields.
-            self._die(ProtocolError, _format_versions(message), _VERSION_HINT)
+            self._refuse(_format_versions(message), _VERSION_HINT)
             return
         kind, unknown = check_agent_message(message)
         if unknown and kind != "hello":
@@ -270,7 +265,7 @@ class Exchange:
         elif kind == "answer":
             self._on_answer(message)
         elif kind == "refusal":
-            self._die(ProtocolError, str(message["text"]))
+            self._refuse(str(message["text"]))
         else:
             odd = self._on_message(kind, message)
             if odd is not None:
@@ -278,7 +273,7 @@ class Exchange:
 
     def _on_first_message(self, kind: str, message: Record) -> None:
         if kind == "refusal":
-            self._die(ProtocolError, f"the agent refuses: {message['text']}", _VERSION_HINT)
+            self._refuse(f"the agent refuses: {message['text']}", _VERSION_HINT)
         elif kind != "hello":
             raise MessageError(f"'{kind}' before 'hello'")
         else:
@@ -296,7 +291,7 @@ class Exchange:
                 request.register(message["result"])
             request.answer = message
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            self._die(ProtocolError, f"the agent sent an answer that cannot be used: {error!r}")
+            self._refuse(f"the agent sent an answer that cannot be used: {error!r}")
             raise
         finally:
             request.done.set()  # whoever waits would wait for ever
@@ -316,17 +311,18 @@ class Exchange:
         if len(self.unexpected) < MAX_UNEXPECTED:
             self.unexpected.append(text)
 
-    def _die_lost(self, text: str) -> None:
-        with self._lock:
-            if self._death is None:
-                self._death_stage = "connect"
-        self._die(HostError, text, "see whether the host is up and the network to it works")
+    def _refuse(self, text: str, hint: str | None = None) -> None:
+        """End the exchange: the two sides do not understand each other."""
+        self._end(functools.partial(ProtocolError, f"host '{self._host}': {text}", hint=hint))
 
-    def _die(self, kind: type[PathlabError], text: str, hint: str | None = None) -> None:
+    def _die(self, text: str, stage: str = "agent", hint: str | None = None) -> None:
+        """End the exchange: the agent or the host is gone."""
+        self._end(functools.partial(HostError, text, host=self._host, stage=stage, hint=hint))
+
+    def _end(self, death: Callable[[], PathlabError]) -> None:
         """Remember the first reason and wake everyone who waits."""
         with self._lock:
-            if self._death is None:
-                self._death = (kind, text, hint)
+            self._death = self._death or death
             requests = list(self._requests.values())
         self._handshake_done.set()
         for request in requests:

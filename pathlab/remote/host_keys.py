@@ -124,7 +124,6 @@ def check_host_key(host: str, name: str, key: paramiko.PKey, known: Sequence[Kno
 
 
 def refuse_unknown(host: str, name: str, key: paramiko.PKey, files: Sequence[Path]) -> HostError:
-    """The error for a server of which nothing is known."""
     file = files[0] if files else "known_hosts"
     return _refusal(
         host,

@@ -69,7 +69,6 @@ class RemoteHosts:
         return self._settings[name]
 
     def connection(self, name: str) -> SshConnection:
-        """The one connection to a host."""
         return self._connections.get(self.settings(name))
 
     def transport(self, name: str, *, with_engine: bool = True) -> SshTransport:
@@ -109,7 +108,6 @@ class RemoteHosts:
         return tuple(dict.fromkeys(str(item[4][0]) for item in found))
 
     def close(self) -> None:
-        """Close every connection. Idempotent."""
         self._connections.close()
 
 

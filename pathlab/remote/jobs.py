@@ -85,7 +85,6 @@ class EngineJob:
 
     @property
     def ended(self) -> bool:
-        """Whether the engine's end has been reported."""
         with self._changed:
             return self._exit is not None
 
@@ -155,7 +154,6 @@ class EngineJob:
             self._changed.notify_all()
 
     def wake(self) -> None:
-        """Let every waiter look again."""
         with self._changed:
             self._changed.notify_all()
 
@@ -236,6 +234,5 @@ class CounterWatch:
         return self.samples
 
     def add_sample(self, sample: Record) -> None:
-        """Keep one sample; called by the session."""
         with self._lock:
             self._samples.append(sample)

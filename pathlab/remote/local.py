@@ -31,18 +31,15 @@ class LocalChild:
         self.pid = self._process.pid
 
     def poll(self) -> int | None:
-        """Its exit status, None while it runs."""
         return self._process.poll()
 
     def wait(self, timeout_s: float) -> int | None:
-        """Wait for its end; None when the time is over first."""
         try:
             return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             return None
 
     def kill(self) -> None:
-        """Kill its whole group."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
 

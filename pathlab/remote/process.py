@@ -84,7 +84,6 @@ class ProcessChannel(Channel):
 
     @property
     def pid(self) -> int:
-        """The child's process number."""
         return self._child.pid
 
     def write(self, data: bytes) -> None:

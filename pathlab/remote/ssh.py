@@ -93,7 +93,6 @@ class SshChannel(Channel):
 
     @property
     def lost(self) -> bool:
-        """Whether the connection below is gone."""
         return not self._is_connected()
 
     def _is_connected(self) -> bool:
@@ -136,7 +135,6 @@ class SshTransport(Transport):
 
     @property
     def connection(self) -> SshConnection:
-        """The SSH connection that carries it."""
         return self._connection
 
     def _deploy(self, raw: paramiko.Channel, channel: SshChannel) -> None:

@@ -37,7 +37,6 @@ Dial = Callable[[str, int, float], socket.socket]
 
 
 def dial_directly(address: str, port: int, timeout_s: float) -> socket.socket:
-    """A TCP connection from this machine."""
     return socket.create_connection((address, port), timeout=timeout_s)
 
 
@@ -101,7 +100,6 @@ class SshConnection:
             raise ConnectionError(f"{self.settings.host} does not answer") from error
 
     def is_active(self) -> bool:
-        """Whether the connection stands, as far as is known."""
         with self._lock:
             return self._is_active()
 
