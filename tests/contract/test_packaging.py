@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -70,10 +71,8 @@ def bring_engine(machine: str, source: Path) -> None:
     shutil.copy(engine, copy)
 
 
-@pytest.mark.slow
-def test_the_wheel_holds_every_file_once_and_the_engine(tmp_path: Path) -> None:
-    require(importlib.util.find_spec("myst_parser"), "Sphinx and MyST (pip install -e '.[docs]')")
-    source = tmp_path / "source"
+def copy_checkout(source: Path) -> Path:
+    """Copy every tracked file, links as links."""
     for name in tracked_files():
         target = source / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -81,6 +80,34 @@ def test_the_wheel_holds_every_file_once_and_the_engine(tmp_path: Path) -> None:
             target.symlink_to((ROOT / name).readlink())
         else:
             target.write_bytes((ROOT / name).read_bytes())
+    return source
+
+
+def test_the_source_distribution_holds_what_makes_a_wheel(tmp_path: Path) -> None:
+    source = copy_checkout(tmp_path / "source")
+    command = "import build_backend, sys; print(build_backend.build_sdist(sys.argv[1]))"
+    built = subprocess.run(
+        [sys.executable, "-c", command, str(tmp_path)],
+        cwd=source,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    links = {f"pathlab/{name}" for name in LINKED}
+    folders = ("pathlab", *LINKED, "native", "docs", "examples")
+    expected = tracked_files(*folders, "*.md", "LICENSE", "setup.py", "pyproject.toml", "build_backend.py")
+    assert {name for name in expected if not name.startswith("tests/")} - links - names == set()
+    assert not any(name.startswith(("native/build/", "tests/")) or "__pycache__" in name for name in names)
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_every_file_once_and_the_engine(tmp_path: Path) -> None:
+    require(importlib.util.find_spec("myst_parser"), "Sphinx and MyST (pip install -e '.[docs]')")
+    source = copy_checkout(tmp_path / "source")
     bring_engine("aarch64", source)
     built = subprocess.run(
         [
