@@ -8,9 +8,7 @@ import click
 
 from pathlab.errors import UsageError
 from pathlab.report.names import enumerate_numbers
-from pathlab.store.exporters.formats import FORMATS
-from pathlab.store.exporters.openmetrics import export_openmetrics
-from pathlab.store.exporters.selection import select_trials
+from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.results import Results
 
 
@@ -26,14 +24,11 @@ def export(
     """Write the trials (none named: all) in the format ``name``, and print where it went."""
     if not timestamps and name != "openmetrics":
         raise UsageError("--no-timestamps is for --format openmetrics", hint="leave it out")
-    chosen = FORMATS[name]
+    chosen = load_format(name)
     with Results.open(results) as stored:
         target = out or stored.folder.parent / f"{stored.folder.resolve().name}{chosen.ending}"
-        selection = select_trials(stored, trials, with_series=with_series)
-        if name == "openmetrics":
-            export_openmetrics(selection, target, timestamps=timestamps)
-        else:
-            chosen.export(selection, target)
+        selection = select_trials(stored, trials, with_series=with_series, with_timestamps=timestamps)
+        chosen.export(selection, target)
         left_out = chosen.list_left_out(selection)
         if left_out:
             told = f"{len(left_out)} of {len(selection.trials)} trials ({enumerate_numbers(left_out)})"

@@ -227,8 +227,7 @@ from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.store.column_page import render_page
-from pathlab.store.exporters.formats import FORMATS
-from pathlab.store.exporters.selection import select_trials
+from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.store.results import Results
 
@@ -245,7 +244,7 @@ outcome = Outcome(status="failed", attempt=1, started=datetime.datetime.now(date
 record = build_record(spec, TrialData(), outcome, {})
 with Results.create("results", CampaignRecord(**texts, seed=0), plan) as results:
     results.add_trial(record, {})
-    FORMATS["csv"].export(select_trials(results), pathlib.Path("exported"))
+    load_format("csv").export(select_trials(results), pathlib.Path("exported"))
     assert results.trials(tint="red")["trial_id"].tolist() == [1]
 header, row = pathlib.Path("exported/trials.csv").read_text().splitlines()
 print(dict(zip(header.split(","), row.split(",")))['"tint"'], "| `tint` |" in render_page())
@@ -260,3 +259,30 @@ def test_a_column_of_a_trial_takes_its_description_and_the_place_that_fills_it(t
     )
     assert tree.run(MEASURE_A_FAILURE) == '"red" True\n'
     assert tree.changed_files() == ["pathlab/runner/trial/record.py", "pathlab/store/records.py"]
+
+
+GREETING = """
+from pathlab.store.exporting import ExportFormat, open_target
+
+
+def export_greeting(selection, out):
+    with open_target(out, folder=False) as fresh:
+        fresh.write_text(f"{len(selection.trials)} trials")
+
+
+FORMAT = ExportFormat(export=export_greeting, is_folder=False, ending=".txt")
+"""
+EXPORT_A_GREETING = """
+from pathlab.cli.commands.names import EXPORT_FORMATS
+from pathlab.store.exporting import Selection, load_format
+import pathlib
+
+load_format("greeting").export(Selection(results=None, trials=()), pathlib.Path("out"))
+print("greeting" in EXPORT_FORMATS, pathlib.Path("out").read_text())
+"""
+
+
+def test_an_exporter_takes_one_file(tree: TreeCopy) -> None:
+    tree.write("pathlab/store/exporters/greeting.py", GREETING)
+    assert tree.run(EXPORT_A_GREETING) == "True 0 trials\n"
+    assert tree.changed_files() == ["pathlab/store/exporters/greeting.py"]

@@ -20,7 +20,7 @@ from pathlab.cli.main import pathlab
 from pathlab.discover.probes import METHODS
 from pathlab.report.formats.forms import FORMS
 from pathlab.store.database import RESULTS_ROOT
-from pathlab.store.exporters.formats import FORMATS
+from pathlab.store.exporting import list_formats
 from pathlab.study.comparison.metrics import METRICS
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules
 
@@ -158,7 +158,7 @@ def test_names_in_the_help_are_those_of_their_owners() -> None:
     assert tuple(METRICS) == names.METRICS
     assert (rules.metrics, rules.margin_ratio) == (names.COMPARED_METRICS, names.MARGIN_RATIO)
     assert (names.WORSE, names.UNDECIDED) == (ChangeVerdict.WORSE, ChangeVerdict.UNDECIDED)
-    assert tuple(FORMATS) == names.EXPORT_FORMATS
+    assert list_formats() == names.EXPORT_FORMATS
     assert tuple(FORMS) == names.REPORT_FORMS
     assert names.PROBE_METHODS == METHODS
     assert (names.HOST_FILE_NAME, names.LOCAL, names.RESULTS_ROOT) == (DEFAULT_NAME, LOCAL, RESULTS_ROOT)

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.store.exporters.formats import FORMATS
-from pathlab.store.exporters.selection import select_trials
+from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.importers.files import read_file, store_files
 from pathlab.store.results import Results
 from tests.require import require
@@ -119,7 +118,7 @@ def test_an_exported_trial_comes_back_from_iperf3s_shape(
     with make_results(tmp_path / "first") as results:
         number = store_files(results, [read_file(iperf3_outputs["tcp"])])[0]
         before = results.record(number)
-        FORMATS["iperf3"].export(select_trials(results), tmp_path / "out")
+        load_format("iperf3").export(select_trials(results), tmp_path / "out")
     (back,) = read_file(tmp_path / "out" / f"trial-{number}.json").trials
     for name in ("started_utc", "streams", "window_requested_bytes", "received_steady_bytes", "warmup_ns"):
         assert getattr(back.record, name) == getattr(before, name)
@@ -161,7 +160,7 @@ def test_flents_own_file_is_read(tmp_path: Path) -> None:
 def test_flent_opens_what_is_exported(tmp_path: Path) -> None:
     flent = find_program("flent")
     with Results.open(fill_results(tmp_path / "stored")) as results:
-        FORMATS["flent"].export(select_trials(results), tmp_path / "out")
+        load_format("flent").export(select_trials(results), tmp_path / "out")
     path = tmp_path / "out" / "trial-1.flent.gz"
     summary = run([flent, "-i", str(path), "-f", "summary"], cwd=tmp_path)
     assert "Summary of tcp_nup test run from 2026-01-02 03:05:00" in summary
@@ -170,5 +169,5 @@ def test_flent_opens_what_is_exported(tmp_path: Path) -> None:
     (line,) = [line for line in summary.splitlines() if "TCP upload sum" in line]
     assert line.split(":")[1].split()[3] == "Mbits/s"
     with Results.open(tmp_path / "stored") as results:
-        FORMATS["csv"].export(select_trials(results), tmp_path / "csv")
+        load_format("csv").export(select_trials(results), tmp_path / "csv")
     assert run([flent, "-i", str(path), "-f", "csv"], cwd=tmp_path).count("\n") >= 5

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from pathlib import Path
 
 #: ``pathlab.study.comparison.metrics.METRICS``
@@ -14,8 +15,10 @@ COMPARED_METRICS = ("throughput", "loaded-rtt")
 MARGIN_RATIO = 0.05
 #: ``pathlab.study.comparison.rows.ChangeVerdict``
 WORSE, UNDECIDED = "worse", "undecided"
-#: ``pathlab.store.exporters.formats.FORMATS``
-EXPORT_FORMATS = ("parquet", "csv", "jsonl", "iperf3", "flent", "hdr", "openmetrics")
+#: One module per format in ``pathlab.store.exporters``, which takes long to import.
+EXPORT_FORMATS = sorted(
+    module.name for module in pkgutil.iter_modules([str(Path(__file__).parents[2] / "store" / "exporters")])
+)
 #: ``pathlab.report.formats.forms.FORMS``
 REPORT_FORMS = ("html", "pdf", "md", "json")
 #: ``pathlab.discover.probes.METHODS``

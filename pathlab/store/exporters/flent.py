@@ -18,8 +18,7 @@ import numpy as np
 
 from pathlab._version import VERSION
 from pathlab.errors import UsageError
-from pathlab.store.exporters.destination import open_folder
-from pathlab.store.exporters.selection import ChosenTrial, Selection, describe_trial
+from pathlab.store.exporting import ChosenTrial, ExportFormat, Selection, describe_trial, open_target
 from pathlab.store.steady import read_window
 
 FORMAT_VERSION = 4
@@ -47,7 +46,7 @@ def export_flent(selection: Selection, out: Path) -> None:
     Raises UsageError when no trial kept either.
     """
     files = 0
-    with open_folder(out) as folder:
+    with open_target(out, folder=True) as folder:
         for trial in selection.trials:
             node = build_file(selection, trial)
             if node is None:
@@ -208,3 +207,11 @@ def _add(column: tuple[float | None, ...]) -> float | None:
 def _mean(values: list[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+FORMAT = ExportFormat(
+    export=export_flent,
+    is_folder=True,
+    ending="-flent",
+    needs=("receiver_intervals", "loaded_probes", "unloaded_probes"),
+)

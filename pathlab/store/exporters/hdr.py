@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TextIO
 
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogWriter
 
 from pathlab.errors import UsageError
-from pathlab.store.exporters.destination import open_file
-from pathlab.store.exporters.selection import ChosenTrial, Selection
+from pathlab.store.exporting import ChosenTrial, ExportFormat, Selection, open_target
 from pathlab.store.steady import read_probes
 
 LOWEST_NS = 1
@@ -28,40 +26,40 @@ def export_hdr(selection: Selection, out: Path) -> None:
     probe.
     """
     lines = 0
-    with open_file(out) as fresh, fresh.open("w", encoding="ascii", newline="\n") as file:
+    with open_target(out, folder=False) as fresh, fresh.open("w", encoding="ascii", newline="\n") as file:
         log = HistogramLogWriter(file)
         log.output_comment("[RTT in ns, one interval per trial; lost probes are not in it]")
         log.output_log_format_version()
         log.output_legend()
         for trial in sorted(selection.trials, key=lambda chosen: chosen.started):
             for kind, word in _KINDS.items():
-                if kind in trial.kinds:
-                    lines += _write_interval(selection, trial, kind, _Place(file, log, word))
+                found = _build_histogram(selection, trial, kind) if kind in trial.kinds else None
+                if found is not None:
+                    file.write(f"Tag=trial-{trial.trial_id}-{word},")
+                    log.output_interval_histogram(*found, MAX_UNIT_NS)
+                    lines += 1
         if not lines:
             raise UsageError(
                 "no trial kept an answered probe", hint="Without probes there is no RTT to export as hdr."
             )
 
 
-class _Place:
-    """Where an interval goes and under which word."""
-
-    def __init__(self, file: TextIO, log: HistogramLogWriter, word: str) -> None:
-        self.file, self.log, self.word = file, log, word
-
-
-def _write_interval(selection: Selection, trial: ChosenTrial, kind: str, place: _Place) -> int:
+def _build_histogram(
+    selection: Selection, trial: ChosenTrial, kind: str
+) -> tuple[HdrHistogram, float, float] | None:
+    """The RTTs of the answered probes, and when the first and the last were sent (s since 1970)."""
     table = read_probes(selection.results, trial.trial_id, kind).select(["sent_ns", "rtt_ns"])
     answered = [(row["sent_ns"], row["rtt_ns"]) for row in table.to_pylist() if row["rtt_ns"] is not None]
     if not answered:
-        return 0
+        return None
     histogram = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
     for _, rtt_ns in answered:
         histogram.record_value(min(max(int(rtt_ns), LOWEST_NS), HIGHEST_NS))
     begin_s = trial.started.timestamp()
     sent = [sent_ns for sent_ns, _ in answered if sent_ns is not None] or [0]
-    place.file.write(f"Tag=trial-{trial.trial_id}-{place.word},")
-    place.log.output_interval_histogram(
-        histogram, begin_s + min(sent) / 1e9, begin_s + max(sent) / 1e9, MAX_UNIT_NS
-    )
-    return 1
+    return histogram, begin_s + min(sent) / 1e9, begin_s + max(sent) / 1e9
+
+
+FORMAT = ExportFormat(
+    export=export_hdr, is_folder=False, ending=".hlog", needs=("loaded_probes", "unloaded_probes")
+)

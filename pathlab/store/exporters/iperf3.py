@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pathlab._version import VERSION
-from pathlab.store.exporters.destination import open_folder
-from pathlab.store.exporters.selection import ChosenTrial, Selection, describe_trial
+from pathlab.store.exporting import ChosenTrial, ExportFormat, Selection, describe_trial, open_target
 from pathlab.store.flags import Status
 from pathlab.store.importers.iperf3 import TCP_BLOCK_BYTES
 from pathlab.store.records import TrialRecord
@@ -24,7 +23,7 @@ Interval = list[Mapping[str, Any]]  # rows of one interval, one per stream
 
 def export_iperf3(selection: Selection, out: Path) -> None:
     """Fill the folder ``out`` with ``trial-N.json``, one per trial."""
-    with open_folder(out) as folder:
+    with open_target(out, folder=True) as folder:
         for trial in selection.trials:
             node = build_output(selection, trial)
             text = json.dumps(node, indent="\t", ensure_ascii=False, allow_nan=False)
@@ -273,3 +272,6 @@ def _rtts(rows: Interval) -> Node:
         "min_rtt": min(seen, default=None),
         "mean_rtt": sum(seen) / len(seen) if seen else None,
     }
+
+
+FORMAT = ExportFormat(export=export_iperf3, is_folder=True, ending="-iperf3")

@@ -11,8 +11,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric, Timestamp
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from pathlab.store.exporters.destination import open_file
-from pathlab.store.exporters.selection import ChosenTrial, Selection
+from pathlab.store.exporting import ChosenTrial, ExportFormat, Selection, open_target
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
 
@@ -55,22 +54,21 @@ _UNITS: Mapping[str, _Unit] = {
 }
 
 
-def export_openmetrics(selection: Selection, out: Path, *, timestamps: bool = True) -> None:
+def export_openmetrics(selection: Selection, out: Path) -> None:
     """Write the file ``out``: one gauge per measured column, one sample per complete trial.
 
     Each sample bears the time at which its trial was begun, which Prometheus' backfill reads; the text-file
     collector of node_exporter wants none: ``timestamps=False``.
     """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Trials(selection, timestamps=timestamps))
-    with open_file(out) as fresh:
+    registry.register(_Trials(selection))
+    with open_target(out, folder=False) as fresh:
         fresh.write_bytes(generate_latest(registry))  # type: ignore[no-untyped-call]
 
 
 class _Trials(Collector):
-    def __init__(self, selection: Selection, *, timestamps: bool) -> None:
+    def __init__(self, selection: Selection) -> None:
         self._selection = selection
-        self._timestamps = timestamps
 
     def collect(self) -> Iterator[Metric]:
         """One family per column, samples in the order of the trials."""
@@ -116,7 +114,10 @@ class _Trials(Collector):
         ]
 
     def _stamp(self, trial: ChosenTrial) -> Timestamp | None:
-        if not self._timestamps:
+        if not self._selection.with_timestamps:
             return None
         started = trial.started
         return Timestamp(int(started.timestamp()), started.microsecond * 1000)
+
+
+FORMAT = ExportFormat(export=export_openmetrics, is_folder=False, ending=".openmetrics.txt")

@@ -26,9 +26,7 @@ from pathlab.cli.export import export as export_command
 from pathlab.errors import StoreError, UsageError
 from pathlab.report.streams import read_probes
 from pathlab.store.exporters.flent import PING
-from pathlab.store.exporters.formats import FORMATS
-from pathlab.store.exporters.openmetrics import export_openmetrics
-from pathlab.store.exporters.selection import Selection, select_trials
+from pathlab.store.exporting import Selection, list_formats, load_format, select_trials
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import column_types
@@ -49,7 +47,7 @@ def read_families(path: Path) -> list[Metric]:
 
 
 def export(results: Results, name: str, out: Path, *trials: int, with_series: bool = True) -> Path:
-    FORMATS[name].export(select_trials(results, trials, with_series=with_series), out)
+    load_format(name).export(select_trials(results, trials, with_series=with_series), out)
     return out
 
 
@@ -265,12 +263,12 @@ def test_openmetrics_is_what_prometheus_reads(results: Results, tmp_path: Path) 
 
 def test_openmetrics_without_times(results: Results, tmp_path: Path) -> None:
     out = tmp_path / "out.prom"
-    export_openmetrics(select_trials(results), out, timestamps=False)
+    load_format("openmetrics").export(select_trials(results, with_timestamps=False), out)
     families = read_families(out)
     assert {sample.timestamp for family in families for sample in family.samples} == {None}
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", list_formats())
 def test_what_is_there_already_stays(results: Results, tmp_path: Path, name: str) -> None:
     out = tmp_path / "out"
     out.write_text("mine")
@@ -280,7 +278,7 @@ def test_what_is_there_already_stays(results: Results, tmp_path: Path, name: str
     assert {path.name for path in tmp_path.iterdir()} == {"out", "stored"}
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", list_formats())
 def test_a_place_that_cannot_be_written_is_one_line(results: Results, tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"'.*file/out' cannot be written: (not a directory|file exists)"):
@@ -309,7 +307,7 @@ def test_nothing_to_export_is_one_line(tmp_path: Path, results: Results) -> None
         select_trials(results, [9])
     only: Selection = select_trials(results, [2])
     with pytest.raises(UsageError, match="no trial kept an answered probe"):
-        FORMATS["hdr"].export(only, tmp_path / "out.hlog")
+        load_format("hdr").export(only, tmp_path / "out.hlog")
     assert not (tmp_path / "out.hlog").exists()
 
 

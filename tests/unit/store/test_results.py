@@ -25,7 +25,7 @@ from pathlab.report.source import format_utc, read_trials
 from pathlab.store import database
 from pathlab.store import results as results_module
 from pathlab.store.check import check_results
-from pathlab.store.exporters.selection import select_trials
+from pathlab.store.exporting import select_trials
 from pathlab.store.results import Results
 from pathlab.store.schema import FORMAT_VERSION
 from pathlab.store.series import decode_series

@@ -13,15 +13,14 @@ import pyarrow as pa
 import pytest
 
 from pathlab.analysis.estimators.fairness import jain_index
-from pathlab.store.exporters.formats import FORMATS
-from pathlab.store.exporters.selection import select_trials
+from pathlab.store.exporting import list_formats, load_format, select_trials
 from pathlab.store.importers.files import IMPORTERS, read_file, store_files
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.steady import measure_probes
 from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN, make_results
 
-BOTH_WAYS = sorted(FORMATS.keys() & IMPORTERS.keys())
+BOTH_WAYS = sorted(set(list_formats()) & IMPORTERS.keys())
 STREAMS = 3
 #: Intervals by phase, and their lengths at each end: no round numbers, and the ends' clocks differ.
 PHASES = ["warmup"] * 5 + ["steady"] * 20 + ["drain"] * 2
@@ -128,7 +127,7 @@ def store(folder: Path, settings: dict[str, Any], record: TrialRecord, series: d
 
 def export(name: str, folder: Path, out: Path) -> Path:
     with Results.open(folder) as results:
-        FORMATS[name].export(select_trials(results), out)
+        load_format(name).export(select_trials(results), out)
     (path,) = out.iterdir() if out.is_dir() else (out,)
     return path
 

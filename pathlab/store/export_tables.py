@@ -1,26 +1,20 @@
-"""Tables for other programs: Parquet and tidy CSV, one file per table and kind of series."""
+"""Tables and series of results as the formats Parquet and CSV write them, one file each."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
-import pyarrow.csv
-import pyarrow.parquet
 
 from pathlab.errors import StoreError
-from pathlab.escaping import escape_cell
-from pathlab.store.exporters.destination import open_folder
-from pathlab.store.exporters.selection import Selection
+from pathlab.store.exporting import Selection
 from pathlab.store.records import HostRecord, JournalRecord, OriginRecord, PlanRecord, TrialRecord
 from pathlab.store.schema import column_types, find_unit
-from pathlab.store.series import decode_schema, decode_series, serialize_bytes
+from pathlab.store.series import decode_schema, decode_series
 from pathlab.store.series_columns import SERIES_KINDS, describe_series
 
 PLANNED = "planned_"
@@ -36,33 +30,8 @@ _PLANNED_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 _BATCH_ROWS = 250_000
 
 
-def export_parquet(selection: Selection, out: Path) -> None:
-    """Fill the folder ``out`` with ``trials.parquet`` and others; units and meanings are in the schemas."""
-    with open_folder(out) as folder:
-        for name, table in _build_tables(selection):
-            pa.parquet.write_table(table, folder / f"{name}.parquet", compression="zstd")
-        for kind in _kinds(selection):
-            schema = _series_schema(selection, kind)
-            with pa.parquet.ParquetWriter(
-                folder / f"series_{kind}.parquet", schema, compression="zstd"
-            ) as writer:
-                for table in _series_batches(selection, kind, schema):
-                    writer.write_table(table)
-
-
-def export_csv(selection: Selection, out: Path) -> None:
-    """Fill the folder ``out`` with ``trials.csv`` and others: a row per observation, empty: not measured."""
-    with open_folder(out) as folder:
-        for name, table in _build_tables(selection):
-            pa.csv.write_csv(_flatten(table), folder / f"{name}.csv")
-        for kind in _kinds(selection):
-            schema = _series_schema(selection, kind)
-            with pa.csv.CSVWriter(folder / f"series_{kind}.csv", _flat_schema(schema)) as writer:
-                for table in _series_batches(selection, kind, schema):
-                    writer.write_table(_flatten(table))
-
-
-def _build_tables(selection: Selection) -> Iterator[tuple[str, pa.Table]]:
+def build_tables(selection: Selection) -> Iterator[tuple[str, pa.Table]]:
+    """Yield each table of the results by its name; origins only where there are any."""
     rows = []
     for trial in selection.trials:
         planned = {f"{PLANNED}{name}": value for name, value in trial.settings.items()}
@@ -125,14 +94,15 @@ def _field(name: str, kind: pa.DataType, meaning: str | None, unit: str | None) 
 _TRIAL_ID = _field("trial_id", pa.int64(), "number of the trial in its file", None)
 
 
-def _kinds(selection: Selection) -> list[str]:
+def list_kinds(selection: Selection) -> list[str]:
+    """The kinds of series to be exported."""
     if not selection.with_series:
         return []
     kept = {kind for trial in selection.trials for kind in trial.kinds}
     return [kind for kind in SERIES_KINDS if kind in kept]
 
 
-def _series_schema(selection: Selection, kind: str) -> pa.Schema:
+def series_schema(selection: Selection, kind: str) -> pa.Schema:
     """Every column that any trial kept of this kind."""
     schemas: list[pa.Schema] = []
     for _, blob in _chosen_blobs(selection, kind):
@@ -160,7 +130,7 @@ def _chosen_blobs(selection: Selection, kind: str) -> Iterator[tuple[int, bytes]
     return ((number, blob) for number, blob in selection.results.stream_series(kind) if number in chosen)
 
 
-def _series_batches(selection: Selection, kind: str, schema: pa.Schema) -> Iterator[pa.Table]:
+def series_batches(selection: Selection, kind: str, schema: pa.Schema) -> Iterator[pa.Table]:
     """The rows of every trial in turn, several trials at a time."""
     gathered: list[pa.Table] = []
     rows = 0
@@ -180,39 +150,6 @@ def _series_batches(selection: Selection, kind: str, schema: pa.Schema) -> Itera
             gathered, rows = [], 0
     if gathered:
         yield pa.concat_tables(gathered).combine_chunks()
-
-
-def _flat_schema(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([(field.name, _flat_type(field.type)) for field in schema])
-
-
-def _flat_type(kind: pa.DataType) -> pa.DataType:
-    return pa.string() if pa.types.is_list(kind) or pa.types.is_binary(kind) else kind
-
-
-def _flatten(table: pa.Table) -> pa.Table:
-    """The table as CSV can hold it: lists joined by ``;``, bytes as base64, no text a formula."""
-    columns = []
-    for field in table.schema:
-        values: Any = table[field.name]
-        if pa.types.is_list(field.type):
-            joined = [None if v is None else ";".join(v) for v in values.to_pylist()]
-            values = _escape_cells(pa.array(joined, pa.string()))
-        elif pa.types.is_string(field.type):
-            values = _escape_cells(values)
-        elif pa.types.is_binary(field.type):
-            values = pa.array([serialize_bytes(v) for v in values.to_pylist()], pa.string())
-        columns.append(values)
-    return pa.table(columns, schema=_flat_schema(table.schema))
-
-
-def _escape_cells(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Texts as ``escape_cell`` has them, each different one looked at once."""
-    texts = pa.compute.unique(values)
-    escaped = pa.array([None if v is None else escape_cell(v) for v in texts.to_pylist()], pa.string())
-    if escaped.equals(texts):
-        return values
-    return escaped.take(pa.compute.index_in(values, texts))
 
 
 def _format_json(value: Any) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 
 from pathlab._version import VERSION
 from pathlab.escaping import escape_controls
-from pathlab.store.exporters.destination import open_file
-from pathlab.store.exporters.selection import Selection
+from pathlab.store.exporting import ExportFormat, Selection, open_target
 from pathlab.store.series import serialize_series
 
 LINES_VERSION = 1
@@ -19,7 +18,7 @@ LINES_VERSION = 1
 
 def export_lines(selection: Selection, out: Path) -> None:
     """Write the file ``out``: what it is, campaign, hosts, plan, journal, then trials and their series."""
-    with open_file(out) as fresh, fresh.open("w", encoding="utf-8") as file:
+    with open_target(out, folder=False) as fresh, fresh.open("w", encoding="utf-8") as file:
         for line in list_lines(selection):
             file.write(escape_controls(json.dumps(line, ensure_ascii=False, allow_nan=False)) + "\n")
 
@@ -56,3 +55,6 @@ def list_lines(selection: Selection) -> Iterator[dict[str, Any]]:
                 "kind": kind,
                 "columns": serialize_series(table),
             }
+
+
+FORMAT = ExportFormat(export=export_lines, is_folder=False, ending=".jsonl")

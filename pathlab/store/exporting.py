@@ -1,14 +1,25 @@
-"""Which trials are exported, each with its record, its plan's settings and its origin."""
+"""What an export format is, which trials it takes, and where it goes: a file or folder that appears whole.
+
+Each module of ``pathlab.store.exporters`` is the format of its name, an ``ExportFormat`` called ``FORMAT``.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-from collections.abc import Iterable, Iterator, Mapping
+import errno
+import importlib
+import os
+import pkgutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pathlab._version import VERSION
-from pathlab.errors import UsageError
+from pathlab.errors import StoreError, UsageError
+from pathlab.store import exporters
 from pathlab.store.flags import Status
 from pathlab.store.importers.exported import list_columns
 from pathlab.store.records import OriginRecord, TrialRecord
@@ -40,6 +51,7 @@ class Selection:
     results: Results
     trials: tuple[ChosenTrial, ...]
     with_series: bool = True
+    with_timestamps: bool = True  # openmetrics: the start of each trial
 
     def read_intervals(self, trial: ChosenTrial, kind: str) -> list[dict[str, Any]]:
         """The rows of a trial's intervals; none where it kept no such series, or one without counts."""
@@ -54,7 +66,9 @@ class Selection:
         return (trial for trial in self.trials if trial.record.status == Status.COMPLETE)
 
 
-def select_trials(results: Results, trial_ids: Iterable[int] = (), *, with_series: bool = True) -> Selection:
+def select_trials(
+    results: Results, trial_ids: Iterable[int] = (), *, with_series: bool = True, with_timestamps: bool = True
+) -> Selection:
     """Choose trials by id (a list, an array, a Series), or all.
 
     Raises UsageError for an id that is not there, or when there is none.
@@ -77,6 +91,7 @@ def select_trials(results: Results, trial_ids: Iterable[int] = (), *, with_serie
     return Selection(
         results=results,
         with_series=with_series,
+        with_timestamps=with_timestamps,
         trials=tuple(
             ChosenTrial(
                 trial_id=number,
@@ -103,3 +118,60 @@ def describe_trial(trial: ChosenTrial) -> dict[str, Any]:
         "settings": dict(trial.settings),
         "columns": list_columns(trial.record),
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportFormat:
+    """One format: it becomes a file, or a folder, whose name ends with ``ending``.
+
+    ``needs``: a trial that kept none of these series is left out; empty: every trial is written.
+    """
+
+    export: Callable[[Selection, Path], None]
+    is_folder: bool
+    ending: str
+    needs: tuple[str, ...] = ()
+
+    def list_left_out(self, selection: Selection) -> list[int]:
+        """The trials that are not written, by number."""
+        chosen = selection.trials if self.needs else ()
+        return [trial.trial_id for trial in chosen if not {*trial.kinds} & {*self.needs}]
+
+
+def list_formats() -> list[str]:
+    """The names of all formats."""
+    return sorted(module.name for module in pkgutil.iter_modules(exporters.__path__))
+
+
+def load_format(name: str) -> ExportFormat:
+    """One of ``list_formats()``, with the libraries that it needs."""
+    found: ExportFormat = importlib.import_module(f"{exporters.__name__}.{name}").FORMAT
+    return found
+
+
+@contextlib.contextmanager
+def open_target(target: Path, *, folder: bool) -> Iterator[Path]:
+    """Lend a file or folder to be written; it gets its name when the block ends without an error.
+
+    Raises UsageError where ``target`` is there already, StoreError when it cannot be written.
+    """
+    if target.exists() or target.is_symlink():
+        raise UsageError(f"'{target}' is there already", hint="Remove it, or give another name with --out.")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.", suffix=".new") as made:
+            fresh = Path(made) / target.name
+            if folder:
+                fresh.mkdir()
+            yield fresh
+            if not folder:
+                with fresh.open("rb") as file:
+                    os.fsync(file.fileno())
+            fresh.rename(target)
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        reason = "the disk is full" if full else (error.strerror or str(error)).lower()
+        raise StoreError(
+            f"'{target}' cannot be written: {reason}",
+            hint="Nothing was left behind; the results are safe. Free some space or give another --out.",
+        ) from error
