@@ -43,9 +43,7 @@ FREE_BYTES_MIN = 200 << 20
 def examine() -> Iterator[HostCheck]:
     """Every check in turn; each one is yielded as soon as it is known, and none can fail the others."""
     yield HostCheck(
-        item="PathLab",
-        state="ok",
-        found=f"{__version__} on Python {platform.python_version()}, Linux {platform.release()}",
+        "PathLab", "ok", f"{__version__} on Python {platform.python_version()}, Linux {platform.release()}"
     )
     for check in (
         _engine,
@@ -64,27 +62,25 @@ def _guarded(check: Callable[[], Iterator[HostCheck]]) -> Iterator[HostCheck]:
     try:
         yield from check()
     except PathlabError as error:
-        yield HostCheck(item=check.__name__.strip("_"), state="missing", found=str(error), fix=error.hint)
+        yield HostCheck(check.__name__.strip("_"), "missing", str(error), error.hint)
     except OSError as error:
-        yield HostCheck(
-            item=check.__name__.strip("_"), state="missing", found=f"{error.strerror}: {error.filename}"
-        )
+        yield HostCheck(check.__name__.strip("_"), "missing", f"{error.strerror}: {error.filename}")
 
 
 def _engine() -> Iterator[HostCheck]:
     compiler = shutil.which("cc")
     try:
         engine = find_engine()
-        yield HostCheck(item="engine", state="ok", found=f"{engine_version(engine)} at {engine}")
+        yield HostCheck("engine", "ok", f"{engine_version(engine)} at {engine}")
     except PathlabError as error:
         fix = error.hint if compiler else "Debian: apt-get install gcc libc6-dev make, then make engine"
-        yield HostCheck(item="engine", state="missing", found=error.message, fix=fix)
+        yield HostCheck("engine", "missing", error.message, fix)
     if not compiler:
         yield HostCheck(
-            item="C compiler",
-            state="limited",
-            found="none; needed only to build the engine",
-            fix="Debian: apt-get install gcc libc6-dev",
+            "C compiler",
+            "limited",
+            "none; needed only to build the engine",
+            "Debian: apt-get install gcc libc6-dev",
         )
 
 
@@ -96,19 +92,17 @@ def _libraries() -> Iterator[HostCheck]:
         except metadata.PackageNotFoundError:
             missing.append(name)
     yield HostCheck(
-        item="libraries",
-        state="missing" if missing else "ok",
-        found=", ".join(found) + (f"; missing: {', '.join(missing)}" if missing else ""),
-        fix=f"{sys.executable} -m pip install {' '.join(missing)}" if missing else None,
+        "libraries",
+        "missing" if missing else "ok",
+        ", ".join(found) + (f"; missing: {', '.join(missing)}" if missing else ""),
+        f"{sys.executable} -m pip install {' '.join(missing)}" if missing else None,
     )
 
 
 def _agent() -> Iterator[HostCheck]:
     with contextlib.closing(Session(LocalTransport(), host="local")) as session:
         hello = session.open()
-        yield HostCheck(
-            item="agent", state="ok", found=f"protocol {hello['protocol']}, answers over a local process"
-        )
+        yield HostCheck("agent", "ok", f"protocol {hello['protocol']}, answers over a local process")
         facts = check_facts(session.facts(), nic=None)
         yield from (check for check in facts if check.item != CONGESTION)  # which is tried below
 
@@ -128,19 +122,14 @@ def _probes() -> Iterator[HostCheck]:
             start = job.wait_for("start", PROBE_TIMEOUT_S)
             answered = job.wait_for("result", PROBE_TIMEOUT_S)["received"]
         except PathlabError:
-            yield HostCheck(
-                item="probes",
-                state="limited",
-                found="ICMP is not permitted; UDP echo is used instead",
-                fix=fix,
-            )
+            yield HostCheck("probes", "limited", "ICMP is not permitted; UDP echo is used instead", fix)
             return
     if answered:
         found = f"{start['method']}, {start['stamps']} time stamps"
-        yield HostCheck(item="probes", state="ok", found=found)
+        yield HostCheck("probes", "ok", found)
     else:
         found = "ICMP may be sent but nothing answers on loopback; UDP echo is used instead"
-        yield HostCheck(item="probes", state="limited", found=found, fix="look at the firewall's ICMP rules")
+        yield HostCheck("probes", "limited", found, "look at the firewall's ICMP rules")
 
 
 def _namespaces() -> Iterator[HostCheck]:
@@ -150,24 +139,22 @@ def _namespaces() -> Iterator[HostCheck]:
             namespaces.add_node(node)
             namespaces.run(node, "ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
             found = f"network namespaces with {namespaces.privilege} privilege, veth"
-        yield HostCheck(item="lab", state="ok", found=found)
+        yield HostCheck("lab", "ok", found)
     except PathlabError as error:
         yield HostCheck(
-            item="lab",
-            state="limited",
-            found=f"{error.message}; campaigns with a lab fall back to loopback where they allow it",
-            fix=error.hint,
+            "lab",
+            "limited",
+            f"{error.message}; campaigns with a lab fall back to loopback where they allow it",
+            error.hint,
         )
 
 
 def _tun() -> Iterator[HostCheck]:
     if os.access("/dev/net/tun", os.R_OK | os.W_OK):
-        yield HostCheck(item="/dev/net/tun", state="ok", found="accessible")
+        yield HostCheck("/dev/net/tun", "ok", "accessible")
     else:
         yield HostCheck(
-            item="/dev/net/tun",
-            state="ok",
-            found="not accessible; the lab uses packet sockets, which are as good",
+            "/dev/net/tun", "ok", "not accessible; the lab uses packet sockets, which are as good"
         )
 
 
@@ -182,15 +169,15 @@ def _congestion() -> Iterator[HostCheck]:
     if refused:
         found += f"; refused to this user: {', '.join(refused)}"
         fix = 'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
-    yield HostCheck(item=CONGESTION, state="limited" if refused else "ok", found=found, fix=fix)
+    yield HostCheck(CONGESTION, "limited" if refused else "ok", found, fix)
 
 
 def _disk() -> Iterator[HostCheck]:
     free = shutil.disk_usage(".").free
     short = free < FREE_BYTES_MIN
     yield HostCheck(
-        item="disk",
-        state="limited" if short else "ok",
-        found=f"{format_bytes(free)} free here",
-        fix="make room, or name another folder with --out" if short else None,
+        "disk",
+        "limited" if short else "ok",
+        f"{format_bytes(free)} free here",
+        "make room, or name another folder with --out" if short else None,
     )

@@ -18,7 +18,7 @@ ETHERNET_MTU_BYTES = 1500
 CONGESTION = "congestion control"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class HostCheck:
     """One thing looked at. ``state``: ``ok``, ``limited`` (works with less), ``missing`` (needed)."""
 
@@ -43,7 +43,7 @@ def check_facts(facts: Mapping[str, Any], *, nic: str | None) -> list[HostCheck]
     for item, fact, read in readers:
         if facts.get(fact) is None:
             reasons = "; ".join(facts.get("unread", {}).get(fact, [])) or "not told"
-            checks.append(HostCheck(item=item, state="limited", found=f"cannot be read ({reasons})"))
+            checks.append(HostCheck(item, "limited", f"cannot be read ({reasons})"))
         else:
             checks += read(facts[fact])
     checks += _check_processors(facts)
@@ -56,7 +56,7 @@ def _check_windows(buffers: Mapping[str, Any]) -> Iterator[HostCheck]:
     tuned = {"rmem": buffers.get("tcp_rmem"), "wmem": buffers.get("tcp_wmem")}
     known = [size for size in limits.values() if size is not None]
     if len(known) < 2:
-        yield HostCheck(item="windows", state="limited", found="the limits cannot be read")
+        yield HostCheck("windows", "limited", "the limits cannot be read")
         return
     most = {name: (table or {}).get("max_bytes") for name, table in tuned.items()}
     found = (
@@ -73,7 +73,7 @@ def _check_windows(buffers: Mapping[str, Any]) -> Iterator[HostCheck]:
             least, usual = table["min_bytes"], table["default_bytes"]
             lines.append(f'net.ipv4.tcp_{name}="{least} {usual} {USEFUL_WINDOW_BYTES}"')
     fix = f"for long paths, as root: sysctl -w {' '.join(lines)}" if lines else None
-    yield HostCheck(item="windows", state="limited" if lines else "ok", found=found, fix=fix)
+    yield HostCheck("windows", "limited" if lines else "ok", found, fix)
 
 
 def _check_congestion(tcp: Mapping[str, Any]) -> Iterator[HostCheck]:
@@ -85,20 +85,20 @@ def _check_congestion(tcp: Mapping[str, Any]) -> Iterator[HostCheck]:
     if barred:
         found += f"; kept from ordinary users: {', '.join(barred)}"
         fix = f'as root: sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
-    yield HostCheck(item=CONGESTION, state="limited" if barred else "ok", found=found, fix=fix)
+    yield HostCheck(CONGESTION, "limited" if barred else "ok", found, fix)
     if tcp.get("tcp_window_scaling") == 0:
         yield HostCheck(
-            item="window scaling",
-            state="limited",
-            found="is off: no window above 64 KiB",
-            fix="as root: sysctl -w net.ipv4.tcp_window_scaling=1",
+            "window scaling",
+            "limited",
+            "is off: no window above 64 KiB",
+            "as root: sysctl -w net.ipv4.tcp_window_scaling=1",
         )
 
 
 def _check_clock(clock: Mapping[str, Any]) -> Iterator[HostCheck]:
     current = clock.get("current")
     if current in STEADY_CLOCKS:
-        yield HostCheck(item="clock", state="ok", found=str(current))
+        yield HostCheck("clock", "ok", str(current))
         return
     better = [name for name in clock.get("available") or [] if name in STEADY_CLOCKS]
     fix = None
@@ -106,21 +106,21 @@ def _check_clock(clock: Mapping[str, Any]) -> Iterator[HostCheck]:
         folder = "/sys/devices/system/clocksource/clocksource0"
         fix = f"as root: echo {better[0]} > {folder}/current_clocksource"
     found = f"{current}: reading it is slow, which costs CPU and blurs time stamps"
-    yield HostCheck(item="clock", state="limited", found=found, fix=fix)
+    yield HostCheck("clock", "limited", found, fix)
 
 
 def _check_frequency(frequency: Mapping[str, Any]) -> Iterator[HostCheck]:
     if not frequency.get("scaling"):
-        yield HostCheck(item="CPU frequency", state="ok", found="not scaled by this system")
+        yield HostCheck("CPU frequency", "ok", "not scaled by this system")
         return
     governors = frequency.get("governors") or []
     names = sorted(governors)
     steady = set(names) == {"performance"}
     yield HostCheck(
-        item="CPU frequency",
-        state="ok" if steady else "limited",
-        found=f"governor {', '.join(names) or 'unknown'}",
-        fix=None if steady else "as root: cpupower frequency-set -g performance, for steady rates",
+        "CPU frequency",
+        "ok" if steady else "limited",
+        f"governor {', '.join(names) or 'unknown'}",
+        None if steady else "as root: cpupower frequency-set -g performance, for steady rates",
     )
 
 
@@ -131,17 +131,17 @@ def _check_processors(facts: Mapping[str, Any]) -> Iterator[HostCheck]:
         return
     busy = minute > BUSY_LOAD_RATIO * usable
     yield HostCheck(
-        item="processors",
-        state="limited" if busy else "ok",
-        found=f"{usable} usable, load {minute:.1f}",
-        fix="end what keeps them busy: a busy host is measured, not the path" if busy else None,
+        "processors",
+        "limited" if busy else "ok",
+        f"{usable} usable, load {minute:.1f}",
+        "end what keeps them busy: a busy host is measured, not the path" if busy else None,
     )
 
 
 def _check_nics(nics: Mapping[str, Any], wanted: str | None) -> Iterator[HostCheck]:
     if wanted is not None and wanted not in nics:
         found = f"there is no interface {wanted}; there are {', '.join(sorted(nics)) or 'none'}"
-        yield HostCheck(item=f"NIC {wanted}", state="missing", found=found, fix="correct `nic`")
+        yield HostCheck(f"NIC {wanted}", "missing", found, "correct `nic`")
         return
     for name, nic in sorted(nics.items()):
         up = nic.get("state") not in IDLE_INTERFACES
@@ -163,7 +163,7 @@ def _check_nic(name: str, nic: Mapping[str, Any], *, up: bool) -> HostCheck:
         fix = f"as root: ethtool -K {name} {' '.join(f'{_ethtool_name(offload)} on' for offload in off)}"
     elif mtu_bytes is not None and mtu_bytes < ETHERNET_MTU_BYTES:
         fix = "an MTU below 1500 costs rate and CPU; look for the tunnel or setting behind it"
-    return HostCheck(item=f"NIC {name}", state="limited" if fix else "ok", found=found, fix=fix)
+    return HostCheck(f"NIC {name}", "limited" if fix else "ok", found, fix)
 
 
 def _ethtool_name(offload: str) -> str:

@@ -87,27 +87,27 @@ class HostInspection:
         except PathlabError as error:
             stage = error.stage if isinstance(error, HostError) else "agent"
             reason = error.reason if isinstance(error, HostError) else str(error)
-            return (HostCheck(item=stage, state="missing", found=reason, fix=error.hint),)
+            return (HostCheck(stage, "missing", reason, error.hint),)
         ssh = transport if isinstance(transport, SshTransport) else None
         way = f"SSH to {ssh.connection.settings.login}" if ssh else "local process"
-        checks = [HostCheck(item="reached", state="ok", found=f"{way}, ready within {format_time(took_ns)}")]
+        checks = [HostCheck("reached", "ok", f"{way}, ready within {format_time(took_ns)}")]
         identity = ssh.identity if ssh else {}
         path = identity.get("interpreter") or (facts["interpreter"] or {}).get("path", "")
-        checks.append(HostCheck(item="interpreter", state="ok", found=f"Python {hello['python']} ({path})"))
+        checks.append(HostCheck("interpreter", "ok", f"Python {hello['python']} ({path})"))
         engine = identity.get("engine")
         machine = (facts["kernel"] or {}).get("machine")
         where = f" in {engine}" if engine else ""
-        checks.append(HostCheck(item="engine", state="ok", found=f"runs on {machine}{where}"))
+        checks.append(HostCheck("engine", "ok", f"runs on {machine}{where}"))
         host = self._hosts.get(name)
         checks += check_facts(facts, nic=host.nic if host is not None else None)
         if abs(off_ns) > CLOCK_OFF_NS:
             found = f"its time of day is {format_time(abs(off_ns))} {'ahead' if off_ns > 0 else 'behind'}"
             checks.append(
                 HostCheck(
-                    item="time of day",
-                    state="limited",
-                    found=f"{found}; measurements do not depend on it, logs do",
-                    fix="set it, or let NTP set it",
+                    "time of day",
+                    "limited",
+                    f"{found}; measurements do not depend on it, logs do",
+                    "set it, or let NTP set it",
                 )
             )
         return tuple(checks)
@@ -123,9 +123,9 @@ class HostInspection:
             known = (self._addresses(source), self._addresses(destination))
             ends = pair_addresses(source, destination, known)
         except HostError as error:
-            yield HostCheck(item="addresses", state="missing", found=error.reason, fix=error.hint)
+            yield HostCheck("addresses", "missing", error.reason, error.hint)
             return
-        yield HostCheck(item="addresses", state="ok", found=f"{ends[0]} to {ends[1]}")
+        yield HostCheck("addresses", "ok", f"{ends[0]} to {ends[1]}")
         yield self._try_probes(source, ends)
         yield self._try_data_port(source, destination, ends)
 
@@ -142,21 +142,21 @@ class HostInspection:
         try:
             job = self._sessions[source].start_engine("ping", options, seconds=WAIT_S)
         except HostError as error:
-            return HostCheck(item="probes", state="limited", found=f"{error.reason}; {fallback}", fix=fix)
+            return HostCheck("probes", "limited", f"{error.reason}; {fallback}", fix)
         try:
             method = job.wait_for("start", WAIT_S)["method"]
             job.wait_for("result", WAIT_S)
         except HostError as error:
-            return HostCheck(item="probes", state="limited", found=f"{error.reason}; {fallback}", fix=fix)
+            return HostCheck("probes", "limited", f"{error.reason}; {fallback}", fix)
         finally:
             job.kill()
         times = [record["rtt_ns"] for record in job.records if record["type"] == "probe"]
         answered = sorted(rtt for rtt in times if rtt is not None)
         if not answered:
             found = f"{method} is not answered; {fallback}"
-            return HostCheck(item="probes", state="limited", found=found, fix=fix)
+            return HostCheck("probes", "limited", found, fix)
         found = f"{method}, {len(answered)} of {len(times)} answered, RTT {format_time(answered[0])}"
-        return HostCheck(item="probes", state="ok", found=found)
+        return HostCheck("probes", "ok", found)
 
     def _try_data_port(self, source: str, destination: str, ends: tuple[str, str]) -> HostCheck:
         """A short flow from the source, as a trial makes it."""
@@ -173,7 +173,7 @@ class HostInspection:
         except HostError as error:
             self._end(receiver)
             fix = "free a port there, or name others with `port_range`"
-            return HostCheck(item="data port", state="missing", found=error.reason, fix=fix)
+            return HostCheck("data port", "missing", error.reason, fix)
         try:
             options = {"address": ends[1], "port": port, "bind": ends[0], "streams": 1}
             options |= {"connect-timeout-ns": CONNECT_TIMEOUT_NS, "warmup-ns": 0, "duration-ns": 50_000_000}
@@ -184,16 +184,16 @@ class HostInspection:
         except HostError as error:
             opened = f"TCP port {port}" if ports == "0" else f"the TCP ports {ports}"
             return HostCheck(
-                item="data port",
-                state="missing",
-                found=f"port {port} of {destination} cannot be reached: {error.reason}",
-                fix=f"let {opened} in at {destination} for {ends[0]} (`port_range` keeps to some), or let "
+                "data port",
+                "missing",
+                f"port {port} of {destination} cannot be reached: {error.reason}",
+                f"let {opened} in at {destination} for {ends[0]} (`port_range` keeps to some), or let "
                 f'the path be opened from there: connect_from = "receiver"',
             )
         finally:
             self._end(sender)
             self._end(receiver)
-        return HostCheck(item="data port", state="ok", found=f"{port} of {destination} lets traffic in")
+        return HostCheck("data port", "ok", f"{port} of {destination} lets traffic in")
 
     @staticmethod
     def _end(job: EngineJob | None) -> None:

@@ -20,6 +20,9 @@ from pathlab.lab.verdict import LabSnapshot, LabVerdict
 from pathlab.runner.trial.choreography import RouteReading, TrialData
 from pathlab.store.series_columns import SERIES
 
+#: What is measured of a probe; other programs' files have more.
+_PROBE_COLUMNS = ("sequence", "intended_ns", "sent_ns", "rtt_ns", "stamps")
+
 
 def list_intervals(records: Sequence[Record]) -> list[Record]:
     """The interval records of an engine, in order."""
@@ -53,14 +56,12 @@ def build_series(
         "receiver_tcp_info_raw": _raw_table(data.receiver),
         "sender_workers": _worker_table(data.sender),
         "receiver_workers": _worker_table(data.receiver),
-        "loaded_probes": _probe_table(data.loaded, base),
-        "unloaded_probes": _probe_table(data.unloaded, base),
+        "loaded_probes": _probe_table("loaded_probes", data.loaded, base),
+        "unloaded_probes": _probe_table("unloaded_probes", data.unloaded, base),
     }
     if spec is not None:
         ready = first(data.sender, "ready"), first(data.receiver, "ready")
-        tables["settings"] = pa.Table.from_pylist(
-            list_settings(spec, *ready), schema=SERIES["settings"].schema
-        )
+        tables["settings"] = _build("settings", list_settings(spec, *ready))
     if data.route is not None:
         tables["route"] = _route_table(data.route)
     if lab is not None:
@@ -75,18 +76,22 @@ def build_series(
     return {kind: table for kind, table in tables.items() if table is not None and table.num_rows}
 
 
+def _build(kind: str, rows: Iterable[Record]) -> pa.Table:
+    """Rows as a series of the stored columns; a column that a row does not have is null there."""
+    return pa.Table.from_pylist(list(rows), schema=SERIES[kind].schema)
+
+
 def _route_table(reading: RouteReading) -> pa.Table:
     hops = [
         {"hop": number, "address": address, "fingerprint": reading.route.fingerprint}
         for number, addresses in enumerate(reading.route.flows[0].hops, start=1)
         for address in addresses or (None,)
     ]
-    return pa.Table.from_pylist(hops, schema=SERIES["route"].schema)
+    return _build("route", hops)
 
 
 def _lab_table(lab: LabVerdict) -> pa.Table:
-    row = {**asdict(lab), "reasons": list(lab.reasons)}
-    return pa.Table.from_pylist([row], schema=SERIES["lab"].schema)
+    return _build("lab", [{**asdict(lab), "reasons": list(lab.reasons)}])
 
 
 def _lab_links_table(snapshots: Sequence[LabSnapshot]) -> pa.Table:
@@ -97,7 +102,7 @@ def _lab_links_table(snapshots: Sequence[LabSnapshot]) -> pa.Table:
         for name, value in after[way].items()
         if isinstance(value, int) and isinstance(before[way].get(name), int)
     ]
-    return pa.Table.from_pylist(rows, schema=SERIES["lab_links"].schema)
+    return _build("lab_links", rows)
 
 
 def _interval_table(records: Sequence[Record]) -> pa.Table | None:
@@ -122,86 +127,60 @@ def _interval_table(records: Sequence[Record]) -> pa.Table | None:
 
 def _raw_table(records: Sequence[Record]) -> pa.Table | None:
     """The kernel's structs of every stream, of each interval and of the result (index null)."""
-    indexes: list[int | None] = []
-    streams: list[int] = []
-    structs: list[bytes] = []
+    structs: list[tuple[int | None, int, bytes]] = []
     for record in records:
         raw = record.get("tcp_info_raw")
-        if not raw or not raw["bytes"]:
-            continue
-        data, size = base64.b64decode(raw["base64"], validate=True), raw["bytes"]
-        parts = [data[at : at + size] for at in range(0, len(data), size)]
-        indexes += [record.get("index")] * len(parts)
-        streams += range(len(parts))
-        structs += parts
-    columns = {
-        "index": pa.array(indexes, pa.int64()),
-        "stream": pa.array(streams, pa.int64()),
-        "tcp_info": pa.array(structs, pa.binary()),
-    }
-    return pa.table(columns)
+        if raw and raw["bytes"]:
+            data, size = base64.b64decode(raw["base64"], validate=True), raw["bytes"]
+            starts = range(0, len(data), size)
+            structs += [(record.get("index"), n, data[at : at + size]) for n, at in enumerate(starts)]
+    schema = SERIES["tcp_info_raw"].schema
+    return pa.table(list(zip(*structs, strict=True)), schema=schema) if structs else None
 
 
-def _worker_table(records: Sequence[Record]) -> pa.Table | None:
-    rows = [
-        {
-            "index": record["index"],
-            "start_ns": record["start_ns"],
-            "end_ns": record["end_ns"],
-            "worker": number,
-            "user_ns": worker["user_ns"],
-            "system_ns": worker["system_ns"],
-            "waiting_ns": worker.get("waiting_ns"),
-            "wake_ups": worker["wake_ups"],
-            "system_calls": worker["system_calls"],
-        }
+def _worker_table(records: Sequence[Record]) -> pa.Table:
+    rows = (
+        {**worker, "worker": number, **{name: record[name] for name in ("index", "start_ns", "end_ns")}}
         for record in list_intervals(records)
         for number, worker in enumerate(record["workers"])
-    ]
-    return pa.Table.from_pylist(rows, schema=SERIES["workers"].schema) if rows else None
-
-
-def _probe_table(records: Sequence[Record], base: Record | None) -> pa.Table | None:
-    offset_ns = find_offset_ns(first(records, "start"), base)
-    probes = sorted(list_probes(records), key=lambda probe: probe["sequence"])
-    if not probes or offset_ns is None:
-        return None
-    return pa.table(
-        {
-            "sequence": [probe["sequence"] for probe in probes],
-            "intended_ns": [probe["intended_ns"] + offset_ns for probe in probes],
-            "sent_ns": [probe["sent_ns"] + offset_ns for probe in probes],
-            "rtt_ns": pa.array([probe["rtt_ns"] for probe in probes], pa.int64()),
-            "stamps": [probe["stamps"] for probe in probes],
-        }
     )
+    return _build("workers", rows)
+
+
+def _probe_table(kind: str, records: Sequence[Record], base: Record | None) -> pa.Table | None:
+    offset_ns = find_offset_ns(first(records, "start"), base)
+    if offset_ns is None:
+        return None
+    probes = sorted(list_probes(records), key=lambda probe: probe["sequence"])
+    stamps = ("intended_ns", "sent_ns")
+    table = _build(
+        kind, ({**probe, **{name: probe[name] + offset_ns for name in stamps}} for probe in probes)
+    )
+    return table.select([*_PROBE_COLUMNS])
 
 
 def _counter_tables(samples: Sequence[Record], start: Record) -> dict[str, pa.Table]:
     """What the host counted, by part; times since ``start``, which the same host stamped."""
-
-    def build(kind: str, rows: Iterable[tuple[Record, Record]]) -> pa.Table:
-        origin_ns = start["monotonic_ns"]
-        stamped = [
-            {"time_ns": sample["time_ns"] - origin_ns, "span_ns": sample["span_ns"], **row}
-            for sample, row in rows
-        ]
-        return pa.Table.from_pylist(stamped, schema=SERIES[kind].schema)
-
-    return {
-        "cpu": build("cpu", ((sample, core) for sample in samples for core in sample["cores"])),
-        "nics": build("nics", _rows_of(samples, "nics")),
-        "softnet": build(
-            "softnet",
-            ((sample, core) for sample in samples for core in (sample.get("softnet") or {}).get("cores", ())),
+    rows: dict[str, Iterable[tuple[Record, Record]]] = {
+        "cpu": ((sample, core) for sample in samples for core in sample["cores"]),
+        "softnet": (
+            (sample, core) for sample in samples for core in (sample.get("softnet") or {}).get("cores", ())
         ),
-        "tcp": build("tcp", _tcp_rows(samples)),
-        "qdiscs": build("qdiscs", _rows_of(samples, "qdiscs")),
+        "tcp": _tcp_rows(samples),
     }
-
-
-def _rows_of(samples: Sequence[Record], part: str) -> Iterable[tuple[Record, Record]]:
-    return ((sample, row) for sample in samples for row in sample.get(part) or ())
+    for part in ("nics", "qdiscs"):
+        rows[part] = [(sample, row) for sample in samples for row in sample.get(part) or ()]
+    origin_ns = start["monotonic_ns"]
+    return {
+        kind: _build(
+            kind,
+            (
+                {"time_ns": sample["time_ns"] - origin_ns, "span_ns": sample["span_ns"], **row}
+                for sample, row in pairs
+            ),
+        )
+        for kind, pairs in rows.items()
+    }
 
 
 def _tcp_rows(samples: Sequence[Record]) -> Iterable[tuple[Record, Record]]:
