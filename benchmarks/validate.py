@@ -13,10 +13,11 @@ from pathlib import Path
 import click
 
 from pathlab.campaign.load import build_campaign
-from pathlab.runner.campaign.engine_validation import ValidationPlan, build_validation, compare_engines
+from pathlab.cli.validate import build_tables
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.runner.events import Event, TrialEnded
 from pathlab.store.results import Results
+from pathlab.study.engine_ratio import compare_engines
 
 LIMITS = (0.98, 1.02)
 LAB = {
@@ -27,17 +28,9 @@ LAB = {
 
 def main(cycles: int) -> int:
     """Measure, print, and return 0 when every ratio is within the limits."""
-    plan = ValidationPlan(
-        source="a",
-        destination="b",
-        streams=(1, 4, 16),
-        cycles=cycles,
-        warmup_ns=2 * 10**9,
-        duration_ns=5 * 10**9,
-        congestion="cubic",
-        lab=None,
-    )
-    campaign = build_campaign({**build_validation(plan), "lab": LAB}, label="validate")
+    options = {"streams": "1,4,16", "cycles": cycles, "warmup": "2s", "duration": "5s"}
+    tables = build_tables("a", "b", {**options, "congestion": "cubic", "lab": None})
+    campaign = build_campaign({**tables, "lab": LAB}, label="validate")
     with tempfile.TemporaryDirectory(prefix="pathlab-benchmark-") as scratch:
         folder = Path(scratch) / "validate"
         run_campaign(CampaignSource(campaign=campaign, text=""), folder, show)

@@ -19,15 +19,10 @@ from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.cli.run import refuse_partial
 from pathlab.errors import CampaignError, UsageError
 from pathlab.remote.hosts import build_access
-from pathlab.runner.campaign.engine_validation import (
-    EngineRatio,
-    ValidationPlan,
-    build_validation,
-    compare_engines,
-)
 from pathlab.runner.campaign.folders import choose_folder
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.results import Results
+from pathlab.study.engine_ratio import ENGINES, EngineRatio, compare_engines
 from pathlab.units import format_rate, parse_time_ns
 
 
@@ -47,10 +42,9 @@ def validate(
         named = name_hosts((source, destination), tables)
         hosts = {name: table for name, table in named if table is not None}
         source, destination = (name for name, _ in named)
-    plan = _read_plan(source, destination, options)
+    data = {**build_tables(source, destination, options), "hosts": hosts}
     access = build_access(accept_new_host_keys=options["accept_new_host_keys"])
     try:
-        data = {**build_validation(plan), "hosts": hosts}
         put_hosts(data, tables)  # those to be jumped through
         campaign = build_campaign(data, label="validate")
     except CampaignError as error:
@@ -66,7 +60,7 @@ def validate(
             records = results.records()
             planned = {row.row: str(row.settings["engine"]) for row in results.plan()}
         engines = [planned[record.plan_row] for record in records]
-        ratios = compare_engines(records, engines, cycles=plan.cycles)
+        ratios = compare_engines(records, engines, cycles=options["cycles"])
         if as_json:
             click.echo(json.dumps({"format": 1, "ratios": [_describe(ratio) for ratio in ratios]}))
         else:
@@ -76,20 +70,28 @@ def validate(
         )
 
 
-def _read_plan(source: str, destination: str, options: dict[str, Any]) -> ValidationPlan:
+def build_tables(source: str, destination: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The campaign, as tables, that interleaves both engines in a random order within each cycle."""
     words = str(options["streams"]).split(",")
     if not all(word.strip().isdecimal() for word in words):
         raise UsageError(f"--streams: '{options['streams']}' is no list of numbers", hint='such as "1,4,16"')
-    return ValidationPlan(
-        source=source,
-        destination=destination,
-        streams=tuple(int(word) for word in words),
-        cycles=options["cycles"],
-        warmup_ns=parse_time_ns(options["warmup"], bare_unit="s"),
-        duration_ns=parse_time_ns(options["duration"], bare_unit="s"),
-        congestion=options["congestion"],
-        lab=options["lab"],
-    )
+    times = {name: f"{parse_time_ns(options[name], bare_unit='s')}ns" for name in ("warmup", "duration")}
+    return {
+        "format": 1,
+        "name": "validate",
+        "title": f"native and iperf3 from {source} to {destination}",
+        "seed": 1,
+        "cycles": options["cycles"],
+        "paths": [{"source": source, "destination": destination}],
+        "factors": {
+            "streams": [int(word) for word in words],
+            "congestion": options["congestion"] or "default",
+            "engine": list(ENGINES),
+        },
+        "trial": times,
+        "probes": {"interval": "20ms", "unloaded": 5},
+        **({} if options["lab"] is None else {"lab": {"topology": options["lab"]}}),
+    }
 
 
 def _describe(ratio: EngineRatio) -> dict[str, Any]:

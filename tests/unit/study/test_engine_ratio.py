@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlab.runner.campaign.engine_validation import compare_engines
+from pathlab.study.engine_ratio import compare_engines
 from tests.unit.runner.trial_records import make_record
 
 

@@ -1,10 +1,9 @@
-"""Our engine against iperf3: both measure one path in turn, and their ratio is judged by its interval."""
+"""The throughput of two engines that measured one path in turn: the ratio of each cycle."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,20 +13,6 @@ from pathlab.store.flags import Status
 from pathlab.store.records import TrialRecord
 
 ENGINES = ("native", "iperf3")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationPlan:
-    """What is asked for. Times in ns."""
-
-    source: str
-    destination: str
-    streams: tuple[int, ...]
-    cycles: int
-    warmup_ns: int
-    duration_ns: int
-    congestion: str | None
-    lab: str | None  # a ready-made lab
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,28 +28,6 @@ class EngineRatio:
     iperf3_bits_per_s: float | None
     ratio: float | None
     interval: Interval
-
-
-def build_validation(plan: ValidationPlan) -> dict[str, Any]:
-    """The campaign file, as a table, that interleaves both engines in a random order within each cycle."""
-    data: dict[str, Any] = {
-        "format": 1,
-        "name": "validate",
-        "title": f"native and iperf3 from {plan.source} to {plan.destination}",
-        "seed": 1,
-        "cycles": plan.cycles,
-        "paths": [{"source": plan.source, "destination": plan.destination}],
-        "factors": {
-            "streams": list(plan.streams),
-            "congestion": plan.congestion or "default",
-            "engine": list(ENGINES),
-        },
-        "trial": {"warmup": f"{plan.warmup_ns}ns", "duration": f"{plan.duration_ns}ns"},
-        "probes": {"interval": "20ms", "unloaded": 5},
-    }
-    if plan.lab is not None:
-        data["lab"] = {"topology": plan.lab}
-    return data
 
 
 def compare_engines(
