@@ -93,13 +93,13 @@ class Engine(ABC):
     @classmethod
     def find_interval_ns(cls, spec: TrialSpec) -> int:
         """The length of its interval records."""
-        return spec.interval_ns
+        return spec.trial.interval_ns
 
     @property
     def lifetime_s(self) -> float:
         """Seconds after which whatever the trial started has to be over."""
         spec = self.context.spec
-        traffic_ns = self.round_traffic_ns(spec.cell.warmup_ns + spec.cell.duration_ns) + spec.drain_ns
+        traffic_ns = self.round_traffic_ns(spec.cell.warmup_ns + spec.cell.duration_ns) + spec.trial.drain_ns
         return traffic_ns / 1e9 + SETUP_TIMEOUT_S + GRACE_S
 
     def find_session(self, role: str) -> Session:

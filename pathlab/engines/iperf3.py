@@ -75,7 +75,7 @@ class Iperf3Engine(Engine):
     @classmethod
     def find_interval_ns(cls, spec: TrialSpec) -> int:
         """What is requested, but no less than iperf3 allows."""
-        return max(spec.interval_ns, INTERVAL_MIN_NS)
+        return max(spec.trial.interval_ns, INTERVAL_MIN_NS)
 
     def _start(self, role: str, arguments: list[str], listen: Mapping[str, str] | None = None) -> EngineJob:
         job = self.find_session(role).start_peer(PROGRAM, arguments, listen=listen, seconds=self.lifetime_s)

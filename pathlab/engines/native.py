@@ -65,7 +65,7 @@ class NativeEngine(Engine):
         spec = self.context.spec
         self._jobs[self._connecting].command("go")
         self._jobs["sender"].wait_for("result", spec.traffic_s + GRACE_S)
-        self._jobs["receiver"].wait_for("result", spec.drain_ns / 1e9 + GRACE_S)
+        self._jobs["receiver"].wait_for("result", spec.trial.drain_ns / 1e9 + GRACE_S)
 
     def stop(self) -> None:
         """As :meth:`Engine.stop`."""

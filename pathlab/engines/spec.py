@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from pathlab.campaign.cell import Cell
 from pathlab.campaign.conduct_model import SafetyLimits
+from pathlab.campaign.model import ProbeSettings, TrialSettings
 
 FORWARD = "forward"
 REVERSE = "reverse"
@@ -53,12 +54,8 @@ class TrialSpec:
     cycle: int
     path: TrialPath
     cell: Cell
-    interval_ns: int
-    drain_ns: int
-    probe_interval_ns: int
-    probe_payload_bytes: int
-    probe_timeout_ns: int
-    unloaded_count: int
+    trial: TrialSettings
+    probes: ProbeSettings
     rate_cap_bits_per_s: int | None = None  # of the campaign's budget; none where it is above the pacing
     volume_limit_bytes: int | None = None  # at which an end stops, by what it sends and receives
     safety_limits: SafetyLimits = field(default_factory=lambda: SafetyLimits.model_validate({}))
@@ -66,7 +63,7 @@ class TrialSpec:
     @property
     def traffic_s(self) -> float:
         """Seconds from go until the slowest permitted end of the drain."""
-        return (self.cell.warmup_ns + self.cell.duration_ns + self.drain_ns) / 1e9
+        return (self.cell.warmup_ns + self.cell.duration_ns + self.trial.drain_ns) / 1e9
 
     @property
     def flow_path(self) -> TrialPath:

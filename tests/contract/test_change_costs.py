@@ -223,6 +223,7 @@ def test_an_engine_takes_one_file(tree: TreeCopy, monkeypatch: pytest.MonkeyPatc
 MEASURE_A_FAILURE = """
 import dataclasses, datetime, json, pathlib
 from pathlab.campaign.cell import Cell
+from pathlab.campaign.model import ProbeSettings, TrialSettings
 from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
@@ -237,9 +238,9 @@ texts = {**dict.fromkeys(names, "x"), "model": {}, "environment": {}}
 plan = [PlanRecord(row=0, cycle=0, settings={}, **ends)]
 given = {"streams": 1, "duration_ns": 1, "warmup_ns": 0, "direction": "forward", "engine": "native"}
 cell = Cell(**{**dict.fromkeys(field.name for field in dataclasses.fields(Cell)), "given": (), **given})
-rest = "interval_ns drain_ns probe_interval_ns probe_payload_bytes probe_timeout_ns unloaded_count".split()
+rest = {"trial": TrialSettings.model_validate({}), "probes": ProbeSettings.model_validate({})}
 path = TrialPath(source="a", destination="b", source_address=None, destination_address=None)
-spec = TrialSpec(row=0, cycle=0, path=path, cell=cell, **dict.fromkeys(rest, 1))
+spec = TrialSpec(row=0, cycle=0, path=path, cell=cell, **rest)
 outcome = Outcome(status="failed", attempt=1, started=datetime.datetime.now(datetime.UTC))
 record = build_record(spec, TrialData(), outcome, {})
 with Results.create("results", CampaignRecord(**texts, seed=0), plan) as results:

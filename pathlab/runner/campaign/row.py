@@ -68,12 +68,8 @@ def build_spec(campaign: Campaign, task: RowTask, path: TrialPath) -> TrialSpec:
         cycle=row.cycle,
         path=path,
         cell=cell,
-        interval_ns=campaign.trial.interval_ns,
-        drain_ns=campaign.trial.drain_ns,
-        probe_interval_ns=campaign.probes.interval_ns,
-        probe_payload_bytes=campaign.probes.payload_bytes,
-        probe_timeout_ns=campaign.probes.timeout_ns,
-        unloaded_count=campaign.probes.unloaded,
+        trial=campaign.trial,
+        probes=campaign.probes,
         rate_cap_bits_per_s=None if cap is None else max(1, cap // ways),
         volume_limit_bytes=None if volume is None else max(1, volume),
         safety_limits=campaign.safety_limits,
@@ -261,7 +257,7 @@ class RowRunner:
 
         One that has changed since this trial began may have touched it.
         """
-        if data.route is None or spec.unloaded_count * spec.probe_interval_ns < PAUSE_NS:
+        if data.route is None or spec.probes.unloaded * spec.probes.interval_ns < PAUSE_NS:
             return
         with self._lock:
             reading = self._routes.read(spec.path, RENEW_S)

@@ -89,7 +89,7 @@ class Trial:
         self._flow_path = spec.flow_path
         turned = self._flow_path is not spec.path
         self._sending, self._receiving = (destination, source) if turned else (source, destination)
-        self._safety = SafetyWatch(spec.safety_limits, spec.probe_interval_ns)
+        self._safety = SafetyWatch(spec.safety_limits, spec.probes.interval_ns)
         self._token = secrets.token_hex(16)
         # Of its own: the data connections' token can be read on the path, and probes are signed with theirs.
         self._probe_token = secrets.token_hex(16)
@@ -117,11 +117,11 @@ class Trial:
                 self._end_jobs()
 
     def _start_counters(self) -> list[tuple[CounterWatch, list[dict[str, Any]]]]:
-        watches = [(self._sending.start_counters(self.spec.interval_ns), self.data.sender_counters)]
+        watches = [(self._sending.start_counters(self.spec.trial.interval_ns), self.data.sender_counters)]
         if self._receiving is self._sending:
             self.data.receiver_counters = self.data.sender_counters
         else:
-            watch = self._receiving.start_counters(self.spec.interval_ns)
+            watch = self._receiving.start_counters(self.spec.trial.interval_ns)
             watches.append((watch, self.data.receiver_counters))
         return watches
 
@@ -159,7 +159,7 @@ class Trial:
                 raise
         observer.traffic()
         self._end_loaded_probes()
-        loaded.wait_for("result", spec.probe_timeout_ns / 1e9 + GRACE_S)
+        loaded.wait_for("result", spec.probes.timeout_ns / 1e9 + GRACE_S)
         if self._safety.reason is not None:
             raise SafetyAbort(f"ended early by a safety limit: {self._safety.reason}")
         engine.check_ends()
@@ -171,10 +171,10 @@ class Trial:
 
     def _probe_unloaded(self, observer: TrialObserver) -> None:
         spec = self.spec
-        if spec.unloaded_count == 0 or not self._await_empty_queue():
+        if spec.probes.unloaded == 0 or not self._await_empty_queue():
             return
-        seconds = (spec.unloaded_count * spec.probe_interval_ns + spec.probe_timeout_ns) / 1e9 + GRACE_S
-        job = self._start_probes(count=spec.unloaded_count, seconds=seconds)
+        seconds = (spec.probes.unloaded * spec.probes.interval_ns + spec.probes.timeout_ns) / 1e9 + GRACE_S
+        job = self._start_probes(count=spec.probes.unloaded, seconds=seconds)
         self._probes["unloaded"] = job
         observer.idle()
         job.wait_for("result", seconds)
@@ -187,7 +187,7 @@ class Trial:
         """
         if self._engine is None or not any(map(_count_resets, self._engine.collect())):
             return True
-        wait_ns = max(self.spec.drain_ns, self.spec.probe_timeout_ns)
+        wait_ns = max(self.spec.trial.drain_ns, self.spec.probes.timeout_ns)
         seconds = wait_ns / 1e9 + GRACE_S
         job = self._start_probes(
             count=0, seconds=seconds, interval_ns=QUEUE_PROBE_INTERVAL_NS, timeout_ns=wait_ns
@@ -211,12 +211,12 @@ class Trial:
             "address": self._flow_path.destination_address,
             "bind": self._flow_path.source_address,
             "count": count,
-            "interval-ns": spec.probe_interval_ns if interval_ns is None else interval_ns,
-            "payload-bytes": spec.probe_payload_bytes,
-            "timeout-ns": spec.probe_timeout_ns if timeout_ns is None else timeout_ns,
+            "interval-ns": spec.probes.interval_ns if interval_ns is None else interval_ns,
+            "payload-bytes": spec.probes.payload_bytes,
+            "timeout-ns": spec.probes.timeout_ns if timeout_ns is None else timeout_ns,
         }
         if self._allowed.probe_method == "udp":
-            payload_bytes = max(spec.probe_payload_bytes, UDP_PROBE_MIN_BYTES)
+            payload_bytes = max(spec.probes.payload_bytes, UDP_PROBE_MIN_BYTES)
             options |= {"method": "udp", "port": self._echo_port(seconds), "payload-bytes": payload_bytes}
         job = self._sending.start_engine(
             "ping", options, seconds=seconds, token=self._probe_token, on_record=on_record

@@ -10,24 +10,12 @@ from typing import Any
 import pytest
 
 from pathlab.engines.iperf3 import client_arguments, convert_output, server_arguments
-from pathlab.engines.spec import Allowed, TrialPath, TrialSpec
+from pathlab.engines.spec import Allowed, TrialSpec
 from pathlab.errors import HostError
-from tests.unit.campaign.campaign_samples import make_cell
+from tests.unit.engines.spec_samples import make_spec
 
 S = 10**9
-PATH = TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.2")
-SPEC = TrialSpec(
-    row=0,
-    cycle=0,
-    path=PATH,
-    cell=make_cell(streams=2, warmup_ns=S // 5, duration_ns=S, engine="iperf3"),
-    interval_ns=S // 10,
-    drain_ns=S,
-    probe_interval_ns=S // 50,
-    probe_payload_bytes=56,
-    probe_timeout_ns=S,
-    unloaded_count=0,
-)
+SPEC = make_spec({"interval": "100ms"}, streams=2, warmup_ns=S // 5, duration_ns=S, engine="iperf3")
 ALLOWED = Allowed(probe_method="icmp", congestion="cubic")
 
 

@@ -9,26 +9,15 @@ from typing import Any
 import pytest
 
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.engines.spec import TrialPath, TrialSpec
+from pathlab.engines.spec import TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.record import Outcome, build_record
-from tests.unit.campaign.campaign_samples import make_cell
+from tests.unit.engines.spec_samples import make_spec
 
 S, STEP_NS = 10**9, 10**8
 START_NS = 5 * S
-SPEC = TrialSpec(
-    row=0,
-    cycle=0,
-    path=TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.2"),
-    cell=make_cell(warmup_ns=2 * STEP_NS, duration_ns=5 * STEP_NS),
-    interval_ns=STEP_NS,
-    drain_ns=S,
-    probe_interval_ns=S,
-    probe_payload_bytes=56,
-    probe_timeout_ns=S,
-    unloaded_count=0,
-)
+SPEC = make_spec({"interval": "100ms"}, warmup_ns=2 * STEP_NS, duration_ns=5 * STEP_NS)
 PHASES = ("warmup",) * 2 + ("steady",) * 5 + ("drain",)
 Worker = dict[str, int | None]
 

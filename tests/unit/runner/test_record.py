@@ -13,25 +13,15 @@ from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.store.records import TrialRecord
-from tests.unit.campaign.campaign_samples import make_cell
+from tests.unit.engines import spec_samples
 
 PATH = TrialPath(source="a", destination="b", source_address="127.0.0.1", destination_address="127.0.0.1")
 STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 
 
 def make_spec(**levels: Level) -> TrialSpec:
-    return TrialSpec(
-        row=0,
-        cycle=0,
-        path=PATH,
-        cell=make_cell(streams=2, warmup_ns=0, duration_ns=1_000_000_000, **levels),
-        interval_ns=100_000_000,
-        drain_ns=0,
-        probe_interval_ns=100_000_000,
-        probe_payload_bytes=56,
-        probe_timeout_ns=1_000_000_000,
-        unloaded_count=0,
-    )
+    times: dict[str, Level] = {"warmup_ns": 0, "duration_ns": 1_000_000_000}
+    return spec_samples.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
 
 
 def make_result(received: list[int], length_ns: int) -> dict[str, Any]:
