@@ -33,7 +33,7 @@ TRIALS = 5
 SWEEP_TRIALS = 4
 GAP_MAX_S = 0.3
 SHARE_MIN_RATIO = 0.97
-GROWTH_MAX_BYTES = 100_000
+GROWTH_MAX_BYTES = 150_000
 LAB = {
     "hosts": ["a", "b"],
     "links": [{"between": ["a", "b"], "rate": "100Mbit/s", "delay": "5ms", "queue_time": "20ms"}],
