@@ -13,13 +13,14 @@ from pathlab.campaign.order import PlanRow
 from pathlab.engines.base import TrialObserver, load_engine
 from pathlab.engines.spec import BOTH, Allowed, TrialPath, TrialSpec
 from pathlab.errors import HostError, PathlabError
-from pathlab.runner.campaign.cool_down import CoolDownOptions, wait_until_idle
+from pathlab.runner.campaign.cool_down import wait_until_idle
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.events import Emit, RateNow, RttNow
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.route_watch import PAUSE_NS, RENEW_S, RouteWatch
 from pathlab.runner.trial.choreography import Trial, TrialData
 from pathlab.runner.trial.clock_watch import ClockWatch
+from pathlab.runner.trial.probing import PathProber
 from pathlab.runner.trial.record import Outcome
 from pathlab.runner.trial.safety_limit import SafetyAbort
 from pathlab.store.flags import Flag, Stage, Status
@@ -273,14 +274,12 @@ class RowRunner:
                     session = self._environment.session(path.source)
                     by_udp = self._environment.probe_method(path) == "udp"
                     echo = self._environment.session(path.destination) if by_udp else None
-                options = CoolDownOptions(
-                    path=path,
-                    idle_rtt_ns=task.idle_rtt_ns,
-                    max_wait_ns=cool_down.max_wait_ns,
-                    timeout_ns=self._campaign.probes.timeout_ns,
-                    echo=echo,
+                ends = path.source_address, path.destination_address
+                prober = PathProber(session, ends, echo=echo, ports=path.destination_ports)
+                timeout_ns = self._campaign.probes.timeout_ns
+                idle = wait_until_idle(
+                    prober, task.idle_rtt_ns, cool_down.max_wait_ns, timeout_ns, self._pause
                 )
-                idle = wait_until_idle(session, options, self._pause)
             except PathlabError:
                 idle = True  # the trial itself will say what is wrong with the host
         last_s = max(self._ended_s.get(host, 0.0) for host in (path.source, path.destination))

@@ -23,6 +23,7 @@ from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 from pathlab.runner.hosts.environment import may_set_congestion
 from pathlab.runner.hosts.facts_check import CONGESTION, HostCheck, check_facts
+from pathlab.runner.trial.probing import PathProber
 from pathlab.units import format_bytes
 
 LIBRARIES = (
@@ -108,15 +109,10 @@ def _agent() -> Iterator[HostCheck]:
 
 
 def _probes() -> Iterator[HostCheck]:
-    options: dict[str, str | int] = {
-        "address": "127.0.0.1",
-        "count": 3,
-        "interval-ns": 10_000_000,
-        "timeout-ns": 500_000_000,
-    }
     with contextlib.closing(Session(LocalTransport(), host="local")) as session:
         session.open()
-        job = session.start_engine("ping", options, seconds=PROBE_TIMEOUT_S)
+        prober = PathProber(session, ("127.0.0.1", "127.0.0.1"))
+        job = prober.start(count=3, interval_ns=10_000_000, timeout_ns=500_000_000, seconds=PROBE_TIMEOUT_S)
         fix = 'sysctl -w net.ipv4.ping_group_range="0 2147483647", or run as root'
         try:
             start = job.wait_for("start", PROBE_TIMEOUT_S)

@@ -39,6 +39,7 @@ from pathlab.runner.events import Emit, RunNotice
 from pathlab.runner.hosts.calibration import Calibration, calibrate
 from pathlab.runner.hosts.lab_topology import build_topology
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host
+from pathlab.runner.trial.probing import PathProber
 from pathlab.store.flags import Flag, Stage
 from pathlab.store.records import HostRecord
 
@@ -279,20 +280,16 @@ class Environment:
         return self._probe_methods[path]
 
     def _icmp_works(self, path: TrialPath) -> bool:
-        options: dict[str, str | int] = {
-            "address": path.destination_address,
-            "bind": path.source_address,
-            "count": 2,
-            "interval-ns": 10_000_000,
-            "timeout-ns": 3_000_000_000,
-        }
-        job = self.session(path.source).start_engine("ping", options, seconds=PROBE_CHECK_TIMEOUT_S)
+        prober = PathProber(self.session(path.source), (path.source_address, path.destination_address))
         try:
+            job = prober.start(
+                count=2, interval_ns=10_000_000, timeout_ns=3_000_000_000, seconds=PROBE_CHECK_TIMEOUT_S
+            )
             return bool(job.wait_for("result", PROBE_CHECK_TIMEOUT_S)["received"])
         except HostError:
             return False
         finally:
-            job.kill()
+            prober.close()
 
     def calibrate(self) -> None:
         """Measure what each machine can do by itself, all at once; hosts on one machine share it.

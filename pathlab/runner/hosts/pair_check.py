@@ -21,6 +21,7 @@ from pathlab.remote.session import Session
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.hosts.facts_check import HostCheck, check_facts
+from pathlab.runner.trial.probing import PathProber
 from pathlab.units import format_time
 
 PARALLEL_MAX = 64
@@ -130,26 +131,17 @@ class HostInspection:
         yield self._try_data_port(source, destination, ends)
 
     def _try_probes(self, source: str, ends: tuple[str, str]) -> HostCheck:
-        options: dict[str, str | int] = {
-            "address": ends[1],
-            "bind": ends[0],
-            "count": 5,
-            "interval-ns": 20_000_000,
-            "timeout-ns": 1_000_000_000,
-        }
         fix = 'allow ICMP: sysctl -w net.ipv4.ping_group_range="0 2147483647", and the firewall\'s rules'
         fallback = "UDP echo is used instead"
+        prober = PathProber(self._sessions[source], ends)
         try:
-            job = self._sessions[source].start_engine("ping", options, seconds=WAIT_S)
-        except HostError as error:
-            return HostCheck("probes", "limited", f"{error.reason}; {fallback}", fix)
-        try:
+            job = prober.start(count=5, interval_ns=20_000_000, timeout_ns=1_000_000_000, seconds=WAIT_S)
             method = job.wait_for("start", WAIT_S)["method"]
             job.wait_for("result", WAIT_S)
         except HostError as error:
             return HostCheck("probes", "limited", f"{error.reason}; {fallback}", fix)
         finally:
-            job.kill()
+            prober.close()
         times = [record["rtt_ns"] for record in job.records if record["type"] == "probe"]
         answered = sorted(rtt for rtt in times if rtt is not None)
         if not answered:

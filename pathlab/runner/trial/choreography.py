@@ -24,17 +24,14 @@ from pathlab.engines.base import (
     first,
     load_engine,
 )
-from pathlab.engines.settings import Options
 from pathlab.engines.spec import Allowed, TrialSpec
 from pathlab.errors import HostError, PathlabError
 from pathlab.lab.verdict import LabSnapshot
 from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
+from pathlab.runner.trial.probing import PathProber
 from pathlab.runner.trial.safety_limit import SafetyAbort, SafetyWatch
 
-ECHO_STOP_TIMEOUT_S = 2.0
-#: The head of a probe to an echo (native/PROTOCOL.md), which an ICMP probe does not need.
-UDP_PROBE_MIN_BYTES = 40
 #: Time between the probes that find out whether a queue is empty.
 QUEUE_PROBE_INTERVAL_NS = 100_000_000
 
@@ -86,13 +83,17 @@ class Trial:
         self.spec = spec
         self._allowed = allowed
         self.data = data
-        self._flow_path = spec.flow_path
-        turned = self._flow_path is not spec.path
+        path = spec.flow_path
+        turned = path is not spec.path
         self._sending, self._receiving = (destination, source) if turned else (source, destination)
+        self._prober = PathProber(
+            self._sending,
+            (path.source_address, path.destination_address),
+            echo=self._receiving if allowed.probe_method == "udp" else None,
+            ports=path.destination_ports,
+        )
         self._safety = SafetyWatch(spec.safety_limits, spec.probes.interval_ns)
         self._token = secrets.token_hex(16)
-        # Of its own: the data connections' token can be read on the path, and probes are signed with theirs.
-        self._probe_token = secrets.token_hex(16)
         self._jobs: list[EngineJob] = []
         self._engine: Engine | None = None
         self._probing: list[EngineJob] = []  # the loaded probes while they are sent
@@ -189,62 +190,39 @@ class Trial:
             return True
         wait_ns = max(self.spec.trial.drain_ns, self.spec.probes.timeout_ns)
         seconds = wait_ns / 1e9 + GRACE_S
-        job = self._start_probes(
-            count=0, seconds=seconds, interval_ns=QUEUE_PROBE_INTERVAL_NS, timeout_ns=wait_ns
+        job = self._prober.start(
+            count=0,
+            interval_ns=QUEUE_PROBE_INTERVAL_NS,
+            timeout_ns=wait_ns,
+            payload_bytes=self.spec.probes.payload_bytes,
+            seconds=seconds,
         )
         answered = job.wait_for("probe", seconds)["rtt_ns"] is not None
         job.kill()
         return answered
 
     def _start_probes(
-        self,
-        *,
-        count: int,
-        seconds: float,
-        interval_ns: int | None = None,
-        timeout_ns: int | None = None,
-        on_record: Callable[[dict[str, Any]], None] | None = None,
+        self, *, count: int, seconds: float, on_record: Callable[[dict[str, Any]], None] | None = None
     ) -> EngineJob:
-        """Probes from the sending end; interval and time-out are the trial's own unless given."""
         spec = self.spec
-        options: Options = {
-            "address": self._flow_path.destination_address,
-            "bind": self._flow_path.source_address,
-            "count": count,
-            "interval-ns": spec.probes.interval_ns if interval_ns is None else interval_ns,
-            "payload-bytes": spec.probes.payload_bytes,
-            "timeout-ns": spec.probes.timeout_ns if timeout_ns is None else timeout_ns,
-        }
-        if self._allowed.probe_method == "udp":
-            payload_bytes = max(spec.probes.payload_bytes, UDP_PROBE_MIN_BYTES)
-            options |= {"method": "udp", "port": self._echo_port(seconds), "payload-bytes": payload_bytes}
-        job = self._sending.start_engine(
-            "ping", options, seconds=seconds, token=self._probe_token, on_record=on_record
+        return self._prober.start(
+            count=count,
+            interval_ns=spec.probes.interval_ns,
+            timeout_ns=spec.probes.timeout_ns,
+            payload_bytes=spec.probes.payload_bytes,
+            seconds=seconds,
+            on_record=on_record,
         )
-        self._jobs.append(job)
-        return job
-
-    def _echo_port(self, seconds: float) -> int:
-        """Port of a UDP echo at the destination, for hosts that may not send ICMP."""
-        options: Options = {
-            "bind": self._flow_path.destination_address,
-            "port": self._flow_path.destination_ports,
-        }
-        echo = self._receiving.start_engine("echo", options, seconds=seconds, token=self._probe_token)
-        self._jobs.append(echo)
-        return int(echo.wait_for("listening", SETUP_TIMEOUT_S)["port"])
 
     def cancel(self) -> None:
         """End it from another thread: whoever waits in ``run`` gets a HostError."""
-        for job in list(self._jobs):
+        for job in [*self._jobs, *self._prober.jobs]:
             with contextlib.suppress(PathlabError):
                 job.kill()
 
     def _end_jobs(self) -> None:
         """Nothing that this trial started goes on after it."""
+        self._prober.close()
         for job in reversed(self._jobs):
-            if job.subcommand == "echo":
-                job.command("stop")
-                job.wait(ECHO_STOP_TIMEOUT_S)
             job.kill()
         self._jobs.clear()

@@ -1,0 +1,79 @@
+"""Probes from one end of a path to the other: by ICMP, or by UDP to an echo that is started there."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from pathlab.engines.base import SETUP_TIMEOUT_S
+from pathlab.errors import HostError
+from pathlab.remote.jobs import EngineJob
+from pathlab.remote.session import Session
+
+ECHO_STOP_TIMEOUT_S = 2.0
+#: The head of a probe to an echo (native/PROTOCOL.md), which an ICMP probe does not need.
+UDP_PROBE_MIN_BYTES = 40
+
+
+class PathProber:
+    """Starts probes over one path; ``ends`` are the addresses of source and destination.
+
+    ``echo`` is the session with the destination where probes go by UDP, None where they go by ICMP; ``ports``
+    are those that the echo may listen on.
+    """
+
+    def __init__(
+        self, session: Session, ends: tuple[str, str], *, echo: Session | None = None, ports: str = "0"
+    ) -> None:
+        self._session, self._ends, self._echo, self._ports = session, ends, echo, ports
+        # Of its own: the data connections' token can be read on the path, and probes are signed with theirs.
+        self._token = secrets.token_hex(16)
+        self.jobs: list[EngineJob] = []
+
+    def start(
+        self,
+        *,
+        count: int,
+        interval_ns: int,
+        timeout_ns: int,
+        seconds: float,
+        payload_bytes: int | None = None,
+        on_record: Callable[[dict[str, Any]], None] | None = None,
+    ) -> EngineJob:
+        """Start ``count`` probes (0: until stopped), which end after ``seconds`` at the latest.
+
+        Raises HostError.
+        """
+        source, destination = self._ends
+        options: dict[str, str | int] = {
+            "address": destination,
+            "bind": source,
+            "count": count,
+            "interval-ns": interval_ns,
+            "timeout-ns": timeout_ns,
+        }
+        if self._echo is not None:
+            listening: dict[str, str | int] = {"bind": destination, "port": self._ports}
+            echo = self._echo.start_engine("echo", listening, seconds=seconds, token=self._token)
+            self.jobs.append(echo)
+            options |= {"method": "udp", "port": int(echo.wait_for("listening", SETUP_TIMEOUT_S)["port"])}
+        if payload_bytes is not None:
+            least_bytes = UDP_PROBE_MIN_BYTES if self._echo is not None else 0
+            options["payload-bytes"] = max(payload_bytes, least_bytes)
+        job = self._session.start_engine(
+            "ping", options, seconds=seconds, token=self._token, on_record=on_record
+        )
+        self.jobs.append(job)
+        return job
+
+    def close(self) -> None:
+        """End every probe and echo."""
+        while self.jobs:
+            job = self.jobs.pop()
+            if job.subcommand == "echo":
+                with contextlib.suppress(HostError):
+                    job.command("stop")
+                    job.wait(ECHO_STOP_TIMEOUT_S)
+            job.kill()
