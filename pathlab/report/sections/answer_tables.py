@@ -52,7 +52,9 @@ def build_table(columns: Sequence[str], rows: Iterable[Row], meanings: Sequence[
     )
 
 
-def tell_answers(name: str, answers: Sequence[Answer[Any]], condition: MeasuredCondition) -> Iterator[Block]:
+def tabulate_answers(
+    name: str, answers: Sequence[Answer[Any]], condition: MeasuredCondition
+) -> Iterator[Block]:
     """The table of one analysis at one condition; nothing where no answer rests on a trial."""
     found = [answer for answer in answers if answer.selection.used]
     if not found:
@@ -63,17 +65,17 @@ def tell_answers(name: str, answers: Sequence[Answer[Any]], condition: MeasuredC
         name=f"{name.replace('_', '-')}-table-{condition.number}",
         title=f"{entry.title}: {condition.name}",
         table=table,
-        note=note_doubts(answers),
+        note=format_note(answers),
     )
 
 
-def note_doubts(answers: Sequence[Answer[Any]]) -> str | None:
+def format_note(answers: Sequence[Answer[Any]]) -> str | None:
     """What was left out and what is doubtful, as one line; None for nothing."""
     lines = list_warnings(answers)
     return "; ".join(lines) + "." if lines else None
 
 
-def outline_answers(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[LazyBlock]:
+def outline_tables(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[LazyBlock]:
     """The tables of one analysis: one for all conditions where it is short, else one for each, on demand.
 
     ``choose``: which answers are told; None: all.
@@ -82,22 +84,22 @@ def outline_answers(inputs: ReportInputs, name: str, choose: Choose | None = Non
     title, per_place = entry.title, entry.per == "condition"
     rows = [1 if per_place else len(condition.levels) for condition in inputs.conditions]
     if per_place or sum(rows) <= LONG_ROWS:
-        draft = lazy_text(_tell_together, inputs, name, choose)
+        draft = lazy_text(_tabulate_together, inputs, name, choose)
         yield LazyFold(title=title, blocks=(draft,)) if name in FOLDED else draft
         return
     for condition in inputs.conditions:
-        draft = lazy_text(_tell_chosen, inputs, name, condition, choose)
+        draft = lazy_text(_tabulate_chosen, inputs, name, condition, choose)
         yield LazyFold(title=f"{title}: {condition.name}", blocks=(draft,))
 
 
-def _tell_chosen(
+def _tabulate_chosen(
     inputs: ReportInputs, name: str, condition: MeasuredCondition, choose: Choose | None
 ) -> Iterator[Block]:
     found = inputs.answers(name, condition)
-    yield from tell_answers(name, [one for one in found if choose is None or choose(one)], condition)
+    yield from tabulate_answers(name, [one for one in found if choose is None or choose(one)], condition)
 
 
-def _tell_together(inputs: ReportInputs, name: str, choose: Choose | None) -> Iterator[Block]:
+def _tabulate_together(inputs: ReportInputs, name: str, choose: Choose | None) -> Iterator[Block]:
     """One table with the answers on all places; the first column names the place where there are several."""
     entry, several = ANALYSES[name], len(inputs.conditions) > 1
     rows: list[Row] = []
@@ -112,7 +114,7 @@ def _tell_together(inputs: ReportInputs, name: str, choose: Choose | None) -> It
             name=f"{name.replace('_', '-')}-table",
             title=entry.title,
             table=build_table(("path",) * several + list_headings(entry), rows),
-            note=note_doubts(told),
+            note=format_note(told),
         )
 
 

@@ -13,7 +13,7 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.report.answer_table import Row, format_value
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.names import format_granted, format_short_loss
-from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, note_doubts
+from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, format_note
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
 from pathlab.report.text import STANDING_FLAGS
 from pathlab.study.answer import Answer, measure_spread
@@ -226,7 +226,7 @@ def _build_table(
         name=f"{table.name}{suffix}",
         title=title,
         table=build_table(labels, rows, meanings),
-        note=table.note or note_doubts(answers),
+        note=table.note or format_note(answers),
     )
 
 

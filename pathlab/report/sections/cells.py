@@ -21,7 +21,7 @@ from pathlab.report.answer_table import (
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
-from pathlab.report.sections.answer_tables import build_table, note_doubts
+from pathlab.report.sections.answer_tables import build_table, format_note
 from pathlab.report.sections.cell_tables import GRANTS, RATES, UDP, outline_table
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -31,7 +31,7 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import say_count, say_interval, say_range
+from pathlab.report.sections.phrases import format_ci, format_count, format_range
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
 from pathlab.study.throughput import StreamsVsWindows
@@ -39,7 +39,7 @@ from pathlab.units import NOT_MEASURED, format_ratio, format_time, format_window
 
 #: Pairs of so many are named along the axis; more of them by their number in the table.
 NAMED_PAIRS = 8
-PAIRS = "Throughput of more streams / of larger windows, at equal streams × window"
+PAIRS = "Throughput of more streams / larger windows at the same total window"
 MARGIN = format_ratio(MARGIN_RATIO)
 
 
@@ -76,11 +76,11 @@ def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     ticks = tuple(numbers.tolist()) if named else None
     names = tuple(name_pair(one) for one in found) if named else None
     return Drawing(
-        said=(_say_pairs(found),),
+        said=(_describe_pairs(found),),
         panels=(
             Panel(
                 x=Axis(
-                    label="Pair" if named else "Pair, as numbered in the table",
+                    label="Pair" if named else "Pair (number in the table)",
                     ticks=ticks,
                     tick_labels=names,
                 ),
@@ -99,31 +99,31 @@ def _list_ratio(found: StreamsVsWindows) -> tuple[float, float, float]:
     return ratio, low, high
 
 
-def _say_pairs(found: list[StreamsVsWindows]) -> str:
+def _describe_pairs(found: list[StreamsVsWindows]) -> str:
     counts = Counter(str(one.comparison.verdict) for one in found)
     told = "; ".join(f"{name}: {counts[name]}" for name in map(str, PairVerdict) if counts[name])
-    count = say_count(len(found), "pair")
-    text = f"{count} of equal streams × window, corrected for all of them (Holm): {told}."
+    count = format_count(len(found), "pair")
+    text = f"{count} with the same total window, Holm-corrected: {told}."
     known = [one for one in found if one.comparison.ratio]
     if known:
         far = max(known, key=lambda one: abs(np.log(one.comparison.ratio or 1.0)))
         text += (
             f" The ratio farthest from 1 is {format_figure(far.comparison.ratio)} "
-            f"({_say_corrected(far.comparison.ratio_interval)}), {name_pair(far)}: "
+            f"({_describe_corrected(far.comparison.ratio_interval)}), {name_pair(far)}: "
             f"{far.comparison.words}."
         )
     return text
 
 
-def _say_corrected(interval: Interval) -> str:
+def _describe_corrected(interval: Interval) -> str:
     """The interval whose confidence Holm's correction raised for the number of pairs."""
     if interval.low is None or interval.high is None:
-        return say_interval(interval, format_factor)
-    ends = say_range(format_factor(interval.low), format_factor(interval.high))
-    return f"Holm-corrected 95 % interval {ends}"
+        return format_ci(interval, format_factor)
+    ends = format_range(format_factor(interval.low), format_factor(interval.high))
+    return f"Holm-corrected 95 % CI {ends}"
 
 
-def _tell_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _tabulate_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     answers = inputs.answers("streams_vs_windows", condition)
     entry = ANALYSES["streams_vs_windows"]
     rows = [(str(at), *format_row(entry, answer)) for at, answer in enumerate(answers, 1)]
@@ -131,7 +131,7 @@ def _tell_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[
         name=f"streams-windows-table-{condition.number}",
         title=f"{entry.title}: {condition.name}",
         table=build_table(("pair", *list_headings(entry)), rows),
-        note=note_doubts(answers),
+        note=format_note(answers),
     )
 
 
@@ -144,23 +144,23 @@ COST_SPELL: dict[str, tuple[str, Callable[[float | None], str]]] = {
 }
 
 
-def _tell_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _tabulate_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     answers = inputs.answers("streams_vs_windows", condition)
     rows: list[Row] = []
     for at, answer in enumerate(answers, 1):
         costs = {cost.name: cost for cost in answer.result.costs}
-        cells = [_spell_cost(costs[name], spell) for name, (_, spell) in COST_SPELL.items()]
+        cells = [_format_cost(costs[name], spell) for name, (_, spell) in COST_SPELL.items()]
         rows.append((str(at), name_pair(answer.result), *cells))
     yield TableBlock(
         name=f"streams-windows-costs-{condition.number}",
-        title=f"What more streams cost against larger windows: {condition.name}",
+        title=f"Costs of more streams and of larger windows: {condition.name}",
         table=build_table(("pair", "streams : windows", *(label for label, _ in COST_SPELL.values())), rows),
         note="Median of more streams : of larger windows; in brackets the Hodges–Lehmann shift within cycles "
-        "and its 95 % interval, above 0 where more streams have more of it.",
+        "and its 95 % CI, above 0 where more streams have more of it.",
     )
 
 
-def _spell_cost(cost: CostComparison, spell: Callable[[float | None], str]) -> str:
+def _format_cost(cost: CostComparison, spell: Callable[[float | None], str]) -> str:
     if not cost.pairs:
         return NOT_MEASURED
     shift = spell(cost.shift.shift)
@@ -185,8 +185,8 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
         if _has_pairs(condition):
             yield lazy_plot(condition, "streams-windows", PAIRS, plot_pairs, inputs, condition)
             both = (
-                lazy_text(_tell_pairs, inputs, condition),
-                lazy_text(_tell_costs, inputs, condition),
+                lazy_text(_tabulate_pairs, inputs, condition),
+                lazy_text(_tabulate_costs, inputs, condition),
             )
             yield LazyFold(title=f"Each pair, and its costs: {condition.name}", blocks=both)
     yield from outline_table(GRANTS, inputs.conditions)

@@ -12,9 +12,9 @@ from pathlab.report.answer_table import format_cells, format_figure
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
-from pathlab.report.sections.answer_tables import LONG_ROWS, outline_answers, say
+from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, say
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
-from pathlab.report.sections.phrases import say_count, say_interval, say_reason
+from pathlab.report.sections.phrases import format_ci, format_count, format_reason
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
 from pathlab.units import format_ratio
@@ -28,107 +28,106 @@ def _name_cells(answers: Answers) -> str:
     return enumerate_cells(cells) if len(cells) <= LONG_ROWS // 2 else f"{len(cells)} cells"
 
 
-def _say_precision(answers: Answers) -> Iterator[str]:
+def _describe_precision(answers: Answers) -> Iterator[str]:
     for answer in answers:
         found = answer.result
         widest = found.cells[0] if found.cells else None
         if not found.cells:
-            yield "No cell has a trial that counts."
+            yield "No combination has a usable trial."
         elif found.reason is StopReason.PRECISE:
-            yield "Every cell's median is known within ±5 %."
+            yield "Every median is known within ±5 %."
         elif widest is None or widest.half_width_ratio is None:
             cells = [one for one in found.cells if one.half_width_ratio is None]
-            spent = say_count(found.cycles, "cycle")
-            yield f"{say_count(len(cells), 'cell')} without an interval of the median after {spent}."
+            spent = format_count(found.cycles, "cycle")
+            yield f"{format_count(len(cells), 'combination')} without a confidence interval after {spent}."
         else:
             reached = sum(one.reached for one in found.cells)
             yield (
-                f"{reached} of {say_count(len(found.cells), 'cell')} have a median known within ±5 %; "
+                f"{reached} of {format_count(len(found.cells), 'median')} known within ±5 %; "
                 f"the widest, {format_cells(widest.name)}, within ±{format_ratio(widest.half_width_ratio)}."
             )
 
 
-def _say_drift(answers: Answers) -> Iterator[str]:
+def _describe_drift(answers: Answers) -> Iterator[str]:
     for answer in answers:
         found: Drift = answer.result
         if found.change.change_ratio is None:
-            reason = say_reason(found.undecided or found.change.undecided)
+            reason = format_reason(found.undecided or found.change.undecided)
             yield f"Drift over the campaign: undecided ({reason})."
         else:
-            interval = say_interval(found.change.interval_ratio, format_ratio)
+            interval = format_ci(found.change.interval_ratio, format_ratio)
             yield (
-                f"Over the campaign: {say_reason(found.verdict)}; throughput changed by "
+                f"Over the campaign: {format_reason(found.verdict)}; throughput changed by "
                 f"{format_ratio(found.change.change_ratio)} ({interval})."
             )
 
 
-def _say_warm_up(answers: Answers) -> Iterator[str]:
+def _describe_warm_up(answers: Answers) -> Iterator[str]:
     short = [one for one in answers if one.result.sufficient is False]
     open_ones = [one for one in answers if one.result.sufficient is None]
     if short:
-        yield f"The warm-up ended too early with {_name_cells(short)}."
+        yield f"The warm-up was too short with {_name_cells(short)}."
     if len(answers) > len(short) + len(open_ones):
         enough = len(answers) - len(short) - len(open_ones)
-        yield f"The warm-up was long enough in {say_count(enough, 'cell')}."
+        yield f"The warm-up was long enough in {format_count(enough, 'combination')}."
     if open_ones:
-        reasons = dict.fromkeys(say_reason(one.result.undecided) for one in open_ones)
-        cells = say_count(len(open_ones), "cell")
-        yield f"Whether the warm-up was long enough is undecided in {cells} ({', '.join(reasons)})."
+        reasons = dict.fromkeys(format_reason(one.result.undecided) for one in open_ones)
+        cells = format_count(len(open_ones), "combination")
+        yield f"Warm-up undecided in {cells} ({', '.join(reasons)})."
 
 
-def _say_serial(answers: Answers) -> Iterator[str]:
+def _describe_serial(answers: Answers) -> Iterator[str]:
     known = [one for one in answers if one.result.size.effective is not None]
     if not known:
         if answers:
-            reasons = dict.fromkeys(say_reason(one.result.size.undecided) for one in answers)
+            reasons = dict.fromkeys(format_reason(one.result.size.undecided) for one in answers)
             yield f"Serial correlation of cycles: undecided ({', '.join(reasons)})."
         return
     worst = min(known, key=lambda one: one.result.size.effective / one.result.size.n)
     size = worst.result.size
     yield (
-        f"Serial correlation: the trials of {_name_cells([worst])} repeat each other most, "
-        f"{size.n} of them are worth {format_figure(size.effective)}."
+        f"Serial correlation is strongest with {_name_cells([worst])}: {size.n} trials are worth "
+        f"{format_figure(size.effective)} independent ones."
     )
 
 
-def _say_outliers(answers: Answers) -> Iterator[str]:
+def _describe_outliers(answers: Answers) -> Iterator[str]:
     found = [one for one in answers if one.result.trial_ids]
     count = sum(len(one.result.trial_ids) for one in found)
     judged = [one for one in answers if one.result.outliers.undecided is None]
     if not judged:
         if answers:
-            yield "Outliers: too few trials of each cell to name any."
+            yield "Outliers: too few trials of each combination."
         return
     rule = judged[0].result.outliers.rule
     if not count:
-        yield f"No trial's throughput is beyond {rule} of its cell."
+        yield f"No throughput is beyond {rule} of its combination."
         return
     yield (
-        f"{say_count(count, 'trial')} beyond {rule} of their cell (by logarithms of throughput); "
-        "all are kept and marked."
+        f"{format_count(count, 'outlier')} beyond {rule} of the combination (log throughput); marked, kept."
     )
 
 
-def _say_planning(answers: Answers) -> Iterator[str]:
+def _describe_planning(answers: Answers) -> Iterator[str]:
     known = [one.result.cycles for one in answers if one.result.cycles is not None]
     if known:
         yield (
-            f"To see a difference of 5 % between more streams and larger windows, {min(known)} to "
-            f"{max(known)} cycles are needed, depending on the pair."
+            f"A difference of 5 % between more streams and larger windows needs {min(known)} to {max(known)} "
+            "cycles, depending on the pair."
         )
 
 
 SAYINGS = {
-    "precision": _say_precision,
-    "drift": _say_drift,
-    "warm_up": _say_warm_up,
-    "serial": _say_serial,
-    "outliers": _say_outliers,
-    "planning": _say_planning,
+    "precision": _describe_precision,
+    "drift": _describe_drift,
+    "warm_up": _describe_warm_up,
+    "serial": _describe_serial,
+    "outliers": _describe_outliers,
+    "planning": _describe_planning,
 }
 
 
-def _say_place(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _describe_place(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     """What the analyses of one condition say, in a paragraph."""
     told = [text for name, tell in SAYINGS.items() for text in tell(inputs.answers(name, condition))]
     yield from say(f"{condition.name}: {' '.join(told)}" if told else "")
@@ -142,13 +141,13 @@ def _is_told(answer: Answer[Any]) -> bool:
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
-        yield lazy_text(_say_place, inputs, condition)
+        yield lazy_text(_describe_place, inputs, condition)
     for name in SAYINGS:
-        yield from outline_answers(inputs, name, _is_told if name == "outliers" else None)
+        yield from outline_tables(inputs, name, _is_told if name == "outliers" else None)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
     return None if inputs.conditions else "no trial was completed"
 
 
-SECTION = LazySection(key="certainty", title="How sure", find_gap=_find_gap, outline=_outline)
+SECTION = LazySection(key="certainty", title="Confidence", find_gap=_find_gap, outline=_outline)

@@ -49,7 +49,7 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
         blocks = tuple(build_blocks(chapter.outline(inputs)))
         sections.append(Section(key=chapter.key, title=chapter.title, blocks=blocks))
     if gaps:
-        sections.append(Section(key="not-measured", title="What was not measured", blocks=tuple(gaps)))
+        sections.append(Section(key="not-measured", title="Not measured", blocks=tuple(gaps)))
     return tuple(sections)
 
 

@@ -90,7 +90,7 @@ def _describe_shares(cell: Cell, drawn: int) -> str:
         least = 1 / cell.streams
         text += f"; Jain's index {jain.median:.3f} (1: equal shares, {least:.3g}: all to one stream)"
     if drawn < len(cell.trials):
-        text += f"; {drawn} of the {len(cell.trials)} trials are drawn, evenly over time"
+        text += f"; {drawn} of {len(cell.trials)} trials are drawn, evenly over time"
     return f"{text}."
 
 
@@ -137,5 +137,5 @@ def _stack_shares(bars: list[tuple[TrialRecord, Numbers]]) -> Panel:
     ticks = tuple(float(place) for place in x)
     labels = tuple(str(record.cycle + 1) for record, _ in bars)
     across = Axis(label="Cycle", ticks=ticks, tick_labels=labels)
-    unit = "Throughput" if noun == "stream" else "Throughput by tenths of the streams, the least below"
+    unit = "Throughput" if noun == "stream" else "Throughput by tenths of the streams, slowest at the bottom"
     return Panel(x=across, y=Axis(label=unit, unit=size.unit, from_zero=True), layers=layers)

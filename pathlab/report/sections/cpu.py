@@ -14,7 +14,7 @@ from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table, tell_answers
+from pathlab.report.sections.answer_tables import build_table, tabulate_answers
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -23,7 +23,13 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import say_count, say_interval, say_reason, say_spread
+from pathlab.report.sections.phrases import (
+    format_ci,
+    format_count,
+    format_range,
+    format_reason,
+    format_spread,
+)
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.report.sections.views import build_streams_axis
@@ -38,8 +44,8 @@ ENDS = ("sender", "receiver")
 LEAST_LEVELS = 3
 #: Products drawn in the page for each path; further ones by name.
 PRODUCTS_SHOWN = 2
-COSTS_TITLE = "CPU time against throughput"
-LAB_NOTE = "In a lab, whose emulators share the cores with the ends."
+COSTS_TITLE = "CPU by throughput"
+LAB_NOTE = "CPU figures include the emulator, which shares these cores."
 
 
 def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
@@ -63,7 +69,7 @@ def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
             if found is not None and found.n and counted:
                 cloud = gather(cell, slot, counted, axes, of.THROUGHPUT)
                 lines.append(_draw_line(cell, slot, found, (cloud.x[~np.isnan(cloud.y)], unit)))
-                said.append(_say_line(f"{end.capitalize()}, {cell}", found))
+                said.append(_describe_line(f"{end.capitalize()}, {cell}", found))
         if layers:
             panels.append(
                 Panel(
@@ -74,10 +80,10 @@ def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
                 )
             )
     if not said:
-        said.append("No trial counts, so no line was fitted.")
+        said.append("No usable trial, so no fit.")
     if apart:
         count = sum(len(cell.sample) for cell in apart)
-        said.append(f"In no line: {count} × lab-limited (open marks).")
+        said.append(f"Open markers: {count} lab-limited, not fitted.")
     if condition.key.medium == "lab":
         said.append(LAB_NOTE)
     return Drawing(
@@ -114,7 +120,7 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
             spreads = [measure_spread(quantity.take(cell.sample)) for cell in cells]
             if spreads[0].n or spreads[-1].n:
                 curves.append(draw_spreads(part_name, streams, spreads, 1.0, slot))
-                said.append(_say_ends(f"{end.capitalize()}, {part_name}", cells, spreads))
+                said.append(_describe_ends(f"{end.capitalize()}, {part_name}", cells, spreads))
         if curves:
             panels.append(
                 Panel(
@@ -128,7 +134,7 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
     spreads = [measure_spread(cell.sample.rates_bits_per_s) for cell in cells]
     rate = draw_spreads("throughput", streams, spreads, unit.size, 2)
     rates = [one.median for one in spreads if one.median is not None]
-    said.insert(0, f"Median throughput from {format_rate(min(rates))} to {format_rate(max(rates))}.")
+    said.insert(0, f"Median throughput: {format_range(format_rate(min(rates)), format_rate(max(rates)))}.")
     panels.append(
         Panel(
             x=axis,
@@ -171,44 +177,43 @@ def _draw_line(cell: str, slot: int, found: CpuCost, across: tuple[Floats, Scale
     return Curve(name=cell, x=ends / unit.size, y=values, slot=slot, markers=False)
 
 
-def _say_line(name: str, found: CpuCost) -> str:
+def _describe_line(name: str, found: CpuCost) -> str:
     line = found.with_intercept
     if line.slope_percent_per_gbit_s is None:
-        return f"{name}: undecided ({say_reason(line.undecided or found.undecided)})."
-    interval = say_interval(line.slope_interval_percent_per_gbit_s, format_figure)
+        return f"{name}: undecided ({format_reason(line.undecided or found.undecided)})."
+    interval = format_ci(line.slope_interval_percent_per_gbit_s, format_figure)
     return (
         f"{name}: {format_figure(line.slope_percent_per_gbit_s)} % per Gbit/s ({interval}), "
         f"R² = {format_r_squared(line.r_squared_ratio)}."
     )
 
 
-def _say_ends(name: str, cells: tuple[Cell, ...], spreads: list[Spread]) -> str:
+def _describe_ends(name: str, cells: tuple[Cell, ...], spreads: list[Spread]) -> str:
     def spell(value: float | None) -> str:
         return f"{format_figure(value)} %"
 
-    few, many = say_count(cells[0].streams, "stream"), say_count(cells[-1].streams, "stream")
-    return (
-        f"{name}: {say_spread(spreads[0], spell)} with {few}, {say_spread(spreads[-1], spell)} with {many}."
-    )
+    few, many = format_count(cells[0].streams, "stream"), format_count(cells[-1].streams, "stream")
+    first, last = format_spread(spreads[0], spell), format_spread(spreads[-1], spell)
+    return f"{name}: {first} with {few}, {last} with {many}."
 
 
-def _tell_products(condition: MeasuredCondition) -> Iterator[Block]:
+def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
     """CPU and throughput of every cell at equal streams × window."""
     rows = [
-        (format_bytes(product), cell.name, str(len(cell.sample)), *_tell_part(cell))
+        (format_bytes(product), cell.name, str(len(cell.sample)), *_tabulate_part(cell))
         for product, cells in find_products(condition).items()
         for cell in cells
     ]
     columns = [f"{end} {name} %" for end in ENDS for name in ("kernel", "user")]
     yield TableBlock(
         name=f"cpu-products-{condition.number}",
-        title=f"CPU at equal streams × window: {condition.name}",
-        table=build_table(("product", "cell", "n", "throughput", *columns, "CPU-s/GB"), rows),
+        title=f"CPU at the same total window: {condition.name}",
+        table=build_table(("total window", "combination", "n", "throughput", *columns, "CPU-s/GB"), rows),
         note="Medians over trials; CPU % of the engine while it carries the throughput, one core is 100.",
     )
 
 
-def _tell_part(cell: Cell) -> tuple[str, ...]:
+def _tabulate_part(cell: Cell) -> tuple[str, ...]:
     percents = [
         format_figure(measure_spread(cell.sample.measure_cpu_percent(end, CPU_PARTS[name])).median)
         for end in ENDS
@@ -218,8 +223,8 @@ def _tell_part(cell: Cell) -> tuple[str, ...]:
     return rate, *percents, format_figure(measure_spread(cell.sample.cpu_s_per_gb).median)
 
 
-def _tell_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
-    yield from tell_answers("cpu_cost", inputs.answers("cpu_cost", condition), condition)
+def _tabulate_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+    yield from tabulate_answers("cpu_cost", inputs.answers("cpu_cost", condition), condition)
 
 
 def _has_cpu(condition: MeasuredCondition) -> bool:
@@ -238,14 +243,14 @@ def _outline_costs(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         if _has_cells(condition):
             yield lazy_plot(condition, "cpu-throughput", COSTS_TITLE, plot_costs, inputs, condition)
-            yield lazy_text(_tell_costs, inputs, condition)
+            yield lazy_text(_tabulate_costs, inputs, condition)
 
 
 def _find_costs_gap(inputs: ReportInputs) -> str | None:
     if not any(map(_has_cpu, inputs.conditions)):
         return "no CPU time of the engines was measured"
     if not any(map(_has_cells, inputs.conditions)):
-        return "it needs several combinations of streams and window, so that throughput varies"
+        return "it needs several combinations, so that throughput varies"
     return None
 
 
@@ -257,7 +262,7 @@ def _outline_products(inputs: ReportInputs) -> Iterator[LazyBlock]:
             yield lazy_plot(
                 condition,
                 "cpu-streams",
-                f"CPU time against streams at streams × window of {size}",
+                f"CPU by number of streams at a total window of {size}",
                 plot_product,
                 condition,
                 product,
@@ -265,19 +270,19 @@ def _outline_products(inputs: ReportInputs) -> Iterator[LazyBlock]:
                 on_demand=at >= PRODUCTS_SHOWN,
             )
         if products:
-            yield lazy_text(_tell_products, condition)
+            yield lazy_text(_tabulate_products, condition)
 
 
 def _find_products_gap(inputs: ReportInputs) -> str | None:
     if any(_has_cpu(condition) and find_products(condition) for condition in inputs.conditions):
         return None
-    return f"no streams × window was measured with {LEAST_LEVELS} or more numbers of streams (and CPU time)"
+    return f"CPU cost at a constant total window needs at least {LEAST_LEVELS} stream counts"
 
 
 COSTS = LazySection(key="cpu-cost", title=COSTS_TITLE, find_gap=_find_costs_gap, outline=_outline_costs)
 PRODUCTS = LazySection(
     key="fixed-product",
-    title="CPU time against streams at the same streams × window",
+    title="CPU by number of streams at the same total window",
     find_gap=_find_products_gap,
     outline=_outline_products,
 )

@@ -15,9 +15,9 @@ from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.plots.model import Axis, Layer, Panel, Scale
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table, note_doubts
+from pathlab.report.sections.answer_tables import build_table, format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
-from pathlab.report.sections.phrases import say_interval, say_reason, say_spread, say_undecided
+from pathlab.report.sections.phrases import format_ci, format_few_trials, format_reason, format_spread
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import Answer, measure_spread
@@ -26,7 +26,7 @@ from pathlab.study.registry import ANALYSES
 from pathlab.units import format_rate, format_ratio, format_time, format_window
 
 DURATION = of.Quantity(label="Duration", kind="plain", take=lambda sample: sample.get("duration_ns") / 1e9)
-TITLE = "Throughput against the duration of a trial"
+TITLE = "Throughput by trial duration"
 #: Cells drawn in one figure.
 MOST_CELLS = 7
 
@@ -84,9 +84,9 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
         spreads += found
         x = np.array([float(DURATION.take(cell.sample)[0]) for cell in line])
         layers.append(draw_spreads(name, x, found, unit.size, slot))
-    said = [_say_change(name, answer.result) for name, answer in zip(names, shown, strict=True)]
+    said = [_describe_change(name, answer.result) for name, answer in zip(names, shown, strict=True)]
     if len(answers) > len(shown):
-        said.append(f"{len(answers) - len(shown)} more cells are in the table alone.")
+        said.append(f"{len(answers) - len(shown)} more combinations are in the table only.")
     levels = sorted({float(DURATION.take(cell.sample)[0]) for line in cells for cell in line})
     axis = Axis(
         label="Duration of the steady window",
@@ -96,19 +96,19 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
         tick_labels=tuple(f"{level:g}" for level in levels),
     )
     return Drawing(
-        said=(*said, say_undecided(spreads), drawn.words),
+        said=(*said, format_few_trials(spreads), drawn.words),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
         ),
     )
 
 
-def _say_change(name: str, found: ChangeBound) -> str:
+def _describe_change(name: str, found: ChangeBound) -> str:
     if found.change_ratio is None:
-        return f"{name}: change over the durations undecided ({say_reason(found.undecided)})."
+        return f"{name}: change over durations undecided ({format_reason(found.undecided)})."
     text = (
-        f"{name}: from the shortest to the longest the throughput changes by "
-        f"{format_ratio(found.change_ratio)} ({say_interval(found.interval_ratio, format_ratio)})"
+        f"{name}: throughput changes from the shortest to the longest by "
+        f"{format_ratio(found.change_ratio)} ({format_ci(found.interval_ratio, format_ratio)})"
     )
     if found.equivalent is None:
         return f"{text}; equivalence undecided."
@@ -119,7 +119,7 @@ def _say_change(name: str, found: ChangeBound) -> str:
     return f"{text}: {word} {low} to {high}{test}."
 
 
-def _tell_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Block]:
+def _tabulate_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Block]:
     answers = _find_answers(inputs, conditions)
     where, number = conditions[0].name_without("duration"), find_first_number(conditions)
     rows = []
@@ -127,12 +127,12 @@ def _tell_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Block]
         for cell in _take_cell(conditions, answer):
             spread = measure_spread(cell.sample.rates_bits_per_s)
             length = format_time(float(cell.sample.get("duration_ns")[0]))
-            rows.append((cell.name, length, str(spread.n), say_spread(spread, format_rate)))
+            rows.append((cell.name, length, str(spread.n), format_spread(spread, format_rate)))
     yield TableBlock(
         name=f"durations-{number}",
         title=f"Throughput by duration: {where}",
-        table=build_table(("cell", "duration", "n", "throughput, median"), rows),
-        note=note_doubts(answers),
+        table=build_table(("combination", "duration", "n", "throughput, median"), rows),
+        note=format_note(answers),
     )
     entry = ANALYSES["duration"]
     yield TableBlock(
@@ -151,13 +151,11 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
             condition=conditions[0].title_without("duration"),
             draw=partial(plot_durations, inputs, conditions),
         )
-        yield lazy_text(_tell_cells, inputs, conditions)
+        yield lazy_text(_tabulate_cells, inputs, conditions)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
-    return None if _list_groups(inputs) else "every path was measured with trials of one duration"
+    return None if _list_groups(inputs) else "it needs trials of several durations on a path"
 
 
-SECTION = LazySection(
-    key="duration", title="Throughput against duration", find_gap=_find_gap, outline=_outline
-)
+SECTION = LazySection(key="duration", title="Trial duration", find_gap=_find_gap, outline=_outline)

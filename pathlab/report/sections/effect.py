@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.report.answer_table import format_figure
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table, outline_answers
+from pathlab.report.sections.answer_tables import build_table, outline_tables
 from pathlab.report.sections.frequencies import outline_frequencies
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -23,7 +24,14 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import say_count, say_estimate, say_left_out, say_reason, say_spread
+from pathlab.report.sections.phrases import (
+    format_count,
+    format_estimate,
+    format_exclusions,
+    format_p_value,
+    format_reason,
+    format_spread,
+)
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.study.answer import measure_spread
@@ -33,9 +41,9 @@ from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ra
 
 #: Trials from which a line or a distribution says anything.
 LEAST_TRIALS = 5
-EFFECT = "Rise and variability of round trips against throughput"
-AGREEMENT = "Rate variability against the rise of the round trip"
-VARIABILITY = "Rate variability with and without load"
+EFFECT = "RTT increase under load (dRTT) and rate variability (RV), by throughput"
+AGREEMENT = "Rate variability (RV) against dRTT"
+VARIABILITY = "Rate variability (RV) with and without load"
 STEADY = format_ratio(STEADY_VARIABILITY_RATIO)
 
 
@@ -62,7 +70,7 @@ def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         layers: list[Layer] = [replace(layer, legend=not panels) for layer in drawn.layers]
         if broken is not None:
             layers += _draw_lines(condition, quantity, broken, (unit, size))
-            said.append(_say_climb(quantity, broken))
+            said.append(_describe_climb(quantity, broken))
         if quantity is of.RISE_MEAN:
             said.insert(0, drawn.words)
         panels.append(
@@ -74,7 +82,7 @@ def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
             )
         )
     return Drawing(
-        said=(*said, say_left_out(condition)),
+        said=(*said, format_exclusions(condition)),
         panels=tuple(panels),
         empty="no round trips were measured",
     )
@@ -98,7 +106,7 @@ def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
         line = (offset + slope * ends) / size.size
         layers.append(Curve(name="straight line", x=ends / unit.size, y=line, slot=INK_SLOT, markers=False))
     return Drawing(
-        said=(_say_agreement(found), drawn.words),
+        said=(_describe_agreement(found), drawn.words),
         panels=(
             Panel(
                 x=Axis(label="dRTT of the averages", unit=unit.unit),
@@ -131,8 +139,8 @@ def plot_variability(condition: MeasuredCondition) -> Drawing:
                 step=True,
             )
         )
-        said.append(f"{quantity.label}: median {say_spread(measure_spread(measured), format_ratio)}.")
-        said.append(f"{_say_steady(values)}.")
+        said.append(f"{quantity.label}: median {format_spread(measure_spread(measured), format_ratio)}.")
+        said.append(f"{_describe_steady(values)}.")
     layers.append(Rule(name=f"RV of {STEADY}", value=100 * STEADY_VARIABILITY_RATIO, vertical=True))
     return Drawing(
         said=tuple(said),
@@ -181,33 +189,39 @@ def _draw_lines(
     return [Curve(name="one line", x=ends / unit.size, y=line / size.size, slot=INK_SLOT, markers=False)]
 
 
-def _say_climb(quantity: Quantity, found: Breakpoint) -> str:
+def _describe_climb(quantity: Quantity, found: Breakpoint) -> str:
     if found.breakpoint.value is None:
-        return f"{quantity.label}: where it climbs is undecided ({say_reason(found.undecided)})."
-    turned = (
-        "climbs faster" if (found.slope_after.value or 0) > (found.slope_before.value or 0) else "climbs less"
-    )
-    p = "" if found.break_p is None else f", p = {format_figure(found.break_p)}"
-    return f"{quantity.label} {turned} from {say_estimate(found.breakpoint, format_rate)} on{p}."
+        return f"{quantity.label}: {_explain(found)}."
+    steeper = (found.slope_after.value or 0) > (found.slope_before.value or 0)
+    p = "" if found.break_p is None else f", {format_p_value(found.break_p)}"
+    where = format_estimate(found.breakpoint, format_rate)
+    return f"{quantity.label} rises {'faster' if steeper else 'more slowly'} above {where}{p}."
 
 
-def _say_agreement(found: ThroughputEffect | None) -> str:
+def _explain(found: Breakpoint) -> str:
+    """Why the delay curve has no knee to show."""
+    if found.undecided is Undecided.TOO_FEW_SAMPLES:
+        return "too few trials to locate the knee of the curve"
+    return f"no knee of the curve located ({format_reason(found.undecided)})"
+
+
+def _describe_agreement(found: ThroughputEffect | None) -> str:
     if found is None or found.r_squared_ratio is None:
-        reason = say_reason(found.undecided) if found is not None else "not measured"
-        return f"Whether dRTT and RV agree is undecided ({reason})."
+        reason = format_reason(found.undecided) if found is not None else "not measured"
+        return f"Agreement of dRTT and RV: undecided ({reason})."
     return (
-        f"Over {say_count(found.n, 'trial')} dRTT and RV agree with "
+        f"dRTT and RV of {format_count(found.n, 'trial')}: "
         f"R² = {format_r_squared(found.r_squared_ratio)}; "
         f"rank correlation (Spearman) {format_figure(found.spearman_ratio)}."
     )
 
 
-def _say_steady(values: Floats) -> str:
+def _describe_steady(values: Floats) -> str:
     share = float(np.mean(values <= STEADY_VARIABILITY_RATIO))
-    return f"{format_ratio(share)} of {say_count(values.size, 'trial')} have RV ≤ {STEADY}"
+    return f"{format_ratio(share)} of {format_count(values.size, 'trial')} have RV ≤ {STEADY}"
 
 
-def _tell_variability(inputs: ReportInputs) -> Iterator[Block]:
+def _tabulate_variability(inputs: ReportInputs) -> Iterator[Block]:
     """Loaded and unloaded RV side by side for every condition."""
     rows = []
     for condition in inputs.conditions:
@@ -225,7 +239,7 @@ def _tell_variability(inputs: ReportInputs) -> Iterator[Block]:
                     quantity.label.removeprefix("RV, "),
                     str(found.n),
                     format_ratio(float(values.mean())),
-                    say_spread(found, format_ratio),
+                    format_spread(found, format_ratio),
                     spread,
                     format_ratio(float(values.max())),
                     format_ratio(float(np.mean(values <= STEADY_VARIABILITY_RATIO))),
@@ -249,8 +263,8 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in conditions:
         yield lazy_plot(condition, "delay-throughput", EFFECT, plot_effect, inputs, condition)
         yield lazy_plot(condition, "variability-drtt", AGREEMENT, plot_agreement, inputs, condition)
-    yield from outline_answers(inputs, "breakpoint")
-    yield lazy_text(_tell_variability, inputs)
+    yield from outline_tables(inputs, "breakpoint")
+    yield lazy_text(_tabulate_variability, inputs)
     for condition in conditions:
         yield lazy_plot(condition, "variability-cdf", VARIABILITY, plot_variability, condition)
         yield from outline_frequencies(inputs, condition)
@@ -260,12 +274,10 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     if any(map(_is_told, inputs.conditions)):
         return None
     if any(_known(of.RISE_MEAN, condition).size for condition in inputs.conditions):
-        return (
-            f"it needs two cells and {LEAST_TRIALS} trials with loaded and unloaded round trips on one path"
-        )
-    return "no trial has both loaded and unloaded round trips"
+        return f"it needs two combinations and {LEAST_TRIALS} trials with loaded and idle RTT on one path"
+    return "no trial has both loaded and idle RTT"
 
 
 SECTION = LazySection(
-    key="throughput-effect", title="What throughput does to round trips", find_gap=_find_gap, outline=_outline
+    key="throughput-effect", title="RTT against throughput", find_gap=_find_gap, outline=_outline
 )

@@ -20,7 +20,7 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import say_count, say_interval, say_reason
+from pathlab.report.sections.phrases import format_ci, format_count, format_reason
 from pathlab.report.sections.quantities import Quantity
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.delay import QuantitySpread
@@ -28,11 +28,11 @@ from pathlab.units import format_r_squared
 
 #: The quantities that are counted, by their names in answers: the figure's key, its title, the quantity.
 COUNTED: dict[str, tuple[str, str, Quantity]] = {
-    "throughput_bits_per_s": ("frequency-throughput", "How often each throughput was reached", of.THROUGHPUT),
-    "drtt_ns": ("frequency-drtt", "How often each rise of the round trip occurred", of.RISE_MEAN),
+    "throughput_bits_per_s": ("frequency-throughput", "Throughput: frequencies", of.THROUGHPUT),
+    "drtt_ns": ("frequency-drtt", "dRTT: frequencies", of.RISE_MEAN),
     "loaded_variability_ratio": (
         "frequency-variability",
-        "How often each rate variability occurred",
+        "Rate variability: frequencies",
         of.RV_LOADED,
     ),
 }
@@ -49,8 +49,8 @@ def outline_frequencies(inputs: ReportInputs, condition: MeasuredCondition) -> I
         key, title, _ = COUNTED[name]
         yield lazy_plot(condition, key, title, plot_frequency, inputs, condition, name)
     if drawn:
-        drafts = (lazy_text(_tell_laws, inputs, condition),)
-        yield LazyFold(title=f"Every fit with its parameters: {condition.name}", blocks=drafts)
+        drafts = (lazy_text(_tabulate_laws, inputs, condition),)
+        yield LazyFold(title=f"All fits with their parameters: {condition.name}", blocks=drafts)
 
 
 def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str) -> Drawing:
@@ -78,7 +78,7 @@ def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str
         below.append(Curve(name="logarithmic fit", x=ends, y=fitted, slot=2, markers=False))
     across = Axis(label=quantity.label, unit=unit.unit, from_zero=True)
     return Drawing(
-        said=(_say_fits(found, quantity),),
+        said=(_describe_fits(found, quantity),),
         panels=(
             Panel(x=across, y=Axis(label="Trials", from_zero=True), layers=tuple(above)),
             Panel(x=across, y=Axis(label="At or below", unit="%", from_zero=True), layers=tuple(below)),
@@ -86,20 +86,20 @@ def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str
     )
 
 
-def _say_fits(found: QuantitySpread, quantity: Quantity) -> str:
+def _describe_fits(found: QuantitySpread, quantity: Quantity) -> str:
     decline, climb = found.decline, found.climb
-    said = [f"{say_count(found.laws.n, 'trial')} of all cells together."]
+    said = [f"{format_count(found.laws.n, 'trial')} of all combinations."]
     if decline.scale is None:
-        said.append(f"Exponential fit of the frequencies: undecided ({say_reason(decline.undecided)}).")
+        said.append(f"Exponential fit of the frequencies: undecided ({format_reason(decline.undecided)}).")
     else:
         word = "fall" if decline.scale > 0 else "rise"
         said.append(
-            f"Frequencies {word} by a factor of e over {quantity.spell(abs(decline.scale))} "
-            f"({say_interval(decline.scale_interval, quantity.spell)}; "
+            f"Frequencies {word} by a factor of e every {quantity.spell(abs(decline.scale))} "
+            f"({format_ci(decline.scale_interval, quantity.spell)}; "
             f"R² = {format_r_squared(decline.r_squared_ratio)})."
         )
     if climb.slope is None:
-        said.append(f"Logarithmic fit of the shares: undecided ({say_reason(climb.undecided)}).")
+        said.append(f"Logarithmic fit of the shares: undecided ({format_reason(climb.undecided)}).")
     else:
         said.append(
             f"Shares follow {format_figure(climb.slope)} ln x {climb.offset or 0.0:+.3g} "
@@ -108,15 +108,15 @@ def _say_fits(found: QuantitySpread, quantity: Quantity) -> str:
     if found.laws.fits and found.laws.fits[0].aic is not None:
         best = found.laws.fits[0]
         said.append(
-            f"Of the laws the {best.distribution} one is likeliest, at a distance (KS) of "
-            f"{format_figure(best.ks_distance_ratio)}."
+            f"Best-fitting distribution: {best.distribution} "
+            f"(KS distance {format_figure(best.ks_distance_ratio)})."
         )
     elif found.laws.undecided is not None:
-        said.append(f"Laws: undecided ({say_reason(found.laws.undecided)}).")
+        said.append(f"Best-fitting distribution: undecided ({format_reason(found.laws.undecided)}).")
     return " ".join(said)
 
 
-def _tell_laws(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _tabulate_laws(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     """Laws and fits with all parameters and their intervals."""
     rows: list[Row] = []
     for answer in inputs.answers("distributions", condition):
@@ -124,18 +124,17 @@ def _tell_laws(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[B
             continue
         quantity = COUNTED[answer.quantity or ""][2]
         found: QuantitySpread = answer.result
-        rows += [_tell_law(quantity, fit) for fit in found.laws.fits]
-        rows += list(_tell_source_fits(quantity, found))
+        rows += [_tabulate_law(quantity, fit) for fit in found.laws.fits]
+        rows += list(_tabulate_source_fits(quantity, found))
     yield TableBlock(
         name=f"distribution-fits-{condition.number}",
         title=f"Distributions and their fits: {condition.name}",
         table=build_table(("quantity", "fit", "parameters", "ΔAIC", "KS or R²", "undecided"), rows),
-        note="Laws by maximum likelihood, the smallest AIC first, with the largest gap between the "
-        "distributions (KS); the fits to 20 bins with R².",
+        note="Distributions: maximum likelihood, smallest AIC first, KS distance. Fits to 20 bins: R².",
     )
 
 
-def _tell_law(quantity: Quantity, fit: DistributionFit) -> Row:
+def _tabulate_law(quantity: Quantity, fit: DistributionFit) -> Row:
     told = []
     for name, value in fit.parameters.items():
         spell: Callable[[float | None], str] = quantity.spell if name in WITH_UNIT else format_figure
@@ -146,11 +145,11 @@ def _tell_law(quantity: Quantity, fit: DistributionFit) -> Row:
         "; ".join(told),
         format_figure(fit.aic_difference),
         format_figure(fit.ks_distance_ratio),
-        say_reason(fit.undecided) if fit.undecided else "",
+        format_reason(fit.undecided) if fit.undecided else "",
     )
 
 
-def _tell_source_fits(quantity: Quantity, found: QuantitySpread) -> Iterator[Row]:
+def _tabulate_source_fits(quantity: Quantity, found: QuantitySpread) -> Iterator[Row]:
     decline, climb = found.decline, found.climb
     scale = (
         f"scale {quantity.spell(decline.scale)} ({format_interval(decline.scale_interval, quantity.spell)})"
@@ -161,7 +160,7 @@ def _tell_source_fits(quantity: Quantity, found: QuantitySpread) -> Iterator[Row
         scale if decline.scale is not None else "",
         "",
         format_r_squared(decline.r_squared_ratio),
-        say_reason(decline.undecided) if decline.undecided else "",
+        format_reason(decline.undecided) if decline.undecided else "",
     )
     slope = f"slope {format_figure(climb.slope)} ({format_interval(climb.slope_interval, format_figure)})"
     offset = f"offset {format_figure(climb.offset)} ({format_interval(climb.offset_interval, format_figure)})"
@@ -171,5 +170,5 @@ def _tell_source_fits(quantity: Quantity, found: QuantitySpread) -> Iterator[Row
         f"{slope}; {offset}" if climb.slope is not None else "",
         "",
         format_r_squared(climb.r_squared_ratio),
-        say_reason(climb.undecided) if climb.undecided else "",
+        format_reason(climb.undecided) if climb.undecided else "",
     )

@@ -16,7 +16,7 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, note_doubts, outline_answers
+from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, format_note, outline_tables
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -25,7 +25,7 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import say_count, say_spread, say_undecided
+from pathlab.report.sections.phrases import format_count, format_few_trials, format_spread
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_spreads, gather
 from pathlab.report.sections.views import build_streams_axis, place_streams
 from pathlab.study.answer import measure_spread
@@ -36,11 +36,11 @@ from pathlab.study.selection import LAB_FLAGS, Sample
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time, format_window
 
 UNDECIDED = "undecided"
-LIMITS = "What limits the throughput"
+LIMITS = "Limits of the throughput"
 FAIRNESS = "Fairness over streams (Jain's index)"
 EVIDENCE_NOTE = (
-    "Evidence: figures that passed their threshold in so many of the judged trials, with the median over all "
-    "of these; 'pathlab analyze RESULTS --json' has every figure of every trial."
+    "Evidence: figures beyond their threshold in how many of the trials read, with the median over these "
+    "trials; 'pathlab analyze RESULTS --json' has every figure of every trial."
 )
 EVIDENCE_UNITS: Mapping[str, Callable[[float | None], str]] = {
     "_ratio": format_ratio,
@@ -67,7 +67,7 @@ def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
             layers.append(Bars(name=name, x=x, height=heights[name], slot=slot, bottom=bottom.copy()))
             bottom = bottom + heights[name]
     return Drawing(
-        said=(_say_limits(inputs, condition),),
+        said=(_describe_limits(inputs, condition),),
         panels=(
             Panel(
                 x=Axis(
@@ -94,7 +94,7 @@ def _count_windows(heights: Floats) -> Axis:
     )
 
 
-def _say_limits(inputs: ReportInputs, condition: MeasuredCondition) -> str:
+def _describe_limits(inputs: ReportInputs, condition: MeasuredCondition) -> str:
     groups: dict[str, list[tuple[int, int | None]]] = {}
     answers = inputs.answers("limits", condition)
     for answer in answers:
@@ -104,7 +104,7 @@ def _say_limits(inputs: ReportInputs, condition: MeasuredCondition) -> str:
     ordered = sorted(groups.items(), key=lambda pair: -len(pair[1]))
     told = "; ".join(f"{name}: {_enumerate(cells)}" for name, cells in ordered)
     judged = sum(answer.result.judged for answer in answers)
-    return f"By {say_count(judged, 'trial')} that were judged, {told}."
+    return f"{format_count(judged, 'trial')} read: {told}."
 
 
 def _enumerate(cells: list[tuple[int, int | None]]) -> str:
@@ -112,7 +112,7 @@ def _enumerate(cells: list[tuple[int, int | None]]) -> str:
     return enumerate_cells(cells) if len(cells) <= LONG_ROWS else f"{len(cells)} cells"
 
 
-def _tell_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     """Every cell's limit, and the figures that speak for it, as medians over its judged trials."""
     rows, entry = [], ANALYSES["limits"]
     answers = inputs.answers("limits", condition)
@@ -126,7 +126,7 @@ def _tell_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> Iterat
                     values.setdefault(one.name, []).append(one.value)
                     met[one.name] += bool(one.met)
         told = [
-            f"{_spell_evidence(name, median(known))} ({met[name]} of {len(known)})"
+            f"{_format_evidence(name, median(known))} ({met[name]} of {len(known)})"
             for name, known in values.items()
             if met[name]
         ]
@@ -136,13 +136,13 @@ def _tell_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> Iterat
     if rows:
         yield TableBlock(
             name=f"limits-table-{condition.number}",
-            title=f"What limits every cell: {condition.name}",
+            title=f"Limit of each combination: {condition.name}",
             table=build_table((*list_headings(entry)[:-1], "evidence", "undecided"), rows),
-            note=" ".join(cell for cell in (EVIDENCE_NOTE, note_doubts(answers)) if cell),
+            note=" ".join(cell for cell in (EVIDENCE_NOTE, format_note(answers)) if cell),
         )
 
 
-def _spell_evidence(name: str, value: float) -> str:
+def _format_evidence(name: str, value: float) -> str:
     """A figure of evidence with its unit: ``busiest core 98.2 %``."""
     for ending, spell in EVIDENCE_UNITS.items():
         if name.endswith(ending):
@@ -178,9 +178,9 @@ def plot_fairness(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing
         sentence = "Jain's index was not measured."
     else:
         worst = min(measured, key=lambda cell: measured[cell].median or 0.0)
-        median_index = say_spread(measured[worst], format_figure)
-        sentence = f"Least even: {worst.name} with a median of {median_index}; 1 is equal shares."
-        sentence = f"{sentence} {say_undecided(measured.values())}"
+        median_index = format_spread(measured[worst], format_figure)
+        sentence = f"Lowest median: {median_index} with {worst.name}; 1 is equal shares."
+        sentence = f"{sentence} {format_few_trials(measured.values())}"
     return Drawing(
         said=(" ".join([sentence.strip(), drawn.words]).strip(),),
         panels=(
@@ -207,25 +207,23 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in filter(_is_judged, inputs.conditions):
         if len(condition.levels) > 1:
             yield lazy_plot(condition, "limits", LIMITS, plot_limits, inputs, condition)
-        evidence = lazy_text(_tell_evidence, inputs, condition)
-        yield LazyFold(
-            title=f"The limit of every cell, and its evidence: {condition.name}", blocks=(evidence,)
-        )
-    yield from outline_answers(inputs, "rfc6349")
+        evidence = lazy_text(_tabulate_evidence, inputs, condition)
+        yield LazyFold(title=f"Limits and evidence: {condition.name}", blocks=(evidence,))
+    yield from outline_tables(inputs, "rfc6349")
     for condition in inputs.conditions:
         if sum(cell.streams > 1 for cell in condition.cells) > 1:
             yield lazy_plot(condition, "fairness", FAIRNESS, plot_fairness, inputs, condition)
     if any(cell.streams > 1 for condition in inputs.conditions for cell in condition.cells):
-        yield from outline_answers(inputs, "fairness")
+        yield from outline_tables(inputs, "fairness")
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
-    return None if any(map(_is_judged, inputs.conditions)) else "no trial counts"
+    return None if any(map(_is_judged, inputs.conditions)) else "no usable trial"
 
 
 SECTION = LazySection(
     key="limits",
-    title="What limits the throughput, and how it is shared",
+    title="Limits of the throughput, and fairness",
     find_gap=_find_gap,
     outline=_outline,
 )

@@ -15,9 +15,9 @@ from pathlab.report.answer_table import format_interval, format_row, list_headin
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
-from pathlab.report.sections.answer_tables import build_table, note_doubts
+from pathlab.report.sections.answer_tables import build_table, format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
-from pathlab.report.sections.phrases import say_reason, say_undecided
+from pathlab.report.sections.phrases import format_few_trials, format_reason
 from pathlab.report.sections.points import draw_rule, draw_spreads
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import Answer, measure_spread
@@ -29,7 +29,7 @@ from pathlab.study.trials import Condition
 from pathlab.units import format_bytes, format_rate, format_time, format_window
 
 CURVE_POINTS = 60
-TITLE = "Throughput against the size of messages"
+TITLE = "Throughput by message size"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def plot_messages(series: Series) -> Drawing:
     above += draw_rule("half size", found.half_size_bytes, interval, 1.0, vertical=True)
     axis = Axis(label="Message", unit="bytes", scale=Scale.LOG2)
     return Drawing(
-        said=(_say_cost(found), say_undecided(spreads, "size")),
+        said=(_describe_cost(found), format_few_trials(spreads, "size")),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, scale=Scale.LOG10), layers=tuple(above)),
             Panel(x=axis, y=Axis(label="Messages", unit="1/s", scale=Scale.LOG10), layers=tuple(below)),
@@ -116,27 +116,27 @@ def _fit(x: np.ndarray, y: np.ndarray) -> Curve:
     return Curve(name="a + m / r", x=x, y=y, slot=1, markers=False)
 
 
-def _say_cost(found: MessageCost) -> str:
+def _describe_cost(found: MessageCost) -> str:
     if found.message_ns is None:
-        return f"What a message costs is undecided ({say_reason(found.undecided)})."
+        return f"Cost of a message: undecided ({format_reason(found.undecided)})."
     interval = format_interval(found.message_interval_ns, format_time)
     text = f"A message costs {format_time(found.message_ns)} ({interval})"
     if found.rate_bits_per_s is None:
         return f"{text}; the rate of its bytes is undecided."
-    text += f", its bytes go at {format_rate(found.rate_bits_per_s)}"
+    text += f"; rate of its bytes {format_rate(found.rate_bits_per_s)}"
     if found.half_size_bytes is None:
         return f"{text}; the half size is undecided."
     low = format_interval(found.half_size_interval_bytes, format_bytes)
-    return f"{text}; half of that rate is reached at {format_bytes(found.half_size_bytes)} ({low})."
+    return f"{text}; half of that rate at {format_bytes(found.half_size_bytes)} ({low})."
 
 
-def _tell_costs(series: Series) -> Iterator[Block]:
+def _tabulate_costs(series: Series) -> Iterator[Block]:
     entry = ANALYSES["message_cost"]
     yield TableBlock(
         name=f"message-cost-table-{series.key}",
         title=f"Cost of a message: {series.name(series.conditions[0].name_without('message'))}",
         table=build_table(list_headings(entry)[1:], [format_row(entry, series.answer)[1:]]),
-        note=note_doubts([series.answer]),
+        note=format_note([series.answer]),
     )
 
 
@@ -144,15 +144,15 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for series in _list_series(inputs):
         draw = partial(plot_messages, series)
         yield LazyPlot(name=f"messages-{series.key}", title=TITLE, condition=series.title, draw=draw)
-        yield lazy_text(_tell_costs, series)
+        yield lazy_text(_tabulate_costs, series)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
     if _list_series(inputs):
         return None
     if any(condition.key.get(MESSAGE_SIZE) is not None for condition in inputs.conditions):
-        return "no trial with a size of messages carried anything"
-    return "the plan sets no sizes of messages"
+        return "no trial with a message size carried traffic"
+    return "the plan sets no message sizes"
 
 
-SECTION = LazySection(key="message-size", title="Size of messages", find_gap=_find_gap, outline=_outline)
+SECTION = LazySection(key="message-size", title="Message size", find_gap=_find_gap, outline=_outline)

@@ -56,15 +56,15 @@ class Drawn:
         """That not every trial is drawn; empty where each is."""
         if self.drawn == self.trials:
             return ""
-        return f"Of {self.trials} trials {self.drawn} are drawn: evenly chosen, all outliers and extremes."
+        return f"{self.drawn} of {self.trials} trials are drawn: evenly chosen, all outliers and extremes."
 
     @property
     def marked(self) -> str:
         """How many stand apart; empty for none."""
         if not self.outliers:
             return ""
-        verb, whose = ("stands", "its") if self.outliers == 1 else ("stand", "their")
-        return f"{self.outliers} {verb} beyond {MAD_RULE.factor:g} MAD of {whose} cell (marked)."
+        outliers = f"{self.outliers} outlier{'s' * (self.outliers != 1)}"
+        return f"{outliers} beyond {MAD_RULE.factor:g} MAD of the combination (marked, kept)."
 
 
 def mark_outliers(cell: Cell, quantity: Quantity) -> Marks:

@@ -20,7 +20,7 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import say_range, say_reason
+from pathlab.report.sections.phrases import format_range, format_reason
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.source import format_utc
 from pathlab.store.records import JournalRecord
@@ -30,7 +30,7 @@ from pathlab.units import NOT_MEASURED, format_bytes, format_r_squared, format_r
 SURVEY, CHANGE = "path", "path-changed"
 COLUMNS = (
     *("hop", "address", "RTT min", "RTT median", "unanswered"),
-    *("capacity", "95 % interval", "R²", "latency", "undecided"),
+    *("capacity", "95 % CI", "R²", "latency", "undecided"),
 )
 #: Hops of so many are named along the axis by their addresses.
 NAMED_HOPS = 3
@@ -96,11 +96,11 @@ def plot_survey(survey: Survey) -> Drawing:
             y=np.array([_number(hop.get(f"rtt_{key}_ns")) for hop in survey.hops]) / 1e6,
             slot=slot,
         )
-        for slot, (key, name) in enumerate((("min", "least"), ("median", "median")), start=1)
+        for slot, (key, name) in enumerate((("min", "minimum"), ("median", "median")), start=1)
     ]
     named = len(survey.hops) <= NAMED_HOPS
     labels = tuple(
-        f"{hop['hop']}: {_spell_address(hop)}" if named else str(hop["hop"]) for hop in survey.hops
+        f"{hop['hop']}: {_format_address(hop)}" if named else str(hop["hop"]) for hop in survey.hops
     )
     axis = Axis(label="Hop", ticks=tuple(numbers.tolist()), tick_labels=labels)
     panels = [Panel(x=axis, y=Axis(label="RTT", unit="ms", from_zero=True), layers=tuple(trips))]
@@ -108,7 +108,7 @@ def plot_survey(survey: Survey) -> Drawing:
         scale = Axis(label="Capacity", unit=unit.unit, scale=Scale.LOG10)
         panels.insert(0, Panel(x=axis, y=scale, layers=(capacity,)))
     return Drawing(
-        said=(_say_survey(survey, table[:, 0]),),
+        said=(_describe_survey(survey, table[:, 0]),),
         panels=tuple(panels),
     )
 
@@ -123,43 +123,43 @@ def _list_capacity(estimate: Mapping[str, Any]) -> tuple[float, float, float]:
     return _number(values[0]), _number(values[1]), _number(values[2])
 
 
-def _spell_address(hop: Mapping[str, Any]) -> str:
+def _format_address(hop: Mapping[str, Any]) -> str:
     return "/".join(hop.get("addresses") or ()) or "no answer"
 
 
-def _say_survey(survey: Survey, capacities: np.ndarray) -> str:
+def _describe_survey(survey: Survey, capacities: np.ndarray) -> str:
     mtu = (survey.document.get("mtu") or {}).get("mtu_bytes")
     count = len(survey.hops)
     text = f"{count} {'hop' if count == 1 else 'hops'}"
     if not (survey.document.get("routes") or [{}])[0].get("reached"):
-        text += ", the end was not reached"
+        text += ", destination not reached"
     text += f"; MTU {format_bytes(mtu)}" if mtu is not None else "; MTU not found"
     if not np.isfinite(capacities).any():
-        return f"{text}; no hop's capacity could be told."
+        return f"{text}; no hop's capacity was estimated."
     least = int(np.nanargmin(capacities))
     _, low, high = _list_capacity(survey.estimates[int(survey.hops[least]["hop"])])
-    ends = say_range(format_rate(low), format_rate(high))
+    ends = format_range(format_rate(low), format_rate(high))
     return (
-        f"{text}; the narrowest hop that could be told is {survey.hops[least]['hop']} with "
-        f"{format_rate(float(capacities[least]))} (95 % interval {ends})."
+        f"{text}; narrowest estimated hop: {survey.hops[least]['hop']} with "
+        f"{format_rate(float(capacities[least]))} (95 % CI {ends})."
     )
 
 
-def _tell_survey(survey: Survey) -> Iterator[Block]:
+def _tabulate_survey(survey: Survey) -> Iterator[Block]:
     yield TableBlock(
         name=f"path-table-{survey.number}",
         title=f"Hops: {survey.name}",
-        table=build_table(COLUMNS, [_tell_hop(hop, survey) for hop in survey.hops]),
+        table=build_table(COLUMNS, [_tabulate_hop(hop, survey) for hop in survey.hops]),
     )
 
 
-def _tell_hop(hop: Mapping[str, Any], survey: Survey) -> Row:
+def _tabulate_hop(hop: Mapping[str, Any], survey: Survey) -> Row:
     estimate = survey.estimates.get(hop["hop"], {})
     capacity, low, high = _list_capacity(estimate)
     known = not np.isnan([low, high]).any()
     return (
         str(hop["hop"]),
-        _spell_address(hop),
+        _format_address(hop),
         format_time(hop.get("rtt_min_ns")),
         format_time(hop.get("rtt_median_ns")),
         format_ratio((hop.get("loss") or {}).get("loss_ratio")),
@@ -167,27 +167,27 @@ def _tell_hop(hop: Mapping[str, Any], survey: Survey) -> Row:
         f"{format_rate(low)}–{format_rate(high)}" if known else NOT_MEASURED,
         format_r_squared(estimate.get("r_squared")),
         format_time(estimate.get("latency_ns")),
-        say_reason(estimate["undecided"]) if estimate.get("undecided") else "",
+        format_reason(estimate["undecided"]) if estimate.get("undecided") else "",
     )
 
 
-def _tell_changes(inputs: ReportInputs) -> Iterator[Block]:
+def _tabulate_changes(inputs: ReportInputs) -> Iterator[Block]:
     """What the surveys found to have changed; that nothing did, where both were made."""
     surveys = [entry for entry in inputs.source.journal() if entry.kind in (SURVEY, CHANGE)]
     changes = [entry.text for entry in surveys if entry.kind == CHANGE]
     if changes:
         yield from say(f"Changed during the campaign: {'; '.join(changes)}.")
     elif {"before", "after"} <= {entry.facts.get("when") for entry in surveys}:
-        yield from say("The surveys after the last trial show no change against those before the first one.")
+        yield from say("The surveys before the first and after the last trial agree.")
 
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    yield lazy_text(_tell_changes, inputs)
+    yield lazy_text(_tabulate_changes, inputs)
     for survey in _list_surveys(inputs):
         if len(survey.hops) > 1:
             yield lazy_plot(survey, "path", TITLE, plot_survey, survey)
         if survey.hops:
-            yield lazy_text(_tell_survey, survey)
+            yield lazy_text(_tabulate_survey, survey)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:

@@ -16,7 +16,7 @@ from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Band, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table, tell_answers
+from pathlab.report.sections.answer_tables import build_table, tabulate_answers
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -25,7 +25,7 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import join_words, say_estimate, say_interval, say_reason
+from pathlab.report.sections.phrases import format_ci, format_estimate, format_reason, join_words
 from pathlab.report.sections.points import draw_clouds, draw_rule, gather
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.views import build_streams_axis
@@ -37,23 +37,23 @@ from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_window
 CURVE_POINTS = 48
 #: Up to so many windows of all conditions together, each has its own figure in the page.
 OWN_FIGURES = 16
-SATURATION = "Saturation in streams: the averaged models of each window"
+SATURATION = "Throughput by number of streams: averaged models of each window"
 #: The curve where no one model is told apart.
 AVERAGE = "average of the models"
-OPTIMUM = "Delay that a unit of throughput costs, against streams"
+OPTIMUM = "Added delay per Mbit/s, by number of streams"
 
 
 def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
     """The families of every window of one condition, and the streams that cost least."""
     windows = [window for window in condition.windows if len(condition.along(window)) >= MINIMUM_LEVELS]
-    yield lazy_text(_tell_place, "saturation", inputs, condition)
+    yield lazy_text(_tabulate_place, "saturation", inputs, condition)
     if windows:
         yield lazy_plot(condition, "saturation", SATURATION, plot_windows, inputs, condition)
         own = tuple(
             lazy_plot(
                 condition,
                 "saturation",
-                f"Saturation in streams: window {format_window(window)}",
+                f"Throughput by number of streams: window {format_window(window)}",
                 plot_window,
                 inputs,
                 condition,
@@ -63,21 +63,21 @@ def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> It
             )
             for window in windows
         )
-        models = lazy_text(_tell_models, inputs, condition)
-        yield LazyFold(title=f"Every family and every window: {condition.name}", blocks=(models, *own))
+        models = lazy_text(_tabulate_models, inputs, condition)
+        yield LazyFold(title=f"Every model and every window: {condition.name}", blocks=(models, *own))
     if any(len(condition.along(window)) > 1 for window in condition.windows):
-        yield lazy_text(_tell_place, "optimum", inputs, condition)
+        yield lazy_text(_tabulate_place, "optimum", inputs, condition)
         yield lazy_plot(condition, "optimum", OPTIMUM, plot_optimum, inputs, condition)
 
 
-def _tell_place(name: str, inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
-    yield from tell_answers(name, inputs.answers(name, condition), condition)
+def _tabulate_place(name: str, inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+    yield from tabulate_answers(name, inputs.answers(name, condition), condition)
 
 
 def _leave_empty(answers: Sequence[Answer[Any]]) -> Drawing:
     """The figure that says why it has nothing to show."""
     found = [one.result.undecided for one in answers if one.result.undecided is not None]
-    reasons = join_words(list(dict.fromkeys(map(say_reason, found))))
+    reasons = join_words(list(dict.fromkeys(map(format_reason, found))))
     reason = f"undecided: {reasons or 'no trial counts'}"
     return Drawing(empty=reason)
 
@@ -102,7 +102,7 @@ def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         above.append(_draw_means(inputs, condition, (answer.window_bytes, line), unit.size))
     axis = build_streams_axis(condition.stream_counts)
     return Drawing(
-        said=(" ".join(_say_saturation(answer) for answer in answers),),
+        said=(" ".join(_describe_saturation(answer) for answer in answers),),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(above)),
             Panel(x=axis, y=Axis(label="Residual", unit="%"), layers=tuple(below)),
@@ -127,9 +127,9 @@ def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes
     layers += drawn.layers
     layers += draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
     axis = build_streams_axis(condition.stream_counts)
-    below = (Rule(name="fitted", value=0.0), _draw_residuals(found, "cell's mean less fit", slot))
+    below = (Rule(name="fitted", value=0.0), _draw_residuals(found, "mean minus fit", slot))
     return Drawing(
-        said=(_say_saturation(answer), drawn.words),
+        said=(_describe_saturation(answer), drawn.words),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
             Panel(x=axis, y=Axis(label="Residual", unit="%"), layers=below),
@@ -160,9 +160,9 @@ def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         least = (
             f"{found.streams:g}"
             if found.streams is not None
-            else f"undecided ({say_reason(found.undecided)})"
+            else f"undecided ({format_reason(found.undecided)})"
         )
-        interval = f" ({say_interval(found.interval, format_figure)})" if found.streams is not None else ""
+        interval = f" ({format_ci(found.interval, format_figure)})" if found.streams is not None else ""
         said.append(f"{name}: {least}{interval}")
     return Drawing(
         said=(f"Streams with the least mean dRTT / mean throughput, window {'; '.join(said)}.",),
@@ -235,7 +235,7 @@ def _name_curve(found: Saturation) -> str:
     return str(found.best) if weight is not None and weight >= TOLD_APART_RATIO else AVERAGE
 
 
-def _say_saturation(answer: Answer[Any]) -> str:
+def _describe_saturation(answer: Answer[Any]) -> str:
     found: Saturation = answer.result
     head = f"Window {format_window(answer.window_bytes)}: {_name_curve(found)}"
     if found.fits:
@@ -244,26 +244,26 @@ def _say_saturation(answer: Answer[Any]) -> str:
         head += f"; {join_words([str(one) for one in found.rivals])} fit about as well"
     if found.capacity.value is None:
         return f"{head}. Capacity undecided: {_explain_undecided(found.capacity.undecided)}."
-    text = f"{head}. Capacity {say_estimate(found.capacity, format_rate)}"
+    text = f"{head}. Capacity {format_estimate(found.capacity, format_rate)}"
     if found.n_90.undecided is Undecided.BEYOND_RANGE:
-        return f"{text}; fewer streams than were measured may reach 90 % of it."
-    return f"{text}; streams that reach 90 % of it: {say_estimate(found.n_90, format_figure)}."
+        return f"{text}; fewer streams than measured may reach 90 % of it."
+    return f"{text}; streams for 90 % of it: {format_estimate(found.n_90, format_figure)}."
 
 
 def _explain_undecided(reason: Undecided | None) -> str:
     """Why there is no capacity, and what would decide it."""
     if reason is Undecided.STILL_RISING:
-        return "throughput may still rise at the most streams measured; measure more streams, or more cycles"
+        return "throughput may still rise with more streams; measure more streams or more cycles"
     if reason is Undecided.NO_FIT:
-        return "no model fits; the cells' deviations are below"
-    return say_reason(reason)
+        return "no model fits; deviations are shown below"
+    return format_reason(reason)
 
 
-def _tell_models(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _tabulate_models(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     answers = inputs.answers("saturation", condition)
     columns = (
         "window",
-        "family",
+        "model",
         "formula",
         "weight",
         "ΔAICc",
@@ -273,38 +273,38 @@ def _tell_models(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator
         "undecided",
     )
     rows = [
-        (format_window(answer.window_bytes), *_tell_family(answer.result, fit))
+        (format_window(answer.window_bytes), *_tabulate_family(answer.result, fit))
         for answer in answers
         for fit in answer.result.fits
     ]
     if rows:
         yield TableBlock(
             name=f"saturation-models-{condition.number}",
-            title=f"Families of saturation: {condition.name}",
+            title=f"Models of saturation: {condition.name}",
             table=build_table(columns, rows),
-            note="Weight: Akaike's. Parameters have a 95 % interval where one model has 90 % of the weight.",
+            note="Akaike weights. Parameters have a 95 % CI where one model has 90 % of the weight.",
         )
 
 
-def _tell_family(found: Saturation, fit: FamilyFit) -> Row:
+def _tabulate_family(found: Saturation, fit: FamilyFit) -> Row:
     return (
         str(fit.family),
         fit.formula,
-        _spell_weight(fit.weight_ratio),
+        _format_weight(fit.weight_ratio),
         format_figure(fit.aicc_difference),
         format_ratio(fit.rmse_ratio),
         format_figure(fit.lack_of_fit_p),
-        _spell_parameters(found, fit),
-        say_reason(fit.undecided) if fit.undecided else "",
+        _format_parameters(found, fit),
+        format_reason(fit.undecided) if fit.undecided else "",
     )
 
 
-def _spell_weight(ratio: float | None) -> str:
+def _format_weight(ratio: float | None) -> str:
     """A weight in percent; one that no reader would tell from nothing is called small."""
     return "< 0.1 %" if ratio is not None and ratio < 0.001 else format_ratio(ratio)
 
 
-def _spell_parameters(found: Saturation, fit: FamilyFit) -> str:
+def _format_parameters(found: Saturation, fit: FamilyFit) -> str:
     if fit.family is found.best:
         return "; ".join(
             f"{one.name} = {format_figure(one.value)} "

@@ -9,12 +9,11 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.fits.surface import Surface
-from pathlab.report.answer_table import format_figure
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Grid, Panel, Rule, Scale
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table, outline_answers
+from pathlab.report.sections.answer_tables import build_table, outline_tables
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -23,7 +22,7 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import say_estimate
+from pathlab.report.sections.phrases import format_estimate, format_p_value
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import measure_spread
@@ -34,7 +33,7 @@ from pathlab.units import format_bytes, format_rate, format_ratio, format_time, 
 LEAST_CELLS = 4
 GRID = "Median throughput over streams and windows"
 PRODUCTS = "Throughput against streams × window, and the response surface"
-RESIDUALS = "Cells' means less the fitted surface (%)"
+RESIDUALS = "Deviation from the model (%)"
 
 
 def plot_grid(condition: MeasuredCondition) -> Drawing:
@@ -43,10 +42,10 @@ def plot_grid(condition: MeasuredCondition) -> Drawing:
     unit = choose_unit("rate", [value for value in medians.values() if value is not None])
     values = {cell: np.nan if value is None else value / unit.size for cell, value in medians.items()}
     best = max(condition.cells, key=lambda cell: medians[cell] or 0.0)
-    products = _say_products(condition, medians)
+    products = _describe_products(condition, medians)
     return Drawing(
         unit=unit.unit,
-        said=(f"The most, {format_rate(medians[best])}, with {best.name}. {products}".strip(),),
+        said=(f"Highest median: {format_rate(medians[best])} with {best.name}. {products}".strip(),),
         panels=(_build_grid(condition, values, f"Throughput ({unit.unit})", unit.unit),),
     )
 
@@ -64,10 +63,10 @@ def plot_residuals(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
         level = (float(cell.streams), float(window[0]) if window.size else np.nan)
         values[cell] = round(100 * ratios.get(level, np.nan), 1) + 0.0  # no -0
     known = {cell: value for cell, value in values.items() if not np.isnan(value)}
-    sentence = "No cell was fitted."
+    sentence = "No combination was fitted."
     if known:
         far = max(known, key=lambda cell: abs(known[cell]))
-        sentence = f"The cell farthest from the surface is {far.name}: {known[far]:+.3g} %. {_say_fit(found)}"
+        sentence = f"Largest deviation: {known[far]:+.3g} % with {far.name}. {_describe_fit(found)}"
     return Drawing(
         said=(sentence,),
         panels=(_build_grid(condition, values, "Residual (%)", "%"),) if known else (),
@@ -92,7 +91,7 @@ def plot_products(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing
     if found is not None:
         limits = draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
     return Drawing(
-        said=(_say_fit(found), drawn.words),
+        said=(_describe_fit(found), drawn.words),
         panels=(
             Panel(
                 x=Axis(label="Streams × window", unit="KiB", scale=Scale.LOG2),
@@ -146,18 +145,20 @@ def _find_surface(inputs: ReportInputs, condition: MeasuredCondition) -> Surface
     return answers[0].result if answers else None
 
 
-def _say_fit(found: Surface | None) -> str:
+def _describe_fit(found: Surface | None) -> str:
     if found is None or found.residuals is None:
         return "The surface was not fitted."
     text = (
-        f"T = min(N·W/RTT, C) in its smooth form: capacity {say_estimate(found.capacity, format_rate)}, "
-        f"effective RTT {say_estimate(found.effective_rtt, format_time)}; "
-        f"residuals of {format_ratio(found.rmse_ratio)}."
+        f"Model: T = min(N·W/RTT, C), smoothed. Capacity {format_estimate(found.capacity, format_rate)}, "
+        f"effective RTT {format_estimate(found.effective_rtt, format_time)}. "
+        f"Residuals {format_ratio(found.rmse_ratio)}."
     )
     if found.lack_of_fit_p is None:
         return text
-    word = "disobeys" if found.lack_of_fit_p < 0.05 else "is not shown to disobey"
-    return f"{text} The path {word} it (lack of fit p = {format_figure(found.lack_of_fit_p)})."
+    p = format_p_value(found.lack_of_fit_p)
+    if found.lack_of_fit_p < 0.05:
+        return f"{text} This model does not fit the measurements ({p})."
+    return f"{text} The measurements do not contradict this model ({p})."
 
 
 def _group_products(condition: MeasuredCondition) -> dict[int, list[Cell]]:
@@ -169,7 +170,7 @@ def _group_products(condition: MeasuredCondition) -> dict[int, list[Cell]]:
     return {product: cells for product, cells in sorted(groups.items()) if len(cells) > 1}
 
 
-def _say_products(condition: MeasuredCondition, medians: Mapping[Cell, float | None]) -> str:
+def _describe_products(condition: MeasuredCondition, medians: Mapping[Cell, float | None]) -> str:
     """Where equal products differ most."""
     worst: tuple[float, int] | None = None
     for product, cells in _group_products(condition).items():
@@ -179,10 +180,10 @@ def _say_products(condition: MeasuredCondition, medians: Mapping[Cell, float | N
     if worst is None:
         return ""
     where = format_bytes(worst[1])
-    return f"Cells of equal streams × window differ by a factor of at most {worst[0]:.3g} (at {where})."
+    return f"Combinations with the same total window differ by a factor of up to {worst[0]:.3g} (at {where})."
 
 
-def _tell_products(condition: MeasuredCondition) -> Iterator[Block]:
+def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
     """Each product of streams × window with the medians of the cells that make it."""
     rows = []
     for product, cells in _group_products(condition).items():
@@ -194,8 +195,8 @@ def _tell_products(condition: MeasuredCondition) -> Iterator[Block]:
     if rows:
         yield TableBlock(
             name=f"products-{condition.number}",
-            title=f"Cells of equal streams × window: {condition.name}",
-            table=build_table(("Streams × window", "cells", "medians"), rows),
+            title=f"Combinations with the same total window: {condition.name}",
+            table=build_table(("Total window", "combinations", "medians"), rows),
         )
 
 
@@ -211,15 +212,15 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
         if any(window is not None for window in condition.windows):
             yield lazy_plot(condition, "surface", PRODUCTS, plot_products, inputs, condition)
             yield lazy_plot(condition, "surface-residuals", RESIDUALS, plot_residuals, inputs, condition)
-        products = lazy_text(_tell_products, condition)
-        yield LazyFold(title=f"Cells of equal streams × window: {condition.name}", blocks=(products,))
-    yield from outline_answers(inputs, "surface")
+        products = lazy_text(_tabulate_products, condition)
+        yield LazyFold(title=f"Combinations with the same total window: {condition.name}", blocks=(products,))
+    yield from outline_tables(inputs, "surface")
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
     if any(map(_is_grid, inputs.conditions)):
         return None
-    return "it needs several numbers of streams and several windows on a path (four cells or more)"
+    return "it needs several stream counts and several windows on a path (four combinations or more)"
 
 
 SECTION = LazySection(

@@ -26,9 +26,7 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
 def _find_gap(inputs: ReportInputs) -> str | None:
     if any(map(_varies, inputs.conditions)):
         return None
-    return "no window was measured with more than one number of streams"
+    return "it needs more than one stream count for a window"
 
 
-SECTION = LazySection(
-    key="streams-sweep", title="Against the number of streams", find_gap=_find_gap, outline=_outline
-)
+SECTION = LazySection(key="streams-sweep", title="Number of streams", find_gap=_find_gap, outline=_outline)

@@ -12,7 +12,7 @@ STACKED_STREAMS_MAX = 16  # more: their total, and how they spread
 LINES_MAX = 8  # streams or cores with a line each
 STEPS_MAX = 160  # of a rate
 SINGLE_SLOT = 0  # of what stands alone in its panel
-TIME = Axis(label="Time since go, the receiver's since its first byte", unit="s")
+TIME = Axis(label="Time since start; receiver: since its first byte", unit="s")
 
 
 def build_rates(table: StreamTable, verb: str, marks: tuple[Span, ...]) -> tuple[list[Panel], int]:
@@ -86,7 +86,7 @@ def build_round_trips(
     if len(layers) == len(marks):
         return None
     y = Axis(label="RTT", unit="ms", from_zero=True)
-    return Panel(x=TIME, y=y, layers=tuple(layers), title="Round trips")
+    return Panel(x=TIME, y=y, layers=tuple(layers), title="RTT")
 
 
 def build_retransmits(table: StreamTable, marks: tuple[Span, ...]) -> Panel | None:
@@ -95,15 +95,15 @@ def build_retransmits(table: StreamTable, marks: tuple[Span, ...]) -> Panel | No
     if sent_again is None or not np.nansum(sent_again):
         return None
     curve = Curve(
-        name="segments sent again",
+        name="retransmissions",
         x=np.append(table.start_s, table.end_s[-1:]),
         y=np.append(sent_again, sent_again[-1:]),
         slot=SINGLE_SLOT,
         markers=False,
         step=True,
     )
-    y = Axis(label="Retransmits", unit="segments", from_zero=True)
-    return Panel(x=TIME, y=y, layers=(*marks, curve), title="Segments sent again in each interval")
+    y = Axis(label="Retransmissions", unit="segments", from_zero=True)
+    return Panel(x=TIME, y=y, layers=(*marks, curve), title="Retransmissions per interval")
 
 
 def build_loads(loads: CoreLoads, end: str, marks: tuple[Span, ...]) -> Panel:

@@ -76,7 +76,7 @@ def build_trials(inputs: ReportInputs) -> Section:
             f"A trial of each other combination of {section.path.path}",
         )
     if not blocks:
-        blocks.append(Paragraph(text="No trial completed, so there is none to show."))
+        blocks.append(Paragraph(text="No trial completed."))
     blocks.insert(0, Paragraph(text=_introduce(inputs), note=True))
     return Section(key="trials", title="Single trials", blocks=tuple(blocks))
 
@@ -165,12 +165,12 @@ def _fold_plots(plots: list[Plot], title: str) -> list[Block]:
 
 
 def _introduce(inputs: ReportInputs) -> str:
-    first = "the trial nearest to the median of its combination"
+    first = "the trial closest to the median"
     numbers = [trial.trial_id for cell in inputs.summary.cells for trial in cell.trials]
     if not numbers:
         return "Failed trials are drawn by 'pathlab report RESULTS --figure trial-N --out trial-N.svg'."
     return (
-        f"Of each combination shown: {first}. Lost probes are crosses on the axis. Any other trial from "
+        f"Each combination shows {first}. Crosses on the axis: lost probes. Any other trial from "
         f"{min(numbers)} to {max(numbers)}: 'pathlab report RESULTS --figure trial-N --out trial-N.svg'."
     )
 
@@ -210,7 +210,7 @@ def _describe_trial(
     rise = measure_drtt(record)
     if rise is not None:
         loaded, unloaded = format_time(record.loaded_rtt_mean_ns), format_time(record.unloaded_rtt_mean_ns)
-        said.append(f"average RTT {loaded} loaded, {unloaded} unloaded (rise {format_time(rise)})")
+        said.append(f"average RTT {loaded} loaded, {unloaded} unloaded (dRTT {format_time(rise)})")
     if record.loaded_sent and record.loaded_received is not None:
         lost = record.loaded_sent - record.loaded_received
         share = format_ratio(lost / record.loaded_sent)
@@ -218,7 +218,7 @@ def _describe_trial(
     again = None if sent is None else count_retransmits(sent)
     if again is not None:
         count = int(np.nansum(again))
-        said.append(f"{count:,} segment{'s' * (count != 1)} sent again" if count else "no segment sent again")
+        said.append(f"{count:,} retransmission{'s' * (count != 1)}" if count else "no retransmission")
     for end in ("sender", "receiver"):
         busy = getattr(record, f"{end}_busiest_core_ratio")
         if busy is not None:
@@ -226,7 +226,7 @@ def _describe_trial(
     text = "; ".join(said)
     sentences = [f"{text[:1].upper()}{text[1:]}."] if text else []
     if joined > 1:
-        sentences.append(f"Each rate is the mean of {joined} neighbouring intervals.")
+        sentences.append(f"Each rate is the mean of {joined} consecutive intervals.")
     if lacking:
         sentences.append(f"Not recorded: {', '.join(SAID[kind] for kind in lacking)}.")
     return " ".join(sentences)

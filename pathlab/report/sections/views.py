@@ -14,7 +14,13 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Layer, Panel, Rule, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.lazy import Drawing, LazyBlock, lazy_plot
-from pathlab.report.sections.phrases import join_words, say_left_out, say_range, say_spread, say_undecided
+from pathlab.report.sections.phrases import (
+    format_exclusions,
+    format_few_trials,
+    format_range,
+    format_spread,
+    join_words,
+)
 from pathlab.report.sections.points import Drawn, draw_aside, draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled
 from pathlab.study.answer import Spread, measure_spread
@@ -39,26 +45,26 @@ class View:
 
 
 VIEWS = (
-    View(key="throughput-streams", title="Aggregate throughput against streams", quantities=(of.THROUGHPUT,)),
+    View(key="throughput-streams", title="Throughput by number of streams", quantities=(of.THROUGHPUT,)),
     View(
         key="loss-streams",
-        title="Loss of probes against streams",
+        title="Probe loss by number of streams",
         quantities=(of.LOSS_LOADED, of.LOSS_UNLOADED),
         pooled="probes",
     ),
     View(
         key="drtt-streams",
-        title="Rise of the round trip under load against streams",
+        title="RTT increase under load (dRTT) by number of streams",
         quantities=(of.RISE_MEAN, of.RISE_MEDIAN),
     ),
     View(
         key="iqr-streams",
-        title="Inter-quartile range of round trips against streams",
+        title="RTT inter-quartile range by number of streams",
         quantities=(of.IQR_LOADED, of.IQR_UNLOADED),
     ),
     View(
         key="variability-streams",
-        title="Rate variability against streams",
+        title="Rate variability (RV) by number of streams",
         quantities=(of.RV_LOADED, of.RV_UNLOADED),
     ),
 )
@@ -81,7 +87,7 @@ def plot_view(inputs: ReportInputs, condition: MeasuredCondition, view: View) ->
             panels.append(panel)
         said.append(words)
         choices += [choice] if choice else []
-    said += [*choices[:1], say_left_out(condition) if condition.cells else ""]
+    said += [*choices[:1], format_exclusions(condition) if condition.cells else ""]
     sentence = " ".join(dict.fromkeys(word for word in said if word)) if panels else ""
     return Drawing(
         said=(sentence,),
@@ -135,9 +141,9 @@ def _draw_panel(
         middles = [losses.get(cell, spreads[cell]) for cell in cells]
         layers.append(draw_spreads(name, x, middles, unit.size, slot))
     layers += _draw_truth(inputs, condition, quantity, unit)
-    said = _say_losses(losses, quantity) if losses else _say_extremes(spreads, quantity)
+    said = _describe_losses(losses, quantity) if losses else _describe_extremes(spreads, quantity)
     if not any(one.size for one in known):
-        said = _say_aside(condition, quantity)
+        said = _describe_aside(condition, quantity)
     several = len(view.quantities) > 1
     panel = Panel(
         x=axis,
@@ -204,38 +210,38 @@ def _draw_truth(
     return []
 
 
-def _say_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> str:
+def _describe_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> str:
     """Highest and lowest median with their intervals."""
     measured = [(spread.median, cell) for cell, spread in spreads.items() if spread.median is not None]
     if not measured:
         return f"{quantity.label}: not measured."
     most = max(measured, key=lambda pair: pair[0])[1]
     least = min(measured, key=lambda pair: pair[0])[1]
-    text = f"{quantity.label}: highest median {say_spread(spreads[most], quantity.spell)} with {most.name}"
+    text = f"{quantity.label}: highest median {format_spread(spreads[most], quantity.spell)} with {most.name}"
     if least is not most:
-        text += f", lowest {say_spread(spreads[least], quantity.spell)} with {least.name}"
-    return f"{text}. {say_undecided(spreads.values())}".strip()
+        text += f"; lowest {format_spread(spreads[least], quantity.spell)} with {least.name}"
+    return f"{text}. {format_few_trials(spreads.values())}".strip()
 
 
-def _say_aside(condition: MeasuredCondition, quantity: Quantity) -> str:
+def _describe_aside(condition: MeasuredCondition, quantity: Quantity) -> str:
     """What was seen where no trial counts, with what is doubtful about it."""
     values = quantity.take(condition.excluded)
     seen = values[~np.isnan(values)]
     reasons = join_words(sorted({str(reason) for reason in name_exclusions(condition.excluded)}))
     least, most = quantity.spell(float(seen.min())), quantity.spell(float(seen.max()))
-    ends = most if least == most else say_range(least, most)
+    ends = most if least == most else format_range(least, most)
     return f"{quantity.label}: {ends}; all trials were {reasons}; no median is given."
 
 
-def _say_losses(losses: Mapping[Cell, Loss], quantity: Quantity) -> str:
+def _describe_losses(losses: Mapping[Cell, Loss], quantity: Quantity) -> str:
     """All probes together, and the cell that lost most."""
     sent, lost = sum(one.sent for one in losses.values()), sum(one.lost for one in losses.values())
     if not sent:
         return f"{quantity.label}: no probes were sent."
     whole = probe_loss(sent, sent - lost).interval_ratio
     text = (
-        f"{quantity.label}: {lost} of {sent} probes lost in all "
-        f"(95 % interval {format_ratio(whole.low)} to {format_ratio(whole.high)})"
+        f"{quantity.label}: {lost} of {sent} probes lost "
+        f"(95 % CI {format_range(format_ratio(whole.low), format_ratio(whole.high))})"
     )
     worst = max(
         (cell for cell in losses if losses[cell].sent), key=lambda cell: losses[cell].loss_ratio or 0.0
@@ -245,6 +251,6 @@ def _say_losses(losses: Mapping[Cell, Loss], quantity: Quantity) -> str:
         low, high = found.interval_ratio.low, found.interval_ratio.high
         text += (
             f"; most with {worst.name}: {format_ratio(found.loss_ratio)} "
-            f"({format_ratio(low)} to {format_ratio(high)})"
+            f"(95 % CI {format_range(format_ratio(low), format_ratio(high))})"
         )
     return f"{text}."

@@ -39,11 +39,11 @@ def test_a_sweep_fills_the_chapters_it_can_and_names_the_others(sections: tuple[
     ]
     told = [block.text for block in sections[-1].blocks if isinstance(block, Paragraph)]
     assert [text.split(":")[0] for text in told] == [
-        "Throughput against duration",
+        "Trial duration",
         "Route and capacity of the paths",
-        "Size of messages",
+        "Message size",
     ]
-    assert "one duration" in told[0]
+    assert "several durations" in told[0]
 
 
 def test_names_are_unique_and_those_listed_are_those_made(
@@ -217,14 +217,14 @@ def test_surveys_of_the_path_become_a_chapter() -> None:
     assert np.isnan(curve.y[0])
     assert curve.low is not None
     assert curve.low[1] == pytest.approx(30)
-    assert "40 Mbit/s (95 % interval 30 to 50 Mbit/s)" in plot.sentence
+    assert "40 Mbit/s (95 % CI 30–50 Mbit/s)" in plot.sentence
     undecided = chapters.find_plot(inputs, "path-2")
     assert undecided is not None
-    assert "no hop's capacity could be told" in undecided.sentence
+    assert "no hop's capacity was estimated" in undecided.sentence
     assert len(undecided.panels) == 1
     blocks = list(build_blocks(routes.SECTION.outline(inputs)))
     assert find_table(iter(blocks), "path-table-2").table.rows[1][-1] == "not positive"
-    assert any(isinstance(one, Paragraph) and "no change" in one.text for one in blocks)
+    assert any(isinstance(one, Paragraph) and "agree" in one.text for one in blocks)
 
 
 HOSTILE = ["nothing measured", "zeros", "constant", "negative", "huge", "all probes lost"]

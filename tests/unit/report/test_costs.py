@@ -169,9 +169,7 @@ def test_cpu_over_streams_at_one_product() -> None:
     assert kernel.x.tolist() == [1, 2, 4, 8]
     assert kernel.y == pytest.approx(np.array([5, 10, 20, 40]))
     assert find_curve(plot, "throughput", panel=2).y == pytest.approx(np.full(4, 30), rel=0.02)
-    assert (
-        "5 % (95 % interval 5 to 5 %) with 1 stream, 40 % (95 % interval 40 to 40 %) with 8" in plot.sentence
-    )
+    assert "5 % (95 % CI 5–5 %) with 1 stream, 40 % (95 % CI 40–40 %) with 8" in plot.sentence
 
 
 def test_throughput_over_durations_joins_their_conditions() -> None:
@@ -196,7 +194,7 @@ def test_throughput_over_durations_joins_their_conditions() -> None:
 
 
 def test_one_duration_is_a_gap(measured: ReportInputs) -> None:
-    assert duration.SECTION.find_gap(measured) == "every path was measured with trials of one duration"
+    assert duration.SECTION.find_gap(measured) == "it needs trials of several durations on a path"
 
 
 def test_messages_have_the_cost_that_was_put_in() -> None:
@@ -238,7 +236,7 @@ def test_messages_are_told_cell_by_cell_and_a_plan_that_carried_none_is_a_gap() 
     assert find_curve(many, "median").y == pytest.approx(4 * find_curve(few, "median").y, rel=1e-6)
     assert many.condition.startswith("4 × 64 KiB, ")
     halted = make_inputs(join_results([carry(size, 0.0) for size in sizes]))
-    assert messages.SECTION.find_gap(halted) == "no trial with a size of messages carried anything"
+    assert messages.SECTION.find_gap(halted) == "no trial with a message size carried traffic"
 
 
 def test_limits_are_stacked_over_all_windows() -> None:
@@ -252,7 +250,7 @@ def test_limits_are_stacked_over_all_windows() -> None:
         assert upper.bottom is not None
         assert lower.bottom is not None
         assert upper.bottom.tolist() == (lower.bottom + lower.height).tolist()
-    assert "By 56 trials that were judged" in plot.sentence
+    assert "56 trials read" in plot.sentence
 
 
 def test_fairness_has_the_least_that_can_be(measured: ReportInputs) -> None:
@@ -272,13 +270,13 @@ def test_how_sure_is_said_in_words_for_every_condition() -> None:
     blocks = list(build_blocks(certainty.SECTION.outline(inputs)))
     (words,) = (one.text for one in blocks if isinstance(one, Paragraph))
     assert words.startswith("west → east: ")
-    assert "1 trial beyond median +- 3.5 MAD" in words
-    assert "Whether the warm-up was long enough is undecided in 2 cells" in words
+    assert "1 outlier beyond median +- 3.5 MAD" in words
+    assert "Warm-up undecided in 2 combinations" in words
     folds = [getattr(one, "title", "") for one in blocks]
     assert "Outliers (kept)" in folds
     sure = make_inputs(make_sweep(3, levels=[(1, 65536)]))
     (words,) = (
         one.text for one in build_blocks(certainty.SECTION.outline(sure)) if isinstance(one, Paragraph)
     )
-    assert "1 cell without an interval of the median after 3 cycles" in words
+    assert "1 combination without a confidence interval after 3 cycles" in words
     assert isinstance(find_curve(draw(inputs, "throughput-streams-1"), "window 64 KiB"), Curve)

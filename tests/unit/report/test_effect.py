@@ -58,13 +58,13 @@ def test_two_lines_meet_at_the_breakpoint(inputs: ReportInputs) -> None:
     slope = (lines.y[2] - lines.y[1]) / (lines.x[2] - lines.x[1])
     assert slope == pytest.approx(3.0, rel=0.1)  # ms per Mbit/s
     assert lines.y[0] == pytest.approx(2, abs=1)
-    assert "dRTT of the averages climbs faster from" in plot.sentence
+    assert "dRTT of the averages rises faster above" in plot.sentence
     assert len(plot.panels) == 3
 
 
 def test_too_few_trials_leave_the_breakpoint_undecided() -> None:
     plot = draw(make_inputs(make_sweep(1, change=climb)), "delay-throughput-1")
-    assert "where it climbs is undecided (too few samples)" in plot.sentence
+    assert "too few trials to locate the knee of the curve" in plot.sentence
     assert not any(layer.name == "breakpoint" for panel in plot.panels for layer in panel.layers)
 
 
@@ -112,7 +112,7 @@ def test_frequencies_count_every_trial_once(inputs: ReportInputs) -> None:
     answer = next(one for one in inputs.answers("distributions") if one.quantity == "throughput_bits_per_s")
     assert shares.y == pytest.approx(100 * np.array(answer.result.climb.shares))
     assert any(isinstance(one, Curve) and one.name == "exponential fit" for one in plot.panels[0].layers)
-    assert f"{rates.size} trials of all cells together." in plot.sentence
+    assert f"{rates.size} trials of all combinations." in plot.sentence
 
 
 def test_few_trials_have_frequencies_without_fits() -> None:
@@ -134,4 +134,4 @@ def test_without_unloaded_round_trips_the_chapter_says_so() -> None:
         return replace(record, unloaded_rtt_mean_ns=None)
 
     inputs = make_inputs(make_sweep(1, change=forget))
-    assert effect.SECTION.find_gap(inputs) == "no trial has both loaded and unloaded round trips"
+    assert effect.SECTION.find_gap(inputs) == "no trial has both loaded and idle RTT"

@@ -135,7 +135,7 @@ def test_every_series_has_its_panel_on_one_time_axis() -> None:
         "Rate (Mbit/s)",
         "Congestion window (kB)",
         "RTT (ms)",
-        "Retransmits (segments)",
+        "Retransmissions (segments)",
         "Core busy (%)",
         "Core busy (%)",
     ]
@@ -147,10 +147,10 @@ def test_every_series_has_its_panel_on_one_time_axis() -> None:
     assert points["probes under load, lost (2)"].at_axis
     assert points["probes under load, lost (2)"].x.tolist() == pytest.approx([1.8, 1.9])
     assert find_layers(trips, Curve)["TCP's RTT, median stream"].y[1] == pytest.approx(41.001)
-    again = find_layers(find_panel(plot, "Retransmits"), Curve)["segments sent again"]
+    again = find_layers(find_panel(plot, "Retransmissions"), Curve)["retransmissions"]
     assert again.y[[9, 10, 20]].tolist() == [0, 2, 2]
     assert find_layers(plot.panels[-1], Curve)["core 0"].y.tolist() == [75, 50]
-    assert "4 segments sent again" in plot.sentence
+    assert "4 retransmissions" in plot.sentence
     assert "Not recorded" not in plot.sentence
     describe_plot(plot)
     assert render_svg(plot, "t").startswith("<svg")
@@ -170,7 +170,7 @@ def test_a_thousand_streams_are_their_total_and_their_spread() -> None:
     first = counted[: joined * streams].sum() * 8 / (joined * 0.1) / 1e6
     assert curve.y[0] == pytest.approx(first)
     assert list(find_layers(spread, Band)) == ["all streams", "middle half of the streams"]
-    assert f"mean of {joined} neighbouring intervals" in plot.sentence
+    assert f"mean of {joined} consecutive intervals" in plot.sentence
     assert len(render_svg(plot, "t")) < 150_000
 
 

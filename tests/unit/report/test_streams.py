@@ -79,14 +79,14 @@ def test_an_outlier_is_drawn_marked_and_kept_in_its_median(inputs: ReportInputs)
 
 def test_trials_that_do_not_count_are_drawn_apart_and_say_why(inputs: ReportInputs) -> None:
     plot = draw(inputs, "throughput-streams-1")
-    (aside,) = (one for one in plot.panels[0].layers if "in no median" in one.name)
+    (aside,) = (one for one in plot.panels[0].layers if "excluded" in one.name)
     assert isinstance(aside, Points)
     assert aside.hollow
     assert aside.y.tolist() == [1.0, 1.0]
     assert aside.x == pytest.approx(np.array([6.0, 8.0]), abs=0.2)
     assert aside.hover is not None
     assert [text.split(", ")[-1] for text in aside.hover] == ["host-limited", "window-short"]
-    assert "In no median: 1 × host-limited, 1 × window-short." in plot.sentence
+    assert "Excluded: 1 host-limited, 1 window-short." in plot.sentence
     six = find_curve(plot, "window 64 KiB").y[STREAMS.index(6)]
     assert six > 18  # the median of the others
 
@@ -114,9 +114,7 @@ def test_small_samples_have_gaps_instead_of_intervals() -> None:
     assert curve.low is not None
     assert np.isnan(curve.low).all()
     assert np.isfinite(curve.y).all()
-    assert (
-        "The medians of 28 cells have no interval: at most 3 trials each, and 95 % needs 6." in plot.sentence
-    )
+    assert "No confidence interval for 28 combinations: at most 3 trials each, 6 needed." in plot.sentence
 
 
 def test_what_was_not_measured_is_an_empty_figure_with_the_reason() -> None:
@@ -206,7 +204,7 @@ def test_the_surface_is_drawn_over_the_product_with_its_residuals(inputs: Report
     assert np.all(np.diff(fit.x) >= 0)
     assert np.all(np.diff(fit.y) >= -1e-9)
     assert fit.y[-1] == pytest.approx(CAPACITY / 1e6, rel=0.1)
-    assert "capacity" in plot.sentence
+    assert "Capacity" in plot.sentence
     (grid,) = draw(inputs, "surface-residuals-1").panels[0].layers
     assert isinstance(grid, Grid)
     (answer,) = inputs.answers("surface")
