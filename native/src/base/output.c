@@ -1,5 +1,6 @@
 #include "base/output.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 enum { AUTO, JSON, HUMAN };
@@ -15,4 +16,9 @@ bool pl_output_parse(const char *text, bool *human, struct pl_error *error)
     int chosen = pl_parse_choice("output", text, names, error);
     *human = chosen == HUMAN || (chosen == AUTO && isatty(STDOUT_FILENO) == 1);
     return chosen >= 0;
+}
+
+bool pl_output_flush(void)
+{
+    return fflush(stdout) == 0;
 }

@@ -14,4 +14,7 @@ struct pl_option pl_output_option(const char *group, const char **target);
  * for anything else. */
 bool pl_output_parse(const char *text, bool *human, struct pl_error *error);
 
+/* Flushes stdout; false when the output is gone. */
+bool pl_output_flush(void);
+
 #endif

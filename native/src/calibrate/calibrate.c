@@ -178,7 +178,7 @@ static void write_loopback(struct calibration *calibration, const struct pl_loop
             "loopback  %4lld streams  %-9s  %-6s  %12s  %.3f CPU-s per GB  TCP_INFO read in %lld ns\n",
             (long long)settings->streams, transfer, result->congestion, text, cost,
             (long long)result->tcp_info_ns);
-        calibration->written = fflush(stdout) == 0 && calibration->written;
+        calibration->written = pl_output_flush() && calibration->written;
         return;
     }
     struct pl_json *j = &calibration->json;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/output.h"
 #include "base/units.h"
 #include "flow/sockopts.h"
 
@@ -31,11 +32,6 @@ static void format_rate(uint64_t bytes, const struct pl_span *span, char text[PL
         (void)snprintf(text, PL_QUANTITY_BYTES, "-");
     else
         pl_format_quantity((double)bytes * 8e9 / (double)length_ns, PL_UNIT_BITS_PER_S, text);
-}
-
-static bool flushed(void)
-{
-    return fflush(stdout) == 0;
 }
 
 bool pl_display_ready(const struct pl_counters *counters)
@@ -73,7 +69,7 @@ bool pl_display_ready(const struct pl_counters *counters)
     if (flow->transmits)
         (void)printf("  %14s  %11s  %9s  %9s", "sent", "retransmits", "rtt", "in flight");
     (void)printf("\n");
-    return flushed();
+    return pl_output_flush();
 }
 
 /* Sums and means over the streams of the sender's TCP_INFO. */
@@ -126,7 +122,7 @@ bool pl_display_interval(const struct pl_counters *counters)
     if (counters->flow->transmits)
         print_tcp(counters);
     (void)printf("\n");
-    return flushed();
+    return pl_output_flush();
 }
 
 static void print_confirmed(const struct pl_counters *counters)
@@ -218,5 +214,5 @@ bool pl_display_result(const struct pl_counters *counters, const struct pl_endin
     }
     if (ending->rejected > 0)
         (void)printf("unauthenticated peers rejected: %lld\n", (long long)ending->rejected);
-    return flushed();
+    return pl_output_flush();
 }

@@ -8,6 +8,7 @@
 
 #include "base/address.h"
 #include "base/limits.h"
+#include "base/output.h"
 #include "base/program.h"
 #include "base/subcommands.h"
 #include "base/token.h"
@@ -102,7 +103,7 @@ static bool write_listening(const struct pl_flow *flow, int listen_fd)
         if (facts.local_port >= 0)
             (void)printf(" port %lld", (long long)facts.local_port);
         (void)printf("%s\n", flow->open ? ", without authentication (no --token)" : "");
-        return fflush(stdout) == 0;
+        return pl_output_flush();
     }
     pl_json_begin_object(&j, NULL);
     pl_json_string(&j, "type", "listening");

@@ -197,7 +197,7 @@ static bool write_listening(const struct echo *echo, const struct pl_address *ow
         (void)printf("echoing %s on %s port %lld%s\n", echo->transport_text, text,
                      (long long)pl_address_port(own),
                      echo->token_text[0] == 0 ? ", without authentication (no --token)" : "");
-        return fflush(stdout) == 0;
+        return pl_output_flush();
     }
     pl_json_begin_object(&j, NULL);
     pl_json_string(&j, "type", "listening");
@@ -236,7 +236,7 @@ static bool write_result(const struct echo *echo, const char *reason)
                 "%llu of the refused probes are of another version, this echo uses version %d: use the "
                 "same PathLab at both ends\n",
                 (unsigned long long)counts.other_version, PL_PROBE_VERSION);
-        return fflush(stdout) == 0;
+        return pl_output_flush();
     }
     pl_json_begin_object(&j, NULL);
     pl_json_string(&j, "type", "result");

@@ -5,20 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/output.h"
 #include "base/units.h"
 
 #define READABLE_NS (100 * PL_NS_PER_MS)
-
-static bool flushed(void)
-{
-    return fflush(stdout) == 0;
-}
 
 bool pl_ping_text_start(const char *address, const struct pl_probe_socket *socket)
 {
     (void)printf("probing %s by %s, %zu bytes, %s time stamps\n", address, pl_method_name(socket->method),
                  socket->payload_bytes, pl_stamps_name(pl_probe_socket_stamps(socket)));
-    return flushed();
+    return pl_output_flush();
 }
 
 static void keep(struct pl_ping_text *text, pl_ns rtt_ns)
@@ -51,7 +47,7 @@ bool pl_ping_text_probe(struct pl_ping_text *text, const struct pl_probe *probe,
         pl_format_quantity((double)probe->rtt_ns, PL_UNIT_NS, rtt);
         (void)printf("%6" PRIu64 "  %s%s\n", probe->sequence, rtt, probe->reordered ? "  reordered" : "");
     }
-    return flushed();
+    return pl_output_flush();
 }
 
 static int compare(const void *a, const void *b)
@@ -96,7 +92,7 @@ bool pl_ping_text_result(struct pl_ping_text *text, const struct pl_ping_counts 
     if (text->unkept > 0)
         (void)printf("no memory for %" PRIu64 " round trips, which are not in the line above\n",
                      text->unkept);
-    return flushed();
+    return pl_output_flush();
 }
 
 void pl_ping_text_release(struct pl_ping_text *text)
