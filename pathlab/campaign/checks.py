@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pathlab.campaign.design_checks import check_design
+from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.levels import list_levels
-from pathlab.campaign.source_text import Finding as Finding
-from pathlab.campaign.source_text import Key as Key
 from pathlab.campaign.source_text import (
+    Finding,
     list_names,
     read_names,
     read_quantity,
@@ -25,7 +25,6 @@ from pathlab.campaign.source_text import (
 from pathlab.errors import UsageError
 from pathlab.units import parse_time_ns
 
-LOCAL = "local"
 PLAN_ROWS_MAX = 1_000_000
 
 

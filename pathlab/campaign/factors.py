@@ -249,15 +249,27 @@ _IMPORTED: Mapping[str, tuple[str, Unit | None]] = {
     "stagger_ns": ("stagger", TIME),
     "test_parameters": ("test parameters", None),
 }
-_KEYS = {factor.name: factor.key for factor in _FACTORS} | {
-    name: words for name, (words, _) in _IMPORTED.items()
-}
-_UNITS = {factor.key: factor.unit for factor in _FACTORS} | dict(_IMPORTED.values())
 
 
 def name_levels(levels: Mapping[str, Level]) -> dict[str, Level]:
     """Return levels by the keys of the file instead of by attribute; imported settings by their words."""
-    return {_KEYS.get(name, name): level for name, level in levels.items()}
+    return {_find_key(name): level for name, level in levels.items()}
+
+
+def format_levels(levels: Mapping[str, Level]) -> dict[str, str]:
+    """Return levels, by attribute, for reading: by the keys that ``name_levels`` gives."""
+    return {_find_key(name): format_level(name, level) for name, level in levels.items()}
+
+
+def format_level(name: str, level: Level) -> str:
+    """Write one level of a setting, by attribute, for reading: ``64 KiB``, ``auto``."""
+    factor = FACTORS.get(name)
+    if level is None:
+        return (factor.unset if factor else None) or "auto"
+    if isinstance(level, bool):
+        return "yes" if level else "no"
+    unit = factor.unit if factor else _IMPORTED.get(name, ("", None))[1]
+    return unit.format(level) if isinstance(level, int) and unit is not None else str(level)
 
 
 def find_default(name: str) -> Level:
@@ -266,11 +278,5 @@ def find_default(name: str) -> Level:
     return None if factor is None else factor.default
 
 
-def format_level(key: str, level: Level) -> str:
-    """Write one level for reading: ``64 KiB``, ``auto``; ``key`` is the factor's in the file."""
-    factor, unit = FACTORS_BY_KEY.get(key), _UNITS.get(key)
-    if level is None:
-        return (factor.unset if factor else None) or "auto"
-    if isinstance(level, bool):
-        return "yes" if level else "no"
-    return unit.format(level) if isinstance(level, int) and unit is not None else str(level)
+def _find_key(name: str) -> str:
+    return FACTORS[name].key if name in FACTORS else _IMPORTED.get(name, (name, None))[0]

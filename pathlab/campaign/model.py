@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from pathlab.campaign.checks import LOCAL as LOCAL
 from pathlab.campaign.conduct_model import (
     CYCLES_MIN_DEFAULT,
     UNTIL_EXPECTED,
@@ -25,7 +24,7 @@ from pathlab.campaign.conduct_model import (
 from pathlab.campaign.factor_model import Combination, Control, Factors
 from pathlab.campaign.factors import PairName
 from pathlab.campaign.file_table import Address, FileTable, HostName, Seed
-from pathlab.campaign.host_model import Host as Host
+from pathlab.campaign.host_model import LOCAL, Host
 from pathlab.campaign.lab_model import LabSettings
 from pathlab.campaign.levels import AllowLevels, wrap_text
 from pathlab.campaign.quantities import BYTES, COUNT, HOUR_NS, RATE, RATIO, TIME, Bounds

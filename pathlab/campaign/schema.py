@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from pathlab.campaign import conduct_model, factor_model, lab_model, model
+from pathlab.campaign import conduct_model, factor_model, host_model, lab_model, model
 from pathlab.campaign.factors import FACTORS_BY_KEY
 from pathlab.campaign.quantities import Bounds
 
@@ -27,7 +27,7 @@ _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
     ("Top level", model.Campaign),
     ("`[[paths]]`", model.MeasuredPath),
     ("`[paths.addresses.NAME]`", model.AddressPair),
-    ("`[hosts.NAME]`", model.Host),
+    ("`[hosts.NAME]`", host_model.Host),
     ("`[factors]`", factor_model.Factors),
     ("`[trial]`", model.TrialSettings),
     ("`[probes]`", model.ProbeSettings),

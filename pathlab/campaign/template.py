@@ -84,9 +84,9 @@ def write_template(answers: TemplateAnswers) -> str:
         seed=_line("seed", answers.seed),
         cycles=_line("cycles", answers.cycles),
         paths=f"\n# What is measured: each path from the host that sends to the one that receives.{paths}",
-        streams=format_levels(answers.streams),
-        window=format_levels(answers.window),
-        congestion=format_levels(answers.congestion),
+        streams=format_toml_levels(answers.streams),
+        window=format_toml_levels(answers.window),
+        congestion=format_toml_levels(answers.congestion),
         warmup=_line("warmup", answers.warmup),
         duration=_line("duration", answers.duration),
         ends=_describe_ends(answers),
@@ -106,7 +106,7 @@ def read_levels(text: str) -> Any:
     return levels[0] if len(levels) == 1 else levels
 
 
-def format_levels(text: str) -> str:
+def format_toml_levels(text: str) -> str:
     """Return levels as a TOML file has them."""
     return json.dumps(read_levels(text), ensure_ascii=False)
 

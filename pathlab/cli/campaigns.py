@@ -14,8 +14,8 @@ import click
 from rich.table import Table
 
 from pathlab.campaign.budget import estimate_campaign
+from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.load import build_campaign, list_shipped, load_campaign, read_campaign
-from pathlab.campaign.model import LOCAL
 from pathlab.campaign.ready_labs import list_ready_labs
 from pathlab.campaign.schema import build_json_schema, describe_campaign_file
 from pathlab.campaign.template import TemplateAnswers, list_lab_ends, read_levels, write_template

@@ -9,7 +9,7 @@ from typing import Any
 
 from pathlab.campaign.file_table import HOST_NAME_PATTERN
 from pathlab.campaign.host_file import DEFAULT_NAME, read_host_file
-from pathlab.campaign.model import LOCAL
+from pathlab.campaign.host_model import LOCAL
 from pathlab.errors import UsageError
 
 _DESTINATION = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@\s:\[\]]+|\[[^\]]+\])(?::(?P<port>\d{1,5}))?")

@@ -10,9 +10,8 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from pathlab.campaign.host_model import Host
+from pathlab.campaign.host_model import LOCAL, Host
 from pathlab.campaign.load import load_campaign
-from pathlab.campaign.model import LOCAL
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.errors import UsageError

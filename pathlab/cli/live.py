@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.table import Table
 from rich.text import Text
 
-from pathlab.campaign.factors import ALWAYS_GIVEN, format_level, name_levels
+from pathlab.campaign.factors import ALWAYS_GIVEN, format_levels
 from pathlab.escaping import escape_line
 from pathlab.runner.events import (
     CampaignEnded,
@@ -59,7 +59,7 @@ def describe_levels(settings: Mapping[str, Any]) -> str:
         for name, level in settings.items()
         if name not in (*ALWAYS_GIVEN[:2], *ADDRESSES) and level is not None
     }
-    return " ".join(f"{name}={format_level(name, level)}" for name, level in name_levels(others).items())
+    return " ".join(f"{key}={text}" for key, text in format_levels(others).items())
 
 
 def describe_trial(record: TrialRecord, settings: Mapping[str, Any]) -> str:

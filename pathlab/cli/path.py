@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pathlab.campaign.model import LOCAL, Host
+from pathlab.campaign.host_model import LOCAL, Host
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.discover.capacity import CapacityOptions

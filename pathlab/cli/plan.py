@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pathlab.campaign.budget import CampaignEstimate, Estimator, PathEstimate, estimate_campaign
 from pathlab.campaign.design import count_cells
-from pathlab.campaign.factors import FACTORS, format_level, name_levels
+from pathlab.campaign.factors import format_level, format_levels, name_levels
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.cli.choices import Choices
@@ -73,7 +73,7 @@ def _print_rows(model: Campaign, rows: Sequence[PlanRow], shown: int, console: C
             f"{row.row + 1}{' control' if row.control else ''}",
             str(row.cycle + 1),
             f"{row.path.source} to {row.path.destination}",
-            *(format_level(FACTORS[name].key, levels[name]) for name in columns),
+            *(format_level(name, levels[name]) for name in columns),
             *([_format_levels(row, others)] if others else []),
             format_time(estimate.time_ns),
             _bytes_text(estimate.bytes_max),
@@ -101,8 +101,8 @@ def _arrange_factors(model: Campaign, rows: Sequence[PlanRow]) -> tuple[list[str
 
 
 def _format_levels(row: PlanRow, names: Sequence[str]) -> str:
-    levels = name_levels({name: row.cell.levels[name] for name in names})
-    return ", ".join(f"{key} {format_level(key, level)}" for key, level in levels.items())
+    levels = format_levels({name: row.cell.levels[name] for name in names})
+    return ", ".join(f"{key} {text}" for key, text in levels.items())
 
 
 def _bytes_text(size_bytes: int | None) -> str:

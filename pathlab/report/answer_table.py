@@ -15,7 +15,7 @@ from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, list_thresholds
-from pathlab.campaign.factors import format_level, name_levels
+from pathlab.campaign.factors import format_levels
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
@@ -175,8 +175,8 @@ def _build_table(entry: AnalysisEntry, condition: Condition, answers: Sequence[A
 
 def name_condition(condition: Condition) -> str:
     """Path, and the settings that were set."""
-    levels = name_levels({name: value for name, value in condition.settings if value is not None})
-    told = [f"{name} {format_level(name, level)}" for name, level in levels.items()]
+    levels = format_levels({name: value for name, value in condition.settings if value is not None})
+    told = [f"{key} {text}" for key, text in levels.items()]
     where = "" if condition.medium == "hosts" else f" ({condition.medium})"
     return f"{condition.path_source} → {condition.path_destination}{where}, {', '.join(told)}"
 

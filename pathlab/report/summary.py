@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pathlab.analysis.estimators.loss import Loss, pool_loss
-from pathlab.campaign.factors import ALWAYS_GIVEN, FACTORS, find_default, format_level, name_levels
+from pathlab.campaign.factors import ALWAYS_GIVEN, FACTORS, find_default, format_levels
 from pathlab.report.source import (
     ResultsSource,
     StoredTrial,
@@ -206,8 +206,8 @@ def _spell_setting(settings: Mapping[str, Any], apart: Sequence[str]) -> str:
     """What sets a plan row apart besides streams, window and congestion control: it never shares a cell."""
     if settings.get("control"):
         return "control rows"
-    levels = name_levels({name: settings[name] for name in apart if name in settings})
-    return ", ".join(f"{key} {format_level(key, level)}" for key, level in levels.items())
+    levels = format_levels({name: settings[name] for name in apart if name in settings})
+    return ", ".join(f"{key} {text}" for key, text in levels.items())
 
 
 def _order_setting(settings: Mapping[str, Any], apart: Sequence[str]) -> tuple[tuple[bool, float, str], ...]:

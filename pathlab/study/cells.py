@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pathlab.campaign.factors import format_level, name_levels
+from pathlab.campaign.factors import format_levels
 from pathlab.store.flags import Flag
 from pathlab.store.trial_table import format_exact_time
 from pathlab.study.links import BottleneckLink, find_bottleneck
@@ -190,6 +190,6 @@ def _format_settings(conditions: Sequence[Condition]) -> Mapping[Condition, Mapp
     apart = [name for name in names if len({levels.get(name) for levels in every}) > 1]
     found: dict[Condition, Mapping[str, str]] = {}
     for condition, levels in zip(conditions, every, strict=True):
-        named = name_levels({name: levels[name] for name in apart if levels.get(name) is not None})
-        found[condition] = {name: format_level(name, level) for name, level in named.items()}
+        named = {name: levels[name] for name in apart if levels.get(name) is not None}
+        found[condition] = format_levels(named)
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pathlab.campaign.factors import format_level, name_levels
+from pathlab.campaign.factors import format_levels
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def _join_counts(counts: Sequence[ExclusionCount]) -> str:
 
 
 def _format_condition(condition: Condition) -> str:
-    levels = name_levels({name: level for name, level in condition.settings if level is not None})
-    settings = [f"{name} {format_level(name, level)}" for name, level in levels.items()]
+    levels = format_levels({name: level for name, level in condition.settings if level is not None})
+    settings = [f"{key} {text}" for key, text in levels.items()]
     return (
         f"{condition.path_source} → {condition.path_destination} ({', '.join([condition.medium, *settings])})"
     )

@@ -39,7 +39,7 @@ FACTOR = """    Factor(
 """
 CAMPAIGN_WITH_NAP = """
 import json
-from pathlab.campaign.factors import format_level, name_levels
+from pathlab.campaign.factors import format_level, format_levels
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.campaign.schema import build_json_schema, describe_campaign_file
@@ -71,8 +71,8 @@ print(json.dumps({
     "flags": [flow_options(spec, allowed, sends=sends).get("nap-ns") for sends in (True, False)],
     "setting": next(line for line in settings if line["name"] == "nap_ns"),
     "refused": find_refused(settings),
-    "words": {key: format_level(key, level) for key, level in name_levels({"nap_ns": 10**6}).items()},
-    "unset": format_level("nap", None),
+    "words": format_levels({"nap_ns": 10**6}),
+    "unset": format_level("nap_ns", None),
     "schema": "nap" in build_json_schema()["$defs"]["Factors"]["properties"],
     "page": describe_campaign_file().count("| `nap` |"),
 }))

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from pathlab.campaign.host_file import DEFAULT_NAME
-from pathlab.campaign.model import LOCAL
+from pathlab.campaign.host_model import LOCAL
 from pathlab.cli.commands import names
 from pathlab.cli.main import pathlab
 from pathlab.discover.probes import METHODS

@@ -25,7 +25,7 @@ REPORT_FORMS = ("html", "pdf", "md", "json")
 PROBE_METHODS = ("udp", "icmp", "tcp")
 #: ``pathlab.campaign.host_file.DEFAULT_NAME``
 HOST_FILE_NAME = "hosts.toml"
-#: ``pathlab.campaign.model.LOCAL``
+#: ``pathlab.campaign.host_model.LOCAL``
 LOCAL = "local"
 #: ``pathlab.store.database.RESULTS_ROOT``
 RESULTS_ROOT = Path("results")

@@ -12,7 +12,8 @@ from typing import Any
 
 from pathlab import __version__
 from pathlab.campaign.budget import Estimator
-from pathlab.campaign.model import LOCAL, Campaign
+from pathlab.campaign.host_model import LOCAL
+from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, UsageError

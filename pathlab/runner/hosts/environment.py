@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
-from pathlab.campaign.model import LOCAL, Campaign
+from pathlab.campaign.host_model import LOCAL
+from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, PathlabError

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from pathlab.campaign.host_model import Host
-from pathlab.campaign.model import LOCAL
+from pathlab.campaign.host_model import LOCAL, Host
 from pathlab.errors import HostError, PathlabError
 from pathlab.remote.hosts import RemoteAccess, RemoteHosts, pair_addresses
 from pathlab.remote.jobs import EngineJob

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pathlab.campaign.factors import find_default, format_level, name_levels
+from pathlab.campaign.factors import find_default, format_levels
 from pathlab.errors import UsageError
 from pathlab.study.comparison.groups import ComparedCell
 from pathlab.units import format_bytes
@@ -56,9 +56,8 @@ def _list_mismatches(
 def format_setting(name: str, text: str) -> tuple[str, str]:
     """A setting's name and level for reading; ``text`` is the level as a combination holds it."""
     level = None if text == "None" else int(text) if text.isdecimal() else text
-    ((key, named),) = name_levels({name: level}).items()
-    unset = level is None and find_default(name) is None
-    return key, DEFAULT if unset else format_level(key, named)
+    ((key, written),) = format_levels({name: level}).items()
+    return key, DEFAULT if level is None and find_default(name) is None else written
 
 
 def _list_parts(one: ComparedCell) -> Iterator[tuple[str, str]]:

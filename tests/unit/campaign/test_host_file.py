@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from pathlab.campaign.host_file import read_host_file
+from pathlab.campaign.host_model import Host
 from pathlab.campaign.load import load_campaign
-from pathlab.campaign.model import Host
 from pathlab.errors import CampaignError
 
 CAMPAIGN = """

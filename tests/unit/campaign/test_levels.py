@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pathlab.campaign.cell import Cell
 from pathlab.campaign.design import list_cells
-from pathlab.campaign.factors import FACTORS_BY_KEY
+from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY
 from pathlab.campaign.levels import expand_range
 from pathlab.campaign.order import plan_rows
 from pathlab.campaign.quantities import COUNT, Unit
@@ -234,3 +236,7 @@ def test_pairs_of_addresses_by_name() -> None:
     assert settings == ["near", "six"]
     (mistake,) = list_mistakes(paths=paths, factors={"streams": 1, "addresses": ["near", "far"]})
     assert mistake == "paths.0.addresses: the path has no pair 'far'; expected one of 'near', 'six'"
+
+
+def test_the_typed_cell_has_every_factor_of_the_table() -> None:
+    assert {field.name for field in dataclasses.fields(Cell)} == {*FACTORS, "given"}
