@@ -61,4 +61,4 @@ def close_run(folder: Path, console: Console | None) -> Path:
 
 
 def _print_summary(inputs: ReportInputs, console: Console) -> None:
-    render_summary(inputs.summary, inputs.study.recommend(), list_notices(inputs.summary), console)
+    render_summary(inputs.study, list_notices(inputs.study), console)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
-from pathlab.report.source import format_utc
+from pathlab.report.names import format_utc
 from pathlab.store.archive import Listing, list_results, merge_results, prune_results
 from pathlab.store.check import check_results
 from pathlab.store.results import Results

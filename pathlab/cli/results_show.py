@@ -9,14 +9,22 @@ from pathlib import Path
 
 import click
 
-from pathlab.cli.live import describe_levels
 from pathlab.escaping import escape_line
-from pathlab.report.names import format_window, shorten_levels
-from pathlab.report.source import format_utc
+from pathlab.report.names import format_utc
 from pathlab.store.overview import Counts, TrialLine, count_trials, read_origins, stream_lines
 from pathlab.store.results import Results
-from pathlab.study.overview import CombinationSummary, summarise_combinations
-from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_volume
+from pathlab.study.analyses import StudiedResults
+from pathlab.study.answer import measure_spread
+from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.units import (
+    NOT_MEASURED,
+    format_bytes,
+    format_rate,
+    format_ratio,
+    format_time,
+    format_volume,
+    format_window,
+)
 
 COMBINATION_HEADINGS = ("Path", "Complete", "Not complete", "n", "Throughput", "Combination")
 TRIAL_HEADINGS = ("Trial", "Cycle", "Streams", "Window", "Throughput", "Loaded RTT", "Path", "Status")
@@ -83,11 +91,11 @@ def print_overview(results: Path, *, limit: int | None, offset: int) -> None:
 
     Combinations are left out where trials are skipped.
     """
-    with Results.open(results) as stored:
+    with StudiedResults.open(results) as stored:
         counts = count_trials(stored)
         _print_head(stored, counts)
         if offset == 0 and counts.trials:
-            _print_combinations(summarise_combinations(stored), limit)
+            _print_combinations(stored.conditions(), limit)
         _print_trials(stored, counts, limit, offset)
 
 
@@ -103,12 +111,13 @@ def _print_head(stored: Results, counts: Counts) -> None:
     click.echo(f"{done:,} of {counts.planned:,} planned rows have a result; trials: {told or 'none'}")
 
 
-def _print_combinations(found: Sequence[CombinationSummary], limit: int | None) -> None:
-    shown = found[:limit]
+def _print_combinations(conditions: Sequence[MeasuredCondition], limit: int | None) -> None:
+    every = [(condition, cell) for condition in conditions for cell in condition.all_cells]
+    shown = every[:limit]
     click.echo()
-    Columns(COMBINATION_HEADINGS).print_rows([_format_combination(one) for one in shown])
-    if len(shown) < len(found):
-        click.echo(f"Combinations 1 to {len(shown):,} of {len(found):,}; all: --limit 0.")
+    Columns(COMBINATION_HEADINGS).print_rows([_format_combination(*one) for one in shown])
+    if len(shown) < len(every):
+        click.echo(f"Combinations 1 to {len(shown):,} of {len(every):,}; all: --limit 0.")
     click.echo(
         "Throughput: median over the n trials that count: complete, windows and congestion control as "
         "requested, neither a host nor the lab at its limit."
@@ -138,15 +147,15 @@ def _print_trials(stored: Results, counts: Counts, limit: int | None, offset: in
         click.echo(f"Trials {offset + 1:,} to {last:,} of {trials:,}; {following}all: --limit 0.")
 
 
-def _format_combination(one: CombinationSummary) -> tuple[str, ...]:
+def _format_combination(condition: MeasuredCondition, cell: Cell) -> tuple[str, ...]:
     return (
-        f"{one.path_source} → {one.path_destination}",
-        f"{one.complete:,}",
-        f"{one.not_complete:,}",
-        f"{one.counted:,}",
-        format_rate(one.median_bits_per_s),
+        condition.path,
+        f"{len(cell.complete):,}",
+        f"{cell.failed:,}",
+        f"{len(cell.sample):,}",
+        format_rate(measure_spread(cell.sample.rates_bits_per_s).median),
         # the longest text, which may run over the end of a narrow terminal's line
-        f"{shorten_levels(one.streams, one.window_requested_bytes)} {describe_levels(one.settings)}".rstrip(),
+        f"{cell.name} {', '.join(f'{name} {level}' for name, level in condition.settings.items())}".rstrip(),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from pathlab.report.plots.model import Plot
 from pathlab.study.answer import Answer
+from pathlab.study.progress import RunCounts
 from pathlab.study.recommendation import Recommendation
 
 
@@ -118,15 +119,6 @@ class CampaignFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialCounts:
-    """How much of the plan there is; ``failed`` holds every trial that did not complete, repeats included."""
-
-    planned: int
-    complete: int
-    failed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """A report: what it says first, and all of its chapters in their order.
 
@@ -143,7 +135,7 @@ class Report:
     opening: Section
     sections: tuple[Section, ...]
     campaign: CampaignFacts | None = None
-    trials: TrialCounts | None = None
+    trials: RunCounts | None = None
 
 
 def list_blocks(blocks: Sequence[Block]) -> Iterator[Block]:

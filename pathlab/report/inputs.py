@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pathlab.report.source import ResultsSource
-from pathlab.report.summary import Summary
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.recommendation import TRIALS_PER_CELL
 from pathlab.study.registry import ANALYSES
+from pathlab.study.trials import StudySource
 
 #: Trials drawn in one figure, and in all figures of one kind.
 POINTS_PER_FIGURE = 400
@@ -27,10 +26,13 @@ POINTS_LEAST = 120
 class ReportInputs:
     """One results file as the chapters read it; ``windows``: in the order of their slots in figures."""
 
-    source: ResultsSource
     study: Analyses
-    summary: Summary
     windows: Sequence[int | None]
+
+    @property
+    def source(self) -> StudySource:
+        """What trials and series are read from."""
+        return self.study.study_source
 
     @cached_property
     def conditions(self) -> tuple[MeasuredCondition, ...]:

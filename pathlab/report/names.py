@@ -1,14 +1,12 @@
-"""What cells, spreads and losses are called in a report."""
+"""What combinations, losses and times are called in a report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from pathlab.analysis.estimators.loss import Loss
-from pathlab.report.summary import Cell
-from pathlab.units import NOT_MEASURED, format_bytes, format_ratio
+from pathlab.units import NOT_MEASURED, format_bytes, format_ratio, format_window
 
-AUTOTUNED = "auto"
 SHORTENED_RUN = 4  # from how many consecutive numbers on only the ends are named
 
 
@@ -25,20 +23,11 @@ def shorten_levels(streams: int, window_bytes: int | None) -> str:
     return f"{streams} × {format_window(window_bytes)}"
 
 
-def name_cell(cell: Cell, *, congestion: bool = False) -> str:
-    """A cell in words."""
-    words = name_levels(cell.streams, cell.window_requested_bytes)
-    return words + (f" ({cell.congestion})" if congestion and cell.congestion else "")
-
-
-def short_name(cell: Cell) -> str:
-    """A cell in short: ``4 × 64 KiB``."""
-    return shorten_levels(cell.streams, cell.window_requested_bytes)
-
-
-def format_window(window_bytes: int | None) -> str:
-    """The window asked for, ``auto`` when the kernel chose."""
-    return AUTOTUNED if window_bytes is None else format_bytes(window_bytes)
+def format_utc(stored: str) -> str:
+    """A stored time, such as ``2026-11-21T05:03:05.334+00:00``, to the second as people write it."""
+    if not stored:
+        return "at a time that is not known"
+    return f"{stored[:19].replace('T', ' ')} UTC"
 
 
 def format_granted(sender_bytes: int | None, receiver_bytes: int | None) -> str:

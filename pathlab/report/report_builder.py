@@ -7,43 +7,45 @@ from pathlib import Path
 
 from pathlab._version import VERSION
 from pathlab.errors import UsageError
-from pathlab.report.blocks import CampaignFacts, Report, Section, TrialCounts
+from pathlab.report.blocks import CampaignFacts, Report, Section
 from pathlab.report.formats.forms import FORMS
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.names import format_utc
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison import build_comparison
 from pathlab.report.sections.method import build_appendices, build_method
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.sections.opening import build_opening
 from pathlab.report.sections.trials import build_trials
-from pathlab.report.source import ResultsSource, format_utc
-from pathlab.report.summary import Summary, summarise
 from pathlab.study.analyses import Analyses, Study
 from pathlab.study.comparison.rows import ResultsComparison
+from pathlab.study.trials import StudySource
 
 COMPARISON_FORMS = ("html", "md", "pdf")
 NOT_MEASURED = "not-measured"  # key of the chapter that says what the results cannot show
 
 
-def gather_inputs(results: ResultsSource) -> ReportInputs:
-    """What a report of these results is made from; nothing is analysed yet. Trials are read once."""
-    study = results if isinstance(results, Analyses) else Study(results)
-    summary = summarise(results, study.study_table().frame)
-    return ReportInputs(source=results, study=study, summary=summary, windows=_list_windows(summary))
+def gather_inputs(results: StudySource, study: Analyses | None = None) -> ReportInputs:
+    """What a report of these results is made from; nothing is analysed yet. Trials are read once.
+
+    ``study``: the analyses of these results, where there are any.
+    """
+    study = study or (results if isinstance(results, Analyses) else Study(results))
+    return ReportInputs(study=study, windows=_list_windows(study))
 
 
-def build_document(results: ResultsSource) -> Report:
+def build_document(results: StudySource) -> Report:
     """The whole report. Results without a complete trial give one that says so."""
     return arrange_report(gather_inputs(results))
 
 
 def arrange_report(inputs: ReportInputs) -> Report:
     """The report of a material whose analyses may have been done in part."""
-    campaign, summary = inputs.source.campaign, inputs.summary
+    campaign, counts = inputs.source.campaign, inputs.study.count_trials()
     recommendations = inputs.study.recommend()
-    chapters = tuple(_list_chapters(inputs)) if summary.complete else ()
+    chapters = tuple(_list_chapters(inputs)) if counts.complete else ()
     return Report(
-        title=summary.title,
+        title=campaign.title or campaign.name,
         facts=tuple(_list_facts(inputs)),
         footer=(
             f"Campaign {campaign.name} · model digest {campaign.digest[:16]} · measured by PathLab "
@@ -57,8 +59,8 @@ def arrange_report(inputs: ReportInputs) -> Report:
             created_utc=campaign.created_utc,
             program_version=campaign.program_version,
         ),
-        trials=TrialCounts(planned=summary.planned, complete=summary.complete, failed=len(summary.failures)),
-        notices=list_notices(summary),
+        trials=counts,
+        notices=list_notices(inputs.study),
         recommendations=recommendations,
         opening=build_opening(recommendations),
         sections=(build_method(inputs), *chapters, *build_appendices(inputs)),
@@ -87,10 +89,10 @@ def _list_chapters(inputs: ReportInputs) -> Iterator[Section]:
 
 
 def _list_facts(inputs: ReportInputs) -> list[str]:
-    campaign, summary = inputs.source.campaign, inputs.summary
+    campaign, counts = inputs.source.campaign, inputs.study.count_trials()
     facts = [
-        f"{summary.complete} complete trial{'s' * (summary.complete != 1)}",
-        f"{summary.cycles} cycle{'s' * (summary.cycles != 1)}",
+        f"{counts.complete} complete trial{'s' * (counts.complete != 1)}",
+        f"{counts.cycles} cycle{'s' * (counts.cycles != 1)}",
         f"created {format_utc(campaign.created_utc)}",
         f"seed {campaign.seed}",
     ]
@@ -99,7 +101,7 @@ def _list_facts(inputs: ReportInputs) -> list[str]:
     return [*facts, f"PathLab {campaign.program_version}"]
 
 
-def _list_windows(summary: Summary) -> tuple[int | None, ...]:
+def _list_windows(study: Analyses) -> tuple[int | None, ...]:
     """Every window that was measured, ascending, autotuned last."""
-    windows = {cell.window_requested_bytes for cell in summary.cells}
+    windows = {cell.window_bytes for condition in study.conditions() for cell in condition.all_cells}
     return tuple(sorted(windows, key=lambda size: (size is None, size or 0)))

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pathlab.report.source import ResultsSource, read_series
 from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS, STEADY
+from pathlab.study.trials import StudySource, read_series
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ def column(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
 
 
 def summarise_streams(
-    results: ResultsSource, trial_id: int, steady_ns: int | None
+    results: StudySource, trial_id: int, steady_ns: int | None
 ) -> tuple[StreamSummary, ...]:
     """Every stream of a trial in order of its number; empty without the receiver's records."""
     received = read_series(results, trial_id, "receiver_intervals")
@@ -74,7 +74,7 @@ def summarise_streams(
     return tuple(found)
 
 
-def read_probes(results: ResultsSource, trial_id: int, kind: str) -> ProbeTrace | None:
+def read_probes(results: StudySource, trial_id: int, kind: str) -> ProbeTrace | None:
     """The probes of ``loaded_probes`` or ``unloaded_probes``; ``None`` when there are none.
 
     Of the loaded ones those that left in the steady window, as in the trial's columns.

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pathlab.report.blocks import Heading, TextTable
-from pathlab.report.names import format_window
-from pathlab.report.source import StoredTrial, format_utc
-from pathlab.report.summary import Summary
+from pathlab.report.names import format_utc
+from pathlab.store.flags import Status
 from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
-from pathlab.units import NOT_MEASURED, format_bytes, format_time
+from pathlab.study.trials import TrialTable, list_values
+from pathlab.units import NOT_MEASURED, format_bytes, format_time, format_window
 
 
-def tabulate_plan(plan: Sequence[PlanRecord], trials: Sequence[StoredTrial]) -> TextTable:
+def tabulate_plan(plan: Sequence[PlanRecord], trials: TrialTable) -> TextTable:
     """The plan in its order of execution, with how each row ended."""
     by_row: dict[int, list[str]] = {}
-    for trial in trials:
-        by_row.setdefault(trial.record.plan_row, []).append(trial.record.status)
+    for number, status in zip(*list_values(trials.frame, ("plan_row", "status")), strict=True):
+        by_row.setdefault(number, []).append(status)
     names = sorted({name for row in plan for name in row.settings})
     known: dict[str, tuple[str, ...]] = {}  # rows repeat their settings; to format them takes longest
 
@@ -42,19 +42,24 @@ def tabulate_plan(plan: Sequence[PlanRecord], trials: Sequence[StoredTrial]) -> 
     return _table([Heading(label=label) for label in headings], rows, words={"Path", "Outcome", "Congestion"})
 
 
-def tabulate_failures(summary: Summary) -> TextTable:
+def tabulate_failures(trials: TrialTable) -> TextTable:
     """Trials that did not complete, each with stage and reason."""
+    names = ("trial_id", "cycle", "path_source", "path_destination", "streams", "window_requested_bytes")
+    failed = trials.frame[trials.frame["status"] != Status.COMPLETE]
+    columns = list_values(failed, (*names, "status", "attempt", "failed_stage", "failure"))
     rows = [
         (
-            str(trial.trial_id),
-            str(trial.record.cycle + 1),
-            f"{trial.record.path_source} → {trial.record.path_destination}",
-            f"{trial.record.streams} × {format_window(trial.record.window_requested_bytes)}",
-            f"{trial.record.status}, attempt {trial.record.attempt}",
-            trial.record.failed_stage or NOT_MEASURED,
-            trial.record.failure or "no reason recorded",
+            str(number),
+            str(cycle + 1),
+            f"{source} → {destination}",
+            f"{streams} × {format_window(window)}",
+            f"{status}, attempt {attempt}",
+            stage or NOT_MEASURED,
+            reason or "no reason recorded",
         )
-        for trial in summary.failures
+        for number, cycle, source, destination, streams, window, status, attempt, stage, reason in zip(
+            *columns, strict=True
+        )
     ]
     headings = ("Trial", "Cycle", "Path", "Streams × window", "Outcome", "Stage", "Reason")
     return _table([Heading(label=label) for label in headings], rows, words=set(headings[2:]))

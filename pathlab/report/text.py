@@ -9,18 +9,20 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.analysis.estimators.loss import Loss, probe_loss
-from pathlab.report.names import format_granted, format_loss, format_window
-from pathlab.report.source import ResultsSource, find_arrived, format_utc, window_is_short
+from pathlab.report.names import format_granted, format_loss, format_utc
 from pathlab.report.streams import read_probes, summarise_streams
-from pathlab.report.summary import Cell, PathSummary
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.answer import Spread
+from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.costs import describe_cell
 from pathlab.study.selection import DRTT_MEDIAN_COLUMNS, measure_drtt
-from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time
+from pathlab.study.trials import LINUX_WINDOW_FACTOR, StudySource
+from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_window
 
-STANDING_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so said once and not in each row
+RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so not repeated in each row
 
+ENDS = ("sender", "receiver")
 OF_TCP = ("Effective", "Retr.")  # which UDP does not have
 OF_UDP = ("UDP loss", "Jitter")
 HEADINGS = (
@@ -29,7 +31,7 @@ HEADINGS = (
 )
 
 
-def render_trial(record: TrialRecord, results: ResultsSource | None, trial_id: int, console: Console) -> None:
+def render_trial(record: TrialRecord, results: StudySource | None, trial_id: int, console: Console) -> None:
     """Print one trial; without ``results`` its streams and RTT percentiles are left out."""
     console.print()
     console.print(f"{record.path_source} → {record.path_destination}", style="bold", end="")
@@ -54,67 +56,59 @@ def format_range(spread: Spread) -> str:
     return f"{spread.least / 1e6:.3g}–{spread.most / 1e6:.3g}"
 
 
-def format_loss_ratio(loss: Loss) -> str:
-    """Loss in percent, or that nothing was probed."""
-    return format_ratio(loss.loss_ratio)
-
-
 def list_flags(cell: Cell) -> str:
     """What is particular about a cell: failed trials and flags other than those of the whole run."""
-    marks = [
+    flags = [
         f"{name}{f' ×{count}' if count > 1 else ''}"
-        for name, count in cell.flags
-        if name not in STANDING_FLAGS
+        for name, count in cell.complete.count_flags().items()
+        if name not in RUN_FLAGS
     ]
-    if cell.failed + cell.interrupted:
-        marks.append(f"{cell.failed + cell.interrupted} failed")
-    return ", ".join(marks)
+    if cell.failed:
+        flags.append(f"{cell.failed} failed")
+    return ", ".join(flags)
 
 
-def tabulate_path(path: PathSummary, *, wide: bool) -> Table:
-    """The cells of a path, one a row; ``wide``: with the extremes of the rates and the flags."""
+def tabulate_cells(condition: MeasuredCondition, *, wide: bool) -> Table:
+    """The cells of a condition, one a row; ``wide``: with the extremes of the rates and the flags."""
     table = Table(
-        title=str(path.path),
+        title=Text(condition.name),
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    mixed = len({cell.congestion for cell in path.cells}) > 1
-    marked = wide and any(list_flags(cell) for cell in path.cells)
-    udp = any(cell.udp_loss.sent for cell in path.cells)
-    left_out = (*(() if wide else ("Mbit/s",)), *(OF_TCP if udp else OF_UDP))
-    headings = [name for name in HEADINGS if name not in left_out]
+    cells = sorted(condition.all_cells, key=lambda cell: cell.streams)
+    flagged = wide and any(map(list_flags, cells))
+    hidden = (*(() if wide else ("Mbit/s",)), *(OF_TCP if condition.key.is_udp else OF_UDP))
+    headings = [name for name in HEADINGS if name not in hidden]
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    if mixed:
-        table.add_column("Congestion")
-    if marked:
+    if flagged:
         table.add_column("Flags", overflow="fold")
-    for cell in path.cells:
-        retransmits, kept = cell.retransmitted_segments.median, len(cell.counted)
+    for cell in cells:
+        found, complete = describe_cell(cell.sample), len(cell.complete)
+        retransmits, kept = found.retransmitted_segments.median, len(cell.sample)
         texts = (
             str(cell.streams),
-            format_window(cell.window_requested_bytes),
-            format_granted(cell.window_granted_sender_bytes, cell.window_granted_receiver_bytes),
-            format_bytes(cell.window_effective_bytes.median),
-            format_rate(cell.throughput_bits_per_s.median),
-            format_range(cell.throughput_bits_per_s),
-            format_time(cell.drtt_ns.median),
-            format_loss_ratio(cell.loaded_loss),
+            format_window(cell.window_bytes),
+            format_granted(*map(cell.complete.find_least_granted, ENDS)),
+            format_bytes(found.window_effective_bytes.median),
+            format_rate(found.throughput_bits_per_s.median),
+            format_range(found.throughput_bits_per_s),
+            format_time(found.drtt_ns.median),
+            format_ratio(found.loaded_loss.loss_ratio),
             NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",
-            str(cell.complete) if kept == cell.complete else f"{kept} of {cell.complete}",
-            format_loss_ratio(cell.udp_loss),
-            format_time(cell.udp_jitter_ns.median),
+            str(complete) if kept == complete else f"{kept} of {complete}",
+            format_ratio(found.udp_loss.loss_ratio),
+            format_time(found.udp_jitter_ns.median),
         )
         row = [text for name, text in zip(HEADINGS, texts, strict=True) if name in headings]
-        row += [cell.congestion or NOT_MEASURED] if mixed else []
-        row += [list_flags(cell)] if marked else []
-        table.add_row(*row, style=None if cell.complete else "dim")
+        row += [list_flags(cell)] if flagged else []
+        table.add_row(*row, style=None if complete else "dim")
     return table
 
 
-def _print_streams(record: TrialRecord, results: ResultsSource, trial_id: int, console: Console) -> None:
+def _print_streams(record: TrialRecord, results: StudySource, trial_id: int, console: Console) -> None:
     streams = summarise_streams(results, trial_id, record.steady_ns)
     if not streams:
         return
@@ -156,20 +150,23 @@ def _trial_facts(record: TrialRecord) -> Table:
     table.add_row(
         "Throughput", f"{format_rate(record.throughput_bits_per_s)} by the receiver's count, over {steady}"
     )
-    if record.udp_sent_packets is not None and (arrived := find_arrived(record)) is not None:
-        loss = format_loss(probe_loss(record.udp_sent_packets, arrived))
+    sent, lost = record.udp_sent_packets, record.udp_lost_packets
+    if sent is not None and lost is not None:
+        loss = format_loss(probe_loss(sent, sent - lost))
         table.add_row("UDP", f"{loss}; jitter {format_time(record.udp_jitter_ns)} (RFC 3550)")
     if record.undelivered_bytes:
         missing = format_bytes(record.undelivered_bytes)
         table.add_row("Undelivered", f"{missing} when the drain time was up (the connections were reset)")
     table.add_row("Fairness", f"{jain} (Jain; 1 is equal shares)")
-    short = "; less than was asked" if window_is_short(record) else ""
-    table.add_row("Window asked", f"{format_window(record.window_requested_bytes)} per stream")
+    granted = record.window_granted_sender_bytes, record.window_granted_receiver_bytes
+    least = LINUX_WINDOW_FACTOR * (record.window_requested_bytes or 0)
+    short = "; less than requested" if any(size is not None and size < least for size in granted) else ""
+    table.add_row("Window requested", f"{format_window(record.window_requested_bytes)} per stream")
     table.add_row(
         "  granted",
         f"sender {format_bytes(record.window_granted_sender_bytes)}, "
         f"receiver {format_bytes(record.window_granted_receiver_bytes)} "
-        f"(Linux states twice what it gives{short})",
+        f"(Linux reports double the usable size{short})",
     )
     table.add_row(
         "  effective",
@@ -199,7 +196,7 @@ def _cpu_text(record: TrialRecord, end: str) -> str:
     return f"{engine}; busiest core {format_ratio(busiest_ratio)}{shared}"
 
 
-def _rtt_table(record: TrialRecord, results: ResultsSource | None, trial_id: int) -> Table:
+def _rtt_table(record: TrialRecord, results: StudySource | None, trial_id: int) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("RTT", "min", "median", "mean", "p95", "Loss"):
         table.add_column(heading, justify="left" if heading in ("RTT", "Loss") else "right", no_wrap=True)
@@ -226,7 +223,7 @@ def _short_loss(loss: Loss) -> str:
     return f"{loss.lost} of {loss.sent}, 95 % interval {100 * low:.3g}–{100 * high:.3g} %"
 
 
-def _percentile(results: ResultsSource | None, trial_id: int, kind: str) -> float | None:
+def _percentile(results: StudySource | None, trial_id: int, kind: str) -> float | None:
     """95th percentile of the answered probes, ns; ``None`` below 20, where it would be the maximum."""
     trace = read_probes(results, trial_id, kind) if results is not None else None
     if trace is None or trace.answered_ns.size < 20:

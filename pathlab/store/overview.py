@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -52,20 +51,6 @@ class TrialLine:
     undelivered_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialOutcome:
-    """One trial as its combination needs it; ``settings``: those of its plan row, as JSON text."""
-
-    path_source: str
-    path_destination: str
-    streams: int
-    window_requested_bytes: int | None
-    throughput_bits_per_s: float | None
-    status: str
-    flags: tuple[str, ...]
-    settings: str | None  # None: its plan row is gone
-
-
 def count_trials(results: Results) -> Counts:
     """Count plan rows and trials. Raises StoreError."""
     by_status = sa.select(TRIAL.c.status, sa.func.count()).group_by(TRIAL.c.status).order_by(TRIAL.c.status)
@@ -89,19 +74,6 @@ def stream_lines(results: Results, *, limit: int | None, offset: int) -> Iterato
         for rows in found.partitions():
             check_rows(TrialRecord, rows, results.path)
             yield [from_row(TrialLine, row._mapping) for row in rows]
-
-
-def stream_outcomes(results: Results) -> Iterator[TrialOutcome]:
-    """Yield what every trial adds to its combination, by trial."""
-    columns = [TRIAL.c[name] for name in TrialOutcome.__slots__ if name != "settings"]
-    settings = sa.type_coerce(PLAN.c.settings, sa.Text).label("settings")
-    query: sa.Select[Any] = sa.select(*columns, settings).outerjoin(PLAN, PLAN.c.row == TRIAL.c.plan_row)
-    with results.reading() as connection:
-        options = {"yield_per": _BATCH_ROWS}
-        found = connection.execute(query.order_by(TRIAL.c.trial_id), execution_options=options)
-        for rows in found.partitions():
-            check_rows(TrialRecord, rows, results.path)
-            yield from (TrialOutcome(**row._mapping) for row in rows)
 
 
 def read_origins(results: Results, numbers: range) -> dict[int, OriginRecord]:

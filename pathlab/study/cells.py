@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.campaign.factors import format_levels
-from pathlab.store.flags import Flag
+from pathlab.store.flags import Flag, Status
 from pathlab.store.trial_table import format_exact_time
-from pathlab.study.links import BottleneckLink, find_bottleneck
-from pathlab.study.selection import Rules, Sample, select
+from pathlab.study.links import find_bottleneck, find_direct_link
+from pathlab.study.selection import Rules, Sample, collect_sample, select
 from pathlab.study.trials import Condition, TrialTable
 from pathlab.units import format_window
 
@@ -32,12 +32,15 @@ MEDIA = {
 class Cell:
     """The trials of one combination: streams and window requested (None: autotuned).
 
-    ``marks`` holds, by the figure of a trial that they were found in, which trials are outliers.
+    ``sample`` are those that count, of all ``complete`` ones; ``failed`` did not complete. ``marks`` holds,
+    by the figure of a trial that they were found in, which trials are outliers.
     """
 
     streams: int
     window_bytes: int | None
     sample: Sample
+    complete: Sample
+    failed: int = 0
     marks: dict[Any, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
@@ -45,26 +48,34 @@ class Cell:
         """The cell in short: ``4 × 64 KiB``."""
         return f"{self.streams} × {format_window(self.window_bytes)}"
 
+    @property
+    def carried(self) -> bool:
+        """Whether the throughput of one of its trials is known, whether it counts or not."""
+        return not np.isnan(self.complete.rates_bits_per_s).all()
+
 
 class MeasuredCondition:
     """One condition: ``sample`` are the trials that medians and fits are made of, of all ``complete`` ones.
 
-    ``number``: from 1, in the order in which conditions were first measured. ``settings``: what
-    sets it apart from the other conditions of these results, by the campaign file's names.
+    ``stored`` are all of its trials. ``number``: from 1, in the order in which conditions were first
+    measured. ``settings``: what sets it apart from the other conditions, by the campaign file's names.
+    ``bottleneck`` is the lab's narrowest link, ``direct_link`` its only one (None: not known).
     """
 
     def __init__(
         self,
         number: int,
-        sample: Sample,
-        complete: Sample,
+        samples: tuple[Sample, Sample, Sample],
         settings: Mapping[str, str],
-        bottleneck: BottleneckLink | None,
+        environment: Mapping[str, Any],
     ) -> None:
         self.number = number
-        self.sample, self.complete = sample, complete
+        self.stored, self.complete, self.sample = samples
         self.settings = settings
-        self.bottleneck = bottleneck  # the lab's narrowest link; None: not known
+        known = self.sample if len(self.sample) else self.complete
+        self.bottleneck = find_bottleneck(environment, known)
+        self.direct_link = find_direct_link(environment, known)
+        self.is_ambiguous = False  # another medium alone sets a condition of this name apart
 
     @property
     def key(self) -> Condition:
@@ -78,8 +89,13 @@ class MeasuredCondition:
 
     @property
     def name(self) -> str:
-        """Path and settings."""
-        return self.name_without("")
+        """Path and settings; the medium as well where nothing else sets the condition apart."""
+        return self.name_without("") + (f" ({self.medium})" if self.is_ambiguous else "")
+
+    @property
+    def medium(self) -> str:
+        """What was measured over, in words."""
+        return MEDIA.get(self.key.medium, self.key.medium)
 
     def name_without(self, factor: str) -> str:
         """Path and settings but for one factor, which is varied where it is shown."""
@@ -96,8 +112,7 @@ class MeasuredCondition:
         first = [*self.sample.places[:1], *self.excluded.places[:1]]
         dates = self.sample.table.frame["started_utc"].iloc[first]
         started = [date for stamp in dates if (date := format_exact_time(stamp)[:10])]
-        medium = MEDIA.get(self.key.medium, self.key.medium)
-        return " · ".join([self.name_without(factor), medium, *started[:1]])
+        return " · ".join([self.name_without(factor), self.medium, *started[:1]])
 
     @cached_property
     def excluded(self) -> Sample:
@@ -108,14 +123,37 @@ class MeasuredCondition:
         return self.complete.take(~np.isin(self.complete.places, self.sample.places))
 
     @cached_property
+    def all_cells(self) -> tuple[Cell, ...]:
+        """Every cell with a stored trial, complete or not, by window, then streams."""
+        return tuple(
+            Cell(
+                streams=streams,
+                window_bytes=window,
+                sample=part.take(np.isin(part.places, self.sample.places)),
+                complete=(complete := part.take(part.read_texts("status") == Status.COMPLETE)),
+                failed=len(part) - len(complete),
+            )
+            for streams, window, part in self.stored.by_cell()
+        )
+
+    @property
+    def measured_cells(self) -> tuple[Cell, ...]:
+        """Every cell of which a throughput is known."""
+        return tuple(cell for cell in self.all_cells if cell.carried)
+
+    @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """Every cell with a trial that counts, by window, then streams."""
-        return tuple(_list_cells(self.sample))
+        return tuple(cell for cell in self.all_cells if len(cell.sample))
 
     @cached_property
     def every_cell(self) -> tuple[Cell, ...]:
         """Every complete trial by cell: those that count, then the excluded ones as cells of their own."""
-        return (*self.cells, *_list_cells(self.excluded))
+        excluded = (
+            Cell(streams=streams, window_bytes=window, sample=part, complete=part)
+            for streams, window, part in self.excluded.by_cell()
+        )
+        return (*self.cells, *excluded)
 
     @property
     def levels(self) -> tuple[Levels, ...]:
@@ -151,36 +189,19 @@ def list_conditions(table: TrialTable, environment: Mapping[str, Any]) -> tuple[
     counted = select(table, Rules(as_requested=True))
     complete = select(table, Rules(flags=(), needed=()))
     settings = _format_settings([one.condition for one in counted])
-    found = []
-    number = 0
+    places: dict[Condition, list[int]] = {}
+    for place, condition in enumerate(table.conditions):
+        places.setdefault(condition, []).append(place)
+    found: list[MeasuredCondition] = []
     for sample, every in zip(counted, complete, strict=True):
-        number += bool(len(every))
-        found.append(
-            MeasuredCondition(
-                number if len(every) else 0,
-                sample,
-                every,
-                settings[sample.condition],
-                find_bottleneck(environment, sample if len(sample) else every),
-            )
-        )
+        stored = collect_sample(table, np.array(places[sample.condition]))
+        number = 1 + sum(bool(one.number) for one in found) if len(every) else 0
+        samples = (stored, every, sample)
+        found.append(MeasuredCondition(number, samples, settings[sample.condition], environment))
+    shared = Counter(one.name for one in found)
+    for one in found:
+        one.is_ambiguous = shared[one.name_without("")] > 1
     return tuple(found)
-
-
-def name_conditions(conditions: Sequence[MeasuredCondition]) -> dict[Condition, str]:
-    """Path and settings of each; the medium as well where nothing else sets it apart."""
-    shared = Counter(one.name for one in conditions)
-    return {
-        one.key: f"{one.name} ({MEDIA.get(one.key.medium, one.key.medium)})"
-        if shared[one.name] > 1
-        else one.name
-        for one in conditions
-    }
-
-
-def _list_cells(sample: Sample) -> Iterator[Cell]:
-    for streams, window, part in sample.by_cell():
-        yield Cell(streams=streams, window_bytes=window, sample=part)
 
 
 def _format_settings(conditions: Sequence[Condition]) -> Mapping[Condition, Mapping[str, str]]:

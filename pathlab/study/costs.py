@@ -93,7 +93,7 @@ class TcpFigures:
 def describe_cells(table: TrialTable) -> tuple[Answer[CellFigures], ...]:
     """The figures of every cell; host-limited trials are kept and counted among the warnings."""
     return tuple(
-        make_cell_answer(part, (streams, window), _describe_cell(part))
+        make_cell_answer(part, (streams, window), describe_cell(part))
         for sample in select(table, Rules(flags=LAB_FLAGS))
         for streams, window, part in sample.by_cell()
     )
@@ -182,7 +182,8 @@ def select_messages(table: TrialTable) -> Iterator[tuple[int, int | None, Sample
         yield from carried.by_cell()
 
 
-def _describe_cell(part: Sample) -> CellFigures:
+def describe_cell(part: Sample) -> CellFigures:
+    """The figures of these trials of one cell."""
     return CellFigures(
         throughput_bits_per_s=measure_spread(part.rates_bits_per_s),
         drtt_ns=measure_spread(part.rise_ns),

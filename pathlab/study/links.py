@@ -131,11 +131,16 @@ def find_narrowest_link(
     return min(rated, key=lambda line: line.data_bits_per_s, default=None)
 
 
-def find_direct_link(
-    lab: Any, source: str, destination: str, traffic: Traffic | None = None
-) -> DirectLink | None:
-    """The lab's link between two hosts; None without a lab, a rate, or when no single link joins them."""
-    links = lab.get("links", ()) if isinstance(lab, Mapping) else ()
+def find_direct_link(environment: Mapping[str, Any], sample: Sample) -> DirectLink | None:
+    """The lab's link under the trials of a condition.
+
+    None without a lab or a rate, where no single link joins the ends, and for what was measured elsewhere.
+    """
+    lab = environment.get("lab")
+    if sample.condition.medium != LAB or not isinstance(lab, Mapping):
+        return None
+    source, destination = sample.condition.flow_ends
+    links = lab.get("links") or ()
     ends = {source, destination}
     found = [link for link in links if set(link.get("between", ends)) == ends]
     if len(found) != 1:
@@ -147,7 +152,7 @@ def find_direct_link(
         return None
     return DirectLink(
         bottleneck=BottleneckLink(
-            rate_bits_per_s=there["rate_bits_per_s"], mtu_bytes=_read_mtu(link), traffic=traffic or Traffic()
+            rate_bits_per_s=there["rate_bits_per_s"], mtu_bytes=_read_mtu(link), traffic=read_traffic(sample)
         ),
         delay_ns=there.get("delay_ns", 0),
         queue_bytes=there.get("queue_bytes"),

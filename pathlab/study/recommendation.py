@@ -24,7 +24,7 @@ from pathlab.study.candidates import (
     evaluate_candidates,
     mark_over_line,
 )
-from pathlab.study.cells import Levels, name_conditions
+from pathlab.study.cells import Levels
 from pathlab.study.climbs import classify_cell_climb
 from pathlab.study.limits import CellLimit
 from pathlab.study.selection import NOT_MEASURED
@@ -130,12 +130,11 @@ def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...
     verdicts: dict[Condition, Counter[str]] = {}
     for pair in study.streams_vs_windows():
         verdicts.setdefault(pair.condition, Counter())[str(pair.result.comparison.verdict)] += 1
-    names = name_conditions(study.conditions())
     answers = []
     for measured in study.conditions():
         key = measured.key
         group = build_candidates(measured, limits.get(key, {}))
-        found = recommend(group, names[key], capacities.get(key))
+        found = recommend(group, measured.name, capacities.get(key))
         found = replace(
             _read_climbs(found, group, study.study_source),
             equal_windows=dict(sorted(verdicts.get(key, Counter()).items())),

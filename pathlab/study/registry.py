@@ -10,7 +10,7 @@ import functools
 import inspect
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -18,9 +18,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from pathlab.errors import UsageError
+from pathlab.store.records import PlanRecord
 from pathlab.study.answer import Answer, Answers, StudyOptions
 from pathlab.study.cells import MeasuredCondition, list_conditions
 from pathlab.study.limits import RateCache
+from pathlab.study.progress import RunCounts, count_trials
 from pathlab.study.trials import StudySource, TrialTable, read_trials
 
 Study = TypeVar("Study", bound="AnalysesBase")
@@ -116,6 +118,7 @@ class AnalysesBase(ABC):
 
     study_options = StudyOptions()
     _table: TrialTable | None = None
+    _plan: Sequence[PlanRecord] | None = None
     _rates: RateCache | None = None
     _conditions: tuple[MeasuredCondition, ...] | None = None
     _answered: dict[tuple[Any, ...], Answers[Any]] | None = None
@@ -127,7 +130,7 @@ class AnalysesBase(ABC):
 
     def reread(self) -> None:
         """Forget the trials read so far, so that the next analysis sees those stored since."""
-        self._table, self._rates, self._conditions, self._answered = None, None, None, None
+        self._table = self._plan = self._rates = self._conditions = self._answered = None
 
     @property
     def answered(self) -> dict[tuple[Any, ...], Answers[Any]]:
@@ -139,8 +142,18 @@ class AnalysesBase(ABC):
     def study_table(self) -> TrialTable:
         """All trials with their conditions, read once."""
         if self._table is None:
-            self._table = read_trials(self.study_source)
+            self._table = read_trials(self.study_source, self.study_plan())
         return self._table
+
+    def study_plan(self) -> Sequence[PlanRecord]:
+        """The plan in its order, read once."""
+        if self._plan is None:
+            self._plan = self.study_source.plan()
+        return self._plan
+
+    def count_trials(self) -> RunCounts:
+        """How much of the plan was measured."""
+        return count_trials(self.study_plan(), self.study_source.journal(), self.study_table())
 
     def conditions(self) -> tuple[MeasuredCondition, ...]:
         """Every condition with its trials by cell, in the order of first measurement; no control rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,11 +172,6 @@ class Sample:
         granted = self.get(f"window_granted_{end}_bytes")
         return None if np.isnan(granted).all() else int(np.nanmin(granted))
 
-    def count_flags(self) -> list[tuple[str, int]]:
-        """How many trials have each flag, by name."""
-        flags = (flag for marks in self.table.frame["flags"].iloc[self.places] for flag in marks)
-        return sorted(Counter(flags).items())
-
     def pool_datagram_loss(self) -> Loss:
         """Loss of UDP's datagrams over all trials, with its interval."""
         sent = self.get("udp_sent_packets")
@@ -222,6 +217,25 @@ class Sample:
         known = (carried_bits > 0) & (rates > 0)
         spent = sum((self.get(f"{end}_cpu_{part}_s") for part in parts), np.zeros(len(self)))
         return np.where(known, 100 * spent * rates / np.where(known, carried_bits, 1), np.nan)
+
+    def read_texts(self, name: str) -> NDArray[np.object_]:
+        """A column of texts; None where one was not stored."""
+        values = self.table.frame[name].iloc[self.places].astype(object)
+        found: NDArray[np.object_] = values.where(values.notna(), None).to_numpy()
+        return found
+
+    @property
+    def is_short(self) -> NDArray[np.bool_]:
+        """Whether the kernel of either end granted less than the window requested."""
+        granted = np.fmin(self.get("window_granted_sender_bytes"), self.get("window_granted_receiver_bytes"))
+        flagged = self.table.flagged(Flag.WINDOW_SHORT)[self.places]
+        short: NDArray[np.bool_] = (granted < LINUX_WINDOW_FACTOR * self.window_bytes) | flagged
+        return short & ~np.isnan(self.window_bytes)
+
+    def count_flags(self) -> dict[str, int]:
+        """How many of the trials bear each flag, by name; none that no trial bears."""
+        counts = {name: int(marked[self.places].sum()) for name, marked in self.table.flags.items()}
+        return {name: count for name, count in counts.items() if count}
 
     def take(self, mask: Iterable[bool] | NDArray[np.bool_]) -> Sample:
         """The trials for which the mask holds; the selection counts them anew."""
@@ -311,20 +325,7 @@ def collect_sample(table: TrialTable, places: NDArray[np.int64]) -> Sample:
     return Sample(condition=table.conditions[places[0]], selection=selection, table=table, places=places)
 
 
-class CountableTrial(Protocol):
-    """What decides whether a trial counts; a ``TrialRecord`` has it."""
-
-    @property
-    def status(self) -> str: ...
-
-    @property
-    def flags(self) -> Sequence[str]: ...
-
-    @property
-    def throughput_bits_per_s(self) -> float | None: ...
-
-
-def is_counted(record: CountableTrial) -> bool:
+def is_counted(record: TrialRecord) -> bool:
     """Whether ``select`` takes a trial where the path is judged by requested windows (``as_requested``)."""
     rate = record.throughput_bits_per_s
     doubted = {*PATH_FLAGS, Flag.WINDOW_SHORT}.intersection(record.flags)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.store.flags import Flag
-from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord
+from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 from pathlab.units import LARGEST
 
 #: Settings that name a cell; every other one is a condition that is kept apart.
@@ -35,7 +35,11 @@ class StudySource(Protocol):
 
     def hosts(self) -> Sequence[HostRecord]: ...
 
+    def journal(self) -> Sequence[JournalRecord]: ...
+
     def trials(self) -> pd.DataFrame: ...
+
+    def record(self, trial_id: int) -> TrialRecord: ...
 
     def series_kinds(self, trial_id: int) -> Sequence[str]: ...
 
@@ -94,7 +98,7 @@ class TrialTable:
         self.conditions = tuple(conditions)
         self._columns: dict[str, Floats] = {}
         flags = [_list_flags(marks) for marks in frame["flags"]]
-        self._flags = {
+        self.flags = {  # which trials bear each, by its name
             name: np.array([name in marks for marks in flags], dtype=bool)
             for name in sorted({name for marks in flags for name in marks})
         }
@@ -112,14 +116,17 @@ class TrialTable:
 
     def flagged(self, name: str) -> NDArray[np.bool_]:
         """Which trials bear a flag."""
-        found = self._flags.get(name)
+        found = self.flags.get(name)
         return np.zeros(len(self), dtype=bool) if found is None else found
 
 
-def read_trials(source: StudySource) -> TrialTable:
-    """Read every trial, in order of its number, with the condition that it was measured under."""
+def read_trials(source: StudySource, plan: Sequence[PlanRecord] | None = None) -> TrialTable:
+    """Read every trial, in order of its number, with the condition that it was measured under.
+
+    ``plan``: the source's, where it was read already.
+    """
     frame = source.trials().sort_values("trial_id", kind="stable").reset_index(drop=True)
-    settings = {row.row: _conditions_of(row.settings) for row in source.plan()}
+    settings = {row.row: _conditions_of(row.settings) for row in (source.plan() if plan is None else plan)}
     names = ("plan_row", "path_source", "path_destination")
     columns = list_values(frame, (*names, "congestion_requested", "congestion_sender", "duration_ns"))
     flags = frame["flags"].tolist()
@@ -131,7 +138,7 @@ def read_trials(source: StudySource) -> TrialTable:
     found = []
     for row, source_name, destination, asked, used, duration_ns, marks in zip(*columns, flags, strict=True):
         place = (settings.get(row, ()), source_name, destination)
-        key = (*place, asked, used or defaults.get(place), duration_ns, _medium(marks))
+        key = (*place, asked, used or defaults.get(place), duration_ns, find_medium(marks))
         if key not in known:
             known[key] = _build_condition(*key)
         found.append(known[key])
@@ -141,6 +148,14 @@ def read_trials(source: StudySource) -> TrialTable:
 def list_values(frame: pd.DataFrame, names: Sequence[str]) -> list[list[Any]]:
     """The values of each of these columns; None where one was not measured."""
     return [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in names]
+
+
+def read_series(source: StudySource, trial_id: int, kind: str) -> pd.DataFrame | None:
+    """A series of a trial, or ``None`` when it was not recorded or is empty."""
+    if kind not in source.series_kinds(trial_id):
+        return None
+    frame = source.series(trial_id, kind)
+    return None if frame.empty else frame
 
 
 def column(frame: pd.DataFrame, name: str) -> Floats:
@@ -173,7 +188,7 @@ def _build_condition(
     asked, used, duration_ns, medium = rest
     every = dict(settings)
     every["congestion"] = asked if asked is not None else used
-    every["duration_ns"] = None if duration_ns is None else int(duration_ns)
+    every["duration_ns"] = int(duration_ns) if duration_ns else None  # 0: a test of an amount
     return Condition(
         path_source=str(source),
         path_destination=str(destination),
@@ -182,7 +197,8 @@ def _build_condition(
     )
 
 
-def _medium(flags: Any) -> str:
+def find_medium(flags: Any) -> str:
+    """What a trial was measured over, by its flags."""
     marks = _list_flags(flags)
     for medium in (Flag.IMPORTED, Flag.LOOPBACK_FALLBACK, LAB):
         if medium in marks:

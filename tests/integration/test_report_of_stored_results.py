@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
 from pathlab.report.formats.html import render_html, write_html
 from pathlab.report.formats.report_json import describe_report
-from pathlab.report.report_builder import build_document
-from pathlab.report.source import read_trials
+from pathlab.report.formats.terminal import render_summary
+from pathlab.report.report_builder import arrange_report, build_document, gather_inputs
 from pathlab.report.streams import summarise_streams
-from pathlab.report.summary import summarise
 from pathlab.store.results import Results
+from pathlab.study.analyses import Study
 from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
 
 
@@ -46,9 +48,9 @@ def stored(synthetic: SyntheticResults, tmp_path: Path) -> Iterator[Results]:
         yield results
 
 
-def test_summary_and_answer_are_those_of_the_records(synthetic: SyntheticResults, stored: Results) -> None:
-    assert [trial.record for trial in read_trials(stored)] == synthetic.records
-    assert summarise(stored) == summarise(synthetic)
+def test_counts_and_answer_are_those_of_the_records(synthetic: SyntheticResults, stored: Results) -> None:
+    assert stored.records() == synthetic.records
+    assert Study(stored).count_trials() == Study(synthetic).count_trials()
     both = [describe_report(build_document(source)) for source in (stored, synthetic)]
     assert both[0]["recommendations"] == both[1]["recommendations"]
     assert both[0]["recommendations"][0]["result"]["recommended"] is not None
@@ -67,14 +69,17 @@ def test_page_is_the_same(synthetic: SyntheticResults, stored: Results, tmp_path
     assert out.read_text(encoding="utf-8") == render_html(build_document(synthetic))
 
 
-def test_trials_are_read_once(stored: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["trials", "plan"])
+def test_trials_and_plan_are_read_once(name: str, stored: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = []
-    read = Results.trials
+    read = getattr(Results, name)
 
     def count(self: Results, **where: Any) -> Any:
         reads.append(where)
         return read(self, **where)
 
-    monkeypatch.setattr(Results, "trials", count)
-    build_document(stored)
+    monkeypatch.setattr(Results, name, count)
+    inputs = gather_inputs(stored)
+    render_summary(inputs.study, (), Console(file=io.StringIO()))
+    arrange_report(inputs)
     assert reads == [{}]

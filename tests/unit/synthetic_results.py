@@ -70,6 +70,9 @@ class SyntheticResults:
         rows = [{"trial_id": number, **asdict(record)} for number, record in enumerate(self.records, 1)]
         return pd.DataFrame(rows, columns=columns)
 
+    def record(self, trial_id: int) -> TrialRecord:
+        return self.records[trial_id - 1]
+
     def series_kinds(self, trial_id: int) -> tuple[str, ...]:
         return tuple(self._series.get(trial_id, {}))
 

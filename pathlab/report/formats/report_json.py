@@ -1,13 +1,13 @@
 """The report as one JSON document for programs: ``pathlab report RESULTS --format json``.
 
 Version 1. Keys: ``document`` ("pathlab-report"), ``version``, ``program_version``, ``title``, ``facts``,
-``campaign`` (name, title, digest, seed, created_utc, program_version), ``trials`` (planned, complete,
-failed), ``rule``, ``notices`` (kind, text, path), ``recommendations`` (per condition, as ``analyze --json``
-has them under ``recommendation``; ``words`` says it in sentences), and ``sections``: ``key``, ``title``,
-``blocks``. A block has a ``type``: ``paragraph``, ``subheading``, ``bullets``, ``facts``, ``preformatted``,
-``table`` (every row), ``figure`` (its numbers under ``data``; ``empty`` says why it has none) or ``fold``
-(``blocks``). What was not measured is null. A version only grows: a field that changes its meaning or goes
-makes a new one.
+``campaign`` (name, title, digest, seed, created_utc, program_version), ``trials`` (planned, done, missing,
+cycles, complete, failed, stages), ``rule``, ``notices`` (kind, text, path), ``recommendations`` (per
+condition, as ``analyze --json`` has them under ``recommendation``; ``words`` says it in sentences), and
+``sections``: ``key``, ``title``, ``blocks``. A block has a ``type``: ``paragraph``, ``subheading``,
+``bullets``, ``facts``, ``preformatted``, ``table`` (every row), ``figure`` (its numbers under ``data``;
+``empty`` says why it has none) or ``fold`` (``blocks``). What was not measured is null. A version only
+grows: a field that changes its meaning or goes makes a new one.
 """
 
 from __future__ import annotations

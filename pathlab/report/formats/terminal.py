@@ -9,30 +9,26 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.report.blocks import Notice
-from pathlab.report.names import short_name
 from pathlab.report.recommendation_text import RecommendationText, describe_recommendation
-from pathlab.report.summary import Summary
-from pathlab.report.text import list_flags, tabulate_path
-from pathlab.study.answer import Answer
-from pathlab.study.recommendation import Recommendation
+from pathlab.report.text import list_flags, tabulate_cells
+from pathlab.study.analyses import Analyses
 
 WIDE_COLUMNS = 100  # from here on there is room for the rates' extremes
 #: With more conditions each has one line; the report has the rest.
 TOLD_IN_FULL = 3
 
 
-def render_summary(
-    summary: Summary, answers: Sequence[Answer[Recommendation]], notices: Sequence[Notice], console: Console
-) -> None:
-    """Print the result table of each path, then what the report begins with: the answer, and the warnings."""
-    for path in summary.paths:
+def render_summary(study: Analyses, notices: Sequence[Notice], console: Console) -> None:
+    """Print a table of each condition, then what the report begins with: recommendation and warnings."""
+    answers = study.recommend()
+    for condition in study.conditions():
         console.print()
         wide = console.width >= WIDE_COLUMNS
-        console.print(tabulate_path(path, wide=wide))
-        for cell in () if wide else path.cells:
-            if marks := list_flags(cell):
-                console.print(Text(f"{short_name(cell)}: {marks}", style="yellow"))
-    if summary.paths:
+        console.print(tabulate_cells(condition, wide=wide))
+        for cell in () if wide else condition.all_cells:
+            if flags := list_flags(cell):
+                console.print(Text(f"{cell.name}: {flags}", style="yellow"))
+    if answers:
         console.print(
             "Medians of each combination over the trials that count (n): complete, windows and congestion "
             "control as requested, neither a host nor the lab at its limit. Windows: requested; granted by "

@@ -15,7 +15,7 @@ from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.names import format_granted, format_short_loss
 from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, format_note
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
-from pathlab.report.text import STANDING_FLAGS
+from pathlab.report.text import RUN_FLAGS
 from pathlab.study.answer import Answer, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.selection import Sample, name_exclusions
@@ -64,7 +64,7 @@ def _least_of(name: str) -> Read:
 
 
 def _list_flags(sample: Sample) -> str:
-    counts = [f"{count} × {flag}" for flag, count in sample.count_flags() if flag not in STANDING_FLAGS]
+    counts = [f"{count} × {flag}" for flag, count in sample.count_flags().items() if flag not in RUN_FLAGS]
     return ", ".join(counts) or NOT_MEASURED
 
 
@@ -76,9 +76,8 @@ def _choose_cells(condition: MeasuredCondition) -> Iterator[Cell]:
 
 def _join_cells(condition: MeasuredCondition) -> Iterator[Cell]:
     """All complete trials of each combination."""
-    cells = {(streams, window): sample for streams, window, sample in condition.complete.by_cell()}
-    for streams, window in condition.levels:
-        yield Cell(streams=streams, window_bytes=window, sample=cells[streams, window])
+    for streams, window, sample in condition.complete.by_cell():
+        yield Cell(streams=streams, window_bytes=window, sample=sample, complete=sample)
 
 
 RATE_COLUMNS = (

@@ -56,7 +56,7 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
 def _find_exclusion(inputs: ReportInputs) -> str | None:
     """Why there is nothing at all to make chapters from, though trials were completed; None otherwise."""
     if not inputs.conditions:
-        return "no trial carried traffic" if inputs.summary.complete else None
+        return "no trial carried traffic" if inputs.study.count_trials().complete else None
     if any(condition.cells for condition in inputs.conditions):
         return None
     counts: Counter[str] = Counter()

@@ -103,7 +103,9 @@ def _split_parts(condition: MeasuredCondition) -> tuple[list[Cell], list[Cell]]:
         for cells, chosen in ((counted, ~theirs), (apart, theirs)):
             if chosen.any():
                 some = sample.take(chosen)
-                cells.append(Cell(streams=cell.streams, window_bytes=cell.window_bytes, sample=some))
+                cells.append(
+                    Cell(streams=cell.streams, window_bytes=cell.window_bytes, sample=some, complete=some)
+                )
     return counted, apart
 
 

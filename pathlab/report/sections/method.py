@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+import pandas as pd
+
 from pathlab._version import VERSION
 from pathlab.analysis.verdicts.host_limits import BUSY_CORE_RATIO
 from pathlab.report.blocks import Block, Facts, Fold, Paragraph, Preformatted, Section, TableBlock, TextTable
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.names import format_utc
 from pathlab.report.recommendation_text import RULE
-from pathlab.report.source import ResultsSource, format_utc
-from pathlab.report.summary import PathSummary, Summary
 from pathlab.report.tables import (
     format_name,
     tabulate_failures,
@@ -19,8 +20,10 @@ from pathlab.report.tables import (
     tabulate_journal,
     tabulate_plan,
 )
-from pathlab.store.records import TrialRecord
-from pathlab.study.selection import Rules, select
+from pathlab.store.trial_table import format_exact_time
+from pathlab.study.analyses import Analyses
+from pathlab.study.links import DirectLink
+from pathlab.study.trials import StudySource, list_values
 from pathlab.units import format_ratio, format_time
 
 DEFINITIONS = (
@@ -32,8 +35,8 @@ DEFINITIONS = (
     ),
     (
         "Window",
-        "The socket buffer asked for, per stream and at both ends. Granted is what the kernel states; Linux "
-        "states twice what it gives. Effective is throughput per stream times the mean loaded RTT.",
+        "The socket buffer requested, per stream and at both ends. Granted is what the kernel reports; Linux "
+        "reports double the usable size. Effective is throughput per stream times the mean loaded RTT.",
     ),
     (
         "Loaded and unloaded RTT",
@@ -78,14 +81,13 @@ DEFINITIONS = (
 
 def build_method(inputs: ReportInputs) -> Section:
     """How these results came about."""
-    source, summary = inputs.source, inputs.summary
     return Section(
         key="method",
         title="How it was measured",
         blocks=(
-            Facts(items=tuple(_list_facts(source, summary))),
-            Paragraph(text=_tell_order(source)),
-            *_list_exclusions(inputs),
+            Facts(items=tuple(_list_facts(inputs.study))),
+            Paragraph(text=_describe_order(inputs.source)),
+            *_list_exclusions(inputs.study),
             Fold(title="Definitions and rules", blocks=(Facts(items=DEFINITIONS, wide=True),)),
         ),
     )
@@ -93,16 +95,15 @@ def build_method(inputs: ReportInputs) -> Section:
 
 def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
     """What a reader may want to look up: failures, plan, journal, hosts, the campaign's own text."""
-    source, summary = inputs.source, inputs.summary
+    source, study = inputs.source, inputs.study
     sections = []
-    if summary.failures:
-        failures = TableBlock(
-            name="failures", title="Trials that did not complete", table=tabulate_failures(summary)
-        )
+    if study.count_trials().failed:
+        table = tabulate_failures(study.study_table())
+        failures = TableBlock(name="failures", title="Trials that did not complete", table=table)
         sections.append(Section(key="failures", title="Trials that failed", blocks=(failures,)))
     blocks: list[Block] = []
-    if plan := source.plan():
-        table = tabulate_plan(plan, summary.trials)
+    if plan := study.study_plan():
+        table = tabulate_plan(plan, study.study_table())
         blocks.append(_fold("plan", f"The plan, row by row ({len(plan)})", table))
     if journal := source.journal():
         blocks.append(
@@ -123,24 +124,29 @@ def _fold(name: str, title: str, table: TextTable) -> Fold:
     return Fold(title=title, blocks=(TableBlock(name=name, title=title, table=table),))
 
 
-def _list_facts(source: ResultsSource, summary: Summary) -> Iterator[tuple[str, str]]:
+def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:
     """Facts of the run as label and text, each taken from the records."""
-    complete = [trial.record for trial in summary.trials if trial.complete]
-    told = f"{summary.complete} complete, {len(summary.failures)} not, of {summary.planned} planned rows"
-    yield "Trials", f"{told}; {summary.cycles} cycle{'s' * (summary.cycles != 1)}"
-    if complete:
-        first, last = (format_utc(record.started_utc) for record in (complete[0], complete[-1]))
-        yield "First and last trial", f"started {first} and {last}"
-        yield "Steady window", _list_different(complete, format_time, "duration_ns")
-        yield "Warm-up before it", _list_different(complete, format_time, "warmup_ns")
-        yield "Record interval", _list_different(complete, format_time, "interval_ns")
-        yield "Probes", _list_different(complete, _format_probes, "probe_method", "probe_stamps")
-        yield (
-            "Congestion control",
-            _list_different(complete, _format_congestion, "congestion_requested", "congestion_sender"),
-        )
-        yield "Segment size", _list_different(complete, _format_segment, "mss_bytes")
-        yield "Engine", _list_different(complete, lambda version: version or "not stated", "engine_version")
+    source, counts, frame = study.study_source, study.count_trials(), study.study_table().frame
+    complete = frame[frame["status"] == "complete"]
+    cycles = f"{counts.cycles} cycle{'s' * (counts.cycles != 1)}"
+    if counts.done == counts.complete == counts.planned and not counts.failed:
+        yield "Trials", f"All {counts.planned} planned trials completed ({cycles})"
+    else:
+        told = f"{counts.complete} completed, {counts.failed} did not, of {counts.planned} planned rows"
+        yield "Trials", f"{told}; {cycles}"
+    if len(complete):
+        first, last = (format_utc(format_exact_time(one)) for one in complete["started_utc"].iloc[[0, -1]])
+        yield "First and last trial", f"from {first} to {last}"
+        for label, spell, *columns in (
+            ("Steady window", format_time, "duration_ns"),
+            ("Warm-up before it", format_time, "warmup_ns"),
+            ("Record interval", format_time, "interval_ns"),
+            ("Probes", _format_probes, "probe_method", "probe_stamps"),
+            ("Congestion control", _format_congestion, "congestion_requested", "congestion_sender"),
+            ("Segment size", _format_segment, "mss_bytes"),
+            ("Engine", lambda version: version or "not stated", "engine_version"),
+        ):
+            yield label, _list_different(complete, spell, columns)
     campaign = source.campaign
     yield "Program", f"measured by PathLab {campaign.program_version}, written by PathLab {VERSION}"
     yield "Hosts", _tell_hosts(source)
@@ -152,12 +158,12 @@ def _list_facts(source: ResultsSource, summary: Summary) -> Iterator[tuple[str, 
                 yield f"Lab, {format_name(str(key)).lower()}", "yes" if value else "no"
             elif isinstance(value, (str, int, float)):
                 yield f"Lab, {format_name(str(key)).lower()}", str(value)
-    for path in summary.paths:
-        if path.truth is not None:
-            yield f"Lab's link under {path.path}", _tell_truth(path)
+    for condition in study.conditions():
+        if condition.direct_link is not None:
+            yield f"Lab's link under {condition.name}", _format_link(condition.direct_link)
 
 
-def _tell_hosts(source: ResultsSource) -> str:
+def _tell_hosts(source: StudySource) -> str:
     """Each host with its kernel, once."""
     told = {}
     for host in source.hosts():
@@ -167,7 +173,7 @@ def _tell_hosts(source: ResultsSource) -> str:
     return ", ".join(told[name] for name in sorted(told)) or "not stated"
 
 
-def _tell_order(source: ResultsSource) -> str:
+def _describe_order(source: StudySource) -> str:
     campaign = source.campaign
     words = "The plan was stored before the first packet."
     order = campaign.model.get("order")
@@ -181,36 +187,30 @@ def _tell_order(source: ResultsSource) -> str:
     return words
 
 
-def _list_exclusions(inputs: ReportInputs) -> Iterator[Block]:
+def _list_exclusions(study: Analyses) -> Iterator[Block]:
     """What medians and fits leave out, counted; flags on what they keep."""
-    table = inputs.study.study_table()
-    left: Counter[str] = Counter()
-    for sample in select(table, Rules(as_requested=True)):
-        for one in sample.selection.excluded:
-            left[one.reason] += one.trials
-    told = ", ".join(f"{trials} × {reason}" for reason, trials in sorted(left.items())) or "none"
-    yield Paragraph(
-        text=f"Left out of medians, fits and recommendations: {told}. None was left out for its value: "
-        "outliers are named, drawn apart and kept."
-    )
-    flags: Counter[str] = Counter()
-    for cell in inputs.summary.cells:
-        flags.update(dict(cell.flags))
+    excluded, flags = Counter[str](), Counter[str]()
+    for condition in study.conditions():
+        excluded.update({one.reason: one.trials for one in condition.sample.selection.excluded})
+        flags.update(condition.complete.count_flags())
+    if excluded:
+        told = ", ".join(f"{trials} {reason}" for reason, trials in sorted(excluded.items()))
+        text = f"Excluded from medians, fits and recommendations: {told}. Outliers are marked but kept."
+    else:
+        text = "No trial was excluded. Outliers are marked but kept."
+    yield Paragraph(text=text)
     if flags:
         counted = ", ".join(f"{name} ({count})" for name, count in sorted(flags.items()))
         yield Paragraph(text=f"Flags on complete trials: {counted}.", note=True)
 
 
-def _tell_truth(path: PathSummary) -> str:
-    truth = path.truth
-    if truth is None:
-        return ""
-    line = truth.bottleneck
-    queue = "unlimited queue" if not truth.queue_bytes else f"queue of {truth.queue_bytes / 1000:g} kB"
+def _format_link(link: DirectLink) -> str:
+    bottleneck = link.bottleneck
+    queue = "unlimited queue" if not link.queue_bytes else f"queue of {link.queue_bytes / 1000:g} kB"
     return (
-        f"{line.rate_bits_per_s / 1e6:g} Mbit/s, {format_time(truth.delay_ns)} each way, {queue}, "
-        f"MTU {line.mtu_bytes} bytes; "
-        f"after headers it can carry {line.data_bits_per_s / 1e6:.4g} Mbit/s of data"
+        f"{bottleneck.rate_bits_per_s / 1e6:g} Mbit/s, {format_time(link.delay_ns)} each way, {queue}, "
+        f"MTU {bottleneck.mtu_bytes} bytes; "
+        f"after headers it can carry {bottleneck.data_bits_per_s / 1e6:.4g} Mbit/s of data"
     )
 
 
@@ -227,7 +227,7 @@ def _format_segment(size_bytes: int | None) -> str:
     return f"{size_bytes} bytes" if size_bytes else "not read"
 
 
-def _list_different(records: Sequence[TrialRecord], spell: Callable[..., str], *columns: str) -> str:
+def _list_different(frame: pd.DataFrame, spell: Callable[..., str], columns: Sequence[str]) -> str:
     """The values of some columns as ``spell`` words them, each different text once, in order."""
-    values = dict.fromkeys(tuple(getattr(record, name) for name in columns) for record in records)
+    values = dict.fromkeys(zip(*list_values(frame, columns), strict=True))
     return "; ".join(dict.fromkeys(spell(*value) for value in values))

@@ -11,6 +11,7 @@ import numpy as np
 from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.names import format_utc
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
 from pathlab.report.sections.answer_tables import build_table, say
 from pathlab.report.sections.lazy import (
@@ -22,7 +23,6 @@ from pathlab.report.sections.lazy import (
 )
 from pathlab.report.sections.phrases import format_range, format_reason
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.report.source import format_utc
 from pathlab.store.records import JournalRecord
 from pathlab.units import NOT_MEASURED, format_bytes, format_r_squared, format_rate, format_ratio, format_time
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.report.plots.model import Numbers
-from pathlab.report.source import ResultsSource
 from pathlab.store.steady import STEADY
+from pathlab.study.trials import StudySource
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -66,7 +66,7 @@ class CoreLoads:
 
 
 def read_columns(
-    source: ResultsSource, trial_id: int, wanted: Mapping[str, Sequence[str]]
+    source: StudySource, trial_id: int, wanted: Mapping[str, Sequence[str]]
 ) -> dict[str, Columns]:
     """The columns of those series that the trial kept and that are not empty; numbers are floats."""
     read_several = getattr(source, "series_tables", None)

@@ -11,7 +11,7 @@ from pathlab.report.blocks import Block, Fold, Paragraph, Section
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Panel, Plot, Span
 from pathlab.report.plots.preparation import prepare_plot
-from pathlab.report.sections.contributions import PathSection, draft_contributions, name_place
+from pathlab.report.sections.contributions import draft_contributions
 from pathlab.report.sections.lazy import LazyPlot
 from pathlab.report.sections.trial_panels import (
     build_loads,
@@ -28,12 +28,12 @@ from pathlab.report.sections.trial_series import (
     build_stream_table,
     read_columns,
 )
-from pathlab.report.source import StoredTrial
-from pathlab.report.summary import Cell
-from pathlab.store.flags import Status
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
-from pathlab.study.answer import measure_records
+from pathlab.study.answer import measure_spread
+from pathlab.study.cells import MEDIA, Cell, MeasuredCondition
 from pathlab.study.selection import choose_evenly, measure_drtt
+from pathlab.study.trials import find_medium
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 CONTRIBUTIONS_MAX, TRIALS_MAX = 12, 16  # figures of a page, over all paths
@@ -58,22 +58,20 @@ SAID = {
 
 def build_trials(inputs: ReportInputs) -> Section:
     """Shares of the streams, and one trial of each combination, as far as a page has room for them."""
-    sections = [
-        section for section in _list_sections(inputs) if any(cell.trials for cell in section.path.cells)
-    ]
+    conditions = _list_conditions(inputs)
     blocks: list[Block] = []
-    for section in sections:
-        several = [cell for cell in section.path.measured if cell.streams > 1]
-        cells = choose_evenly(_best_first(several), CONTRIBUTIONS_MAX // len(sections))
+    for condition in conditions:
+        several = [cell for cell in condition.measured_cells if cell.streams > 1]
+        cells = choose_evenly(_best_first(several), CONTRIBUTIONS_MAX // len(conditions))
         blocks += _fold_plots(
-            [draft_contributions(inputs, section, cell).build() for cell in cells],
-            f"What each stream carried, other combinations of {section.path.path}",
+            [draft_contributions(inputs, condition, cell).build() for cell in cells],
+            f"What each stream carried, other combinations of {condition.name}",
         )
-        kept = [cell for cell in section.path.cells if cell.trials]  # round trips alone are drawn as well
-        cells = choose_evenly(_best_first(kept), TRIALS_MAX // len(sections))
+        kept = [cell for cell in condition.all_cells if len(cell.complete)]  # with round trips alone too
+        cells = choose_evenly(_best_first(kept), TRIALS_MAX // len(conditions))
         blocks += _fold_plots(
-            [prepare_plot(plot_trial(inputs, choose_trial(cell).trial_id)) for cell in cells],
-            f"A trial of each other combination of {section.path.path}",
+            [prepare_plot(plot_trial(inputs, choose_trial(cell))) for cell in cells],
+            f"A trial of each other combination of {condition.name}",
         )
     if not blocks:
         blocks.append(Paragraph(text="No trial completed."))
@@ -83,10 +81,10 @@ def build_trials(inputs: ReportInputs) -> Section:
 
 def list_trial_drafts(inputs: ReportInputs) -> Iterator[LazyPlot]:
     """The streams' shares of every combination; none is made."""
-    for section in _list_sections(inputs):
-        for cell in section.path.measured:
+    for condition in _list_conditions(inputs):
+        for cell in condition.measured_cells:
             if cell.streams > 1:
-                yield draft_contributions(inputs, section, cell)
+                yield draft_contributions(inputs, condition, cell)
 
 
 def find_trial_plot(inputs: ReportInputs, name: str) -> Plot | None:
@@ -129,7 +127,7 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
     return Plot(
         name=f"trial-{trial_id}",
         title=f"Trial {trial_id}, cycle {record.cycle + 1}: {record.streams} × {window}",
-        condition=f"{_name_ends(record)} · {name_place(inputs, record)} · {record.started_utc[:10]}",
+        condition=f"{_name_ends(record)} · {_name_medium(record)} · {record.started_utc[:10]}",
         sentence=_describe_trial(record, sent, [kind for kind in SERIES if kind not in found], joined),
         panels=tuple(panels),
         shared_x=True,
@@ -137,23 +135,25 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
     )
 
 
-def choose_trial(cell: Cell) -> StoredTrial:
-    """The trial whose throughput is nearest to the cell's median, the earliest of equals.
+def choose_trial(cell: Cell) -> int:
+    """The number of the trial whose throughput is nearest to the cell's median, the earliest of equals.
 
     Where none counts, the complete one nearest to the median of what they carried.
     """
-    trials = cell.counted or cell.trials
-    rates = [trial.record.throughput_bits_per_s for trial in trials]
-    middle = measure_records(rates).median or 0.0
-    return min(trials, key=lambda trial: abs((trial.record.throughput_bits_per_s or 0.0) - middle))
+    trials = cell.sample if len(cell.sample) else cell.complete
+    rates = trials.rates_bits_per_s
+    distance = np.abs(np.nan_to_num(rates) - (measure_spread(rates).median or 0.0))
+    return int(trials.get("trial_id")[np.argmin(distance)])
 
 
-def _list_sections(inputs: ReportInputs) -> list[PathSection]:
-    return [PathSection(number=place + 1, path=path) for place, path in enumerate(inputs.summary.paths)]
+def _list_conditions(inputs: ReportInputs) -> list[MeasuredCondition]:
+    """Those with a complete trial, of round trips alone as well."""
+    found = inputs.study.conditions()
+    return [one for one in found if any(len(cell.complete) for cell in one.all_cells)]
 
 
 def _best_first(cells: Sequence[Cell]) -> list[Cell]:
-    return sorted(cells, key=lambda cell: -(cell.throughput_bits_per_s.median or 0.0))
+    return sorted(cells, key=lambda cell: -(measure_spread(cell.sample.rates_bits_per_s).median or 0.0))
 
 
 def _fold_plots(plots: list[Plot], title: str) -> list[Block]:
@@ -166,12 +166,13 @@ def _fold_plots(plots: list[Plot], title: str) -> list[Block]:
 
 def _introduce(inputs: ReportInputs) -> str:
     first = "the trial closest to the median"
-    numbers = [trial.trial_id for cell in inputs.summary.cells for trial in cell.trials]
-    if not numbers:
+    frame = inputs.study.study_table().frame
+    numbers = frame["trial_id"][frame["status"] == Status.COMPLETE]
+    if numbers.empty:
         return "Failed trials are drawn by 'pathlab report RESULTS --figure trial-N --out trial-N.svg'."
     return (
         f"Each combination shows {first}. Crosses on the axis: lost probes. Any other trial from "
-        f"{min(numbers)} to {max(numbers)}: 'pathlab report RESULTS --figure trial-N --out trial-N.svg'."
+        f"{numbers.min()} to {numbers.max()}: 'pathlab report RESULTS --figure trial-N --out trial-N.svg'."
     )
 
 
@@ -180,14 +181,17 @@ def _name_ends(record: TrialRecord) -> str:
 
 
 def _find_record(inputs: ReportInputs, trial_id: int) -> TrialRecord:
-    summary = inputs.summary
-    every = [trial for cell in summary.cells for trial in cell.trials] + list(summary.failures)
-    for trial in every:
-        if trial.trial_id == trial_id:
-            return trial.record
-    numbers = [trial.trial_id for trial in every]
-    known = f"trials run from {min(numbers)} to {max(numbers)}" if numbers else "no trial was stored"
+    numbers = inputs.study.study_table().frame["trial_id"].tolist()
+    if trial_id in numbers:
+        return inputs.source.record(trial_id)
+    known = f"trials run from {numbers[0]} to {numbers[-1]}" if numbers else "no trial was stored"
     raise UsageError(f"there is no trial {trial_id} in these results", hint=known)
+
+
+def _name_medium(record: TrialRecord) -> str:
+    if Flag.IMPORTED in record.flags:
+        return " ".join(["imported", *([record.engine_version] if record.engine_version else [])])
+    return MEDIA[find_medium(record.flags)]
 
 
 def _mark_steady(record: TrialRecord) -> tuple[Span, ...]:

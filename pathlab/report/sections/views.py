@@ -25,7 +25,6 @@ from pathlab.report.sections.points import Drawn, draw_aside, draw_clouds, draw_
 from pathlab.report.sections.quantities import Quantity, Scaled
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
-from pathlab.study.links import find_direct_link
 from pathlab.study.selection import Sample, name_exclusions
 from pathlab.units import format_ratio, format_window
 
@@ -140,7 +139,7 @@ def _draw_panel(
         name, slot = f"window {format_window(window)}", inputs.slot(window)
         middles = [losses.get(cell, spreads[cell]) for cell in cells]
         layers.append(draw_spreads(name, x, middles, unit.size, slot))
-    layers += _draw_truth(inputs, condition, quantity, unit)
+    layers += _draw_truth(condition, quantity, unit)
     said = _describe_losses(losses, quantity) if losses else _describe_extremes(spreads, quantity)
     if not any(one.size for one in known):
         said = _describe_aside(condition, quantity)
@@ -194,16 +193,13 @@ def _pool_losses(condition: MeasuredCondition, quantity: Quantity) -> dict[Cell,
     }
 
 
-def _draw_truth(
-    inputs: ReportInputs, condition: MeasuredCondition, quantity: Quantity, unit: Scaled
-) -> list[Layer]:
+def _draw_truth(condition: MeasuredCondition, quantity: Quantity, unit: Scaled) -> list[Layer]:
     """What the lab set, where it did: the link's rate for data, the delay of a full queue."""
     if quantity is of.THROUGHPUT and condition.bottleneck is not None:
         rate = condition.bottleneck.data_bits_per_s
         return [Rule(name="link rate minus headers", value=rate / unit.size)]
     if quantity in (of.RISE_MEAN, of.RISE_MEDIAN):
-        lab = inputs.source.campaign.environment.get("lab")
-        link = find_direct_link(lab, *condition.key.flow_ends) if condition.bottleneck is not None else None
+        link = condition.direct_link
         if link is not None and link.queue_bytes:
             full_ns = link.queue_bytes * 8e9 / link.bottleneck.rate_bits_per_s
             return [Rule(name="delay of a full queue", value=full_ns / unit.size)]

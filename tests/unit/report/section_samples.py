@@ -11,7 +11,7 @@ from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.report.blocks import Block, Fold, Section, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Layer, Plot
-from pathlab.report.summary import summarise
+from pathlab.report.report_builder import gather_inputs
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.answer import StudyOptions
@@ -23,15 +23,7 @@ QUICK = StudyOptions(fit=FitOptions(resamples=100))
 
 def make_inputs(results: SyntheticResults) -> ReportInputs:
     """The material of results in memory, windows in ascending order."""
-    summary = summarise(results)
-    windows = {cell.window_requested_bytes for cell in summary.cells}
-    ordered = sorted(window for window in windows if window is not None)
-    return ReportInputs(
-        source=results,
-        study=Study(results, QUICK),
-        summary=summary,
-        windows=[*ordered, *([None] if None in windows else [])],
-    )
+    return gather_inputs(results, Study(results, QUICK))
 
 
 def join_results(parts: Sequence[SyntheticResults]) -> SyntheticResults:

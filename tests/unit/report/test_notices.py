@@ -9,15 +9,15 @@ import pytest
 
 from pathlab.report.blocks import Notice
 from pathlab.report.sections.notices import list_notices
-from pathlab.report.summary import summarise
 from pathlab.store.records import JournalRecord, TrialRecord
+from pathlab.study.analyses import Study
 from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
 
 KIB = 1024
 
 
 def notices(results: SyntheticResults) -> dict[str, Notice]:
-    found = list_notices(summarise(results))
+    found = list_notices(Study(results))
     assert len({notice.kind for notice in found}) == len(found)
     return {notice.kind: notice for notice in found}
 
@@ -28,7 +28,7 @@ def change(results: SyntheticResults, to: Callable[[TrialRecord], TrialRecord]) 
 
 
 def flag(name: str) -> Callable[[TrialRecord], TrialRecord]:
-    return lambda record: replace(record, flags=(name,)) if record.streams == 1 else record
+    return lambda record: replace(record, flags=("lab", name)) if record.streams == 1 else record
 
 
 def test_a_sound_run_has_no_warning() -> None:
@@ -43,7 +43,7 @@ def test_few_cycles_failures_and_missing_rows_are_said() -> None:
     assert set(found) == {"small-sample", "failures", "partial"}
     assert "1 of 15 trials did not complete (stage: connect)" in found["failures"].text
     assert found["partial"].text.startswith("2 of 16 planned trials have no result")
-    assert "has 1 trial." in found["small-sample"].text
+    assert "Some combinations have only 1 trial;" in found["small-sample"].text
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_rows_that_a_stop_rule_left_out_are_not_missing(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("lab-limited", "the lab was beyond what it emulates truly"),
+        ("lab-limited", "the machine could not keep up with the emulation"),
         ("host-limited", "a host was at its limit"),
-        ("over-line-rate", "counted more than the link carries"),
+        ("over-line-rate", "counted more than the link can carry"),
         ("undelivered-data", "some data had not arrived when the drain time was up"),
         ("route-changed", "The route changed during the campaign"),
-        ("changed-since-start", "A host or a program had changed since the campaign began"),
-        ("workers-not-granted", "An end did not grant what was asked for as workers"),
+        ("changed-since-start", "a host or a program had changed since the campaign began"),
+        ("workers-not-granted", "an end did not grant the workers requested"),
     ],
 )
 def test_flags_name_the_combinations_that_bear_them(name: str, words: str) -> None:
@@ -116,4 +116,4 @@ def test_nothing_measured_and_a_fallback_are_grave() -> None:
     results = make_quickstart(cycles=1, levels=[(1, None)], environment={"fallback": "no namespaces."})
     assert notices(results)["fallback"].text.startswith("Loopback fallback: no namespaces. The numbers")
     results.records = []
-    assert "nothing was measured" in notices(results)["empty"].text
+    assert "No trial completed" in notices(results)["empty"].text

@@ -20,7 +20,7 @@ KIB = 1024
 def print_summary(results: SyntheticResults, width: int = 100) -> list[str]:
     console = Console(file=io.StringIO(), width=width, color_system=None)
     inputs = gather_inputs(results)
-    render_summary(inputs.summary, inputs.study.recommend(), list_notices(inputs.summary), console)
+    render_summary(inputs.study, list_notices(inputs.study), console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
 

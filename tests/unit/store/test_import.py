@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.report.summary import summarise
 from pathlab.store.importers.files import read_file, store_files
 from pathlab.store.importers.measured import ImportedTrial
 from pathlab.store.results import Results
 from pathlab.store.rows import insert_trial
 from pathlab.store.series_columns import SERIES_KINDS
+from pathlab.study.analyses import Study
 from tests.unit.store.import_samples import (
     BEGIN_S,
     TEXTS,
@@ -312,19 +312,19 @@ def test_every_import_is_stored_with_its_origin_and_drawn(tmp_path: Path, name: 
                 assert kind in SERIES_KINDS
                 assert results.series_table(number, kind).equals(table)
         assert [row.row for row in results.unfinished()] == [1]  # the campaign's own, and no imported one
-        paths = [str(path.path) for path in summarise(results).paths]
-        assert len(paths) >= 2
-        assert sum("(" in path for path in paths) == len(paths) - 1
+        media = [one.medium for one in Study(results).conditions()]
+        assert len(media) >= 2
+        assert media.count("imported") == len(media) - 1
 
 
 def test_the_labs_truth_is_not_held_against_other_programs() -> None:
     results = make_quickstart(levels=[(1, 65_536)])
-    (own,) = summarise(results).paths
-    assert own.truth is not None
+    (own,) = Study(results).conditions()
+    assert own.direct_link is not None
     flags = ("imported",)
     results.records[0] = dataclasses.replace(results.records[0], flags=flags, engine_version="iperf3 3.12")
-    both = {path.path.origin: path.truth for path in summarise(results).paths}
-    assert both == {"": own.truth, "iperf3 3.12": None}
+    both = {one.medium: one.direct_link for one in Study(results).conditions()}
+    assert both == {"lab": own.direct_link, "imported": None}
 
 
 def test_files_of_one_condition_become_cycles_in_the_order_of_time(tmp_path: Path) -> None:

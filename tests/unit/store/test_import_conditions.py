@@ -19,8 +19,7 @@ from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison_text import render_comparison
-from pathlab.report.summary import summarise
-from pathlab.report.text import tabulate_path
+from pathlab.report.text import tabulate_cells
 from pathlab.store.importers.files import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
@@ -108,9 +107,9 @@ def test_one_other_setting_is_another_condition_everywhere(tmp_path: Path, name:
         assert [row.get(setting) for row in settings[1::2]] == [level, level]
         assert settings[0] == settings[2] != settings[1]
         assert [row.cycle for row in results.plan()] == [0, 0, 1, 1]
-        paths = summarise(results).paths
-        assert [len(cell.trials) for path in paths for cell in path.cells] == [2, 2]
-        assert len({str(path.path) for path in paths}) == 2
+        found = results.conditions()
+        assert [len(cell.complete) for one in found for cell in one.all_cells] == [2, 2]
+        assert len({one.name for one in found}) == 2
         assert [answer.selection.used for answer in results.cells()] == [2, 2]
         assert [answer.selection.trials for answer in gather_inputs(results).study.recommend()] == [2, 2]
 
@@ -118,8 +117,8 @@ def test_one_other_setting_is_another_condition_everywhere(tmp_path: Path, name:
 def test_another_congestion_control_is_another_cell(tmp_path: Path) -> None:
     folder = import_nodes(tmp_path / "in", [make_plain(), use_congestion(make_plain(), "bbr")])
     with StudiedResults.open(folder) as results:
-        (path,) = summarise(results).paths
-        assert [(cell.congestion, len(cell.trials)) for cell in path.cells] == [("bbr", 1), ("cubic", 1)]
+        found = {one.key.get("congestion"): len(one.complete) for one in results.conditions()}
+        assert found == {"bbr": 1, "cubic": 1}
         assert len(results.cells()) == 2
 
 
@@ -187,7 +186,7 @@ def test_loss_and_jitter_are_shown(tmp_path: Path) -> None:
         assert row[3:] == ("6.8 kbit/s", "40", "8", "20 % (95 % CI 10.5–34.8 %)", "500 µs")
         console = Console(record=True, width=160)
         inputs = gather_inputs(results)
-        render_summary(inputs.summary, inputs.study.recommend(), (), console)
+        render_summary(inputs.study, (), console)
     text = console.export_text()
     assert "UDP loss" in text
     assert "20 %" in text
@@ -280,7 +279,7 @@ def test_results_show_has_loss_and_jitter(tmp_path: Path, capsys: pytest.Capture
     folder = import_nodes(tmp_path / "in", [make_datagrams(10**8), make_plain()])
     print_overview(folder, limit=None, offset=0)
     lines = capsys.readouterr().out.splitlines()
-    assert any("target rate per stream=100 Mbit/s" in line and "transport=udp" in line for line in lines)
+    assert any("target rate per stream 100 Mbit/s" in line and "transport udp" in line for line in lines)
     (heading,) = [line.split("  ") for line in lines if "UDP loss" in line]
     assert "Jitter" in [cell.strip() for cell in heading]
     assert any("3 of 20 (15 %)" in line and "500 µs" in line for line in lines)
@@ -294,7 +293,7 @@ def test_a_test_of_an_amount_has_no_duration(tmp_path: Path) -> None:
         amount, plain = (row.settings for row in results.plan())
         assert "duration_ns" not in amount
         assert plain["duration_ns"] > 0
-        assert not any("duration 0" in str(path.path) for path in summarise(results).paths)
+        assert not any("duration 0" in one.name for one in results.conditions())
         assert len(results.duration()) == 2
 
 
@@ -333,8 +332,8 @@ def test_loss_of_datagrams_is_compared_by_its_difference(tmp_path: Path) -> None
 
 def test_the_terminals_table_of_datagrams_has_room_for_flags(tmp_path: Path) -> None:
     with StudiedResults.open(import_nodes(tmp_path / "in", [make_datagrams(10_000_000)])) as results:
-        (path,) = summarise(results).paths
+        (condition,) = results.conditions()
         out = io.StringIO()
-        Console(file=out, width=100).print(tabulate_path(path, wide=True))
+        Console(file=out, width=100).print(tabulate_cells(condition, wide=True))
     assert " imported " in out.getvalue()
     assert "Retr." not in out.getvalue()

@@ -19,7 +19,6 @@ from pathlab.report.sections.comparison_text import (
     list_notes,
     render_comparison,
 )
-from pathlab.report.source import ResultsSource
 from pathlab.study.comparison.rows import (
     ChangeVerdict,
     ComparisonRow,
@@ -27,6 +26,7 @@ from pathlab.study.comparison.rows import (
     ResultsComparison,
     compare_results,
 )
+from pathlab.study.trials import StudySource
 from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
 
 LEVELS = [(1, 65_536), (4, 65_536)]
@@ -59,7 +59,7 @@ def make_results(
     return results
 
 
-def compare(*results: ResultsSource, **rules: Any) -> ResultsComparison:
+def compare(*results: StudySource, **rules: Any) -> ResultsComparison:
     return compare_results([(f"r{n}", source) for n, source in enumerate(results)], ComparisonRules(**rules))
 
 

@@ -417,7 +417,7 @@ def test_the_terminal_says_what_the_page_says() -> None:
     inputs = gather_inputs(results)
     answers = inputs.study.recommend()
     console = Console(file=io.StringIO(), width=400, color_system=None)
-    render_summary(inputs.summary, answers, list_notices(inputs.summary), console)
+    render_summary(inputs.study, list_notices(inputs.study), console)
     assert isinstance(console.file, io.StringIO)
     printed = console.file.getvalue()
     told = describe_recommendation(answers[0].result)

@@ -1,17 +1,20 @@
-"""The summary finds what the model of the synthetic results put in, and nothing that was not measured."""
+"""Conditions and cells have what the model of the results put in, and nothing that was not measured."""
 
 from __future__ import annotations
 
 import io
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from pathlab.cli.live import RunningTable
-from pathlab.report.report_builder import gather_inputs
-from pathlab.report.summary import Cell, Path, cpu_s_per_gbyte, summarise
-from pathlab.report.text import tabulate_path
+from pathlab.report.text import tabulate_cells
+from pathlab.study.analyses import Study
+from pathlab.study.cells import Cell
+from pathlab.study.costs import CellFigures, describe_cell
+from pathlab.study.links import DirectLink
 from pathlab.units import format_rate, format_time
 from tests.unit.synthetic_results import (
     GOODPUT_BITS_PER_S,
@@ -24,31 +27,35 @@ KIB = 1024
 
 
 def find_cell(results: SyntheticResults, streams: int, window_bytes: int | None) -> Cell:
-    found = [
-        cell
-        for cell in summarise(results).cells
-        if (cell.streams, cell.window_requested_bytes) == (streams, window_bytes)
+    (condition,) = Study(results).conditions()
+    (found,) = [
+        one for one in condition.all_cells if (one.streams, one.window_bytes) == (streams, window_bytes)
     ]
-    assert len(found) == 1
-    return found[0]
+    return found
+
+
+def describe(results: SyntheticResults, streams: int, window_bytes: int | None) -> CellFigures:
+    return describe_cell(find_cell(results, streams, window_bytes).sample)
 
 
 def test_cells_are_grouped_and_counted() -> None:
-    summary = summarise(make_quickstart(cycles=3))
-    assert [path.path for path in summary.paths] == [Path(source="west", destination="east")]
-    assert [(cell.streams, cell.window_requested_bytes) for cell in summary.cells] == [
-        (streams, size * KIB) for streams in (1, 2, 4, 8) for size in (64, 256)
+    study = Study(make_quickstart(cycles=3))
+    (condition,) = study.conditions()
+    assert (condition.name, condition.medium, condition.number) == ("west → east", "lab", 1)
+    assert [(cell.streams, cell.window_bytes) for cell in condition.all_cells] == [
+        (streams, size * KIB) for size in (64, 256) for streams in (1, 2, 4, 8)
     ]
-    assert {cell.complete for cell in summary.cells} == {3}
-    assert (summary.planned, summary.done, summary.cycles, summary.complete) == (24, 24, 3, 24)
-    assert summary.lab
+    assert condition.cells == condition.measured_cells == condition.all_cells
+    assert {(len(cell.sample), len(cell.complete), cell.failed) for cell in condition.cells} == {(3, 3, 0)}
+    counts = study.count_trials()
+    assert (counts.planned, counts.done, counts.cycles, counts.complete) == (24, 24, 3, 24)
 
 
 def test_throughput_and_rise_are_the_models() -> None:
-    cell = find_cell(make_quickstart(), 1, 64 * KIB)
+    cell = describe(make_quickstart(), 1, 64 * KIB)
     assert cell.throughput_bits_per_s.median == pytest.approx(64 * KIB * 8 / 0.04, rel=0.01)
     assert cell.drtt_ns.median == pytest.approx(-1e5)
-    full = find_cell(make_quickstart(), 8, 256 * KIB)
+    full = describe(make_quickstart(), 8, 256 * KIB)
     assert full.throughput_bits_per_s.median == pytest.approx(GOODPUT_BITS_PER_S, rel=0.01)
     assert full.drtt_ns.median == pytest.approx(50e6 - 1e5)
     assert full.loaded_loss.sent == 40
@@ -56,39 +63,45 @@ def test_throughput_and_rise_are_the_models() -> None:
 
 
 def test_interval_is_undecided_below_six_cycles_and_decided_from_six_on() -> None:
-    few = find_cell(make_quickstart(cycles=5), 1, 64 * KIB).throughput_bits_per_s
+    few = describe(make_quickstart(cycles=5), 1, 64 * KIB).throughput_bits_per_s
     assert few.interval.undecided == "too-few-samples"
-    enough = find_cell(make_quickstart(cycles=6), 1, 64 * KIB).throughput_bits_per_s
+    enough = describe(make_quickstart(cycles=6), 1, 64 * KIB).throughput_bits_per_s
     assert (enough.interval.low or 0.0) < (enough.least or 0.0)
     assert (enough.most or 0.0) < (enough.interval.high or 0.0)
 
 
-def test_cpu_is_per_gigabyte_of_the_whole_trial() -> None:
-    assert cpu_s_per_gbyte(0.15, 0.05, 500_000_000) == pytest.approx((0.15 + 0.05) / 0.5)
-    assert cpu_s_per_gbyte(None, 0.05, 500_000_000) is None
-    assert cpu_s_per_gbyte(0.15, 0.05, 0) is None
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [({}, 0.8), ({"sender_cpu_user_s": None}, None), ({"received_total_bytes": 0}, None)],
+)
+def test_cpu_is_per_gigabyte_of_the_whole_trial(changes: dict[str, Any], expected: float | None) -> None:
+    results = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
+    spent = {f"{end}_cpu_{part}_s": 0.1 for end in ("sender", "receiver") for part in ("user", "system")}
+    one = replace(results.records[0], **{**spent, "received_total_bytes": 500_000_000, **changes})
+    results.records = [one]
+    assert describe(results, 1, 64 * KIB).cpu_s_per_gb.median == pytest.approx(expected)
 
 
 def test_what_was_not_measured_stays_none() -> None:
     results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
     results.records = [make_failed(record) for record in results.records]
-    summary = summarise(results)
-    cell = summary.cells[0]
-    assert (cell.complete, cell.failed) == (0, 2)
-    assert cell.throughput_bits_per_s.median is None
-    assert cell.drtt_ns.median is None
-    assert cell.loaded_loss.loss_ratio is None
-    assert cell.window_granted_sender_bytes is None
-    assert len(summary.failures) == 2
-    assert summary.done == 0
+    cell, found = find_cell(results, 1, 64 * KIB), describe(results, 1, 64 * KIB)
+    assert (len(cell.complete), cell.failed, cell.carried) == (0, 2, False)
+    assert found.throughput_bits_per_s.median is None
+    assert found.drtt_ns.median is None
+    assert found.loaded_loss.loss_ratio is None
+    assert cell.complete.find_least_granted("sender") is None
+    counts = Study(results).count_trials()
+    assert (counts.failed, counts.done, counts.stages) == (2, 0, ("connect",))
+    assert [condition.number for condition in Study(results).conditions()] == [0]
 
 
 def test_failed_attempt_then_success_counts_both() -> None:
     results = make_quickstart(cycles=1, levels=[(2, 64 * KIB)])
     first = make_failed(results.records[0])
     results.records = [first, replace(results.records[0], attempt=2)]
-    summary = summarise(results)
-    assert (summary.done, summary.complete, len(summary.failures)) == (1, 1, 1)
+    counts = Study(results).count_trials()
+    assert (counts.done, counts.complete, counts.failed) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -104,14 +117,13 @@ def test_failed_attempt_then_success_counts_both() -> None:
 def test_windows_that_were_not_granted(changes: dict[str, object], short: int) -> None:
     results = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
     results.records = [replace(results.records[0], **changes)]  # type: ignore[arg-type]
-    assert summarise(results).cells[0].short_windows == short
+    assert find_cell(results, 1, 64 * KIB).complete.is_short.sum() == short
 
 
 def test_autotuned_cells_stand_by_themselves() -> None:
     results = make_quickstart(cycles=1, levels=[(1, None), (1, 64 * KIB)])
     cell = find_cell(results, 1, None)
-    assert cell.product_bytes is None
-    assert cell.complete == 1
+    assert (cell.name, len(cell.complete)) == ("1 × auto", 1)
 
 
 def test_other_factors_and_control_rows_never_share_a_cell() -> None:
@@ -130,29 +142,32 @@ def test_other_factors_and_control_rows_never_share_a_cell() -> None:
         for row, duration_s in zip(results.plan(), (100, 20, 100, 20, 100, 100), strict=True)
     ]
     plan[5] = replace(plan[5], settings={**plan[5].settings, "control": True})
-    apart = SyntheticResults(results.campaign, plan, results.records, {})
-    found = {str(path.path): sum(cell.complete for cell in path.cells) for path in summarise(apart).paths}
-    assert list(found.items()) == [
-        ("west → east (duration 20 s, no_delay yes)", 2),
-        ("west → east (duration 100 s, no_delay yes)", 3),
-        ("west → east (control rows)", 1),
+    durations = [row.settings["duration_ns"] for row in plan]
+    records = [replace(one, duration_ns=ns) for one, ns in zip(results.records, durations, strict=True)]
+    apart = SyntheticResults(results.campaign, plan, records, {})
+    assert [(one.name, len(one.complete)) for one in Study(apart).conditions()] == [
+        ("west → east, duration 100 s", 3),
+        ("west → east, duration 20 s", 2),
     ]
 
 
 def test_truth_is_the_link_of_the_path() -> None:
-    truth = summarise(make_quickstart()).paths[0].truth
+    def find_link(results: SyntheticResults) -> DirectLink | None:
+        return Study(results).conditions()[0].direct_link
+
+    truth = find_link(make_quickstart())
     assert truth is not None
     assert truth.bottleneck.data_bits_per_s == pytest.approx(GOODPUT_BITS_PER_S)
     other = {"links": [{"between": ["west", "north"], "rate_bits_per_s": 1, "delay_ns": 1}]}
-    assert summarise(make_quickstart(environment={"lab": other})).paths[0].truth is None
-    assert summarise(make_quickstart(environment={"lab": None, "fallback": None})).paths[0].truth is None
+    assert find_link(make_quickstart(environment={"lab": other})) is None
+    assert find_link(make_quickstart(environment={"lab": None, "fallback": None})) is None
 
 
 @pytest.mark.parametrize(("sent", "received"), [(20, 21), (20, -1), (-5, 0), (2**62, 2**61)])
 def test_impossible_counts_of_probes_are_no_loss(sent: int, received: int) -> None:
     results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
     results.records[0] = replace(results.records[0], loaded_sent=sent, loaded_received=received)
-    assert find_cell(results, 1, 64 * KIB).loaded_loss.sent == 20
+    assert describe(results, 1, 64 * KIB).loaded_loss.sent == 20
 
 
 @pytest.mark.parametrize(
@@ -165,12 +180,14 @@ def test_terminal_page_and_live_view_say_the_same_of_a_cell(flag: str) -> None:
     for number in range(0, 40, 2):
         kept[number] = replace(kept[number], flags=("lab", flag), throughput_bits_per_s=45e6 + number)
     results.records = kept
-    (cell,) = summarise(results).cells
-    (candidate,) = gather_inputs(results).study.recommend()[0].result.candidates
+    cell = describe(results, 4, 64 * KIB)
+    (candidate,) = Study(results).recommend()[0].result.candidates
     assert cell.throughput_bits_per_s == candidate.throughput_bits_per_s
     assert cell.drtt_ns == candidate.drtt_ns
     assert cell.loaded_loss == candidate.loaded_loss
-    assert len(cell.counted) == candidate.n == (45 if flag == "over-line-rate" else 25)
+    assert (
+        len(find_cell(results, 4, 64 * KIB).sample) == candidate.n == (45 if flag == "over-line-rate" else 25)
+    )
     table = RunningTable()
     for record in kept:
         table.add(record, {})
@@ -191,12 +208,13 @@ def test_terminal_page_and_live_view_say_the_same_of_a_cell(flag: str) -> None:
 def test_a_cell_without_a_trial_that_counts_has_no_median_and_is_still_shown() -> None:
     results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
     results.records = [replace(one, flags=("lab", "lab-limited")) for one in results.records]
-    summary = summarise(results)
-    (cell,) = summary.cells
-    assert (cell.complete, len(cell.counted), cell.throughput_bits_per_s.median) == (2, 0, None)
-    assert summary.paths[0].measured == (cell,)
+    (condition,) = Study(results).conditions()
+    (cell,) = condition.all_cells
+    assert (len(cell.complete), len(cell.sample)) == (2, 0)
+    assert describe_cell(cell.sample).throughput_bits_per_s.median is None
+    assert (condition.cells, condition.measured_cells) == ((), (cell,))
     console = Console(file=io.StringIO(), width=150)
-    console.print(tabulate_path(summary.paths[0], wide=True))
+    console.print(tabulate_cells(condition, wide=True))
     assert isinstance(console.file, io.StringIO)
     assert "0 of 2" in console.file.getvalue()
     assert "lab-limited ×2" in console.file.getvalue()
