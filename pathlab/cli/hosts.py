@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -83,7 +84,8 @@ def check(
     chosen = _choose_of_campaign(campaign, hosts_file) if campaign else _choose(hosts, hosts_file)
     console = TerminalConsole()
     failed = False
-    with HostInspection(chosen.tables, build_access(accept_new_host_keys=accept_new_host_keys)) as inspection:
+    access = build_access(accept_new_host_keys=accept_new_host_keys)
+    with contextlib.closing(HostInspection(chosen.tables, access)) as inspection:
         pairs = [] if no_pairs else chosen.pairs
         ends_too = dict.fromkeys([*chosen.names, *(end for pair in pairs for end in pair)])
         for name, checks in inspection.check_hosts(list(ends_too)):

@@ -103,16 +103,13 @@ class Iperf3Engine(Engine):
             )
 
     def stop(self) -> None:
-        """As :meth:`Engine.stop`."""
         if self._client in self._jobs:
             self._jobs[self._client].command("stop")
 
     def collect(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """As :meth:`Engine.collect`."""
         return self._records["sender"], self._records["receiver"]
 
     def check_ends(self) -> None:
-        """As :meth:`Engine.check_ends`."""
         for role, job in self._jobs.items():
             if not job.wait_for("result", 0.0)["complete"]:
                 raise self.fail(role, "iperf3 ended early")

@@ -68,16 +68,13 @@ class NativeEngine(Engine):
         self._jobs["receiver"].wait_for("result", spec.trial.drain_ns / 1e9 + GRACE_S)
 
     def stop(self) -> None:
-        """As :meth:`Engine.stop`."""
         self._jobs[self._connecting].command("stop")
 
     def collect(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """As :meth:`Engine.collect`."""
         sender, receiver = (self._jobs.get(role) for role in ("sender", "receiver"))
         return sender.records if sender else [], receiver.records if receiver else []
 
     def check_ends(self) -> None:
-        """As :meth:`Engine.check_ends`."""
         for role in ("sender", "receiver"):
             result = self._jobs[role].wait_for("result", 0.0)
             if not result["complete"]:

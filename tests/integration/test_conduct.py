@@ -22,7 +22,7 @@ from pathlab.runner.campaign.waiting import StopRequest
 from pathlab.runner.events import Event, RateNow, TrialEnded, TrialStarted, Waiting
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.route_watch import RouteWatch
-from pathlab.runner.hosts.run_lock import ControllerLock
+from pathlab.runner.hosts.run_lock import lock_controller
 from pathlab.store.records import HostRecord
 from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
 from tests.require import require_namespaces
@@ -309,7 +309,7 @@ def test_a_jump_of_the_wall_clock_is_marked(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_host_in_use_is_refused_with_its_owner(tmp_path: Path) -> None:
     with (
-        ControllerLock(["local"], owner="campaign 'other'", folder=runtime_folder()),
+        lock_controller(["local"], owner="campaign 'other'", folder=runtime_folder()),
         pytest.raises(HostError, match=r"is being measured by campaign 'other' \(process \d+\)"),
     ):
         run(campaign_of(), tmp_path / "out")

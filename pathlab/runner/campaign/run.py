@@ -32,7 +32,7 @@ from pathlab.runner.hosts.changes import describe_programs, find_changes, read_l
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.path_surveys import AFTER, BEFORE, PathSurveys
 from pathlab.runner.hosts.route_watch import RouteWatch
-from pathlab.runner.hosts.run_lock import ControllerLock, name_run
+from pathlab.runner.hosts.run_lock import lock_controller, name_run
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED, Journal
 from pathlab.store.flags import Flag, Stage, Status
@@ -96,7 +96,7 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
     campaign, interruption = source.campaign, Interruption()
     with (
         interruption.watch(),
-        ControllerLock(
+        lock_controller(
             _hosts_to_lock(campaign), owner=f"campaign '{campaign.name}'", folder=runtime_folder()
         ),
         Environment(campaign, emit, access=source.access, owner=name_run(campaign.name)) as environment,

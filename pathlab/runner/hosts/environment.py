@@ -243,17 +243,10 @@ class Environment:
             destination=row.path.destination,
             source_address=source or LOOPBACK,
             destination_address=destination or LOOPBACK,
-            connect_from=self._connect_from(row),
+            connect_from=row.path.connect_from,
             source_ports=self._ports(row.path.source),
             destination_ports=self._ports(row.path.destination),
         )
-
-    def _connect_from(self, row: PlanRow) -> str:
-        ends = (row.path.source, row.path.destination)
-        for path in self._campaign.paths:
-            if (path.source, path.destination) == ends:
-                return path.connect_from
-        return "sender"
 
     def _ports(self, host: str) -> str:
         """What the host may listen on, as the engine's ``--port`` takes it."""

@@ -8,8 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from pathlab.campaign.host_model import LOCAL, Host
 from pathlab.errors import HostError, PathlabError
@@ -39,7 +37,7 @@ class PairCheck:
 
 
 class HostInspection:
-    """Sessions with all hosts at once, and what they find. Use as a context manager."""
+    """Sessions with all hosts at once, and what they find."""
 
     def __init__(self, hosts: Mapping[str, Host], access: RemoteAccess) -> None:
         self._hosts = dict(hosts)
@@ -47,12 +45,8 @@ class HostInspection:
         self._remote = RemoteHosts(remote, access)
         self._sessions: dict[str, Session] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End every session."""
         for session in self._sessions.values():
             session.close()
         self._remote.close()

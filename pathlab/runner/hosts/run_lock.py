@@ -13,11 +13,10 @@ import getpass
 import os
 import secrets
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from pathlab.errors import HostError
 from pathlab.remote.session import Session
@@ -74,56 +73,39 @@ def _describe_holder(holder: dict[str, Any]) -> str:
     return text + (f" from {controller}" if controller else "") + (f" since {since}" if since else "")
 
 
-class ControllerLock:
-    """The right to measure on some hosts. Use as a context manager."""
+@contextlib.contextmanager
+def lock_controller(hosts: Iterable[str], owner: str, folder: Path) -> Iterator[None]:
+    """Hold the right to measure on all hosts. Raises HostError naming the owner of the first that is taken.
 
-    def __init__(self, hosts: Iterable[str], *, owner: str, folder: Path) -> None:
-        self._hosts = sorted(set(hosts))  # the same order everywhere, so that two cannot wait in a circle
-        self._owner = owner
-        self._folder = folder
-        self._descriptors: list[int] = []
+    The files stay, since removing one would let two processes hold different files of a name.
+    """
+    with contextlib.ExitStack() as stack:
+        for host in sorted(set(hosts)):  # the same order everywhere, so that two cannot wait in a circle
+            stack.callback(os.close, _take(host, owner, folder))
+        yield
 
-    def __enter__(self) -> Self:
-        """Take every lock or none. Raises HostError naming the owner of the first that is taken."""
-        try:
-            for host in self._hosts:
-                self._descriptors.append(self._take(host))
-        except BaseException:
-            self.release()
-            raise
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
-
-    def release(self) -> None:
-        """Give all back; the files stay, since removing one would let two hold different files of a name."""
-        while self._descriptors:
-            os.close(self._descriptors.pop())
-
-    def _take(self, host: str) -> int:
-        path = self._folder / f"host-{host}.lock"
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            text = f"cannot make the lock '{path}': {error.strerror or error}"
-            hint = "set XDG_RUNTIME_DIR to a folder that this user may write"
-            raise HostError(text, host=host, stage=Stage.LOCK, hint=hint) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            owner = "another process"
-            with contextlib.suppress(OSError):
-                owner = os.pread(descriptor, 300, 0).decode("utf-8", "replace").strip() or owner
-            os.close(descriptor)
-            raise HostError(
-                f"is being measured by {owner}",
-                host=host,
-                stage=Stage.LOCK,
-                hint=_HINT,
-            ) from error
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{self._owner} (process {os.getpid()})\n".encode(), 0)
-        return descriptor
+def _take(host: str, owner: str, folder: Path) -> int:
+    path = folder / f"host-{host}.lock"
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        text = f"cannot make the lock '{path}': {error.strerror or error}"
+        hint = "set XDG_RUNTIME_DIR to a folder that this user may write"
+        raise HostError(text, host=host, stage=Stage.LOCK, hint=hint) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = "another process"
+        with contextlib.suppress(OSError):
+            holder = os.pread(descriptor, 300, 0).decode("utf-8", "replace").strip() or holder
+        os.close(descriptor)
+        raise HostError(
+            f"is being measured by {holder}",
+            host=host,
+            stage=Stage.LOCK,
+            hint=_HINT,
+        ) from error
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{owner} (process {os.getpid()})\n".encode(), 0)
+    return descriptor

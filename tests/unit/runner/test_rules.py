@@ -20,7 +20,7 @@ from pathlab.runner.campaign.failures import Failures
 from pathlab.runner.campaign.precision import Precision, name_cell
 from pathlab.runner.campaign.schedule import Schedule
 from pathlab.runner.hosts.changes import find_changes, is_other_route
-from pathlab.runner.hosts.run_lock import ControllerLock
+from pathlab.runner.hosts.run_lock import lock_controller
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.trial.safety_limit import SafetyWatch
 from pathlab.store.records import HostRecord, JournalRecord
@@ -266,8 +266,8 @@ def test_a_hop_that_answers_from_elsewhere_is_another_route() -> None:
 
 def test_a_host_is_locked_and_its_owner_named(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from pathlab.runner.hosts.run_lock import ControllerLock\n"
-        "with ControllerLock(['local'], owner=\"campaign 'first'\", folder=Path(sys.argv[1])):\n"
+        "import sys; from pathlib import Path; from pathlab.runner.hosts.run_lock import lock_controller\n"
+        "with lock_controller(['local'], owner=\"campaign 'first'\", folder=Path(sys.argv[1])):\n"
         "    print('held', flush=True); sys.stdin.read()\n"
     )
     holder = subprocess.Popen(
@@ -281,11 +281,11 @@ def test_a_host_is_locked_and_its_owner_named(tmp_path: Path) -> None:
     with holder:
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(HostError, match=rf"campaign 'first' \(process {holder.pid}\)") as caught:
-            ControllerLock(["a", "local"], owner="second", folder=tmp_path).__enter__()
+            lock_controller(["a", "local"], owner="second", folder=tmp_path).__enter__()
         assert (caught.value.host, caught.value.stage) == ("local", "lock")
-        with ControllerLock(["a"], owner="second", folder=tmp_path):
+        with lock_controller(["a"], owner="second", folder=tmp_path):
             pass  # nothing was kept of the attempt
         holder.kill()  # however it ends, the lock ends with it
         holder.wait()
-        with ControllerLock(["a", "local"], owner="third", folder=tmp_path):
+        with lock_controller(["a", "local"], owner="third", folder=tmp_path):
             assert "third" in (tmp_path / "host-local.lock").read_text()
