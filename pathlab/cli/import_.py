@@ -14,7 +14,7 @@ from pathlab.errors import StoreError
 from pathlab.store.database import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
-from pathlab.store.importers.files import ReadFile, read_file, store_files
+from pathlab.store.importing import ReadFile, read_file, store_files
 from pathlab.store.records import CampaignRecord
 from pathlab.store.results import Results
 from pathlab.units import format_rate, format_time

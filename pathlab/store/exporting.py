@@ -21,7 +21,7 @@ from pathlab._version import VERSION
 from pathlab.errors import StoreError, UsageError
 from pathlab.store import exporters
 from pathlab.store.flags import Status
-from pathlab.store.importers.exported import list_columns
+from pathlab.store.imported_trial import list_columns
 from pathlab.store.records import OriginRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.trial_table import list_values, parse_trial_id

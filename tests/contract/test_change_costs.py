@@ -287,3 +287,37 @@ def test_an_exporter_takes_one_file(tree: TreeCopy) -> None:
     tree.write("pathlab/store/exporters/greeting.py", GREETING)
     assert tree.run(EXPORT_A_GREETING) == "True 0 trials\n"
     assert tree.changed_files() == ["pathlab/store/exporters/greeting.py"]
+
+
+PINGER = """
+from pathlab.store.imported_trial import Measurement, build_probe
+
+TITLE = "Pinger"
+
+
+def read_trials(given):
+    whole = given.match("pinger_ms")
+    if whole is None:
+        return None
+    probes = [build_probe(0, None, 0, round(whole.number("pinger_ms") * 1e6))]
+    columns = {"streams": 0, "interval_ns": 1, "warmup_ns": 0, "duration_ns": 1}
+    start = "2026-01-01T00:00:00.000+00:00"
+    told = {"columns": columns, "series": {"unloaded_probes": probes}, "ends": ("a", "b")}
+    return [Measurement(program="pinger", part="probes", started_utc=start, **told).build()]
+"""
+IMPORT_A_PING = """
+import pathlab, pathlib
+from pathlab.cli.import_ import import_files
+
+pathlib.Path("ping.json").write_text('{"pinger_ms": 12.5}')
+told = {"source": None, "destination": None, "title": "x", "keep_going": False}
+import_files((pathlib.Path("ping.json"),), pathlib.Path("results"), **told)
+with pathlab.open("results") as results:
+    print(results.origins()[1].program, results.record(1).unloaded_rtt_median_ns)
+"""
+
+
+def test_an_importer_takes_one_file(tree: TreeCopy) -> None:
+    tree.write("pathlab/store/importers/pinger.py", PINGER)
+    assert tree.run(IMPORT_A_PING).splitlines()[-1] == "pinger 12500000.0"
+    assert tree.changed_files() == ["pathlab/store/importers/pinger.py"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.store.exporting import load_format, select_trials
-from pathlab.store.importers.files import read_file, store_files
+from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
 from tests.require import require
 from tests.unit.store.export_samples import fill_results

@@ -2,122 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
 
 from pathlab.store.flags import Flag
-from pathlab.store.importers.document import Document, Fields
-from pathlab.store.importers.measured import (
-    Ends,
+from pathlab.store.imported_trial import (
     ImportedTrial,
-    build_record,
-    build_settings,
-    build_table,
-    measure_fairness,
-    spell_utc,
+    Measurement,
+    Row,
+    build_probe,
+    format_utc_seconds,
+    measure_steady,
     to_ns,
 )
-from pathlab.store.steady import measure_probes
+from pathlab.store.json_fields import Fields, GivenFile
 
-PROGRAM = "crusader"
+TITLE = "crusader's JSON export"
 CLIENT, SERVER = "client", "server"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """What all phases of a file share; times in ns since the file's ``start``."""
+def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
+    """One trial per direction and phase, with the pings during it; None where the file is not crusader's.
 
-    whole: Fields
-    version: str | None
-    started_utc: str
-    probes: tuple[dict[str, Any], ...]
-    first_load_ns: int
-
-
-def is_output(value: Any) -> bool:
-    """Whether a JSON value has the shape of crusader's export."""
-    return isinstance(value, dict) and "stream_groups" in value and "pings" in value
-
-
-def import_crusader(value: Any, document: Document) -> list[ImportedTrial]:
-    """One trial per direction and phase, with the pings during it. Raises StoreError.
-
-    The file tells neither its hosts nor the time of day: the hosts are called client and server, the time is
-    when the file was last written.
+    It tells neither its hosts nor the time of day: the hosts are called client and server, the time is when
+    the file was last written. Raises StoreError.
     """
-    whole = Fields(value, document.name)
-    groups = whole.items("stream_groups")
-    rows = [_list_rows(group) for group in groups]
-    loads = [min((row["start_ns"] for row in one), default=None) for one in rows]
-    known = [begin_ns for begin_ns in loads if begin_ns is not None]
-    if not known:
+    whole = given.match("stream_groups", "pings")
+    if whole is None:
+        return None
+    started_utc = format_utc_seconds(given.document.modified_s, given.name)
+    groups = [(group, _list_rows(group)) for group in whole.items("stream_groups")]
+    loads = [min(row["start_ns"] for row in rows) for _, rows in groups if rows]
+    if not loads:
         whole.refuse("crusader measured nothing: no stream carried anything")
-    at = _Place(
-        whole=whole,
-        version=(whole.text("generated_by") or "").removeprefix("Crusader").strip() or None,
-        started_utc=spell_utc(document.modified_s, document.name),
-        probes=tuple(_list_probes(whole)),
-        first_load_ns=min(known),
-    )
-    return [_build_trial(at, group, one) for group, one in zip(groups, rows, strict=True) if one]
+    probes = _list_probes(whole)
+    idle = [probe for probe in probes if probe["sent_ns"] < min(loads)]
+    return [
+        _describe(whole, group, rows, started_utc, probes, idle).build() for group, rows in groups if rows
+    ]
 
 
-def _build_trial(at: _Place, group: Fields, rows: list[dict[str, Any]]) -> ImportedTrial:
+def _describe(
+    whole: Fields, group: Fields, rows: list[Row], started_utc: str, probes: list[Row], idle: list[Row]
+) -> Measurement:
+    """One phase; times in ns since the file's ``start``."""
     download, both = bool(group.flag("download")), bool(group.flag("both"))
-    config = at.whole.sub("config")
-    shares = _sum_streams(rows)
+    config, overload = whole.sub("config"), bool(whole.flag("server_overload"))
+    shares: Counter[int] = Counter()
+    for row in rows:
+        shares[row["stream"]] += row["bytes"]
     begin_ns, end_ns = min(row["start_ns"] for row in rows), max(row["end_ns"] for row in rows)
-    during = [probe for probe in at.probes if begin_ns <= probe["sent_ns"] < end_ns]
-    idle = [probe for probe in at.probes if probe["sent_ns"] < at.first_load_ns]
-    ends = Ends(source=SERVER, destination=CLIENT) if download else Ends(source=CLIENT, destination=SERVER)
-    length_ns = end_ns - begin_ns
-    overload = bool(at.whole.flag("server_overload"))
-    record = build_record(
-        ends,
-        started_utc=at.started_utc,
-        program=f"{PROGRAM} {at.version}" if at.version else PROGRAM,
-        flags=(Flag.HOST_LIMITED,) if overload else (),
-        streams=len(group.items("streams")),
-        interval_ns=_read_duration_ns(config, "bandwidth_interval"),
-        warmup_ns=0,
-        duration_ns=_read_duration_ns(config, "load_duration"),
-        steady_ns=length_ns,
-        received_steady_bytes=sum(shares),
-        throughput_bits_per_s=sum(shares) * 8e9 / length_ns if length_ns > 0 else None,
-        fairness_jain=measure_fairness(shares),
-        probe_method="udp" if at.probes else None,
-        probe_stamps="user" if at.probes else None,
-        **measure_probes([row["rtt_ns"] for row in during], "loaded"),
-        **measure_probes([row["rtt_ns"] for row in idle], "unloaded"),
+    stagger_ns, ping_ns = (
+        _read_duration_ns(config, key) if key in config else None for key in ("stagger", "ping_interval")
     )
-    tables = {
-        "receiver_intervals": build_table(rows, "intervals"),
-        "loaded_probes": build_table(during, "probes"),
-        "unloaded_probes": build_table(idle, "probes"),
-    }
-    part = ("both-" if both else "") + ("reverse" if download else "forward")
-    return ImportedTrial(
-        program=PROGRAM,
-        program_version=at.version,
-        part=part,
-        record=record,
-        settings=build_settings(
-            record,
-            direction="both" if both else None,
-            stagger_ns=(_read_duration_ns(config, "stagger") if "stagger" in config else 0) or None,
-            probe_interval_ns=_read_duration_ns(config, "ping_interval")
-            if "ping_interval" in config
-            else None,
-        ),
-        series={kind: table for kind, table in tables.items() if table is not None},
+    return Measurement(
+        program="crusader",
+        version=(whole.text("generated_by") or "").removeprefix("Crusader").strip() or None,
+        part=("both-" if both else "") + ("reverse" if download else "forward"),
+        ends=(SERVER, CLIENT) if download else (CLIENT, SERVER),
+        started_utc=started_utc,
+        columns={
+            "flags": (Flag.HOST_LIMITED,) if overload else (),
+            "streams": len(group.items("streams")),
+            "interval_ns": _read_duration_ns(config, "bandwidth_interval"),
+            "warmup_ns": 0,
+            "duration_ns": _read_duration_ns(config, "load_duration"),
+            **measure_steady([*shares.values()], end_ns - begin_ns),
+            "probe_method": "udp" if probes else None,
+            "probe_stamps": "user" if probes else None,
+        },
+        series={
+            "receiver_intervals": rows,
+            "loaded_probes": [probe for probe in probes if begin_ns <= probe["sent_ns"] < end_ns],
+            "unloaded_probes": idle,
+        },
+        settings={
+            "direction": "both" if both else None,
+            "stagger_ns": stagger_ns or None,
+            "probe_interval_ns": ping_ns,
+        },
         details={"config": config.value, "started_from": "the file's time", "server_overload": overload},
     )
 
 
-def _list_rows(group: Fields) -> list[dict[str, Any]]:
+def _list_rows(group: Fields) -> list[Row]:
     """Differences of the counts, which go up from the first point of each stream."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for number, stream in enumerate(group.items("streams")):
         before: tuple[int, int] | None = None
         for index, point in enumerate(stream.items("data")):
@@ -139,28 +108,14 @@ def _list_rows(group: Fields) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["index"], row["stream"]))
 
 
-def _sum_streams(rows: Sequence[dict[str, Any]]) -> list[int]:
-    shares: dict[int, int] = {}
-    for row in rows:
-        shares[row["stream"]] = shares.get(row["stream"], 0) + row["bytes"]
-    return list(shares.values())
-
-
-def _list_probes(whole: Fields) -> list[dict[str, Any]]:
+def _list_probes(whole: Fields) -> list[Row]:
     probes = []
     for number, ping in enumerate(whole.items("pings")):
         latency = ping.sub("latency")
         rtt_ns = _read_duration_ns(latency, "total") if "total" in latency else None
-        sequence = ping.count("index")
+        probe = build_probe(number, ping.count("index"), _read_duration_ns(ping, "sent"), rtt_ns)
         probes.append(
-            {
-                "sequence": number if sequence is None else sequence,
-                "intended_ns": None,
-                "sent_ns": _read_duration_ns(ping, "sent"),
-                "rtt_ns": rtt_ns,
-                "stamps": None if rtt_ns is None else "user",
-                "send_delay_ns": _read_duration_ns(latency, "up") if "up" in latency else None,
-            }
+            {**probe, "send_delay_ns": _read_duration_ns(latency, "up") if "up" in latency else None}
         )
     return probes
 

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from pathlab.store.flags import Flag
-from pathlab.store.importers.document import Fields
-from pathlab.store.importers.exported import Exported, read_exported, restore
-from pathlab.store.importers.measured import (
-    Ends,
+from pathlab.store.imported_trial import (
+    UNKNOWN,
+    Exported,
     ImportedTrial,
-    build_record,
-    build_settings,
-    build_table,
-    measure_fairness,
-    parse_seconds,
+    Measurement,
+    Row,
+    build_probe,
+    measure_steady,
+    parse_time,
     parse_utc,
+    read_exported,
     to_ns,
 )
-from pathlab.store.records import TrialRecord
-from pathlab.store.steady import measure_probes
+from pathlab.store.json_fields import Fields, GivenFile
 
-PROGRAM = "flent"
+TITLE = "Flent"
 NEWEST_VERSION = 4
 _PARTS = {"TCP upload": "forward", "TCP download": "reverse"}
 _PING = "Ping"
@@ -48,19 +47,15 @@ class _Load:
     begin_ns: int
     end_ns: int
 
-    @property
-    def total_bytes(self) -> int:
-        return sum(self.shares)
 
+def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
+    """One trial per direction of TCP that a file holds, or one of its probes; None where it is not Flent's.
 
-def is_output(value: Any) -> bool:
-    """Whether a JSON value has the shape of a Flent file."""
-    return isinstance(value, dict) and isinstance(value.get("metadata"), dict) and "x_values" in value
-
-
-def import_flent(value: Any, name: str) -> list[ImportedTrial]:
-    """One trial per direction of TCP that a file holds, or one of its probes. Raises StoreError."""
-    whole = Fields(value, name)
+    Raises StoreError.
+    """
+    whole = given.match("metadata", "x_values")
+    if whole is None:
+        return None
     version = whole.number("version") or 1
     if version > NEWEST_VERSION:
         whole.refuse(f"version {version:g} of Flent's files is newer than {NEWEST_VERSION}, which is read")
@@ -70,41 +65,18 @@ def import_flent(value: Any, name: str) -> list[ImportedTrial]:
     started = meta.text("T0") or meta.text("TIME")
     if started is None:
         whole.refuse("metadata.T0 does not say when the test began")
-    exported = _read_own(meta)
-    begin_s = _first_stamp(raw) if exported is None else parse_seconds(started, name)
+    own = _read_own(meta)
+    begin_s = _first_stamp(raw) if own is None else parse_time(started, given.name).timestamp()
     step_ns = to_ns(meta.number("STEP_SIZE") or 0.2)
-    loads = {
-        part: load
-        for prefix, part in _PARTS.items()
-        if (load := _read_load(whole, prefix, begin_s, step_ns, exported)) is not None
-    }
     ping = _choose_ping(raw)
     probes = _read_probes(raw, ping, begin_s)
+    found = {part: _read_load(whole, prefix, begin_s, step_ns, own) for prefix, part in _PARTS.items()}
+    loads = {part: load for part, load in found.items() if load is not None}
     if not loads and not probes:
         whole.refuse("neither TCP throughput nor pings are in it, and other series are not read")
-    at = _Place(
-        whole=whole,
-        started_utc=parse_utc(started, name),
-        step_ns=step_ns,
-        both=len(loads) > 1,
-        ping=ping,
-        exported=exported,
-    )
-    if not loads:
-        return [_build_trial(at, "probes", None, probes)]
-    return [_build_trial(at, part, load, probes) for part, load in loads.items()]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """What all trials of a file share."""
-
-    whole: Fields
-    started_utc: str
-    step_ns: int
-    both: bool
-    ping: str | None  # the series of pings that is read
-    exported: _Own | None
+    started_utc = parse_utc(started, given.name)
+    test = _Test(meta=meta, step_ns=step_ns, loads=loads, ping=ping, probes=probes, own=own)
+    return [test.describe(part, started_utc).build() for part in loads or ("probes",)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,89 +92,80 @@ class _Own:
         return window is not None and window[0] - STAMP_NS <= at_ns < window[1] - STAMP_NS
 
 
-def _build_trial(
-    at: _Place, part: str, load: _Load | None, probes: Sequence[dict[str, Any]]
-) -> ImportedTrial:
-    meta = at.whole.sub("metadata")
-    version = meta.text("FLENT_VERSION")
-    local, remote = meta.text("LOCAL_HOST") or "unknown", meta.text("HOST") or "unknown"
-    ends = (
-        Ends(source=remote, destination=local)
-        if part == "reverse"
-        else Ends(source=local, destination=remote)
-    )
-    own = at.exported
-    if own is None:
-        during = [p for p in probes if load is not None and load.begin_ns <= p["sent_ns"] < load.end_ns]
-        before = [p for p in probes if load is None or p["sent_ns"] < load.begin_ns]
-    else:
-        during = [p for p in probes if own.holds("loaded", p["sent_ns"])]
-        before = [p for p in probes if own.holds("unloaded", p["sent_ns"])]
-    length_s = meta.number("LENGTH")
-    counted_by_sender = part == "forward" and own is None
-    columns = {} if load is None else _measure_load(load, counted_by_sender=counted_by_sender)
-    record = build_record(
-        ends,
-        started_utc=at.started_utc,
-        program=f"{PROGRAM} {version}" if version else PROGRAM,
-        streams=0 if load is None else len(load.shares),
-        interval_ns=at.step_ns,
-        warmup_ns=0,
-        duration_ns=to_ns(length_s) if length_s else 0 if load is None else load.end_ns - load.begin_ns,
-        probe_method=_name_method(at.ping) if probes else None,
-        probe_stamps="user" if probes else None,
-        **columns,
-        **measure_probes([row["rtt_ns"] for row in during], "loaded", keeps_lost=False),
-        **measure_probes([row["rtt_ns"] for row in before], "unloaded", keeps_lost=False),
-    )
-    tables = {
-        "sender_intervals" if counted_by_sender else "receiver_intervals": build_table(
-            load.rows if load else [], "intervals"
-        ),
-        "loaded_probes": build_table(during, "probes"),
-        "unloaded_probes": build_table(before, "probes"),
-    }
-    return ImportedTrial(
-        program=PROGRAM,
-        program_version=version,
-        part=part if own is None else "forward",
-        record=record if own is None else restore(record, own.told, *_OWN_COLUMNS),
-        settings=_list_settings(at, record) if own is None else own.told.settings,
-        series={kind: table for kind, table in tables.items() if table is not None},
-        details={
-            "metadata": {key: meta.value[key] for key in _KEPT if key in meta},
-            "ping_series": at.ping,
-            "probes_after_the_load": len(probes) - len(during) - len(before),
-        },
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Test:
+    """What all trials of a file share."""
+
+    meta: Fields
+    step_ns: int
+    loads: dict[str, _Load]  # by part
+    ping: str | None  # the series of pings that is read
+    probes: list[Row]
+    own: _Own | None
+
+    def describe(self, part: str, started_utc: str) -> Measurement:
+        """One direction, or the probes alone; Flent counts uploads where they are sent."""
+        meta, load = self.meta, self.loads.get(part)
+        local, remote = meta.text("LOCAL_HOST") or UNKNOWN, meta.text("HOST") or UNKNOWN
+        length_s, length_ns = meta.number("LENGTH"), load.end_ns - load.begin_ns if load else 0
+        by_sender = part == "forward" and self.own is None
+        carried: dict[str, Any] = measure_steady(load.shares, length_ns) if load else {}
+        if by_sender:
+            carried |= {"received_steady_bytes": None, "flags": (Flag.SENDER_COUNTED,)}
+        during, before = self._split_probes(load)
+        return Measurement(
+            program="flent",
+            version=meta.text("FLENT_VERSION"),
+            part=part,
+            ends=(remote, local) if part == "reverse" else (local, remote),
+            started_utc=started_utc,
+            columns={
+                "streams": len(load.shares) if load else 0,
+                "interval_ns": self.step_ns,
+                "warmup_ns": 0,
+                "duration_ns": to_ns(length_s) if length_s else length_ns,
+                "probe_method": _name_method(self.ping) if self.probes else None,
+                "probe_stamps": "user" if self.probes else None,
+                **carried,
+            },
+            series={
+                "sender_intervals" if by_sender else "receiver_intervals": load.rows if load else [],
+                "loaded_probes": during,
+                "unloaded_probes": before,
+            },
+            settings={"direction": "both" if len(self.loads) > 1 else None, **_read_settings(meta)},
+            details={
+                "metadata": {key: meta.value[key] for key in _KEPT if key in meta},
+                "ping_series": self.ping,
+                "probes_after_the_load": len(self.probes) - len(during) - len(before),
+            },
+            exported=None if self.own is None else self.own.told,
+            restored=_OWN_COLUMNS,
+            keeps_lost=False,
+        )
+
+    def _split_probes(self, load: _Load | None) -> tuple[list[Row], list[Row]]:
+        """The probes during the load, and those before it."""
+        own = self.own
+        if own is not None:
+            names = ("loaded", "unloaded")
+            during, before = ([p for p in self.probes if own.holds(name, p["sent_ns"])] for name in names)
+        else:
+            begin_ns, end_ns = (load.begin_ns, load.end_ns) if load else (math.inf, math.inf)
+            during = [p for p in self.probes if begin_ns <= p["sent_ns"] < end_ns]
+            before = [p for p in self.probes if p["sent_ns"] < begin_ns]
+        return during, before
 
 
-def _list_settings(at: _Place, record: TrialRecord) -> dict[str, Any]:
+def _read_settings(meta: Fields) -> dict[str, Any]:
     """The test's name and its parameters besides the number of streams: each test sends something else."""
-    meta = at.whole.sub("metadata")
     parameters = {
         name: value
         for name, value in meta.sub("TEST_PARAMETERS").value.items()
         if not name.endswith("_streams")
     }
-    return build_settings(
-        record,
-        direction="both" if at.both else None,
-        test=meta.text("NAME"),
-        test_parameters=json.dumps(parameters, sort_keys=True) if parameters else None,
-    )
-
-
-def _measure_load(load: _Load, *, counted_by_sender: bool) -> dict[str, Any]:
-    """Columns of what was carried; Flent counts uploads where they are sent."""
-    length_ns = load.end_ns - load.begin_ns
-    return {
-        "steady_ns": length_ns,
-        "throughput_bits_per_s": load.total_bytes * 8e9 / length_ns if length_ns > 0 else None,
-        "fairness_jain": measure_fairness(load.shares),
-        "flags": (Flag.SENDER_COUNTED,) if counted_by_sender else (),
-        "received_steady_bytes": None if counted_by_sender else load.total_bytes,
-    }
+    told = json.dumps(parameters, sort_keys=True) if parameters else None
+    return {"test": meta.text("NAME"), "test_parameters": told}
 
 
 def _read_own(meta: Fields) -> _Own | None:
@@ -305,12 +268,6 @@ def _read_probes(raw: Fields, series: str | None, begin_s: float) -> list[dict[s
         if at_s is not None and value_ms is not None and value_ms > 0:
             points.append((to_ns(at_s - begin_s), round(value_ms * 1e6), point.count("seq")))
     return [
-        {
-            "sequence": number if sequence is None else sequence,
-            "intended_ns": None,
-            "sent_ns": sent_ns,
-            "rtt_ns": rtt_ns,
-            "stamps": "user",
-        }
+        build_probe(number, sequence, sent_ns, rtt_ns)
         for number, (sent_ns, rtt_ns, sequence) in enumerate(sorted(points, key=lambda point: point[0]))
     ]

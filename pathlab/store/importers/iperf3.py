@@ -1,4 +1,4 @@
-"""iperf3's JSON, 3.1 and later, of a client or a server, any direction; how it is framed: ``iperf3_text``."""
+"""iperf3's JSON, 3.1 and later, of a client or a server, any direction; its framing: ``iperf3_framing``."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ from typing import Any
 
 from pathlab.errors import StoreError
 from pathlab.store.flags import Flag, Stage, Status
-from pathlab.store.importers.document import Fields
-from pathlab.store.importers.exported import read_exported, restore
-from pathlab.store.importers.iperf3_text import Output
-from pathlab.store.importers.measured import (
-    Ends,
+from pathlab.store.imported_trial import (
+    UNKNOWN,
     ImportedTrial,
-    build_record,
-    build_settings,
-    build_table,
+    Measurement,
+    format_utc_seconds,
     measure_fairness,
-    spell_utc,
+    read_exported,
     split_tos,
     to_ns,
 )
-from pathlab.store.records import TrialRecord
+from pathlab.store.iperf3_framing import join_outputs
+from pathlab.store.json_fields import CutOffError, Fields, GivenFile
 
-PROGRAM = "iperf3"
+TITLE = "iperf3"
 #: Bytes that iperf3 hands to the kernel at once over TCP where nothing else is asked for.
 TCP_BLOCK_BYTES = 131_072
 #: What iperf3 says where somebody ended it.
@@ -77,16 +74,21 @@ class _Totals:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def import_outputs(outputs: Sequence[Output], name: str) -> list[ImportedTrial]:
-    """The trials of every test in a file; a test that measured nothing is left out beside others.
+def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
+    """The trials of every test in a file, None where it is not iperf3's.
 
-    ``part`` of the second test is ``2-forward`` and so on. Raises StoreError where no test measured anything.
+    A test that measured nothing is left out beside others. The second test's ``part`` is ``2-forward`` and so
+    on. Raises StoreError where no test measured anything.
     """
+    outputs = join_outputs(given.values)
+    if outputs is None or not isinstance(given.fault, CutOffError | None):
+        return None
+    # Of a file that was cut off, everything before is there: of the last test perhaps some intervals.
     trials: list[ImportedTrial] = []
     fault: StoreError | None = None
     for number, output in enumerate(outputs, start=1):
         try:
-            found = import_iperf3(output.value, name, repeated=output.repeated)
+            found = read_output(output.value, given.name, repeated=output.repeated)
         except StoreError as error:
             fault = fault or error
             continue
@@ -96,7 +98,7 @@ def import_outputs(outputs: Sequence[Output], name: str) -> list[ImportedTrial]:
     return trials
 
 
-def import_iperf3(value: Any, name: str, *, repeated: int = 0) -> list[ImportedTrial]:
+def read_output(value: Any, name: str, *, repeated: int = 0) -> list[ImportedTrial]:
     """The trials of one output: one, or two of a bidirectional test. Raises StoreError."""
     whole = Fields(value, name)
     run = _read_run(whole)
@@ -132,67 +134,64 @@ def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
     if totals.received_bytes is None and not local_sends and not run.error:
         totals.received_bytes = local_steady_bytes
     exported = read_exported(run.whole.sub("pathlab"))
-    version = (start.text("version") or "").removeprefix("iperf").strip() or None
     status, stage, failure = _read_status(run)
     counted, flags = _read_throughput(totals, run)
     ends = _read_ends(run, local_sends=local_sends)
-    warmup_s, duration_s = test.number("omit") or 0.0, test.number("duration") or 0.0
-    record = build_record(
-        ends,
+    duration_s = test.number("duration") or 0.0
+    measurement = Measurement(
+        program="iperf3",
+        version=(start.text("version") or "").removeprefix("iperf").strip() or None,
+        part=part,
+        ends=ends,
         started_utc=_read_started(start),
-        program=f"{PROGRAM} {version}" if version else PROGRAM,
-        status=status,
-        failed_stage=stage,
-        failure=failure,
-        flags=flags,
-        source_address=ends.source,
-        destination_address=ends.destination,
-        streams=test.count("num_streams") or len({row["stream"] for row in rows}) or 1,
-        **_read_windows(run, local_sends=local_sends),
-        congestion_sender=run.end.text("sender_tcp_congestion"),
-        congestion_receiver=run.end.text("receiver_tcp_congestion"),
-        mss_bytes=start.count("tcp_mss_default") or None,  # tcp_mss is what was asked for
-        interval_ns=_read_interval_ns(test, rows, duration_s),
-        warmup_ns=to_ns(warmup_s),
-        duration_ns=to_ns(duration_s),
-        steady_ns=to_ns(totals.seconds) if totals.seconds else None,
-        received_steady_bytes=totals.received_bytes,
-        throughput_bits_per_s=counted,
-        retransmitted_segments=_count_retransmits(run, rows, totals) if exported is None else None,
-        retransmitted_steady_segments=totals.retransmits,
-        fairness_jain=measure_fairness(totals.received),
-        **_read_datagrams(run, totals),
-    )
-    table, kind = build_table(rows, "intervals"), "sender_intervals" if local_sends else "receiver_intervals"
-    return ImportedTrial(
-        program=PROGRAM,
-        program_version=version,
-        part=part if exported is None else "forward",
-        record=restore(record, exported),
-        settings=_list_settings(run, record) if exported is None else exported.settings,
-        series={} if table is None else {kind: table},
+        columns={
+            "status": status,
+            "failed_stage": stage,
+            "failure": failure,
+            "flags": flags,
+            "source_address": ends[0],
+            "destination_address": ends[1],
+            "streams": test.count("num_streams") or len({row["stream"] for row in rows}) or 1,
+            **_read_windows(run, local_sends=local_sends),
+            "congestion_sender": run.end.text("sender_tcp_congestion"),
+            "congestion_receiver": run.end.text("receiver_tcp_congestion"),
+            "mss_bytes": start.count("tcp_mss_default") or None,  # tcp_mss is what was requested
+            "interval_ns": _read_interval_ns(test, rows, duration_s),
+            "warmup_ns": to_ns(test.number("omit") or 0.0),
+            "duration_ns": to_ns(duration_s),
+            "steady_ns": to_ns(totals.seconds) if totals.seconds else None,
+            "received_steady_bytes": totals.received_bytes,
+            "throughput_bits_per_s": counted,
+            "retransmitted_segments": None if exported else _count_retransmits(run, rows, totals),
+            "retransmitted_steady_segments": totals.retransmits,
+            "fairness_jain": measure_fairness(totals.received),
+            **_read_datagrams(run, totals),
+        },
+        series={"sender_intervals" if local_sends else "receiver_intervals": rows},
+        settings=_read_settings(run),
         details=_list_details(run, totals, repeated),
+        exported=exported,
     )
+    return measurement.build()
 
 
-def _list_settings(run: _Run, record: TrialRecord) -> dict[str, Any]:
+def _read_settings(run: _Run) -> dict[str, Any]:
     """Every setting that the file tells and that is not as iperf3 has it by itself."""
     test, start = run.test, run.start
     size = test.count("blksize")
-    return build_settings(
-        record,
-        transport=None if run.protocol == "tcp" else run.protocol,
-        direction="both" if run.bidir else None,
-        stream_target_bits_per_s=test.count("target_bitrate") or start.count("target_bitrate") or None,
-        stream_pacing_bits_per_s=test.count("fqrate") or start.count("fq_rate") or None,
-        mss_bytes=start.count("tcp_mss") or None,
-        message_bytes=None if run.protocol == "tcp" and size == TCP_BLOCK_BYTES else size,
-        transfer_bytes=test.count("bytes") or None,
-        transfer_blocks=test.count("blocks") or None,
-        gso=test.flag("gso") or None,
-        gro=test.flag("gro") or None,
+    return {
+        "transport": None if run.protocol == "tcp" else run.protocol,
+        "direction": "both" if run.bidir else None,
+        "stream_target_bits_per_s": test.count("target_bitrate") or start.count("target_bitrate") or None,
+        "stream_pacing_bits_per_s": test.count("fqrate") or start.count("fq_rate") or None,
+        "mss_bytes": start.count("tcp_mss") or None,
+        "message_bytes": None if run.protocol == "tcp" and size == TCP_BLOCK_BYTES else size,
+        "transfer_bytes": test.count("bytes") or None,
+        "transfer_blocks": test.count("blocks") or None,
+        "gso": test.flag("gso") or None,
+        "gro": test.flag("gro") or None,
         **split_tos(test.count("tos")),
-    )
+    }
 
 
 def _count_retransmits(run: _Run, rows: Sequence[Mapping[str, Any]], totals: _Totals) -> int | None:
@@ -237,12 +236,12 @@ def _read_status(run: _Run) -> tuple[str, str | None, str | None]:
     return Status.COMPLETE, None, None
 
 
-def _read_ends(run: _Run, *, local_sends: bool) -> Ends:
+def _read_ends(run: _Run, *, local_sends: bool) -> tuple[str, str]:
     connected = run.start.items("connected")
     first = connected[0] if connected else Fields({}, run.whole.name)
-    local = first.text("local_host") or "unknown"
-    remote = first.text("remote_host") or run.start.sub("connecting_to").text("host") or "unknown"
-    return Ends(source=local, destination=remote) if local_sends else Ends(source=remote, destination=local)
+    local = first.text("local_host") or UNKNOWN
+    remote = first.text("remote_host") or run.start.sub("connecting_to").text("host") or UNKNOWN
+    return (local, remote) if local_sends else (remote, local)
 
 
 def _read_started(start: Fields) -> str:
@@ -250,7 +249,7 @@ def _read_started(start: Fields) -> str:
     millis, seconds = stamp.number("timemillisecs"), stamp.number("timesecs")
     if millis is None and seconds is None:
         start.refuse("start.timestamp does not say when the test began")
-    return spell_utc(millis / 1e3 if millis is not None else float(seconds or 0), start.name)
+    return format_utc_seconds(millis / 1e3 if millis is not None else float(seconds or 0), start.name)
 
 
 def _read_interval_ns(test: Fields, rows: Sequence[dict[str, Any]], duration_s: float) -> int:

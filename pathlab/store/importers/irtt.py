@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from pathlab.store.importers.document import Fields
-from pathlab.store.importers.measured import (
-    Ends,
+from pathlab.store.imported_trial import (
+    UNKNOWN,
     ImportedTrial,
-    build_record,
-    build_settings,
-    build_table,
+    Measurement,
+    Row,
+    build_probe,
     parse_utc,
 )
-from pathlab.store.steady import measure_probes
+from pathlab.store.json_fields import Fields, GivenFile
 
-PROGRAM = "irtt"
+TITLE = "irtt"
 _LOST = {"true", "true_up", "true_down"}
 _CLOCKS = ("monotonic", "wall")
 
 
-def is_output(value: Any) -> bool:
-    """Whether a JSON value has the shape of irtt's output."""
-    return isinstance(value, dict) and "round_trips" in value and "stats" in value
-
-
-def import_irtt(value: Any, name: str) -> list[ImportedTrial]:
-    """The one trial of a file. Raises StoreError."""
-    whole = Fields(value, name)
+def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
+    """The one trial of a file, None where it is not irtt's. Raises StoreError."""
+    whole = given.match("round_trips", "stats")
+    if whole is None:
+        return None
     config, stats = whole.sub("config"), whole.sub("stats")
     params = config.sub("params")
     started, interval_ns = stats.text("start_time"), params.count("interval")
@@ -38,46 +33,36 @@ def import_irtt(value: Any, name: str) -> list[ImportedTrial]:
     rows = list(_list_probes(whole))
     if not rows:
         whole.refuse("irtt measured nothing: round_trips is empty")
-    version = whole.sub("version").text("irtt")
-    ends = Ends(
-        source=_strip_port(config.text("local_address")),
-        destination=_strip_port(config.text("remote_address")),
+    ends = (_strip_port(config.text("local_address")), _strip_port(config.text("remote_address")))
+    measurement = Measurement(
+        program="irtt",
+        version=whole.sub("version").text("irtt"),
+        part="probes",
+        ends=ends,
+        started_utc=parse_utc(_cut_fraction(started), given.name),
+        columns={
+            "source_address": ends[0],
+            "destination_address": ends[1],
+            "streams": 0,
+            "interval_ns": interval_ns,
+            "warmup_ns": 0,
+            "duration_ns": duration_ns,
+            "probe_method": "udp",
+            "probe_stamps": "user",
+        },
+        series={"unloaded_probes": rows},
+        settings={
+            "transport": "udp",
+            "probe_interval_ns": interval_ns,
+            "probe_bytes": params.count("length") or None,
+            "dscp": params.count("dscp") or None,
+        },
+        details={"stats": stats.value, "params": params.value},
     )
-    record = build_record(
-        ends,
-        started_utc=parse_utc(_cut_fraction(started), name),
-        program=f"{PROGRAM} {version}" if version else PROGRAM,
-        source_address=ends.source,
-        destination_address=ends.destination,
-        streams=0,
-        interval_ns=interval_ns,
-        warmup_ns=0,
-        duration_ns=duration_ns,
-        probe_method="udp",
-        probe_stamps="user",
-        **measure_probes([row["rtt_ns"] for row in rows], "unloaded"),
-    )
-    table = build_table(rows, "probes")
-    return [
-        ImportedTrial(
-            program=PROGRAM,
-            program_version=version,
-            part="probes",
-            record=record,
-            settings=build_settings(
-                record,
-                transport="udp",
-                probe_interval_ns=interval_ns,
-                probe_bytes=params.count("length") or None,
-                dscp=params.count("dscp") or None,
-            ),
-            series={} if table is None else {"unloaded_probes": table},
-            details={"stats": stats.value, "params": params.value},
-        )
-    ]
+    return [measurement.build()]
 
 
-def _list_probes(whole: Fields) -> Iterator[dict[str, Any]]:
+def _list_probes(whole: Fields) -> Iterator[Row]:
     """Probes by their sending, on one clock; those that irtt did not stamp are left out."""
     trips = whole.items("round_trips")
     sends = [trip.sub("timestamps").sub("client").sub("send") for trip in trips]
@@ -90,16 +75,9 @@ def _list_probes(whole: Fields) -> Iterator[dict[str, Any]]:
         base_ns = sent_ns if base_ns is None else base_ns
         delay = trip.sub("delay")
         rtt_ns = None if _is_lost(trip) else delay.whole("rtt")
-        sequence = trip.count("seqno")
-        yield {
-            "sequence": number if sequence is None else sequence,
-            "intended_ns": None,
-            "sent_ns": sent_ns - base_ns,
-            "rtt_ns": rtt_ns if rtt_ns is None or rtt_ns > 0 else None,
-            "stamps": None if rtt_ns is None else "user",
-            "send_delay_ns": delay.whole("send"),
-            "receive_delay_ns": delay.whole("receive"),
-        }
+        probe = build_probe(number, trip.count("seqno"), sent_ns - base_ns, rtt_ns)
+        delays = {"send_delay_ns": delay.whole("send"), "receive_delay_ns": delay.whole("receive")}
+        yield {**probe, "rtt_ns": rtt_ns if rtt_ns is None or rtt_ns > 0 else None, **delays}
 
 
 def _is_lost(trip: Fields) -> bool:
@@ -110,7 +88,7 @@ def _is_lost(trip: Fields) -> bool:
 
 def _strip_port(address: str | None) -> str:
     if not address:
-        return "unknown"
+        return UNKNOWN
     host, colon, port = address.rpartition(":")
     return host.strip("[]") if colon and port.isdecimal() else address
 

@@ -7,46 +7,41 @@ import re
 from typing import Any
 
 from pathlab.store.flags import Flag
-from pathlab.store.importers.document import Fields
-from pathlab.store.importers.iperf3 import import_iperf3
-from pathlab.store.importers.iperf3_text import find_outputs
-from pathlab.store.importers.measured import (
-    Ends,
+from pathlab.store.imported_trial import (
+    UNKNOWN,
     ImportedTrial,
-    build_record,
-    build_settings,
-    build_table,
+    Measurement,
+    build_probe,
     measure_fairness,
     parse_utc,
     split_tos,
     to_ns,
 )
-from pathlab.store.records import TrialRecord
-from pathlab.store.steady import measure_probes
+from pathlab.store.importers.iperf3 import read_output
+from pathlab.store.iperf3_framing import find_outputs
+from pathlab.store.json_fields import Fields, GivenFile
 
-PROGRAM = "pscheduler"
+TITLE = "pScheduler"
+_PROGRAM = "pscheduler"
 _RESULTS = ("result", "result-merged", "merged-result")
 _DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
 
 
-def is_output(value: Any) -> bool:
-    """Whether a JSON value is a run of pScheduler, or its bare result."""
-    if not isinstance(value, dict):
-        return False
-    if any(isinstance(value.get(key), dict) for key in _RESULTS) and "test" in value:
-        return True
-    return "succeeded" in value and any(key in value for key in ("summary", "roundtrips", "diags"))
+def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
+    """The trials of one run, or of its bare result; None where the file is not pScheduler's.
 
-
-def import_pscheduler(value: Any, name: str) -> list[ImportedTrial]:
-    """The trials of one run. Raises StoreError, also for a kind of test that is not read."""
-    run = Fields(value, name)
-    key = next((key for key in _RESULTS if key in run), None)
+    Raises StoreError, also for a kind of test that is not read.
+    """
+    run = given.match()
+    key = next((key for key in _RESULTS if run and isinstance(run.value.get(key), dict)), None)
+    bare = run is not None and "succeeded" in run.value and {"summary", "roundtrips", "diags"} & {*run.value}
+    if run is None or not (bare or (key and "test" in run.value)):
+        return None
     result = run.sub(key) if key else run
     kind = run.sub("test").text("type")
     if kind not in (None, "throughput", "rtt"):
         run.refuse(f"it holds a pScheduler test of type '{kind}'; throughput and rtt are read")
-    whole = _read_diags(run, result, name)
+    whole = _read_diags(run, result, given.name)
     if whole:
         return whole
     if result.flag("succeeded") is False:
@@ -54,46 +49,32 @@ def import_pscheduler(value: Any, name: str) -> list[ImportedTrial]:
     started = run.sub("schedule").text("start") or run.text("start-time")
     if started is None:
         run.refuse("schedule.start does not say when the run began, nor does any tool's output in diags")
-    at = _Place(run=run, result=result, started_utc=parse_utc(started, name))
+    spec, tool = run.sub("test").sub("spec"), run.sub("tool").text("name") or "an unnamed tool"
+    kept = {name: result.value[name] for name in ("mtu", "requested-tcp-window-size") if name in result}
     if kind == "rtt" or "roundtrips" in result:
-        return [_build_rtt(at)]
-    if "summary" not in result:
+        part, measured = "probes", _read_rtt(run, result, spec)
+    elif "summary" in result:
+        part, measured = "forward", _read_throughput(result, spec)
+    else:
         run.refuse("it holds neither a summary nor round trips")
-    return [_build_throughput(at)]
+    measurement = Measurement(
+        program=_PROGRAM,
+        tool=f"{_PROGRAM}: {tool}",
+        part=part,
+        ends=_read_ends(run, spec),
+        started_utc=parse_utc(started, given.name),
+        details={"tool": tool, "spec": spec.value, "result": kept},
+        **measured,
+    )
+    return [measurement.build()]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """A run, its result and when it began."""
-
-    run: Fields
-    result: Fields
-    started_utc: str
-
-    @property
-    def spec(self) -> Fields:
-        return self.run.sub("test").sub("spec")
-
-    @property
-    def ends(self) -> Ends:
-        names = self.run.value.get("participants") or []
-        known = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-        source = self.spec.text("source") or (known[0] if known else None) or "unknown"
-        destination = self.spec.text("dest") or (known[1] if len(known) > 1 else None) or "unknown"
-        if self.spec.flag("reverse"):
-            source, destination = destination, source
-        return Ends(source=source, destination=destination)
-
-    @property
-    def tool(self) -> str:
-        return self.run.sub("tool").text("name") or "an unnamed tool"
-
-    def shown(self) -> dict[str, Any]:
-        """What no column holds."""
-        kept = {
-            key: self.result.value[key] for key in ("mtu", "requested-tcp-window-size") if key in self.result
-        }
-        return {"tool": self.tool, "spec": self.spec.value, "result": kept}
+def _read_ends(run: Fields, spec: Fields) -> tuple[str, str]:
+    names = run.value.get("participants") or []
+    known = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    source = spec.text("source") or (known[0] if known else None) or UNKNOWN
+    destination = spec.text("dest") or (known[1] if len(known) > 1 else None) or UNKNOWN
+    return (destination, source) if spec.flag("reverse") else (source, destination)
 
 
 def _read_diags(run: Fields, result: Fields, name: str) -> list[ImportedTrial]:
@@ -104,64 +85,52 @@ def _read_diags(run: Fields, result: Fields, name: str) -> list[ImportedTrial]:
     for output in outputs:
         if "error" in output or "test_start" not in output.get("start", {}):
             continue
-        trials = import_iperf3(output, name)
-        spec = run.sub("test").sub("spec")
+        spec = run.sub("test").sub("spec").value
         return [
             dataclasses.replace(
                 trial,
-                program=PROGRAM,
+                program=_PROGRAM,
                 program_version=None,
                 details={
                     **trial.details,
                     "tool": f"iperf3 {trial.program_version or ''}".strip(),
-                    "spec": spec.value,
+                    "spec": spec,
                 },
             )
-            for trial in trials
+            for trial in read_output(output, name)
         ]
     return []
 
 
-def _build_throughput(at: _Place) -> ImportedTrial:
+def _read_throughput(result: Fields, spec: Fields) -> dict[str, Any]:
     """From the rows that pScheduler kept: ``throughput-bytes`` counts bytes, ``tcp-window-size`` is cwnd."""
-    summary, spec = at.result.sub("summary"), at.spec
+    summary = result.sub("summary")
     total, streams = summary.sub("summary"), summary.items("streams")
-    rows = _list_rows(at.result)
+    rows = _list_rows(result)
     seconds = (total.number("end") or 0.0) - (total.number("start") or 0.0)
     counted = total.number("receiver-throughput-bits")
     rate = total.number("throughput-bits") if counted is None else counted
-    record = build_record(
-        at.ends,
-        started_utc=at.started_utc,
-        program=f"{PROGRAM}: {at.tool}",
-        flags=(Flag.SENDER_COUNTED,) if counted is None and rate is not None else (),
-        streams=spec.count("parallel") or len(streams) or 1,
-        window_requested_bytes=at.result.count("requested-tcp-window-size")
+    omit_ns, retransmits = _read_duration_ns(spec, "omit"), total.count("retransmits")
+    columns = {
+        "flags": (Flag.SENDER_COUNTED,) if counted is None and rate is not None else (),
+        "streams": spec.count("parallel") or len(streams) or 1,
+        "window_requested_bytes": result.count("requested-tcp-window-size")
         or spec.count("window-size")
         or None,
-        congestion_requested=spec.text("congestion"),
-        mss_bytes=at.result.count("mss") or None,
-        interval_ns=_read_duration_ns(spec, "interval")
+        "congestion_requested": spec.text("congestion"),
+        "mss_bytes": result.count("mss") or None,
+        "interval_ns": _read_duration_ns(spec, "interval")
         or (rows[0]["end_ns"] - rows[0]["start_ns"] if rows else 0),
-        warmup_ns=_read_duration_ns(spec, "omit"),
-        duration_ns=_read_duration_ns(spec, "duration") or to_ns(seconds),
-        steady_ns=to_ns(seconds) if seconds > 0 else None,
-        throughput_bits_per_s=rate,
-        retransmitted_segments=None if _read_duration_ns(spec, "omit") else total.count("retransmits"),
-        retransmitted_steady_segments=total.count("retransmits"),
+        "warmup_ns": omit_ns,
+        "duration_ns": _read_duration_ns(spec, "duration") or to_ns(seconds),
+        "steady_ns": to_ns(seconds) if seconds > 0 else None,
+        "throughput_bits_per_s": rate,
+        "retransmitted_segments": None if omit_ns else retransmits,
+        "retransmitted_steady_segments": retransmits,
         **_read_datagrams(spec, summary),
-        fairness_jain=measure_fairness([_rate(stream) for stream in streams]),
-    )
-    table = build_table(rows, "intervals")
-    return ImportedTrial(
-        program=PROGRAM,
-        program_version=None,
-        part="forward",
-        record=record,
-        settings=_list_settings(spec, record),
-        series={} if table is None else {"sender_intervals": table},
-        details=at.shown(),
-    )
+        "fairness_jain": measure_fairness([_rate(stream) for stream in streams]),
+    }
+    return {"columns": columns, "series": {"sender_intervals": rows}, "settings": _read_settings(spec)}
 
 
 def _read_datagrams(spec: Fields, summary: Fields) -> dict[str, Any]:
@@ -181,19 +150,18 @@ def _read_datagrams(spec: Fields, summary: Fields) -> dict[str, Any]:
     }
 
 
-def _list_settings(spec: Fields, record: TrialRecord) -> dict[str, Any]:
+def _read_settings(spec: Fields) -> dict[str, Any]:
     """Every setting of the test that is not as its tool has it by itself."""
     marks = split_tos(spec.count("ip-tos"))
-    return build_settings(
-        record,
-        transport="udp" if spec.flag("udp") else None,
-        stream_target_bits_per_s=spec.count("bandwidth") or None,
-        stream_pacing_bits_per_s=spec.count("fq-rate") or None,
-        mss_bytes=spec.count("mss") or None,
-        message_bytes=spec.count("buffer-length") or None,
-        dscp=spec.count("dscp") or marks["dscp"],
-        ecn=marks["ecn"],
-    )
+    return {
+        "transport": "udp" if spec.flag("udp") else None,
+        "stream_target_bits_per_s": spec.count("bandwidth") or None,
+        "stream_pacing_bits_per_s": spec.count("fq-rate") or None,
+        "mss_bytes": spec.count("mss") or None,
+        "message_bytes": spec.count("buffer-length") or None,
+        "dscp": spec.count("dscp") or marks["dscp"],
+        "ecn": marks["ecn"],
+    }
 
 
 def _rate(stream: Fields) -> int | None:
@@ -227,46 +195,24 @@ def _list_rows(result: Fields) -> list[dict[str, Any]]:
     return rows
 
 
-def _build_rtt(at: _Place) -> ImportedTrial:
-    spec = at.spec
+def _read_rtt(run: Fields, result: Fields, spec: Fields) -> dict[str, Any]:
     interval_ns = _read_duration_ns(spec, "interval") or 1_000_000_000
-    probes: list[dict[str, Any]] = []
-    for number, trip in enumerate(at.result.items("roundtrips")):
+    probes = []
+    for number, trip in enumerate(result.items("roundtrips")):
         length = trip.text("rtt")
-        sequence = trip.count("seq")
-        probes.append(
-            {
-                "sequence": number if sequence is None else sequence,
-                "intended_ns": None,
-                "sent_ns": None,
-                "rtt_ns": None if length is None else parse_duration_ns(length, at.run),
-                "stamps": None if length is None else "user",
-            }
-        )
+        rtt_ns = None if length is None else parse_duration_ns(length, run)
+        probes.append(build_probe(number, trip.count("seq"), None, rtt_ns))
     if not probes:
-        at.run.refuse("roundtrips is empty: pScheduler measured nothing")
-    record = build_record(
-        at.ends,
-        started_utc=at.started_utc,
-        program=f"{PROGRAM}: {at.tool}",
-        streams=0,
-        interval_ns=interval_ns,
-        warmup_ns=0,
-        duration_ns=interval_ns * len(probes),
-        probe_method="icmp",
-        probe_stamps="user",
-        **measure_probes([row["rtt_ns"] for row in probes], "unloaded"),
-    )
-    table = build_table(probes, "probes")
-    return ImportedTrial(
-        program=PROGRAM,
-        program_version=None,
-        part="probes",
-        record=record,
-        settings=build_settings(record),
-        series={} if table is None else {"unloaded_probes": table},
-        details=at.shown(),
-    )
+        run.refuse("roundtrips is empty: pScheduler measured nothing")
+    columns = {
+        "streams": 0,
+        "interval_ns": interval_ns,
+        "warmup_ns": 0,
+        "duration_ns": interval_ns * len(probes),
+        "probe_method": "icmp",
+        "probe_stamps": "user",
+    }
+    return {"columns": columns, "series": {"unloaded_probes": probes}}
 
 
 def _read_duration_ns(spec: Fields, key: str) -> int:

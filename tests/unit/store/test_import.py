@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.importers.files import read_file, store_files
-from pathlab.store.importers.measured import ImportedTrial
+from pathlab.store.imported_trial import ImportedTrial
+from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.store.rows import insert_trial
 from pathlab.store.series_columns import SERIES_KINDS
@@ -372,7 +372,7 @@ def test_nothing_is_half_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             raise StoreError("the disk is full")
         return insert_trial(*arguments)
 
-    monkeypatch.setattr("pathlab.store.importers.files.insert_trial", insert_one)
+    monkeypatch.setattr("pathlab.store.importing.insert_trial", insert_one)
     with make_results(tmp_path / "into") as results:
         with pytest.raises(StoreError, match="the disk is full"):
             store_files(results, files)

@@ -20,7 +20,7 @@ from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison_text import render_comparison
 from pathlab.report.text import tabulate_cells
-from pathlab.store.importers.files import read_file, store_files
+from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, compare_results

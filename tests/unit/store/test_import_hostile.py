@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pathlab.errors import PathlabError, StoreError
-from pathlab.store.importers import document
-from pathlab.store.importers.files import read_file
+from pathlab.store import json_fields as document
+from pathlab.store.importing import read_file
 from tests.unit.store.import_samples import (
     TEXTS,
     change,

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from pathlab.errors import StoreError
-from pathlab.store.importers.files import read_file
-from pathlab.store.importers.measured import ImportedTrial
+from pathlab.store.imported_trial import ImportedTrial
+from pathlab.store.importing import read_file
 from tests.unit.store.import_samples import make_iperf3, make_json_stream
 
 DATA = Path(__file__).parents[2] / "data" / "iperf3-3.21"

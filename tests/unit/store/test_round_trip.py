@@ -14,13 +14,13 @@ import pytest
 
 from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.store.exporting import list_formats, load_format, select_trials
-from pathlab.store.importers.files import IMPORTERS, read_file, store_files
+from pathlab.store.importing import list_importers, read_file, store_files
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.steady import measure_probes
 from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN, make_results
 
-BOTH_WAYS = sorted(set(list_formats()) & IMPORTERS.keys())
+BOTH_WAYS = sorted(set(list_formats()) & set(list_importers()))
 STREAMS = 3
 #: Intervals by phase, and their lengths at each end: no round numbers, and the ends' clocks differ.
 PHASES = ["warmup"] * 5 + ["steady"] * 20 + ["drain"] * 2

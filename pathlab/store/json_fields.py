@@ -91,6 +91,29 @@ def parse_json(text: str, name: str) -> tuple[list[tuple[Any, int]], StoreError 
     return values, None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenFile:
+    """A file as the importers are asked about it: its JSON values, each with its number of repeated keys.
+
+    ``fault`` says why it cannot be read beyond them, None where it can.
+    """
+
+    document: Document
+    values: list[tuple[Any, int]]
+    fault: StoreError | None
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.document.name
+
+    def match(self, *keys: str) -> Fields | None:
+        """The file's only value, if it is an object that has all of these keys."""
+        value = self.values[0][0]
+        whole = len(self.values) == 1 and self.fault is None
+        return Fields(value, self.name) if whole and isinstance(value, dict) and {*keys} <= {*value} else None
+
+
 class CutOffError(StoreError):
     """The text ends in the middle of a value."""
 

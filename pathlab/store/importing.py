@@ -4,55 +4,38 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import importlib
+import pkgutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.importers import crusader, flent, iperf3, irtt, pscheduler
-from pathlab.store.importers.document import NOTHING, CutOffError, Document, load_document, parse_json
-from pathlab.store.importers.iperf3_text import is_event, is_output, join_outputs
-from pathlab.store.importers.measured import ImportedTrial
+from pathlab.store import importers
+from pathlab.store.imported_trial import ImportedTrial
+from pathlab.store.json_fields import NOTHING, Document, GivenFile, load_document, parse_json
 from pathlab.store.records import OriginRecord, PlanRecord
 from pathlab.store.results import Results
 from pathlab.store.rows import encode_blobs, insert_trial
 from pathlab.store.schema import ORIGIN, PLAN, to_row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Importer:
-    """One program's files: whether a JSON value is one, and its trials (with the number of repeated keys)."""
+class Importer(Protocol):
+    """A module of ``pathlab.store.importers``, which reads one program's files."""
 
-    is_output: Callable[[Any], bool]
-    read: Callable[[Any, Document, int], list[ImportedTrial]]
+    TITLE: str
+
+    def read_trials(self, given: GivenFile) -> list[ImportedTrial] | None:
+        """The trials of a file, None where another program wrote it. Raises StoreError."""
 
 
-#: The programs by name, asked in this order.
-IMPORTERS: Mapping[str, Importer] = {
-    iperf3.PROGRAM: Importer(
-        is_output=is_output,
-        read=lambda value, document, repeated: iperf3.import_iperf3(value, document.name, repeated=repeated),
-    ),
-    flent.PROGRAM: Importer(
-        is_output=flent.is_output,
-        read=lambda value, document, _: flent.import_flent(value, document.name),
-    ),
-    irtt.PROGRAM: Importer(
-        is_output=irtt.is_output, read=lambda value, document, _: irtt.import_irtt(value, document.name)
-    ),
-    crusader.PROGRAM: Importer(
-        is_output=crusader.is_output,
-        read=lambda value, document, _: crusader.import_crusader(value, document),
-    ),
-    pscheduler.PROGRAM: Importer(
-        is_output=pscheduler.is_output,
-        read=lambda value, document, _: pscheduler.import_pscheduler(value, document.name),
-    ),
-}
+def list_importers() -> list[str]:
+    """The names of all importers, in the order in which they are asked."""
+    return sorted(module.name for module in pkgutil.iter_modules(importers.__path__))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +47,7 @@ class ReadFile:
 
 
 def read_file(path: Path, *, source: str | None = None, destination: str | None = None) -> ReadFile:
-    """Read one file of iperf3, Flent, pScheduler, irtt or crusader; nothing is stored yet.
+    """Read one file of any program that has an importer; nothing is stored yet.
 
     ``source`` and ``destination`` rename the hosts of its forward direction. Raises StoreError in one line.
     """
@@ -132,24 +115,20 @@ def _read_trials(document: Document) -> list[ImportedTrial]:
     if not document.text.strip():
         raise StoreError(f"'{name}' is empty", hint=NOTHING)
     values, fault = parse_json(document.text, name)
-    cut = isinstance(fault, CutOffError)
-    if len(values) > 1 or is_event(values[0][0]) or (cut and is_output(values[0][0])):
-        outputs = join_outputs(values)
-        if outputs is None or (fault is not None and not cut):
-            raise fault or StoreError(
-                f"'{name}' holds several JSON values, and not all of them are iperf3's", hint=NOTHING
-            )
-        # Of a file that was cut off, everything before is there: of the last test perhaps some intervals.
-        return iperf3.import_outputs(outputs, name)
-    if fault is not None:
-        raise fault
-    ((value, repeated),) = values
-    for importer in IMPORTERS.values():
-        if importer.is_output(value):
-            return importer.read(value, document, repeated)
-    raise StoreError(
-        f"'{name}' is JSON of no program that is known here",
-        hint=f"{NOTHING} Known: iperf3, Flent, pScheduler, irtt, crusader's JSON export.",
+    given = GivenFile(document=document, values=values, fault=fault)
+    titles = []
+    for module in list_importers():
+        importer: Importer = importlib.import_module(f"{importers.__name__}.{module}")
+        found = importer.read_trials(given)
+        if found is not None:
+            return found
+        titles.append(importer.TITLE)
+    if len(values) > 1:
+        fault = fault or StoreError(
+            f"'{name}' holds several JSON values, and not all of them are iperf3's", hint=NOTHING
+        )
+    raise fault or StoreError(
+        f"'{name}' is JSON of no program that is known here", hint=f"{NOTHING} Known: {', '.join(titles)}."
     )
 
 

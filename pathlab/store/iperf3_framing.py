@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 #: Places of a log at which an output may begin; a text made to be slow has more of them than any log.
@@ -13,11 +13,10 @@ MAXIMUM_TRIES = 1000
 
 @dataclass(slots=True, kw_only=True)
 class Output:
-    """One test's output, and how many keys came twice in it; ``streamed``: put together from events."""
+    """One test's output, and how many keys came twice in it."""
 
     value: dict[str, Any]
     repeated: int = 0
-    streamed: bool = field(default=False)
 
 
 def is_output(value: Any) -> bool:
@@ -49,7 +48,7 @@ def join_outputs(values: Iterable[tuple[Any, int]]) -> list[Output] | None:
         if is_event(value):
             name, data = value["event"], value.get("data")
             if current is None or (name == "start" and current.value != {"intervals": []}):
-                current = Output(value={"intervals": []}, streamed=True)
+                current = Output(value={"intervals": []})
                 outputs.append(current)
             current.repeated += repeated
             if name == "interval":
@@ -59,7 +58,7 @@ def join_outputs(values: Iterable[tuple[Any, int]]) -> list[Output] | None:
         elif is_output(value):
             if current is not None and _is_same_test(current.value, value):
                 if len(value.get("intervals") or ()) >= len(current.value["intervals"]):
-                    current.value, current.streamed = value, False
+                    current.value = value
             else:
                 outputs.append(Output(value=value, repeated=repeated))
             current = None

@@ -1,0 +1,236 @@
+"""What importers hand over: trials as the store keeps them, not yet in any plan."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from pathlab.analysis.estimators.fairness import jain_index
+from pathlab.errors import StoreError
+from pathlab.store.flags import Flag, Status
+from pathlab.store.json_fields import NOTHING, Fields
+from pathlab.store.records import TrialRecord
+from pathlab.store.schema import column_types
+from pathlab.store.series_columns import describe_series
+from pathlab.store.steady import measure_probes
+
+Row = dict[str, Any]
+UNKNOWN = "unknown"  # a host that the file does not name
+_EMPTY: Mapping[str, Any] = dict.fromkeys(column_types(TrialRecord))
+_FIRST = {
+    "intervals": ("index", "phase", "start_ns", "end_ns", "stream", "bytes"),
+    "probes": ("sequence", "intended_ns", "sent_ns", "rtt_ns", "stamps"),
+}
+#: Columns that say which row of a plan was measured, and how it ended: an import has a row of its own.
+_OWN = {"plan_row", "attempt", "cycle", "status", "failed_stage", "failure", "flags", "engine_version"}
+#: What is taken from an export of ours although the format has it: the path, since formats tell it in the
+#: direction of the data, and what intervals give again, rounded.
+_RESTORED = ("path_source", "path_destination")
+_RESTORED_EMPTY_TOO = (
+    *("source_address", "destination_address"),
+    *("steady_ns", "received_steady_bytes", "throughput_bits_per_s", "fairness_jain"),
+)
+_FLAG = re.compile(r"[a-z][a-z-]{0,39}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedTrial:
+    """One measurement of a file. ``record`` has no row and no cycle yet; ``part`` is unique in the file."""
+
+    program: str
+    program_version: str | None
+    part: str
+    record: TrialRecord
+    settings: dict[str, Any]
+    series: dict[str, pa.Table] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What an export of ours has beside the format: settings of the plan row, flags, columns, the failure."""
+
+    settings: dict[str, Any]
+    flags: tuple[str, ...]
+    columns: dict[str, Any]
+    failure: dict[str, str | None]  # status, failed_stage, failure; empty for a complete trial
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """What a file tells of one measurement, in columns of ``TrialRecord`` and rows of series.
+
+    ``ends`` sent and received; ``settings`` are those out of the ordinary, None: not set. Each is part of
+    the trial's combination, so that different tests are never pooled. ``restored`` names columns that our own
+    export tells better than the format.
+    """
+
+    program: str
+    version: str | None = None
+    tool: str | None = None  # as ``engine_version``, where it is not program and version
+    part: str = "forward"
+    ends: tuple[str, str]
+    started_utc: str
+    columns: Mapping[str, Any]
+    series: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    exported: Exported | None = None
+    restored: tuple[str, ...] = ()
+    keeps_lost: bool = True  # False: only answered probes are in the file
+
+    def build(self) -> ImportedTrial:
+        """The trial; what is not known was not measured."""
+        known = dict(self.columns)
+        for load in ("loaded", "unloaded"):
+            rtts_ns = [row["rtt_ns"] for row in self.series.get(f"{load}_probes", ())]
+            known |= measure_probes(rtts_ns, load, keeps_lost=self.keeps_lost)
+        program = self.tool or (f"{self.program} {self.version}" if self.version else self.program)
+        own = {
+            "plan_row": 0,
+            "attempt": 1,
+            "cycle": 0,
+            "started_utc": self.started_utc,
+            "engine_version": program,
+        }
+        ends = dict(zip(("path_source", "path_destination"), self.ends, strict=True))
+        flags = (Flag.IMPORTED, *known.pop("flags", ()))
+        record = TrialRecord(**{**_EMPTY, "status": Status.COMPLETE, **own, **ends, "flags": flags, **known})
+        return ImportedTrial(
+            program=self.program,
+            program_version=self.version,
+            part=self.part if self.exported is None else "forward",
+            record=record if self.exported is None else _restore(record, self.exported, self.restored),
+            settings=self._list_settings(record) if self.exported is None else self.exported.settings,
+            series={kind: build_series(kind, rows) for kind, rows in self.series.items() if rows},
+            details=self.details,
+        )
+
+    def _list_settings(self, record: TrialRecord) -> dict[str, Any]:
+        """Those of every native trial, its times, and others."""
+        return {
+            "streams": record.streams,
+            "window_bytes": record.window_requested_bytes,
+            "congestion": record.congestion_requested or record.congestion_sender,
+            **({"duration_ns": record.duration_ns} if record.duration_ns else {}),  # 0: ended by an amount
+            "warmup_ns": record.warmup_ns,
+            **{name: value for name, value in self.settings.items() if value is not None},
+        }
+
+
+def build_series(kind: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows as a series of that kind; columns that no row has are left out, save the first ones."""
+    described = describe_series(kind)
+    first = _FIRST[kind.rpartition("_")[2]]
+    others = sorted({name for row in rows for name, value in row.items() if value is not None} - set(first))
+    columns = {name: described.columns[name].type for name in (*first, *others)}
+    return pa.Table.from_pylist(list(rows), schema=pa.schema(columns))
+
+
+def build_probe(number: int, sequence: int | None, sent_ns: int | None, rtt_ns: int | None) -> Row:
+    """A row of a series of probes; without an RTT it was lost."""
+    return {
+        "sequence": number if sequence is None else sequence,
+        "sent_ns": sent_ns,
+        "rtt_ns": rtt_ns,
+        "stamps": None if rtt_ns is None else "user",
+    }
+
+
+def measure_steady(shares: Sequence[int], length_ns: int) -> dict[str, Any]:
+    """Columns of what the receiver counted, from the bytes of each stream."""
+    return {
+        "steady_ns": length_ns,
+        "received_steady_bytes": sum(shares),
+        "throughput_bits_per_s": sum(shares) * 8e9 / length_ns if length_ns > 0 else None,
+        "fairness_jain": measure_fairness(shares),
+    }
+
+
+def measure_fairness(shares: Sequence[int | None]) -> float | None:
+    """Jain's index, or None where a stream's share is not known."""
+    if not shares or any(share is None or share < 0 for share in shares):
+        return None
+    return jain_index([share for share in shares if share is not None]).jain_ratio
+
+
+def split_tos(tos: int | None) -> dict[str, int | None]:
+    """The settings in a type-of-service byte, where set: DSCP (RFC 2474) and ECN (RFC 3168)."""
+    return {"dscp": (tos or 0) >> 2 or None, "ecn": (tos or 0) & 3 or None}
+
+
+def format_utc_seconds(seconds: float, name: str) -> str:
+    """Seconds since 1970 as the store writes times. Raises StoreError for a time that no calendar has."""
+    try:
+        stamp = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    except (OverflowError, ValueError, OSError) as error:
+        raise StoreError(f"'{name}': {seconds:g} s is no time of day", hint=NOTHING) from error
+    return stamp.isoformat(timespec="milliseconds")
+
+
+def parse_time(text: str, name: str) -> datetime.datetime:
+    """An ISO 8601 time, UTC where it does not say. Raises StoreError."""
+    try:
+        stamp = datetime.datetime.fromisoformat(text)
+        aware = stamp if stamp.tzinfo else stamp.replace(tzinfo=datetime.UTC)
+        return aware.astimezone(datetime.UTC)
+    except (OverflowError, ValueError) as error:
+        raise StoreError(f"'{name}': '{text[:40]}' is no time", hint=NOTHING) from error
+
+
+def parse_utc(text: str, name: str) -> str:
+    """An ISO 8601 time, UTC where it does not say, as the store writes times. Raises StoreError."""
+    return parse_time(text, name).isoformat(timespec="milliseconds")
+
+
+def to_ns(seconds: float) -> int:
+    """Seconds as integer nanoseconds."""
+    return round(seconds * 1e9)
+
+
+def list_columns(record: TrialRecord) -> dict[str, Any]:
+    """The measured columns of a record as an export keeps them."""
+    named = dataclasses.asdict(record)
+    return {name: value for name, value in named.items() if name not in _OWN and value is not None}
+
+
+def read_exported(fields: Fields) -> Exported | None:
+    """What an export told, None where it was not PathLab's. Raises StoreError for values that cannot be."""
+    if "settings" not in fields:
+        return None
+    settings = fields.sub("settings")
+    for name, level in settings.value.items():
+        if not isinstance(level, (str, int, float, bool, type(None))):
+            settings.refuse(f"{settings.place}.{name} is neither a text nor a number")
+    marks = fields.value.get("flags")
+    if not isinstance(marks, list) or not all(isinstance(m, str) and _FLAG.fullmatch(m) for m in marks):
+        fields.refuse(f"{fields.place}.flags is not a list of flags")
+    failure = {name: fields.text(name) for name in ("status", "failed_stage", "failure")}
+    return Exported(
+        settings=dict(settings.value),
+        flags=tuple(marks),
+        columns=_read_columns(fields.sub("columns")),
+        failure=failure if failure["status"] in (Status.FAILED, Status.INTERRUPTED) else {},
+    )
+
+
+def _restore(record: TrialRecord, exported: Exported, names: tuple[str, ...]) -> TrialRecord:
+    """The record with what its file told apart; what the format itself told stays, save some columns."""
+    told = exported.columns
+    missing = {name: value for name, value in told.items() if getattr(record, name) is None}
+    named = {name: told[name] for name in (*_RESTORED, *names) if told.get(name) is not None}
+    again = {name: told.get(name) for name in (_RESTORED_EMPTY_TOO if told else _RESTORED_EMPTY_TOO[:2])}
+    flags = tuple(dict.fromkeys((*record.flags, *exported.flags)))
+    return dataclasses.replace(record, **{**missing, **named, **again, **exported.failure, "flags": flags})
+
+
+def _read_columns(fields: Fields) -> dict[str, Any]:
+    reads = {int: fields.whole, float: fields.number, str: fields.text}
+    types = {name: held.base for name, held in column_types(TrialRecord).items() if name not in _OWN}
+    return {name: reads[types[name]](name) for name in fields.names() if types.get(name) in reads}
