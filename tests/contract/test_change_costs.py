@@ -112,7 +112,7 @@ def find_medians(table: TrialTable) -> tuple[Answer[MedianFigures], ...]:
     return tuple(
         Answer(
             condition=sample.condition,
-            basis=sample.basis,
+            selection=sample.selection,
             result=MedianFigures(median_bits_per_s=measure_spread(sample.rates_bits_per_s).median),
         )
         for sample in select(table)
