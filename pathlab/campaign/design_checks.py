@@ -13,12 +13,19 @@ from pathlab.campaign.source_text import Finding, Key, list_names, read_quantity
 from pathlab.errors import UsageError
 from pathlab.units import parse_time_ns
 
+#: What a key needs to have an effect: another key, and what that is.
+NEEDED = {
+    "cycles_min": ("until", "a stop rule"),
+    "cycles_max": ("until", "a stop rule"),
+    "every_jitter": ("every", "a period"),
+}
+
 
 def check_design(data: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield every contradiction of these keys."""
     for check in (_check_levels, _check_windows, _check_kind, _check_rows, _check_where, _check_pairs):
         yield from check(data)
-    for check in (_check_families, _check_until, _check_period, _check_block):
+    for check in (_check_families, _check_needed, _check_order):
         yield from check(data)
 
 
@@ -148,31 +155,22 @@ def _read_version(address: Any) -> int | None:
         return None  # malformed: the model says so
 
 
-def _check_until(data: Mapping[str, Any]) -> Iterator[Finding]:
-    if "until" not in data:
-        for key in ("cycles_min", "cycles_max"):
-            if key in data:
-                yield (key,), "has no effect without a stop rule; expected until as well"
-        return
-    if "cycles_max" not in data:
+def _check_needed(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Keys that have no effect without another one, and the end of a campaign with a stop rule."""
+    for key, (needed, what) in NEEDED.items():
+        if key in data and needed not in data:
+            yield (key,), f"has no effect without {what}; expected {needed} as well"
+    if "until" in data and "cycles_max" not in data:
         yield ("cycles_max",), "is missing; expected the cycle after which the campaign ends in any case"
-    least, most = data.get("cycles_min"), data.get("cycles_max")
-    if isinstance(least, int) and isinstance(most, int) and least > most:
-        yield ("cycles_min",), f"{least} is more than cycles_max, {most}; expected no more"
-
-
-def _check_period(data: Mapping[str, Any]) -> Iterator[Finding]:
-    if "every_jitter" not in data:
-        return
-    if "every" not in data:
-        yield ("every_jitter",), "has no effect without a period; expected every as well"
-        return
-    period_ns = read_quantity(parse_time_ns, data["every"])
-    jitter_ns = read_quantity(parse_time_ns, data["every_jitter"])
-    if period_ns is not None and jitter_ns is not None and jitter_ns >= period_ns:
-        yield ("every_jitter",), f"'{data['every_jitter']}' is not shorter than every; expected less"
-
-
-def _check_block(data: Mapping[str, Any]) -> Iterator[Finding]:
     if data.get("block", "cycle") != "cycle" and data.get("order", "random") != "random":
         yield ("block",), 'only a random order is balanced; expected order = "random"'
+
+
+def _check_order(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Keys of which one has to be less than the other."""
+    least, most = data.get("cycles_min"), data.get("cycles_max")
+    if "until" in data and isinstance(least, int) and isinstance(most, int) and least > most:
+        yield ("cycles_min",), f"{least} is more than cycles_max, {most}; expected no more"
+    period_ns, jitter_ns = (read_quantity(parse_time_ns, data.get(key)) for key in ("every", "every_jitter"))
+    if period_ns is not None and jitter_ns is not None and jitter_ns >= period_ns:
+        yield ("every_jitter",), f"'{data['every_jitter']}' is not shorter than every; expected less"
