@@ -197,6 +197,15 @@ def test_every_path_that_a_page_names_exists(name: str) -> None:
     assert find_missing_paths(ROOT / name) == []
 
 
+def test_the_architecture_describes_every_package() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    folders = [path for path in (ROOT / "pathlab").iterdir() if (path / "__init__.py").exists()]
+    assert len(folders) > 10
+    for folder in folders:
+        name = f"{folder.name}/" if folder.is_symlink() else f"pathlab/{folder.name}/"
+        assert f"`{name}`" in text, f"docs/architecture.md does not say what {name} is for"
+
+
 def test_every_name_of_the_architecture_is_defined_where_it_says() -> None:
     text = " ".join((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split())
     named = re.findall(r"`(\w+)` in `([\w/]+\.py)`", text)
