@@ -161,6 +161,11 @@ class Sample:
         """Loss over the ``loaded`` or ``unloaded`` probes of all trials, with its interval."""
         return pool_loss(self.get(f"{probes}_sent"), self.get(f"{probes}_received"))
 
+    @property
+    def fairness_ratio(self) -> Floats:
+        """Jain's index over the streams of each trial; NaN for a single stream."""
+        return np.where(self.streams > 1, self.get("fairness_jain"), np.nan)
+
     def pool_rtt_mean(self, probes: str = "loaded") -> float | None:
         """The mean over all answered probes, ns: trials' means, weighted by their answered probes."""
         means, counts = self.get(f"{probes}_rtt_mean_ns"), self.get(f"{probes}_received")

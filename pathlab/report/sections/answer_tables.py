@@ -52,23 +52,6 @@ def build_table(columns: Sequence[str], rows: Iterable[Row], meanings: Sequence[
     )
 
 
-def tabulate_answers(
-    name: str, answers: Sequence[Answer[Any]], condition: MeasuredCondition
-) -> Iterator[Block]:
-    """The table of one analysis at one condition; nothing where no answer rests on a trial."""
-    found = [answer for answer in answers if answer.selection.used]
-    if not found:
-        return
-    entry = ANALYSES[name]
-    table = build_table(list_headings(entry), (format_row(entry, answer) for answer in found))
-    yield TableBlock(
-        name=f"{name.replace('_', '-')}-table-{condition.number}",
-        title=f"{entry.title}: {condition.name}",
-        table=table,
-        note=format_note(answers),
-    )
-
-
 def format_note(answers: Sequence[Answer[Any]]) -> str | None:
     """What was left out and what is doubtful, as one line; None for nothing."""
     lines = list_warnings(answers)
@@ -78,43 +61,45 @@ def format_note(answers: Sequence[Answer[Any]]) -> str | None:
 def outline_tables(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[LazyBlock]:
     """The tables of one analysis: one for all conditions where it is short, else one for each, on demand.
 
-    ``choose``: which answers are told; None: all.
+    ``choose``: which answers are shown; None: all.
     """
     entry = ANALYSES[name]
-    title, per_place = entry.title, entry.per == "condition"
-    rows = [1 if per_place else len(condition.levels) for condition in inputs.conditions]
-    if per_place or sum(rows) <= LONG_ROWS:
-        draft = lazy_text(_tabulate_together, inputs, name, choose)
-        yield LazyFold(title=title, blocks=(draft,)) if name in FOLDED else draft
+    per_condition = entry.per == "condition"
+    rows = [1 if per_condition else len(condition.levels) for condition in inputs.conditions]
+    if per_condition or sum(rows) <= LONG_ROWS:
+        text = lazy_text(tabulate_answers, inputs, name, None, choose)
+        yield LazyFold(title=entry.title, blocks=(text,)) if name in FOLDED else text
         return
     for condition in inputs.conditions:
-        draft = lazy_text(_tabulate_chosen, inputs, name, condition, choose)
-        yield LazyFold(title=f"{title}: {condition.name}", blocks=(draft,))
+        text = lazy_text(tabulate_answers, inputs, name, condition, choose)
+        yield LazyFold(title=f"{entry.title}: {condition.name}", blocks=(text,))
 
 
-def _tabulate_chosen(
-    inputs: ReportInputs, name: str, condition: MeasuredCondition, choose: Choose | None
+def tabulate_answers(
+    inputs: ReportInputs,
+    name: str,
+    condition: MeasuredCondition | None = None,
+    choose: Choose | None = None,
 ) -> Iterator[Block]:
-    found = inputs.answers(name, condition)
-    yield from tabulate_answers(name, [one for one in found if choose is None or choose(one)], condition)
+    """The table of one analysis on one condition; None: on all, named in the first column if several.
 
-
-def _tabulate_together(inputs: ReportInputs, name: str, choose: Choose | None) -> Iterator[Block]:
-    """One table with the answers on all places; the first column names the place where there are several."""
-    entry, several = ANALYSES[name], len(inputs.conditions) > 1
-    rows: list[Row] = []
-    told: list[Answer[Any]] = []
-    for condition in inputs.conditions:
-        for answer in inputs.answers(name, condition):
-            if answer.selection.used and (choose is None or choose(answer)):
-                told.append(answer)
-                rows.append((condition.name,) * several + format_row(entry, answer))
-    if rows:
+    Nothing where no answer rests on a trial.
+    """
+    conditions = inputs.conditions if condition is None else (condition,)
+    entry, several = ANALYSES[name], len(conditions) > 1
+    shown = [
+        (one, answer)
+        for one in conditions
+        for answer in inputs.answers(name, one)
+        if answer.selection.used and (choose is None or choose(answer))
+    ]
+    if shown:
+        rows = ((one.name,) * several + format_row(entry, answer) for one, answer in shown)
         yield TableBlock(
-            name=f"{name.replace('_', '-')}-table",
-            title=entry.title,
+            name=f"{name.replace('_', '-')}-table{f'-{condition.number}' if condition else ''}",
+            title=entry.title + (f": {condition.name}" if condition else ""),
             table=build_table(("path",) * several + list_headings(entry), rows),
-            note=format_note(told),
+            note=format_note([answer for _, answer in shown]),
         )
 
 

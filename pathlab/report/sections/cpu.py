@@ -225,10 +225,6 @@ def _tabulate_part(cell: Cell) -> tuple[str, ...]:
     return rate, *percents, format_figure(measure_spread(cell.sample.cpu_s_per_gb).median)
 
 
-def _tabulate_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
-    yield from tabulate_answers("cpu_cost", inputs.answers("cpu_cost", condition), condition)
-
-
 def _has_cpu(condition: MeasuredCondition) -> bool:
     return any(
         np.any(~np.isnan(sample.measure_cpu_percent(end, CPU_PARTS["total"])))
@@ -245,7 +241,7 @@ def _outline_costs(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         if _has_cells(condition):
             yield lazy_plot(condition, "cpu-throughput", COSTS_TITLE, plot_costs, inputs, condition)
-            yield lazy_text(_tabulate_costs, inputs, condition)
+            yield lazy_text(tabulate_answers, inputs, "cpu_cost", condition)
 
 
 def _find_costs_gap(inputs: ReportInputs) -> str | None:

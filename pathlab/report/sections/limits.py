@@ -14,8 +14,7 @@ from pathlab.report.answer_table import format_figure, format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
-from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel
-from pathlab.report.sections import quantities as of
+from pathlab.report.plots.model import Axis, Bars, Layer, Panel
 from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, format_note, outline_tables
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -25,19 +24,16 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import format_count, format_few_trials, format_spread
-from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_spreads, gather
-from pathlab.report.sections.views import build_streams_axis, place_streams
-from pathlab.study.answer import measure_spread
+from pathlab.report.sections.phrases import format_count
+from pathlab.report.sections.views import FAIRNESS, plot_view
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.limits import CellLimit
 from pathlab.study.registry import ANALYSES
-from pathlab.study.selection import LAB_FLAGS, Sample
-from pathlab.units import format_bytes, format_rate, format_ratio, format_time, format_window
+from pathlab.study.selection import LAB_FLAGS
+from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 UNDECIDED = "undecided"
 LIMITS = "Limits of the throughput"
-FAIRNESS = "Fairness over streams (Jain's index)"
 EVIDENCE_NOTE = (
     "Evidence: figures beyond their threshold in how many of the trials read, with the median over these "
     "trials; 'pathlab analyze RESULTS --json' has every figure of every trial."
@@ -150,50 +146,6 @@ def _format_evidence(name: str, value: float) -> str:
     return f"{name.replace('_', ' ')} {format_figure(value)}"
 
 
-def plot_fairness(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
-    """Jain's index against streams, for each window, with the least that it could be."""
-    cells = [cell for cell in condition.cells if cell.streams > 1]
-    levels = sorted({cell.streams for cell in cells})
-    axis = build_streams_axis(levels)
-    windows = list(dict.fromkeys(cell.window_bytes for cell in cells))
-    clouds, curves, spreads = [], [], {}
-    for position, window in enumerate(windows):
-        along = [cell for cell in cells if cell.window_bytes == window]
-
-        def shift(sample: Sample, at: int = position) -> Floats:
-            return place_streams(sample.streams, axis, at, len(windows))
-
-        across = of.Quantity(label="Streams", kind="plain", take=shift)
-        slot, name = inputs.slot(window), f"window {format_window(window)}"
-        clouds.append(gather(name, slot, along, (across, of.FAIRNESS)))
-        found = {cell: measure_spread(of.FAIRNESS.take(cell.sample)) for cell in along}
-        spreads.update(found)
-        x = place_streams(np.array([float(cell.streams) for cell in along]), axis, position, len(windows))
-        curves.append(draw_spreads(name, x, list(found.values()), 1.0, slot))
-    drawn = draw_clouds(clouds, (1.0, 1.0), inputs.points)
-    numbers = np.array(levels, dtype=np.float64)
-    least = Curve(name="all to one stream", x=numbers, y=1 / numbers, slot=INK_SLOT, markers=False)
-    measured = {cell: spread for cell, spread in spreads.items() if spread.median is not None}
-    if not measured:
-        sentence = "Jain's index was not measured."
-    else:
-        worst = min(measured, key=lambda cell: measured[cell].median or 0.0)
-        median_index = format_spread(measured[worst], format_figure)
-        sentence = f"Lowest median: {median_index} with {worst.name}; 1 is equal shares."
-        sentence = f"{sentence} {format_few_trials(measured.values())}"
-    return Drawing(
-        said=(" ".join([sentence.strip(), drawn.words]).strip(),),
-        panels=(
-            Panel(
-                x=axis, y=Axis(label="Jain's index", from_zero=True), layers=(*drawn.layers, *curves, least)
-            ),
-        )
-        if measured
-        else (),
-        empty="Jain's index was not measured",
-    )
-
-
 def _is_judged(condition: MeasuredCondition) -> bool:
     """Whether a trial there was not the lab's own: host-limited ones are judged as well."""
     if condition.cells:
@@ -212,7 +164,7 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     yield from outline_tables(inputs, "rfc6349")
     for condition in inputs.conditions:
         if sum(cell.streams > 1 for cell in condition.cells) > 1:
-            yield lazy_plot(condition, "fairness", FAIRNESS, plot_fairness, inputs, condition)
+            yield lazy_plot(condition, FAIRNESS.key, FAIRNESS.title, plot_view, inputs, condition, FAIRNESS)
     if any(cell.streams > 1 for condition in inputs.conditions for cell in condition.cells):
         yield from outline_tables(inputs, "fairness")
 

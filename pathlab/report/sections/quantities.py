@@ -114,4 +114,4 @@ LOSS_LOADED = Quantity(
 LOSS_UNLOADED = Quantity(
     label="Loss, unloaded", short="Loss", kind="share", take=lambda sample: sample.measure_loss("unloaded")
 )
-FAIRNESS = Quantity(label="Jain's index", kind="plain", take=lambda sample: sample.get("fairness_jain"))
+FAIRNESS = Quantity(label="Jain's index", kind="plain", take=lambda sample: sample.fairness_ratio)

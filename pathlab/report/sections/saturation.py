@@ -27,7 +27,7 @@ from pathlab.report.sections.lazy import (
 )
 from pathlab.report.sections.phrases import format_ci, format_estimate, format_reason, join_words
 from pathlab.report.sections.points import draw_clouds, draw_rule, gather
-from pathlab.report.sections.quantities import choose_unit
+from pathlab.report.sections.quantities import Scaled, choose_unit
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.study.answer import Answer
 from pathlab.study.cells import Cell, MeasuredCondition
@@ -46,7 +46,7 @@ OPTIMUM = "Added delay per Mbit/s, by number of streams"
 def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
     """The families of every window of one condition, and the streams that cost least."""
     windows = [window for window in condition.windows if len(condition.along(window)) >= MINIMUM_LEVELS]
-    yield lazy_text(_tabulate_place, "saturation", inputs, condition)
+    yield lazy_text(tabulate_answers, inputs, "saturation", condition)
     if windows:
         yield lazy_plot(condition, "saturation", SATURATION, plot_windows, inputs, condition)
         own = tuple(
@@ -66,19 +66,15 @@ def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> It
         models = lazy_text(_tabulate_models, inputs, condition)
         yield LazyFold(title=f"Every model and every window: {condition.name}", blocks=(models, *own))
     if any(len(condition.along(window)) > 1 for window in condition.windows):
-        yield lazy_text(_tabulate_place, "optimum", inputs, condition)
+        yield lazy_text(tabulate_answers, inputs, "optimum", condition)
         yield lazy_plot(condition, "optimum", OPTIMUM, plot_optimum, inputs, condition)
-
-
-def _tabulate_place(name: str, inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
-    yield from tabulate_answers(name, inputs.answers(name, condition), condition)
 
 
 def _leave_empty(answers: Sequence[Answer[Any]]) -> Drawing:
     """The figure that says why it has nothing to show."""
     found = [one.result.undecided for one in answers if one.result.undecided is not None]
     reasons = join_words(list(dict.fromkeys(map(format_reason, found))))
-    reason = f"undecided: {reasons or 'no trial counts'}"
+    reason = f"undecided: {reasons or 'no usable trial'}"
     return Drawing(empty=reason)
 
 
@@ -100,14 +96,8 @@ def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     for answer in answers:
         line = f"window {format_window(answer.window_bytes)}: {_name_curve(answer.result)}"
         above.append(_draw_means(inputs, condition, (answer.window_bytes, line), unit.size))
-    axis = build_streams_axis(condition.stream_counts)
-    return Drawing(
-        said=(" ".join(_describe_saturation(answer) for answer in answers),),
-        panels=(
-            Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(above)),
-            Panel(x=axis, y=Axis(label="Residual", unit="%"), layers=tuple(below)),
-        ),
-    )
+    said = tuple(_describe_saturation(answer) for answer in answers)
+    return Drawing(said=said, panels=_build_panels(condition, unit, above, below))
 
 
 def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes: int | None) -> Drawing:
@@ -126,14 +116,19 @@ def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes
     layers = _draw_fit(found, cells, (_name_curve(found), "one new trial, 95 %"), slot, unit.size)
     layers += drawn.layers
     layers += draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
-    axis = build_streams_axis(condition.stream_counts)
     below = (Rule(name="fitted", value=0.0), _draw_residuals(found, "mean minus fit", slot))
-    return Drawing(
-        said=(_describe_saturation(answer), drawn.words),
-        panels=(
-            Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
-            Panel(x=axis, y=Axis(label="Residual", unit="%"), layers=below),
-        ),
+    said = (_describe_saturation(answer), drawn.words)
+    return Drawing(said=said, panels=_build_panels(condition, unit, layers, below))
+
+
+def _build_panels(
+    condition: MeasuredCondition, unit: Scaled, above: Sequence[Layer], below: Sequence[Layer]
+) -> tuple[Panel, Panel]:
+    """Throughput with the models, and the residuals below it."""
+    axis = build_streams_axis(condition.stream_counts)
+    return (
+        Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(above)),
+        Panel(x=axis, y=Axis(label="Residual", unit="%"), layers=tuple(below)),
     )
 
 

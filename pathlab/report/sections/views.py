@@ -11,7 +11,7 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.loss import Loss, pool_loss, probe_loss
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Layer, Panel, Rule, Scale
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.lazy import Drawing, LazyBlock, lazy_plot
 from pathlab.report.sections.phrases import (
@@ -21,7 +21,7 @@ from pathlab.report.sections.phrases import (
     format_spread,
     join_words,
 )
-from pathlab.report.sections.points import Drawn, draw_aside, draw_clouds, draw_spreads, gather
+from pathlab.report.sections.points import INK_SLOT, Drawn, draw_aside, draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
@@ -67,6 +67,9 @@ VIEWS = (
         quantities=(of.RV_LOADED, of.RV_UNLOADED),
     ),
 )
+
+
+FAIRNESS = View(key="fairness", title="Fairness over streams (Jain's index)", quantities=(of.FAIRNESS,))
 
 
 def outline_views(condition: MeasuredCondition, inputs: ReportInputs) -> Iterator[LazyBlock]:
@@ -198,6 +201,10 @@ def _draw_truth(condition: MeasuredCondition, quantity: Quantity, unit: Scaled) 
     if quantity is of.THROUGHPUT and condition.bottleneck is not None:
         rate = condition.bottleneck.data_bits_per_s
         return [Rule(name="link rate minus headers", value=rate / unit.size)]
+    if quantity is of.FAIRNESS:
+        streams = np.array(sorted({cell.streams for cell in condition.every_cell if cell.streams > 1}))
+        name = "all to one stream"
+        return [Curve(name=name, x=1.0 * streams, y=1 / streams, slot=INK_SLOT, markers=False)]
     if quantity in (of.RISE_MEAN, of.RISE_MEDIAN):
         link = condition.direct_link
         if link is not None and link.queue_bytes:
