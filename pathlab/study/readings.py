@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from pathlab.analysis.verdicts.limits import FlowReading, StreamReading, measure
 from pathlab.store.records import HostRecord
 from pathlab.store.steady import STEADY
 from pathlab.study.links import BottleneckLink
-from pathlab.study.trials import StudySource, column
+from pathlab.study.trials import StudySource
 
 DRAIN = "drain"
 SETTINGS = "settings"
@@ -79,19 +78,10 @@ class TrialSeries:
     _settings: Sequence[Mapping[str, Any]] = ()
 
     def __init__(self, source: StudySource, trial_id: int, kinds: Mapping[str, Sequence[str]]) -> None:
-        read_several = getattr(source, "series_tables", None)
-        if read_several is not None:
-            found = read_several(trial_id, {kind: (*names, "phase") for kind, names in kinds.items()})
-            settings = found.pop(SETTINGS, None)
-            self._settings = settings.to_pylist() if settings is not None else ()
-            self._tables = {kind: _read_arrow(table, kinds[kind]) for kind, table in found.items()}
-        else:
-            kept = [kind for kind in source.series_kinds(trial_id) if kind in kinds]
-            frames = {kind: source.series(trial_id, kind) for kind in kept}
-            if SETTINGS in frames:
-                rows = frames.pop(SETTINGS).to_dict(orient="records")
-                self._settings = [{str(name): value for name, value in row.items()} for row in rows]
-            self._tables = {kind: _read_frame(frame, kinds[kind]) for kind, frame in frames.items()}
+        found = source.series_tables(trial_id, {kind: (*names, "phase") for kind, names in kinds.items()})
+        settings = found.pop(SETTINGS, None)
+        self._settings = settings.to_pylist() if settings is not None else ()
+        self._tables = {kind: _read_table(table, kinds[kind]) for kind, table in found.items()}
 
     @classmethod
     def empty(cls) -> TrialSeries:
@@ -207,7 +197,7 @@ def _parse_rate(text: Any) -> float | None:
     return rate if 0 < rate < np.inf else None
 
 
-def _read_arrow(table: pa.Table, names: Sequence[str]) -> Table:
+def _read_table(table: pa.Table, names: Sequence[str]) -> Table:
     columns = {
         name: np.asarray(table.column(name).to_numpy(), dtype=np.float64)
         for name in names
@@ -223,16 +213,6 @@ def _is_phase(phase: pa.ChunkedArray | None, name: str, rows: int) -> Flags:
         return np.zeros(rows, dtype=bool)
     found: Flags = pc.fill_null(pc.equal(phase, name), False).to_numpy()
     return found
-
-
-def _read_frame(frame: pd.DataFrame, names: Sequence[str]) -> Table:
-    phase = frame["phase"].astype(str).to_numpy() if "phase" in frame else np.full(len(frame), "")
-    return Table(
-        rows=len(frame),
-        columns={name: column(frame, name) for name in names if name in frame},
-        steady=phase == STEADY,
-        drain=phase == DRAIN,
-    )
 
 
 def _read_load(busiest_core_ratio: float | None, intervals: Table | None, workers: Table | None) -> HostLoad:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pathlab.report.plots.model import Numbers
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.store.steady import STEADY
 from pathlab.study.trials import StudySource
 
@@ -24,13 +24,13 @@ Columns = Mapping[str, NDArray[Any]]
 class StreamTable:
     """Intervals of every stream: ``values`` by name, each of shape (intervals, streams)."""
 
-    start_s: Numbers
-    end_s: Numbers
+    start_s: Floats
+    end_s: Floats
     streams: tuple[int, ...]
     steady: NDArray[np.bool_]  # intervals of the steady window
-    values: Mapping[str, Numbers]
+    values: Mapping[str, Floats]
 
-    def get(self, name: str) -> Numbers:
+    def get(self, name: str) -> Floats:
         """A column; all NaN where the series has none of that name."""
         found = self.values.get(name)
         return np.full((len(self.start_s), len(self.streams)), np.nan) if found is None else found
@@ -40,11 +40,11 @@ class StreamTable:
         return replace(self, values={name: self.get(name)})
 
     @property
-    def rates_bits_per_s(self) -> Numbers:
+    def rates_bits_per_s(self) -> Floats:
         """What each stream carried in each interval, bit/s."""
         length_s = self.end_s - self.start_s
         length_s = np.where(length_s > 0, length_s, np.nan)
-        rates: Numbers = self.get("bytes") * 8 / length_s[:, np.newaxis]
+        rates: Floats = self.get("bytes") * 8 / length_s[:, np.newaxis]
         return rates
 
 
@@ -52,31 +52,25 @@ class StreamTable:
 class Probes:
     """Probes in the order of sending; NaN for a lost one's round trip."""
 
-    sent_s: Numbers
-    rtt_ms: Numbers
+    sent_s: Floats
+    rtt_ms: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreLoads:
     """How busy each core of a host was: ``busy_percent`` has the shape (readings, cores)."""
 
-    time_s: Numbers
+    time_s: Floats
     cores: tuple[int, ...]
-    busy_percent: Numbers
+    busy_percent: Floats
 
 
 def read_columns(
     source: StudySource, trial_id: int, wanted: Mapping[str, Sequence[str]]
 ) -> dict[str, Columns]:
     """The columns of those series that the trial kept and that are not empty; numbers are floats."""
-    read_several = getattr(source, "series_tables", None)
-    if read_several is not None:
-        tables = read_several(trial_id, wanted)
-        frames = {kind: table.to_pandas() for kind, table in tables.items()}
-    else:
-        frames = {
-            kind: source.series(trial_id, kind) for kind in source.series_kinds(trial_id) if kind in wanted
-        }
+    tables = source.series_tables(trial_id, wanted)
+    frames = {kind: table.to_pandas() for kind, table in tables.items()}
     return {
         kind: {name: _to_array(frame[name]) for name in wanted[kind] if name in frame}
         for kind, frame in frames.items()
@@ -146,6 +140,30 @@ def join_intervals(table: StreamTable, most: int) -> tuple[StreamTable, int]:
         values={name: np.add.reduceat(values, starts, axis=0) for name, values in table.values.items()},
     )
     return joined, every
+
+
+def count_retransmits(table: StreamTable) -> Floats | None:
+    """Segments sent again in each interval by all streams; None where the sender did not read the counter."""
+    counted = table.get("total_retrans_segments")
+    if not np.isfinite(counted).any():
+        return None
+    steps = np.diff(counted, axis=0, prepend=np.zeros((1, counted.shape[1])))
+    known = np.isfinite(steps).any(axis=1)
+    again: Floats = np.where(known, np.nansum(np.where(steps >= 0, steps, np.nan), axis=1), np.nan)
+    return again
+
+
+def read_stream_rates(source: StudySource, trial_id: int, steady_ns: float) -> Floats | None:
+    """What each stream carried in the steady window, bit/s, by its number; None without the series."""
+    found = read_columns(source, trial_id, {"receiver_intervals": ("stream", "bytes", "phase")})
+    columns = found.get("receiver_intervals")
+    if columns is None or not steady_ns > 0 or not {"stream", "bytes", "phase"} <= columns.keys():
+        return None
+    _, place = np.unique(columns["stream"], return_inverse=True)
+    steady = columns["phase"] == STEADY
+    counted = np.bincount(place[steady], weights=columns["bytes"][steady], minlength=int(place.max()) + 1)
+    rates: Floats = np.asarray(counted * 8e9 / steady_ns, dtype=np.float64)
+    return rates
 
 
 def _to_array(values: Any) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
@@ -42,6 +43,8 @@ class StudySource(Protocol):
     def record(self, trial_id: int) -> TrialRecord: ...
 
     def series_kinds(self, trial_id: int) -> Sequence[str]: ...
+
+    def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]: ...
 
     def series(self, trial_id: int, kind: str) -> pd.DataFrame: ...
 

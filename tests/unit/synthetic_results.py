@@ -6,12 +6,13 @@ number that a report should find is known beforehand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 
@@ -75,6 +76,13 @@ class SyntheticResults:
 
     def series_kinds(self, trial_id: int) -> tuple[str, ...]:
         return tuple(self._series.get(trial_id, {}))
+
+    def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]:
+        kept = {kind: frame for kind, frame in self._series.get(trial_id, {}).items() if kind in columns}
+        return {
+            kind: pa.Table.from_pandas(frame[[name for name in columns[kind] if name in frame]])
+            for kind, frame in kept.items()
+        }
 
     def series(self, trial_id: int, kind: str) -> pd.DataFrame:
         return self._series[trial_id][kind]

@@ -10,12 +10,10 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Bars, Numbers, Panel
 from pathlab.report.sections.lazy import Drawing, LazyPlot
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.report.sections.trial_series import read_columns
-from pathlab.store.steady import STEADY
 from pathlab.study.answer import measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.selection import choose_evenly
-from pathlab.study.trials import StudySource
+from pathlab.study.trial_series import read_stream_rates
 from pathlab.units import format_rate, format_window
 
 CYCLES_MAX = 40  # bars of a figure
@@ -41,7 +39,7 @@ def plot_contributions(inputs: ReportInputs, cell: Cell) -> Drawing:
     bars = [
         (int(cycles[at]) + 1, rates)
         for at in chosen
-        if (rates := _read_shares(inputs.source, int(ids[at]), steady_ns[at])) is not None
+        if (rates := read_stream_rates(inputs.source, int(ids[at]), steady_ns[at])) is not None
     ]
     return Drawing(
         said=(_describe_shares(cell, len(chosen)),),
@@ -60,19 +58,6 @@ def _describe_shares(cell: Cell, drawn: int) -> str:
     if drawn < len(cell.complete):
         text += f"; {drawn} of {len(cell.complete)} trials are drawn, evenly over time"
     return f"{text}."
-
-
-def _read_shares(source: StudySource, trial_id: int, steady_ns: float) -> Numbers | None:
-    """What each stream carried in the steady window, bit/s, by its number; None without the series."""
-    found = read_columns(source, trial_id, {"receiver_intervals": ("stream", "bytes", "phase")})
-    columns = found.get("receiver_intervals")
-    if columns is None or not steady_ns > 0 or not {"stream", "bytes", "phase"} <= columns.keys():
-        return None
-    _, place = np.unique(columns["stream"], return_inverse=True)
-    steady = columns["phase"] == STEADY
-    counted = np.bincount(place[steady], weights=columns["bytes"][steady], minlength=int(place.max()) + 1)
-    rates: Numbers = np.asarray(counted * 8e9 / steady_ns, dtype=np.float64)
-    return rates
 
 
 def _stack_shares(bars: list[tuple[int, Numbers]]) -> Panel:

@@ -6,7 +6,7 @@ import numpy as np
 
 from pathlab.report.plots.model import Axis, Band, Curve, Layer, Numbers, Panel, Points, Span
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.report.sections.trial_series import CoreLoads, Probes, StreamTable, join_intervals
+from pathlab.study.trial_series import CoreLoads, Probes, StreamTable, count_retransmits, join_intervals
 
 STACKED_STREAMS_MAX = 16  # more: their total, and how they spread
 LINES_MAX = 8  # streams or cores with a line each
@@ -112,17 +112,6 @@ def build_loads(loads: CoreLoads, end: str, marks: tuple[Span, ...]) -> Panel:
     names = [f"core {core}" for core in loads.cores]
     layers = _lines_or_spread(loads.busy_percent, loads.time_s, names, "cores")
     return Panel(x=TIME, y=y, layers=(*marks, *layers), title=f"Cores of the {end}'s host")
-
-
-def count_retransmits(table: StreamTable) -> Numbers | None:
-    """Segments sent again in each interval by all streams; None where the sender did not read the counter."""
-    counted = table.get("total_retrans_segments")
-    if not np.isfinite(counted).any():
-        return None
-    steps = np.diff(counted, axis=0, prepend=np.zeros((1, counted.shape[1])))
-    known = np.isfinite(steps).any(axis=1)
-    again: Numbers = np.where(known, np.nansum(np.where(steps >= 0, steps, np.nan), axis=1), np.nan)
-    return again
 
 
 def _step(name: str, table: StreamTable, values: Numbers, slot: int) -> Curve:

@@ -19,20 +19,20 @@ from pathlab.report.sections.trial_panels import (
     build_retransmits,
     build_round_trips,
     build_windows,
-    count_retransmits,
-)
-from pathlab.report.sections.trial_series import (
-    StreamTable,
-    build_core_loads,
-    build_probes,
-    build_stream_table,
-    read_columns,
 )
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.answer import measure_spread
 from pathlab.study.cells import MEDIA, Cell, MeasuredCondition
 from pathlab.study.selection import choose_evenly, measure_drtt
+from pathlab.study.trial_series import (
+    StreamTable,
+    build_core_loads,
+    build_probes,
+    build_stream_table,
+    count_retransmits,
+    read_columns,
+)
 from pathlab.study.trials import find_medium
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
