@@ -1,7 +1,7 @@
 """Other programs that measure, run for a controller.
 
 ``run_peer`` is a process of its own, started by the agent like an engine: options as one JSON object, records
-on stdout as PROTOCOL.md tells. The options are the program's name, by which it is found on this host, its
+on stdout as in PROTOCOL.md. The options are the program's name, by which it is found on this host, its
 arguments, and for a server how it is given its port. There is no shell. The program ends with this process,
 which ends when its stdin does.
 """

@@ -87,7 +87,7 @@ class Engine(ABC):
 
     @classmethod
     def round_traffic_ns(cls, requested_ns: int) -> int:
-        """How long it sends where so long is requested."""
+        """How long it sends where this is requested."""
         return requested_ns
 
     @classmethod

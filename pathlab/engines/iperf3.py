@@ -124,7 +124,7 @@ def server_arguments(spec: TrialSpec) -> list[str]:
 
 
 def client_arguments(spec: TrialSpec, allowed: Allowed, port: int) -> list[str]:
-    """Arguments of the end that connects, which tells the other one all but its own interval."""
+    """Arguments of the end that connects, which sends the other one all but its own interval."""
     settings, window, rate = spec.cell, spec.windows_bytes[0], spec.rate_bits_per_s
     seconds = Iperf3Engine.round_traffic_ns(spec.cell.warmup_ns + spec.cell.duration_ns) // SECOND_NS
     words = ["-c", spec.path.destination_address, "-B", spec.path.source_address, "-p", str(port), "-J"]

@@ -1,4 +1,4 @@
-"""PathLab's own engine: one program per end, which the other end's start and stop follow over their flow."""
+"""PathLab's own engine: one program at each end; the one that opens the connections starts and stops both."""
 
 from __future__ import annotations
 

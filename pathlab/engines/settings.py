@@ -16,7 +16,7 @@ OPTIONS = {name: factor.native for name, factor in FACTORS.items() if factor.nat
 
 
 def engine_direction(spec: TrialSpec, *, sender_connects: bool) -> str:
-    """The engine's direction, which is told from the side that opens the connections."""
+    """The engine's direction, seen from the side that opens the connections."""
     if spec.cell.direction == BOTH:
         return BOTH
     return FORWARD if sender_connects else REVERSE

@@ -1,4 +1,4 @@
-"""What a run tells while it goes on: small frozen records handed to one callback.
+"""What a run reports while it goes on: small frozen records for one callback.
 
 The runner prints nothing itself; the command line, and later the web pages, show these. ``describe_event``
 gives the form that ``pathlab run --json-events`` prints, which docs/EVENTS.md describes.
@@ -42,7 +42,7 @@ class CampaignStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """Nothing runs until ``until_utc`` (ISO 8601), for the reason told."""
+    """Nothing runs until ``until_utc`` (ISO 8601), for ``reason``."""
 
     reason: str
     until_utc: str

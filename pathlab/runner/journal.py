@@ -1,4 +1,4 @@
-"""What happens to a run besides its trials: stored with the results, and told to who looks on.
+"""What happens to a run besides its trials: stored with the results, and reported to who follows the run.
 
 Kinds: ``started`` and ``resumed`` (with versions), ``changed`` (of a host since the last run), ``path`` and
 ``path-changed`` (surveys of the paths), ``waiting``, ``window-limit`` (windows beyond a host's sysctl),
@@ -31,7 +31,7 @@ class Journal:
     def add(
         self, kind: str, text: str, *, row: int | None = None, facts: Mapping[str, Any] | None = None
     ) -> None:
-        """Store an entry, and tell it as a notice unless it is one of course. Raises StoreError."""
+        """Store an entry, and report it as a notice unless it is routine. Raises StoreError."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         entry = JournalRecord(recorded_utc=now, kind=kind, plan_row=row, text=text, facts=dict(facts or {}))
         self._results.add_journal(entry)

@@ -54,7 +54,7 @@ class BudgetAccount:
         self._reserved_bytes.pop(row, None)
 
     def check(self, now: datetime.datetime, trial_ns: int, trial_bytes: int | None) -> Permission:
-        """May a trial of about that length and at most so many bytes (None: unknown) start now?"""
+        """Whether a trial of this length and at most this many bytes (None: unknown) may start now."""
         budget, reserved = self._budget, sum(self._reserved_bytes.values())
         left = self._left(budget.bytes_per_campaign, self._used_bytes + reserved)
         if left is not None and left < (trial_bytes or 1):

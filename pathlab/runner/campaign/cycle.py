@@ -40,13 +40,6 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """Why a run ends before its plan is done."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunParts:
     """What a run works with."""
 
@@ -88,14 +81,14 @@ class CycleRunner:
         taken, self._complete = self._complete, []
         return taken
 
-    def run(self, rows: Iterable[PlanRow], interruption: Interruption) -> Ending | None:
-        """Measure rows of one cycle, failed ones again at its end. None unless something ends the whole run.
+    def run(self, rows: Iterable[PlanRow], interruption: Interruption) -> str | None:
+        """Measure rows of one cycle, failed ones again at its end; return why the whole run ends, if it does.
 
         Raises Interrupted when a signal does; what was measured until then is stored.
         """
         self._failures.release_quarantined()
         schedule = Schedule(rows, self._campaign.concurrency)
-        ending: Ending | None = None
+        ending: str | None = None
         with self._pool() as pool:
             running: dict[Future, PlanRow] = {}
             try:
@@ -139,20 +132,20 @@ class CycleRunner:
         schedule.drop(lambda row: self._failures.is_quarantined(row.path.source, row.path.destination))
         return schedule.take()
 
-    def _rebuild_lab(self, fault: str) -> Ending | None:
+    def _rebuild_lab(self, fault: str) -> str | None:
         """Make the lab anew after a fault; why the run ends where that cannot be done, or does not last."""
         self._lab_fault = None
         self._rebuilds += 1
         if self._rebuilds > FAILURES_IN_A_ROW:
-            return Ending(reason=f"the lab fails as soon as it is rebuilt: {fault}")
+            return f"the lab fails as soon as it is rebuilt: {fault}"
         try:
             self._runner.rebuild_lab()
         except HostError as error:
-            return Ending(reason=f"the lab cannot be rebuilt: {error.reason}")
+            return f"the lab cannot be rebuilt: {error.reason}"
         self._parts.journal.add("lab-rebuilt", f"the lab was rebuilt: {fault}")
         return None
 
-    def _request_start(self, row: PlanRow, schedule: Schedule) -> RowTask | Ending | None:
+    def _request_start(self, row: PlanRow, schedule: Schedule) -> RowTask | str | None:
         """What to measure; why the run ends instead; None when others under way have to end first."""
         estimate = self._estimator.trial(row)
         while not self._parts.wait.is_stopped:
@@ -163,12 +156,12 @@ class CycleRunner:
             if schedule.running > 1:  # what these permission over of what is kept back for them comes free
                 return None
             if permission.wait_until is None:
-                return Ending(reason=str(permission.spent))
+                return str(permission.spent)
             self._parts.journal.add(
                 "waiting", f"{permission.reason}: until {permission.wait_until.isoformat()}"
             )
             self._parts.wait.announce(permission.wait_until, str(permission.reason), self._parts.emit)
-        return Ending(reason=STOPPED)
+        return STOPPED
 
     def _start(self, row: PlanRow, volume_limit_bytes: int | None) -> RowTask:
         attempt, estimate = self._attempts.get(row.row, 0) + 1, self._estimator.trial(row)

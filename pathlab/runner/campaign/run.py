@@ -20,7 +20,7 @@ from pathlab.errors import HostError, UsageError
 from pathlab.lab.daemon import runtime_folder
 from pathlab.remote.engine import find_engine
 from pathlab.remote.hosts import RemoteAccess
-from pathlab.runner.campaign.cycle import STOPPED, CycleRunner, Ending, RunParts
+from pathlab.runner.campaign.cycle import STOPPED, CycleRunner, RunParts
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
 from pathlab.runner.campaign.precision import Precision, name_cell
 from pathlab.runner.campaign.resumption import refuse_other_plan
@@ -162,14 +162,14 @@ class CampaignRun:
         self._precision = Precision(campaign, self._rows)
         self._routes = RouteWatch(environment.session, emit, read_last_routes(results))
         self._surveys = PathSurveys(environment.session, self._journal)
-        self._ending: Ending | None = None
+        self._ending: str | None = None  # why it ends before its plan is done
         self._failed = 0
         self._precise = False
         self._flags: tuple[str, ...] = ()
         self.stopped_by: str | None = None  # the signal, where one ended the run
 
     def begin(self) -> None:
-        """Note what this run starts with, and what is not as it was in the run before."""
+        """Record what this run starts with, and what has changed since the run before."""
         before, kind = self._results.hosts(), RESUMED if self._results.journal() else STARTED
         now = self._environment.host_records()
         engine: Path | None = None
@@ -235,7 +235,7 @@ class CampaignRun:
             for cycle, group in itertools.groupby(todo, lambda row: row.cycle):
                 rows = self._needed(list(group), cycle)
                 if rows and not self._await_slot(cycle):
-                    self._ending = Ending(reason=STOPPED)
+                    self._ending = STOPPED
                 if rows and self._ending is None:
                     self._ending = cycles.run(rows, interruption)
                 self._precision.add(cycles.take_complete())
@@ -277,7 +277,7 @@ class CampaignRun:
         for cycle, group in itertools.groupby(unsettled, lambda row: row.cycle):
             needed += self._needed(list(group), cycle, quiet=True)
         aborted = len(self._rows) - complete - len(unsettled)
-        ended = self.stopped_by or (self._ending.reason if self._ending else None)
+        ended = self.stopped_by or self._ending
         outcome = RunOutcome(
             folder=self._results.folder,
             rows=len(self._rows),
@@ -310,7 +310,7 @@ class CampaignRun:
             return rows
         if decision.stop:
             if not quiet and not self._precise:
-                self._precise = True  # of the cycles to come it is told once
+                self._precise = True  # said once for all cycles to come
                 self._journal.add("stop-rule", f"after {cycle} cycles every cell is precise enough")
             return []
         done = self._precision.list_done(cycle)
@@ -331,8 +331,8 @@ class CampaignRun:
         )
         last = max((facts["slot"] for facts in used), default=None)
         slot = timetable.choose(last, self._wait.now())
-        told = {n for entry in self._results.journal() for n in entry.facts.get("slots", ())}
-        missed = [number for number in slot.missed if number not in told]
+        known = {n for entry in self._results.journal() for n in entry.facts.get("slots", ())}
+        missed = [number for number in slot.missed if number not in known]
         if missed:
             self._journal.add("missed-slots", describe_missed(missed), facts={"slots": missed[:1000]})
         if not self._wait.announce(slot.begins, "the next slot (every)", self._emit):

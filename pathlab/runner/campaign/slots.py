@@ -7,9 +7,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: A slot that began so long ago, as a share of the period, is taken still.
+#: A slot that began at most this long ago, as a share of the period, is still used.
 LATE_RATIO = 0.1
-#: Missed slots that are told by their numbers.
+#: Missed slots that are named by their numbers.
 NAMED_MAX = 20
 NS_PER_S = 1_000_000_000
 

@@ -124,7 +124,7 @@ class Environment:
         self.facts["lab"] = lab.describe()
 
     def _drop_refused_congestion(self) -> Iterator[str]:
-        """Outside a lab an ordinary user may not set every congestion control; the default stands in."""
+        """Outside a lab an ordinary user may not set every congestion control; the default is used."""
         for name in self._campaign.factors.levels("congestion"):
             if isinstance(name, str) and not may_set_congestion(name):
                 self._refused_congestion.add(name)
@@ -316,7 +316,7 @@ class Environment:
         return own_boot_id() or LOCAL
 
     def host_ceiling(self, path: TrialPath, streams: int) -> float | None:
-        """The lower of both hosts' own loopback rates at about so many streams, bit/s; None where unknown."""
+        """The lower of both hosts' own loopback rates at about this many streams, bit/s; None: unknown."""
         known = [
             self._calibrations[host] for host in (path.source, path.destination) if host in self._calibrations
         ]

@@ -1,6 +1,6 @@
 """What every path is, before a run's first trial and after its last: route, MTU, capacity hop by hop.
 
-The route alone is read with the trials (``routes``). What is found stands in the journal, whole, so that a
+The route alone is read with the trials (``routes``). The journal keeps all that is found, so that a
 path that was another one afterwards is seen there and in the report.
 """
 
@@ -21,7 +21,7 @@ from pathlab.units import format_rate
 
 KIND, CHANGED_KIND = "path", "path-changed"
 BEFORE, AFTER = "before", "after"
-#: The capacity of the hops of one path takes so long at most, each time.
+#: Longest time for the capacity of the hops of one path, each time.
 BUDGET_S = 15.0
 #: Less precise than `pathlab path`: enough to see a change, and every run waits for it.
 OPTIONS = PathOptions(methods=("udp",), capacity=CapacityOptions(budget_s=BUDGET_S, target_ratio=0.1))

@@ -15,11 +15,11 @@ from pathlab.runner.events import Emit, RunNotice
 from pathlab.runner.hosts.changes import is_other_route
 from pathlab.runner.trial.choreography import RouteReading
 
-#: A reading holds for so long; a trial that is longer begins with a fresh one anyway.
+#: A reading is valid for this long; a longer trial begins with a fresh one anyway.
 FRESH_S = 60.0
 #: In a pause that is long enough for a reading, where it delays nobody, it is renewed from this age on ...
 RENEW_S = 30.0
-#: One flow of UDP, which every user may send, and few probes: enough to see another way, not to judge hops.
+#: One flow of UDP, which every user may send, and few probes: enough to see another route, not to measure it.
 OPTIONS = RouteOptions(scouts=1, repeats=2, give_up_hops=3, budget_s=5.0, timeout_ns=500_000_000)
 #: ... which this is.
 PAUSE_NS = int(OPTIONS.budget_s * 1e9)
@@ -49,7 +49,7 @@ class RouteWatch:
         self._without: set[TrialPath] = set()
 
     def close(self) -> None:
-        """Read every route a last time, so that a change under the last trials is told as well."""
+        """Read every route a last time, so that a change under the last trials is reported as well."""
         for path, last in list(self._last.items()):
             self._last[path] = _Last(route=last.route, read_s=last.read_s - FRESH_S)
             self.read(path)

@@ -27,7 +27,7 @@ _HINT = "wait until that is done, or end it: two campaigns at once would measure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOwner:
-    """One run of a campaign, as the lock on each of its hosts names it; ``run`` tells it from all others."""
+    """One run of a campaign, as the lock on each of its hosts names it; no other has the same ``run``."""
 
     run: str
     campaign: str
@@ -65,7 +65,7 @@ def lock_host(session: Session, owner: RunOwner) -> str | None:
 
 
 def _describe_holder(holder: dict[str, Any]) -> str:
-    """The other run, as far as its lock tells."""
+    """The other run, as far as its lock names it."""
     if not holder.get("campaign"):
         return "is busy with another run, whose lock does not name it"
     text = f"is busy with campaign '{holder['campaign']}' of user {holder.get('user', 'unknown')}"

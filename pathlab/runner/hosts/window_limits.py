@@ -1,4 +1,4 @@
-"""Windows that a host's kernel will not grant, and the sysctl that says so; told before the first packet."""
+"""Windows that a host's kernel will not grant, and the sysctl that limits them, before the first packet."""
 
 from __future__ import annotations
 

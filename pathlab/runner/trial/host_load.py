@@ -16,7 +16,7 @@ def measure_host_load(spec: TrialSpec, samples: Sequence[Record], records: Seque
     """The load of one end, by its host's samples of all cores and its engine's records.
 
     Work and waiting are those of the engine's threads that have most of each. What one of the records does
-    not tell is None.
+    not state is None.
     """
     steady = [record for record in list_intervals(records) if record["phase"] == "steady"]
     span_ns = sum(record["end_ns"] - record["start_ns"] for record in steady)
@@ -28,7 +28,7 @@ def measure_host_load(spec: TrialSpec, samples: Sequence[Record], records: Seque
 
 
 def _find_share(steady: Sequence[Record], keys: Sequence[str], span_ns: int) -> float | None:
-    """The largest share of the span that one thread spent so; None where a record does not tell."""
+    """The largest share of the span that one thread spent so; None where a record does not state it."""
     spent_ns: dict[int, int] = {}
     for record in steady:
         for number, worker in enumerate(record["workers"]):

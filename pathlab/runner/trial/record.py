@@ -167,8 +167,10 @@ def _find_limits(
 def _find_bounds(
     spec: TrialSpec, outcome: Outcome, sender_ready: Record | None, refused: Sequence[str]
 ) -> tuple[float | None, float | None]:
-    """What the lab's link leaves for data in the segments that the sender's sockets state, and the rate
-    that the sender states it was told to keep, else the requested one; bit/s."""
+    """What the lab's link leaves for data, by the segments of the sender's sockets, and the requested rate.
+
+    Both in bit/s. The rate is the one that the sender states, else the one of the trial.
+    """
     ready = sender_ready or {}
     requested = (ready.get("pacing") or {}).get("requested_bits_per_s") or spec.rate_bits_per_s
     if not outcome.lab_rate_bits_per_s or not outcome.lab_mtu_bytes:
