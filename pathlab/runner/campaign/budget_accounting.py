@@ -35,22 +35,22 @@ class BudgetAccount:
 
     @property
     def is_counting(self) -> bool:
-        """Whether bytes matter at all."""
+        """Whether the budget limits bytes."""
         return self._budget.bytes_per_campaign is not None or self._budget.bytes_per_day is not None
 
     def count(self, started_utc: str, sent_bytes: int) -> None:
-        """Book what a trial sent to the local day on which it began."""
+        """Add what a trial sent to the local day on which it started."""
         day = datetime.datetime.fromisoformat(started_utc).astimezone().date()
         self._used_bytes += sent_bytes
         self._used_by_day[day] = self._used_by_day.get(day, 0) + sent_bytes
 
     def reserve(self, row: int, volume_limit_bytes: int | None) -> None:
-        """Keep back what a trial that begins may send, until ``release``."""
+        """Reserve what a trial that starts may send, until ``release``."""
         if volume_limit_bytes is not None:
             self._reserved_bytes[row] = volume_limit_bytes
 
     def release(self, row: int) -> None:
-        """A trial has ended; what it sent is booked by ``count``."""
+        """A trial has ended; ``count`` adds what it sent."""
         self._reserved_bytes.pop(row, None)
 
     def check(self, now: datetime.datetime, trial_ns: int, trial_bytes: int | None) -> Permission:

@@ -153,7 +153,7 @@ class CycleRunner:
             if permission.spent is None and permission.wait_until is None:
                 lanes = self._campaign.concurrency - schedule.running + 1
                 return self._start(row, _share(permission.volume_limit_bytes, estimate.bytes_max, lanes))
-            if schedule.running > 1:  # what these permission over of what is kept back for them comes free
+            if schedule.running > 1:  # bytes that these have reserved and do not send come free
                 return None
             if permission.wait_until is None:
                 return str(permission.spent)

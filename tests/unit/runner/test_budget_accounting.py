@@ -30,8 +30,8 @@ def local_noon() -> datetime.datetime:
 
 
 def test_without_a_budget_every_trial_may_start() -> None:
-    leave = BudgetAccount(Budget.model_validate({})).check(NOON, SECOND_NS, None)
-    assert (leave.wait_until, leave.spent, leave.volume_limit_bytes) == (None, None, None)
+    permission = BudgetAccount(Budget.model_validate({})).check(NOON, SECOND_NS, None)
+    assert (permission.wait_until, permission.spent, permission.volume_limit_bytes) == (None, None, None)
 
 
 def test_what_is_left_limits_the_next_trial_and_a_spent_budget_ends_the_run() -> None:
@@ -51,10 +51,10 @@ def test_a_spent_day_waits_for_midnight_and_yesterday_does_not_count() -> None:
     account.count((now - datetime.timedelta(days=1)).isoformat(), 1000)
     assert account.check(now, SECOND_NS, None).volume_limit_bytes == 1000
     account.count(now.isoformat(), 900)
-    leave = account.check(now, SECOND_NS, 200)
-    assert leave.spent is None
-    assert leave.wait_until is not None
-    assert leave.wait_until.replace(tzinfo=None) == datetime.datetime(2026, 1, 6)
+    permission = account.check(now, SECOND_NS, 200)
+    assert permission.spent is None
+    assert permission.wait_until is not None
+    assert permission.wait_until.replace(tzinfo=None) == datetime.datetime(2026, 1, 6)
 
 
 def test_a_trial_that_no_day_has_room_for_is_refused_rather_than_waited_for() -> None:
@@ -76,13 +76,13 @@ def test_trials_run_within_the_hours_to_their_end(
 ) -> None:
     account = BudgetAccount(Budget.model_validate({"hours": ["22:00-06:00"]}))
     now = datetime.datetime(2026, 1, 5, hour, minute, tzinfo=HERE)
-    leave = account.check(now, trial_s * SECOND_NS, None)
-    assert leave.spent is None
+    permission = account.check(now, trial_s * SECOND_NS, None)
+    assert permission.spent is None
     if waits_for is None:
-        assert leave.wait_until is None
+        assert permission.wait_until is None
     else:
         day, hour, minute = waits_for
-        assert leave.wait_until == datetime.datetime(2026, 1, day, hour, minute, tzinfo=HERE)
+        assert permission.wait_until == datetime.datetime(2026, 1, day, hour, minute, tzinfo=HERE)
 
 
 def test_a_trial_longer_than_the_hours_can_never_run() -> None:
