@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pathlab.campaign.host_model import HostFile
-from pathlab.campaign.mistakes import format_finding, refuse, translate
+from pathlab.campaign.mistakes import format_finding, parse_toml, refuse, translate
 from pathlab.campaign.source_text import read_rows, read_table
 from pathlab.errors import CampaignError
 
@@ -28,21 +27,18 @@ def find_host_file(campaign_label: str, named: Path | None) -> Path | None:
 def read_host_file(path: Path) -> dict[str, dict[str, Any]]:
     """Every host's table, as written, all of them sound. CampaignError with every mistake."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = parse_toml("hosts file", path, path.read_text(encoding="utf-8"))
+        HostFile.model_validate(data)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise CampaignError(
             f"hosts file '{path}' cannot be read: {reason}", hint="Give a TOML file."
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise refuse("hosts file", path, [f"{path}: is not TOML: {error}"]) from error
-    try:
-        HostFile.model_validate(data)
+    except UnicodeDecodeError as error:
+        raise refuse("hosts file", path, [f"{path}: is not UTF-8; expected TOML in UTF-8"]) from error
     except ValidationError as error:
-        mistakes = [
-            format_finding(str(path), finding) for finding in translate(error, data, tables=["hosts"])
-        ]
-        raise refuse("hosts file", str(path), mistakes) from error
+        findings = translate(error, data, tables=["hosts"])
+        raise refuse("hosts file", path, [format_finding(path, finding) for finding in findings]) from error
     tables: dict[str, dict[str, Any]] = data["hosts"]
     return tables
 

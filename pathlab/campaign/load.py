@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -17,7 +16,7 @@ from pathlab.campaign.completion import complete_design, fill_lab, is_filled_in
 from pathlab.campaign.host_file import find_host_file, put_hosts, read_host_file
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.lab_model import LabSettings
-from pathlab.campaign.mistakes import format_finding, refuse, translate
+from pathlab.campaign.mistakes import format_finding, parse_toml, refuse, translate
 from pathlab.campaign.model import PROFILE_NAME_PATTERN, Campaign
 from pathlab.campaign.overrides import list_keys, put_override, put_paths, put_profile, take_profiles
 from pathlab.campaign.plan_checks import find_plan_faults
@@ -103,7 +102,7 @@ def parse_campaign(
     hosts: Path | None = None,
 ) -> Campaign:
     """Return the campaign that a text describes, as ``load_campaign`` does. Raises CampaignError."""
-    data = _parse_toml(given)
+    data = parse_toml("campaign", given.label, given.text)
     profiles = take_profiles(data)
     host_file = find_host_file(given.label, hosts)
     host_tables = {} if host_file is None else read_host_file(host_file)
@@ -214,7 +213,7 @@ def load_lab(source: str) -> LabSettings:
         )
         raise CampaignError(message, hint=f"Give a TOML file, or one of {list_names(known)}.")
     given = read_campaign(source)
-    data = _parse_toml(given)
+    data = parse_toml("lab", given.label, given.text)
     if not read_table(data, "lab"):
         mistake = f"{given.label}: has no table [lab]; expected hosts and links in one"
         raise refuse("lab", given.label, [mistake])
@@ -234,20 +233,3 @@ def build_lab(whole: Mapping[str, Any], findings: list[Finding]) -> LabSettings 
         findings += translate(error, whole, ("lab",))
     findings += check_lab(whole)
     return lab
-
-
-def _parse_toml(given: CampaignText) -> dict[str, Any]:
-    try:
-        return tomllib.loads(given.text)
-    except tomllib.TOMLDecodeError as error:
-        mistake = f"{given.label}:{_syntax_mistake(str(error), given.text)}"
-        raise refuse("campaign", given.label, [mistake]) from error
-
-
-def _syntax_mistake(message: str, text: str) -> str:
-    found = re.search(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    if found is None:
-        return f"line 1: {message}; expected TOML"
-    line = found.group(2) or str(text.count("\n") + 1)
-    column = f", column {found.group(3)}" if found.group(3) else ""
-    return f"line {line}{column}: {found.group(1)[:1].lower()}{found.group(1)[1:]}; expected TOML"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,23 @@ def refuse(kind: str, label: str | Path, mistakes: Sequence[str]) -> CampaignErr
     count = f"1 mistake: {found[0]}" if len(found) == 1 else f"{len(found)} mistakes"
     hint = f"Correct the file and check it with: {CHECKS[kind]}"
     return CampaignError(f"{kind} '{label}' has {count}", mistakes=found, hint=hint)
+
+
+def parse_toml(kind: str, label: str | Path, text: str) -> dict[str, Any]:
+    """Return the tables of a file. Raises CampaignError with the line and column of what is not TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise refuse(kind, label, [f"{label}:{_format_syntax_error(str(error), text)}"]) from error
+
+
+def _format_syntax_error(message: str, text: str) -> str:
+    found = re.search(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if found is None:
+        return f"line 1: {message}; expected TOML"
+    line = found.group(2) or str(text.count("\n") + 1)
+    column = f", column {found.group(3)}" if found.group(3) else ""
+    return f"line {line}{column}: {found.group(1)[:1].lower()}{found.group(1)[1:]}; expected TOML"
 
 
 def format_finding(label: str | Path, finding: Finding) -> str:

@@ -124,6 +124,14 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
         read_host_file(tmp_path / "hosts.toml")
 
 
+def test_what_is_not_toml_is_named_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_text("[hosts.alpha]\naddress = \n")
+    with pytest.raises(CampaignError) as caught:
+        read_host_file(path)
+    assert caught.value.mistakes == (f"{path}:line 2, column 11: invalid value; expected TOML",)
+
+
 @pytest.mark.parametrize("table", [{}, {"transport": "local", "user": "me"}, {"transport": "telnet"}])
 def test_a_host_is_reached_somehow_and_one_way_only(table: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
