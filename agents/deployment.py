@@ -180,11 +180,11 @@ def build_engine(sources: bytes) -> bytes:
             errors = [line for line in lines if "error" in line] or lines or ["it said nothing"]
             said = errors[0].strip()
         raise DeploymentError(
-            "engine", "%s cannot build it: %s" % (compiler, said), "see to the host's compiler"
+            "engine", "%s cannot build it: %s" % (compiler, said), "check the host's compiler"
         )
     except subprocess.TimeoutExpired as error:
         raise DeploymentError(
-            "engine", "not built within %d s" % BUILD_S, "see whether the host is busy"
+            "engine", "not built within %d s" % BUILD_S, "check whether the host is busy"
         ) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -282,7 +282,7 @@ def main() -> int:
     except OSError as error:
         if error.errno == errno.EPIPE:
             return 0
-        send_frame("failure", stage="deploy", text=str(error), hint="see to the host")
+        send_frame("failure", stage="deploy", text=str(error), hint="check the host")
         return 3
     except EOFError:
         return 0

@@ -48,7 +48,7 @@ def name_host(given: str, tables: dict[str, dict[str, Any]]) -> tuple[str, dict[
     name = re.sub(r"[^A-Za-z0-9._-]", "-", found["host"].strip("[]")).strip("-.") if found else ""
     if found is None or not re.fullmatch(HOST_NAME_PATTERN, name) or name == LOCAL:
         raise UsageError(
-            f"'{given}' is no host",
+            f"'{given}' is not a host",
             hint=f"give {LOCAL}, a host of {DEFAULT_NAME}, or [user@]host[:port] as for ssh",
         )
     table: dict[str, Any] = {"transport": "ssh", "address": found["host"].strip("[]")}

@@ -98,7 +98,7 @@ def check(
         console.print("\nSomething that measuring needs fails." if failed else "\nThese hosts can measure.")
         if not (no_pairs or chosen.pairs) and len(chosen.names) > 1:
             console.print(
-                f"Pairs of more than {HOSTS_MAX_FOR_PAIRS} hosts are tried only when they are named."
+                f"Pairs of more than {HOSTS_MAX_FOR_PAIRS} hosts are checked only if you name the hosts."
             )
     return 3 if failed else 0
 

@@ -42,7 +42,7 @@ def import_files(
                 raise
             click.echo(f"pathlab: left out: {error}", err=True)
     if not read:
-        raise StoreError("no file could be imported", hint="The lines above say why, file by file.")
+        raise StoreError("no file could be imported", hint="see the reason for each file above")
     folder = into or _name_folder()
     _store(folder, read, title)
     console = TerminalConsole()
@@ -53,7 +53,7 @@ def import_files(
             rtt_ns = record.loaded_rtt_median_ns or record.unloaded_rtt_median_ns
             what = format_rate(rate) if rate is not None else f"RTT {format_time(rtt_ns)}"
             if rate is None and rtt_ns is None:
-                what = "neither a rate nor a round trip in it"
+                what = "no rate and no RTT in it"
             if record.status != Status.COMPLETE:
                 what = f"{record.status}: {record.failure}"
             ends = f"{record.path_source} → {record.path_destination}"

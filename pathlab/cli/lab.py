@@ -75,7 +75,7 @@ def _start_daemon(name: str, backend: str, plan: Topology) -> dict[str, Any]:
     line = process.stdout.readline()
     if not line:
         words = process.stderr.read().strip().splitlines()
-        raise lab_error(f"the lab daemon ended: {words[-1] if words else 'without a word'}")
+        raise lab_error(f"the lab daemon ended: {words[-1] if words else 'no output'}")
     answer: dict[str, Any] = json.loads(line)
     if not answer["up"]:
         raise lab_error(answer["error"], answer["hint"])
@@ -120,7 +120,7 @@ def _find_link(plan: Topology, ends: tuple[str, str], place: int) -> int:
     found = [number for number, link in enumerate(plan.links) if set(link.between) == set(ends)]
     if not found:
         known = ", ".join(dict.fromkeys("-".join(link.between) for link in plan.links))
-        raise lab_error(f"no link joins '{ends[0]}' and '{ends[1]}'", f"the links are: {known}")
+        raise lab_error(f"no link joins '{ends[0]}' and '{ends[1]}'", f"name a link: {known}")
     if place > len(found):
         count = f"{len(found)} {'link joins' if len(found) == 1 else 'links join'}"
         raise lab_error(f"{count} '{ends[0]}' and '{ends[1]}', not {place}", "give a smaller --link")
@@ -150,7 +150,7 @@ def show(topology: str | None, name: str | None, figure: Path | None, *, as_json
 
 def _save_figure(plan: Topology, title: str, path: Path) -> None:
     if path.suffix not in (".svg", ".png", ".pdf"):
-        raise UsageError(f"'{path}' is no kind of figure", hint="end its name with .svg, .png or .pdf")
+        raise UsageError(f"'{path}' is not a figure file", hint="end its name with .svg, .png or .pdf")
     from pathlab.report.plots.lab_figure import draw_figure  # takes a second to import
 
     try:

@@ -22,21 +22,23 @@ def render_overlays(name: str, answers: Sequence[Answer[ReferenceOverlay]], cons
     console.print()
     if not answers:
         console.print(
-            Text.assemble((name, "bold"), ": no trial's plan sets what it goes by: nothing to lay it beside.")
+            Text.assemble(
+                (name, "bold"), ": no trial sets the level that this table varies; nothing to compare."
+            )
         )
         return
     for answer in answers:
         console.print(_build_table(answer))
         for line in list_warnings([answer]):
             console.print(f"  {line}", style="dim")
-    console.print("The ratio's interval holds half a step of the published figure as well.", style="dim")
+    console.print("The ratio's interval includes half a step of the published figure.", style="dim")
 
 
 def _build_table(answer: Answer[ReferenceOverlay]) -> Table:
     found = answer.result
     window = "auto" if answer.window_bytes is None else format_bytes(answer.window_bytes)
     cell = f"{answer.streams} × {window}"
-    title = f"{found.reference}, {answer.quantity}, beside {cell}: {name_condition(answer.condition)}"
+    title = f"{found.reference}, {answer.quantity}, compared with {cell}: {name_condition(answer.condition)}"
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for heading in (found.level_name, "n", "own", "interval", "published", "own / published", "interval"):
         table.add_column(heading, justify="right", overflow="fold")

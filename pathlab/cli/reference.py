@@ -54,7 +54,7 @@ def show(name: str, *, as_json: bool) -> None:
             )
         console.print(fitted)
         console.print(
-            "One figure a size was published: the intervals say how far the sizes stray from one line.",
+            "Each size has one published value: the intervals show the scatter around the line.",
             style="dim",
         )
 

@@ -97,5 +97,5 @@ def check(results: tuple[Path, ...]) -> None:
     if damaged:
         raise StoreError(
             f"{damaged} of {len(results)} results files are damaged",
-            hint="What still reads can be saved: pathlab export RESULTS --format csv",
+            hint="save what can still be read: pathlab export RESULTS --format csv",
         )

@@ -119,8 +119,8 @@ def _print_combinations(conditions: Sequence[MeasuredCondition], limit: int | No
     if len(shown) < len(every):
         click.echo(f"Combinations 1 to {len(shown):,} of {len(every):,}; all: --limit 0.")
     click.echo(
-        "Throughput: median over the n trials that count: complete, windows and congestion control as "
-        "requested, neither a host nor the lab at its limit."
+        "Throughput: median of the n usable trials (complete, windows and congestion control as requested, "
+        "neither host-limited nor lab-limited)."
     )
 
 

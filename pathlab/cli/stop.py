@@ -21,13 +21,13 @@ def stop(results: Path, *, now: bool) -> None:
         raise UsageError(f"nothing runs in '{folder}'", hint="name the results folder of a run under way")
     if not now:
         StopRequest(folder).make()
-        click.echo(f"the run (process {writer}) ends after its trial")
+        click.echo(f"the run (process {writer}) ends after the trial under way")
         return
     try:
         os.kill(writer, signal.SIGTERM)
     except OSError as error:
         raise UsageError(
             f"process {writer} cannot be ended: {error.strerror or error}",
-            hint="run this as the user who started it, or leave --now away",
+            hint="run this as the user who started it, or leave out --now",
         ) from error
-    click.echo(f"the run (process {writer}) ends now; what it has measured is kept")
+    click.echo(f"the run (process {writer}) ends now; everything measured is saved")

@@ -74,7 +74,9 @@ def build_tables(source: str, destination: str, options: dict[str, Any]) -> dict
     """The campaign, as tables, that interleaves both engines in a random order within each cycle."""
     words = str(options["streams"]).split(",")
     if not all(word.strip().isdecimal() for word in words):
-        raise UsageError(f"--streams: '{options['streams']}' is no list of numbers", hint='such as "1,4,16"')
+        raise UsageError(
+            f"--streams: '{options['streams']}' is not a list of numbers", hint='such as "1,4,16"'
+        )
     times = {name: f"{parse_time_ns(options[name], bare_unit='s')}ns" for name in ("warmup", "duration")}
     return {
         "format": 1,
@@ -127,5 +129,5 @@ def _print_ratios(ratios: tuple[EngineRatio, ...], console: Console) -> None:
     console.print()
     console.print(table)
     console.print(
-        "Medians over the cycles in which both measured; what the receiver counted in the steady window."
+        "Medians over cycles with both engines; bytes counted by the receiver in the steady window."
     )

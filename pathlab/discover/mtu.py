@@ -46,7 +46,7 @@ def find_path_mtu(prober: RemoteProber, timeout_ns: int = 1_000_000_000) -> Path
     """
     first_link = min(int(prober.opened["mtu_bytes"]), 65535)
     if prober.target.method == "tcp":
-        return _unknown(first_link, "a SYN has no size of one's choosing; use udp or icmp")
+        return _unknown(first_link, "the size of a SYN cannot be chosen; use udp or icmp")
     patience = _Patience(first_ns=timeout_ns, again_ns=timeout_ns)
     smallest = _try_size(prober, prober.smallest_bytes, patience, TRIES)
     if smallest.rtt_ns is None:

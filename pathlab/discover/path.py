@@ -154,20 +154,20 @@ def _explain_gaps(options: PathOptions, found: _Findings) -> None:
         reason = (
             "the target did not answer UDP probes"
             if asked
-            else "it needs UDP probes, which were not asked for"
+            else "it needs UDP probes, which were not requested"
         )
         found.lost.append(Lost(part="capacity of the hops", reason=reason))
     if any(not route.kept_ports for route in found.routes):
-        reason = "the usual source ports are taken, so balancers may choose other paths than another time"
+        reason = "the usual source ports are in use, so load balancers may choose other paths next time"
         found.lost.append(Lost(part="comparable flows", reason=reason))
 
 
 def _explain_end(route: Route) -> str:
     refusals = sorted({flow.refused for flow in route.flows if flow.refused})
     words = {
-        "silence": "nothing answers any more; a filter may drop these probes",
+        "silence": "no more answers; a filter may drop these probes",
         "max-hops": "the limit of hops was reached",
         "out-of-time": "the time budget was spent",
-        "refused": f"a router will not forward: {'; '.join(refusals)}",
+        "refused": f"a router refuses to forward: {'; '.join(refusals)}",
     }
     return words.get(route.stopped, route.stopped)

@@ -159,7 +159,7 @@ class RemoteProber:
         if said[0]["stage"] == "socket":
             hint = "check the address, and the routes of this host"
             if said[0]["errno_name"] in ("EPERM", "EACCES"):
-                hint = "try another method of udp, icmp, tcp, or grant this host's user what is named"
+                hint = "try another method of udp, icmp, tcp, or grant this host's user the named privilege"
             raise ProbesRefused(text, host=host, stage="network", hint=hint) from None
         raise HostError(text, host=host, stage="network", hint="check the name or address") from None
 

@@ -32,7 +32,7 @@ STOPS = {
     "out-of-time": "the time budget was spent",
     "out-of-packets": "the packet budget was spent",
     "unanswered": "no hop answered",
-    "mtu-too-small": "the path's MTU leaves no room for several sizes (from 600 bytes on, of IPv6 from 1240)",
+    "mtu-too-small": "the path's MTU is too small for several probe sizes (from 600 bytes; IPv6: 1240)",
 }
 
 

@@ -51,7 +51,9 @@ def runtime_folder() -> Path:
         hint = "set XDG_RUNTIME_DIR to a folder of this user's, or unset it"
         raise lab_error(f"{folder} cannot be made: {error.strerror}", hint) from error
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise lab_error(f"{folder} is not this user's alone", f"chmod 700 {folder}, or set XDG_RUNTIME_DIR")
+        raise lab_error(
+            f"{folder} must belong to this user alone", f"chmod 700 {folder}, or set XDG_RUNTIME_DIR"
+        )
     return folder
 
 
@@ -59,7 +61,7 @@ def socket_path(name: str) -> Path:
     """The socket of a lab. Raises UsageError for a name that cannot be one."""
     if not name.replace("-", "").replace("_", "").isalnum() or len(os.fsencode(name)) > NAME_BYTES_MAX:
         hint = f"use letters, digits, '-' and '_', {NAME_BYTES_MAX} bytes at most"
-        raise UsageError(f"'{name}' is no name of a lab", hint=hint)
+        raise UsageError(f"'{name}' is not a lab name", hint=hint)
     path = runtime_folder() / f"lab-{name}.sock"
     if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
         raise lab_error(f"{path.parent} is too long for a socket", "set XDG_RUNTIME_DIR to a shorter one")
@@ -103,7 +105,7 @@ def connect(name: str) -> socket.socket:
     try:
         return _reach(name)
     except (FileNotFoundError, ConnectionRefusedError) as error:
-        raise no_lab(f"there is no lab '{name}' up") from error
+        raise no_lab(f"lab '{name}' is not up") from error
 
 
 def _reach(name: str) -> socket.socket:
@@ -126,7 +128,7 @@ def request(name: str, request: dict[str, Any], descriptors: tuple[int, ...] = (
         socket.send_fds(connection, [json.dumps(request).encode()], list(descriptors))
         data = _receive(connection)
     if not data:
-        raise lab_error(f"the lab '{name}' went away", "look at what is up with: pathlab lab list")
+        raise lab_error(f"the lab '{name}' ended", "look at what is up with: pathlab lab list")
     answer: dict[str, Any] = json.loads(data)
     if not answer["ok"]:
         raise lab_error(answer["error"], answer["hint"])
@@ -208,7 +210,7 @@ class LabDaemon:
         """Run a command to its end; a signal number from the other side is passed on, its end kills."""
         if node not in self._lab.topology.nodes:
             known = ", ".join(self._lab.topology.nodes)
-            raise lab_error(f"the lab '{self._name}' has no host '{node}'", f"it has: {known}")
+            raise lab_error(f"the lab '{self._name}' has no host '{node}'", f"name one of: {known}")
         stdin, stdout, stderr = descriptors
         process = self._lab.namespaces.spawn(node, argv, (stdin, stdout, stderr))
         while (status := process.wait(POLL_S)) is None:
@@ -245,7 +247,7 @@ def execute(name: str, node: str, argv: list[str]) -> int:
             for number, handler in before.items():
                 signal.signal(number, handler)
     if not data:
-        raise lab_error(f"the lab '{name}' went away while the command ran")
+        raise lab_error(f"the lab '{name}' ended while the command ran")
     answer = json.loads(data)
     if not answer["ok"]:
         raise lab_error(answer["error"], answer["hint"])

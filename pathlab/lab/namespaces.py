@@ -223,7 +223,7 @@ class Namespaces:
         """Run a command to its end inside a node (None: the lab's own namespace); returns its stdout."""
         answer = self.request({"op": "run", "node": node, "argv": list(argv)})
         if answer["status"] != 0:
-            raise lab_error(f"'{' '.join(argv)}' said: {answer['stderr'].strip() or answer['status']}")
+            raise lab_error(f"'{' '.join(argv)}' failed: {answer['stderr'].strip() or answer['status']}")
         return str(answer["stdout"])
 
     def set_sysctl(self, node: str | None, key: str, value: str) -> None:

@@ -83,8 +83,8 @@ class NetemLink(WiredLink):
     def _check(self, settings: LinkSettings) -> None:
         if not is_possible(settings):
             raise lab_error(
-                f"link {'-'.join(self._link.between)}: netem has no such jitter, reordering, marks, "
-                "queue management or cross traffic",
+                f"link {'-'.join(self._link.between)}: netem cannot emulate jitter, reordering, marking, "
+                "queue management or cross traffic as set here",
                 "use the back end 'tun' or 'packet'",
             )
 

@@ -80,7 +80,7 @@ def build_bootstrap(python: str | None) -> tuple[str, bytes]:
     texts = [Path(inspect.getfile(module)).read_bytes() for module in (cache, deployment)]
     names = (python,) if python else INTERPRETERS
     complaint = (
-        f"{python}, which the host's table names, is not there or no Python 3.8 or newer"
+        f"{python}, named in the host's table, is missing or older than Python 3.8"
         if python
         else "no Python 3.8 or newer among python3, python3.8 to python3.14, /usr/libexec/platform-python"
     )

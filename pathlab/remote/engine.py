@@ -48,7 +48,7 @@ def find_engine(*, environment: Mapping[str, str] = os.environ, package: Path | 
 
 def _check_named_engine(engine: Path) -> Path:
     if not _is_program(engine):
-        fault = "is no executable file"
+        fault = "is not an executable file"
     elif not runs_here(engine):
         fault = f"was built for {read_machine(engine)}, and this is {find_own_machine()}"
     else:

@@ -31,7 +31,7 @@ MAX_UNEXPECTED = 100
 SILENCE_S = 5.0  # over a transport with heartbeats: an agent that says nothing for so long is lost
 CLOSED = "the session is closed"
 #: Stage and hint where the host itself is out of reach.
-LOST = ("connect", "see whether the host is up and the network to it works")
+LOST = ("connect", "check whether the host is up and the network to it works")
 _VERSION_HINT = "use the same PathLab version on both sides; see `pathlab --version`"
 
 
@@ -184,7 +184,7 @@ class Exchange:
 
     def _unanswered(self, operation: str, wait_s: float) -> HostError:
         text = f"the agent did not answer '{operation}' within {wait_s:g} s"
-        return HostError(text, host=self._host, stage="agent", hint="see whether the host is overloaded")
+        return HostError(text, host=self._host, stage="agent", hint="check whether the host is overloaded")
 
     def _send(self, message: Record) -> None:
         death = self.death()
@@ -201,7 +201,7 @@ class Exchange:
                 self._channel.write(frame)
         except OSError as error:
             # Half a frame may be under way: nothing more can be said on this channel.
-            self._die(f"cannot speak to the agent: {error.strerror or error}{self._last_output()}")
+            self._die(f"cannot send to the agent: {error.strerror or error}{self._last_output()}")
             raise self.death() or error from error
 
     def _keep_alive(self) -> None:

@@ -151,7 +151,7 @@ def add_host_key(file: Path, name: str, key: paramiko.PKey, *, hashed: bool) -> 
             line = b"\n" + line
         if os.write(descriptor, line) != len(line):
             os.ftruncate(descriptor, size)
-            raise OSError(f"{file} took only a part of the line")
+            raise OSError(f"only a part of the line was written to {file}")
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

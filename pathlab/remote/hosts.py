@@ -19,7 +19,7 @@ from pathlab.remote.ssh_connection import SshConnection, SshConnections, SshOpti
 from pathlab.remote.terminal import ask_on_terminal
 
 LOOPBACK = "127.0.0.1"
-MEASURE_HINT = "name the address that traffic shall use with `measure_addresses`"
+MEASURE_HINT = "set `measure_addresses` to the address for the traffic"
 
 
 class RemoteHost(HostAccess, Protocol):
@@ -135,7 +135,7 @@ def pair_addresses(
         ends[end] = ends[end] or find_own_addresses(ends[other])
     chosen = choose_addresses(ends[0], ends[1])
     if chosen is None:
-        text = f"{destination} has no address of a kind that {source} has one of"
+        text = f"{source} and {destination} have no addresses of the same family"
         raise HostError(text, host=source, stage="connect", hint=MEASURE_HINT)
     return chosen
 

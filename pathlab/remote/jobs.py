@@ -125,7 +125,7 @@ class EngineJob:
             result = self._end()
         if not self._session.in_callback():
             if not self._callbacks_done.wait(max(0.0, deadline_s - time.monotonic())):
-                raise self._error(f"its records were not dealt with within {timeout_s:g} s")
+                raise self._error(f"its records were not processed within {timeout_s:g} s")
             if self._callback_error is not None:
                 raise self._callback_error
         return result

@@ -100,7 +100,7 @@ class ProcessChannel(Channel):
                 except BlockingIOError:
                     wait_s = deadline_s - time.monotonic()
                     if wait_s <= 0 or not poll.poll(wait_s * 1000):
-                        raise TimeoutError(f"it took no input for {self._write_timeout_s:g} s") from None
+                        raise TimeoutError(f"it accepted no input for {self._write_timeout_s:g} s") from None
 
     def read(self, max_bytes: int) -> bytes:
         with self._read_lock:

@@ -41,7 +41,7 @@ class SshChannel(Channel):
         try:
             self._channel.sendall(data)
         except TimeoutError:
-            raise TimeoutError(f"it took no input for {WRITE_TIMEOUT_S:g} s") from None
+            raise TimeoutError(f"it accepted no input for {WRITE_TIMEOUT_S:g} s") from None
         except (OSError, paramiko.SSHException, EOFError) as error:
             self._check_connection()
             raise BrokenPipeError("the channel is closed") from error
@@ -153,11 +153,11 @@ class SshTransport(Transport):
                     self._write(raw, channel, decoder, parts.contents[name])
                 answer = self._read_frame(raw, channel, decoder, "", DELIVERY_TIMEOUT_S)
             if answer["type"] != "ready":
-                raise self._refusal("deploy", f"a '{answer['type']}' message in place of 'ready'")
+                raise self._refusal("deploy", f"a '{answer['type']}' message instead of 'ready'")
             self.identity = {**hello, **answer}
         except TimeoutError as error:
             raise self._refusal(
-                "deploy", f"{error}{channel.last_output()}", "see whether the host is busy"
+                "deploy", f"{error}{channel.last_output()}", "check whether the host is busy"
             ) from error
         except (OSError, paramiko.SSHException, EOFError) as error:
             stage = "connect" if isinstance(error, LostError) else "deploy"
@@ -202,12 +202,12 @@ class SshTransport(Transport):
         if message.get("type") == "failure":
             raise self._refusal(str(message["stage"]), str(message["text"]), str(message["hint"]))
         if kind and message.get("type") != kind:
-            raise KeyError(f"a '{message.get('type')}' message in place of '{kind}'")
+            raise KeyError(f"a '{message.get('type')}' message instead of '{kind}'")
         return message
 
     def _early_end(self, channel: SshChannel, decoder: FrameDecoder) -> HostError:
         if channel.lost:
-            return self._refusal("connect", "the SSH connection was lost", "see whether the host is up")
+            return self._refusal("connect", "the SSH connection was lost", "check whether the host is up")
         status = channel.exit_status(BOOTSTRAP_TIMEOUT_S)
         if status == NO_INTERPRETER_STATUS:
             lines = channel.stderr_tail().strip().splitlines()
@@ -221,8 +221,8 @@ class SshTransport(Transport):
         return self._refusal(
             "deploy",
             f"the login shell {ended} before the agent could start{said}",
-            "see whether the account may run commands: ssh HOST true",
+            "check whether the account may run commands: ssh HOST true",
         )
 
     def _refusal(self, stage: str, text: str, hint: str | None = None) -> HostError:
-        return HostError(text, host=self._host, stage=stage, hint=hint or "try it with `ssh` by hand")
+        return HostError(text, host=self._host, stage=stage, hint=hint or "try `ssh` to the same host")

@@ -72,11 +72,11 @@ class Secrets:
                     break
                 passphrase = self._put_question(f"Passphrase of {path}: ")
                 if passphrase is None:
-                    return "has a passphrase and nobody can be asked for it; use an SSH agent"
+                    return "needs a passphrase and there is no terminal to ask for it; use an SSH agent"
             except OSError as error:
                 return (error.strerror or str(error)).lower()
             except (paramiko.SSHException, ValueError, TypeError) as error:
-                return f"is no key that can be used ({type(error).__name__})"
+                return f"is not a usable key ({type(error).__name__})"
         return f"its passphrase was wrong {PASSPHRASE_TRIES} times"
 
 
@@ -238,7 +238,7 @@ def _try_password(
 
 
 def _refusal(settings: SshSettings, attempt: _Attempt, allowed: list[str]) -> HostError:
-    tried = ", ".join(attempt.tried) or "nothing that this side could offer"
+    tried = ", ".join(attempt.tried) or "no usable key or password"
     text = f"the server refused {settings.login}; tried: {tried}"
     if attempt.unusable:
         text += f"; {'; '.join(attempt.unusable)}"

@@ -157,12 +157,14 @@ def _own_name(host: str) -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError) as error:  # a number that /etc/passwd does not know, as in some containers
-        raise _refusal(host, "the account that PathLab runs as has no name", "set LOGNAME") from error
+        raise _refusal(host, "the account that runs PathLab has no name", "set LOGNAME") from error
 
 
 def _read_port(host: str, text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise _refusal(host, f"'{text}' is no port", "correct the port in the campaign or in ~/.ssh/config")
+        raise _refusal(
+            host, f"'{text}' is not a port", "correct the port in the campaign or in ~/.ssh/config"
+        )
     return int(text)
 
 

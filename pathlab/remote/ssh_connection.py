@@ -84,7 +84,8 @@ class SshConnection:
             return transport.open_session(timeout=CONNECT_TIMEOUT_S)
         except (paramiko.SSHException, EOFError, OSError) as error:
             raise self._refusal(
-                f"the server opens no channel: {_format_reason(error)}", "look at MaxSessions of its sshd"
+                f"the server refuses another channel: {_format_reason(error)}",
+                "check MaxSessions of its sshd",
             ) from error
 
     def open_tunnel(self, address: str, port: int) -> paramiko.Channel:
@@ -180,11 +181,11 @@ class SshConnection:
         except TimeoutError as error:
             raise self._refusal(
                 f"no answer from {place} within {CONNECT_TIMEOUT_S:g} s",
-                "see whether the host is up and its firewall lets SSH in",
+                "check whether the host is up and its firewall lets SSH in",
             ) from error
         except (OSError, paramiko.SSHException) as error:
             raise self._refusal(
-                f"cannot connect to {place}: {_format_reason(error)}", "see whether its SSH server runs"
+                f"cannot connect to {place}: {_format_reason(error)}", "check whether its SSH server runs"
             ) from error
 
     def _find_known(self) -> list[KnownKey]:
@@ -195,7 +196,7 @@ class SshConnection:
                 f"{error.filename} cannot be read: {_format_reason(error)}",
                 host=self.settings.host,
                 stage="host key",
-                hint="see to its owner and permissions",
+                hint="check its owner and permissions",
             ) from error
 
     def _start_client(self, opened: Any, via: str, known: list[KnownKey]) -> paramiko.Transport:
@@ -215,7 +216,7 @@ class SshConnection:
                 opened.close()
             raise self._refusal(
                 f"{step.address} port {step.port}{via} does not speak SSH: {_format_reason(error)}",
-                "see what listens there, and the log of its sshd",
+                "check what listens there, and the log of its sshd",
             ) from error
         return transport
 
@@ -233,7 +234,7 @@ class SshConnection:
                 f"the new key of {name} cannot be kept: {_format_reason(error)}",
                 host=step.host,
                 stage="host key",
-                hint="see to the permissions of ~/.ssh/known_hosts",
+                hint="check the permissions of ~/.ssh/known_hosts",
             ) from error
 
     def _refusal(self, text: str, hint: str) -> HostError:

@@ -42,7 +42,7 @@ class Channel(ABC):
         """What a message about its death ends with: the last line of stderr, or of ``noise``, or nothing."""
         text = self.stderr_tail().strip() or noise.decode("utf-8", "replace").strip()
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return f"; it said last: {lines[-1][:300]}" if lines else ""
+        return f"; last output: {lines[-1][:300]}" if lines else ""
 
     @abstractmethod
     def alive(self) -> bool:

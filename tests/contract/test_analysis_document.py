@@ -90,14 +90,14 @@ def test_a_published_table_beside_own_results(messages: Path, call: Call) -> Non
     assert row["ratio"] == pytest.approx(2.0)
     people = call("analyze", str(messages), *asked)
     assert people.status == 0
-    assert "ibm-streams-3.0-internode, tcp_gbps, beside 1 × 64 KiB: west → east" in people.out
+    assert "ibm-streams-3.0-internode, tcp_gbps, compared with 1 × 64 KiB: west → east" in people.out
     assert "No usable trial of 6: 6 × host-limited." in people.out
 
 
 def test_a_published_table_that_does_not_fit_says_so(folder: Path, messages: Path, call: Call) -> None:
     none = call("analyze", str(folder), "--only", "cells", "--reference", "ibm-streams-3.0-internode")
     assert none.status == 0
-    said = "no trial's plan sets what it goes by: nothing to lay it beside."
+    said = "no trial sets the level that this table varies; nothing to compare."
     assert said in " ".join(none.out.split())
     unknown = call("analyze", str(messages), "--reference", "ibm")
     assert unknown.status == 2

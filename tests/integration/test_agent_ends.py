@@ -121,7 +121,7 @@ def test_an_interpreter_that_cannot_run_the_agent_is_quoted(tmp_path: Path) -> N
 
     with pytest.raises(HostError, match="agent") as caught:
         Session(LocalTransport(engine=Path("/bin/true"), agent=broken), host="local").open()
-    assert "it said last" in str(caught.value)
+    assert "last output" in str(caught.value)
 
 
 def test_what_an_engine_leaves_behind_is_killed(session: Session) -> None:

@@ -32,7 +32,7 @@ def test_json_events_tell_the_run_and_stop_ends_it(tmp_path: Path) -> None:
         with running(["stop", "out"], tmp_path) as stop:
             status, said = stop.read_to_end()
         assert status == 0
-        assert f"the run (process {run.process.pid}) ends after its trial" in said
+        assert f"the run (process {run.process.pid}) ends after the trial under way" in said
         status, screen = run.read_to_end()
     assert status == 4
     events = read_events(screen)
@@ -70,4 +70,4 @@ def test_validate_names_an_option_that_does_not_fit(tmp_path: Path) -> None:
     with running(["validate", "local", "nowhere", "--streams", "1;4"], tmp_path) as run:
         status, screen = run.read_to_end()
     assert status == 2
-    assert "--streams: '1;4' is no list of numbers" in screen
+    assert "--streams: '1;4' is not a list of numbers" in screen

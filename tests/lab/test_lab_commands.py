@@ -131,7 +131,7 @@ def test_up_exec_show_down(labs: Labs, topology: str) -> None:
     apart = labs.run("change", "east", "west", "delay=30ms")
     assert apart.stderr.splitlines() == [
         "pathlab: host 'lab', lab: no link joins 'east' and 'west'",
-        "  fix: the links are: east-middle, middle-west",
+        "  fix: name a link: east-middle, middle-west",
     ]
 
     assert labs.run("down").stdout == "lab 'two-legs' is down\n"
@@ -192,7 +192,7 @@ def test_kill_9_leaves_nothing(victim: str, labs: Labs, topology: str) -> None:
     if victim == "emulator":
         ended = "the lab 'two-legs' ended by itself: link east-middle: the emulator was killed by SIGKILL"
         wait_until(lambda: ended in labs.run("list").stdout)
-    wait_until(lambda: "there is no lab 'two-legs' up" in labs.run("show", "--name", "two-legs").stderr)
+    wait_until(lambda: "lab 'two-legs' is not up" in labs.run("show", "--name", "two-legs").stderr)
     wait_until(lambda: not any(Path(f"/proc/{process}/cmdline").exists() for process in namespaces))
     assert labs.sockets() == []
     assert labs.run("up", topology).returncode == 0
@@ -242,9 +242,9 @@ def _command_line(pid: int) -> bytes:
             "there is no lab 'thre-hops': neither a file nor a ready-made one; did you mean",
         ),
         (("exec", "a", "--", "true"), 3, "no lab is up"),
-        (("down", "--name", "x" * 99), 2, "is no name of a lab"),
-        (("show", "lan", "--figure", "lan.txt"), 2, "'lan.txt' is no kind of figure"),
-        (("up", "lan", "--name", "../x"), 2, "'../x' is no name of a lab"),
+        (("down", "--name", "x" * 99), 2, "is not a lab name"),
+        (("show", "lan", "--figure", "lan.txt"), 2, "'lan.txt' is not a figure file"),
+        (("up", "lan", "--name", "../x"), 2, "'../x' is not a lab name"),
     ],
 )
 def test_mistakes_are_one_line_and_a_fix(words: tuple[str, ...], status: int, said: str, labs: Labs) -> None:
@@ -273,7 +273,7 @@ def test_a_host_that_is_not_there(labs: Labs, topology: str) -> None:
     assert ended.returncode == 3
     assert ended.stderr.splitlines() == [
         "pathlab: host 'lab', lab: the lab 'two-legs' has no host 'north'",
-        "  fix: it has: east, west, middle",
+        "  fix: name one of: east, west, middle",
     ]
     missing = labs.run("exec", "east", "--", "no-such-program")
     assert missing.returncode == 3

@@ -65,7 +65,7 @@ def test_the_sysctl_that_forbids_namespaces_is_named(
 def test_what_a_node_refuses_is_one_clear_line(namespaces: Namespaces) -> None:
     with namespaces:
         namespaces.add_node("a")
-        with pytest.raises(HostError, match=r"'ip link set nothing up' said: .*nothing"):
+        with pytest.raises(HostError, match=r"'ip link set nothing up' failed: .*nothing"):
             namespaces.run("a", "ip", "link", "set", "nothing", "up")
         with pytest.raises(HostError, match="node name 'a' is empty or taken"):
             namespaces.add_node("a")

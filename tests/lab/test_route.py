@@ -169,7 +169,7 @@ def test_a_target_behind_a_filter_ends_in_silence_and_says_so() -> None:
     assert not report.route.reached
     assert [hop.verdict for hop in report.route.hops] == [HopVerdict.ANSWERS]
     lost = {one.part: one.reason for one in report.lost}
-    assert lost["end of the route by udp"] == "nothing answers any more; a filter may drop these probes"
+    assert lost["end of the route by udp"] == "no more answers; a filter may drop these probes"
     assert lost["path MTU"] == "no method reached the target"
 
 
@@ -218,7 +218,7 @@ def test_a_router_that_refuses_ends_the_route_and_is_named(three_hops: Lab) -> N
     assert not report.route.reached
     assert report.route.flows[0].hops == (("198.18.0.2",), ("198.18.0.6",))
     lost = {one.part: one.reason for one in report.lost}
-    assert lost["end of the route by udp"] == "a router will not forward: 198.18.0.6 code 13"
+    assert lost["end of the route by udp"] == "a router refuses to forward: 198.18.0.6 code 13"
 
 
 def test_a_whole_path_is_told_by_all_methods(three_hops: Lab) -> None:

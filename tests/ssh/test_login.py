@@ -180,7 +180,7 @@ def test_keys_of_an_ssh_agent_are_used(reach: Reach, monkeypatch: pytest.MonkeyP
             assert agent.stdout.readline()  # it listens
             monkeypatch.setenv("SSH_AUTH_SOCK", str(place))
             settings = replace(reach.settings(key=None), identity_files=())
-            assert "nothing that this side could offer" in str(
+            assert "no usable key or password" in str(
                 refused(reach, "authentication", reach.connection(settings))
             )
             subprocess.run(["ssh-add", "-q", str(reach.lab.key)], check=True)
@@ -316,7 +316,7 @@ NOLOGIN = "/usr/sbin/nologin"
         ("/bin/false", "the login shell ended with status 1 before the agent could start"),
         (
             NOLOGIN,
-            "ended with status 1 before the agent could start; it said last: This account is currently",
+            "ended with status 1 before the agent could start; last output: This account is currently",
         ),
     ],
 )

@@ -177,7 +177,7 @@ def test_without_checkout_and_engine_the_machine_is_named(tmp_path: Path) -> Non
 
 def test_a_variable_that_names_no_program_is_named_itself(tmp_path: Path) -> None:
     with pytest.raises(
-        HostError, match=f"'{tmp_path}', named in .PATHLAB_ENGINE, is no executable file"
+        HostError, match=f"'{tmp_path}', named in .PATHLAB_ENGINE, is not an executable file"
     ) as caught:
         find_engine(environment={"PATHLAB_ENGINE": str(tmp_path)})
     assert "unset PATHLAB_ENGINE" in str(caught.value.hint)

@@ -19,7 +19,7 @@ def test_a_host_is_one_of_the_file_or_what_ssh_would_take() -> None:
     table = {"transport": "ssh", "address": "fe80::1", "user": "me", "port": 22}
     assert name_host("me@[fe80::1]:22", TABLES) == ("fe80--1", table)
     for text in ("", "@", "a b", "host:", "me@", "host:123456", "-"):
-        with pytest.raises(UsageError, match="is no host"):
+        with pytest.raises(UsageError, match="is not a host"):
             name_host(text, TABLES)
 
 

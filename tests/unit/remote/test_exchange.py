@@ -192,7 +192,7 @@ def test_a_channel_that_takes_nothing_ends_the_session() -> None:
     session, agent = open_session()
     agent.closed = True
     agent.stderr = "ssh: connection reset\n"
-    with pytest.raises(HostError, match="cannot speak to the agent: Broken pipe; it said last: ssh: conn"):
+    with pytest.raises(HostError, match="cannot send to the agent: Broken pipe; last output: ssh: conn"):
         session.clock()
     session.close()
     session.close()

@@ -74,7 +74,7 @@ def test_a_jump_may_be_a_host_of_the_campaign(tmp_path: Path) -> None:
     ("config", "named"),
     [
         ("Host alpha\n  ProxyJump beta\nHost beta\n  ProxyJump alpha\n", "circle"),
-        ("Host alpha\n  Port ninety\n", "'ninety' is no port"),
+        ("Host alpha\n  Port ninety\n", "'ninety' is not a port"),
         ("Host alpha\n  ProxyJump a:b:c\n", "'a:b:c' is not understood"),
         ("Host alpha\n  What?\n", "Unparsable line"),
         ('Include "half\n', "No closing quotation"),
