@@ -130,7 +130,8 @@ def classify_cell_limits(
     for sample, streams, window, part in cells:
         ends = sample.condition.flow_ends
         line = find_bottleneck(source.campaign.environment, sample)
-        ceiling = find_ceiling(hosts, ends, streams)
+        calibrations = [host.facts.get("calibration") for host in hosts if host.name in ends]
+        ceiling = find_ceiling(calibrations, streams)
         found = []
         for trial in _read_figures(part, most, cap):
             limit, rates = _judge_trial(source, trial, line, ceiling)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.analysis.verdicts.limits import FlowReading, StreamReading, measure_rate_spread
-from pathlab.store.records import HostRecord
 from pathlab.store.steady import STEADY
 from pathlab.study.links import BottleneckLink
 from pathlab.study.trials import StudySource
@@ -165,15 +164,16 @@ def read_flow_rates(series: TrialSeries, streams: int) -> tuple[Floats, Floats] 
     return counts[usable], lengths[usable]
 
 
-def find_ceiling(hosts: Sequence[HostRecord], names: tuple[str, str], streams: int) -> float | None:
-    """The lower of both hosts' own loopback rates at about so many streams, bit/s; None where unknown."""
+def find_ceiling(calibrations: Iterable[Any], streams: int) -> float | None:
+    """The lowest loopback rate of some hosts at about this many streams, bit/s; None where none is known.
+
+    ``calibrations`` are the hosts' facts of that name; the nearest number of streams, by ratio, is taken.
+    """
     ceilings = []
-    for host in hosts:
-        if host.name in names:
-            known = _list_ceilings(host.facts.get("calibration"))
-            if known:
-                nearest = min(known, key=lambda count: abs(np.log(count / streams)))
-                ceilings.append(known[nearest])
+    for known in map(_list_ceilings, calibrations):
+        if known:
+            nearest = min(known, key=lambda count: abs(np.log(count / streams)))
+            ceilings.append(known[nearest])
     return min(ceilings, default=None)
 
 

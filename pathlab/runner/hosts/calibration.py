@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pathlab.remote.session import Session
@@ -15,22 +12,7 @@ _TIMEOUT_S = 20.0
 _NS_PER_MS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """One host's ceilings: loopback rates in bit/s by number of streams (copied), and all facts as stored."""
-
-    loopback_bits_per_s: Mapping[int, float]
-    facts: Mapping[str, Any]
-
-    def ceiling_bits_per_s(self, streams: int) -> float | None:
-        """The loopback rate at the measured number of streams nearest to ``streams``, by ratio."""
-        if not self.loopback_bits_per_s:
-            return None
-        nearest = min(self.loopback_bits_per_s, key=lambda count: abs(math.log(count / streams)))
-        return self.loopback_bits_per_s[nearest]
-
-
-def calibrate(session: Session, congestion: str | None) -> Calibration:
+def calibrate(session: Session, congestion: str | None) -> dict[str, Any]:
     """Measure a host with the congestion control that trials will use (None: its default).
 
     Raises HostError when the engine cannot. Takes about two seconds.
@@ -51,11 +33,10 @@ def calibrate(session: Session, congestion: str | None) -> Calibration:
         job.kill()
 
 
-def read_calibration(records: list[dict[str, Any]]) -> Calibration:
-    """The engine's records (native/PROTOCOL.md, `calibrate`) as a :class:`Calibration`."""
+def read_calibration(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """The engine's records (native/PROTOCOL.md, `calibrate`) as the host's facts; loopback rates in bit/s."""
     facts: dict[str, Any] = {}
     rates: dict[str, float] = {}
-    ceilings: dict[int, float] = {}
     for record in records:
         kind = record["type"]
         if kind == "clock":
@@ -68,7 +49,5 @@ def read_calibration(records: list[dict[str, Any]]) -> Calibration:
             rates[f"{streams} {'stream' if streams == 1 else 'streams'}, {transfer}"] = record["bits_per_s"]
             facts["loopback_congestion"] = record["congestion"]
             facts["tcp_info_read_ns"] = record["tcp_info_read_ns"]
-            if transfer == "copy":
-                ceilings[streams] = record["bits_per_s"]
     facts["loopback_bits_per_s"] = rates
-    return Calibration(loopback_bits_per_s=ceilings, facts=facts)
+    return facts

@@ -37,12 +37,13 @@ from pathlab.remote.session import Session
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.events import Emit, RunNotice
-from pathlab.runner.hosts.calibration import Calibration, calibrate
+from pathlab.runner.hosts.calibration import calibrate
 from pathlab.runner.hosts.lab_topology import build_topology
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host
 from pathlab.runner.trial.probing import PathProber
 from pathlab.store.flags import Flag, Stage
 from pathlab.store.records import HostRecord
+from pathlab.study.readings import find_ceiling
 
 PROBE_CHECK_TIMEOUT_S = 10.0
 #: Sessions opened, and machines calibrated, at a time.
@@ -87,7 +88,7 @@ class Environment:
         self._locks: dict[str, threading.Lock] = {}
         self._probe_methods: dict[TrialPath, str] = {}
         self._refused_congestion: set[str] = set()
-        self._calibrations: dict[str, Calibration] = {}
+        self._calibrations: dict[str, dict[str, Any]] = {}
         self.facts: dict[str, Any] = {"lab": None, "fallback": None}
 
     def __enter__(self) -> Self:
@@ -317,11 +318,7 @@ class Environment:
 
     def host_ceiling(self, path: TrialPath, streams: int) -> float | None:
         """The lower of both hosts' own loopback rates at about this many streams, bit/s; None: unknown."""
-        known = [
-            self._calibrations[host] for host in (path.source, path.destination) if host in self._calibrations
-        ]
-        ceilings = [calibration.ceiling_bits_per_s(streams) for calibration in known]
-        return min((ceiling for ceiling in ceilings if ceiling is not None), default=None)
+        return find_ceiling(map(self._calibrations.get, (path.source, path.destination)), streams)
 
     def host_records(self) -> list[HostRecord]:
         """Facts of every host with an open session, its calibration among them."""
@@ -330,7 +327,7 @@ class Environment:
         for name, session in sorted(self._sessions.items()):
             facts = dict(session.facts())
             if name in self._calibrations:
-                facts["calibration"] = dict(self._calibrations[name].facts)
+                facts["calibration"] = dict(self._calibrations[name])
             records.append(HostRecord(name=name, recorded_utc=now, facts=facts))
         return records
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pathlab.runner.hosts.calibration import read_calibration
+from pathlab.study.readings import find_ceiling
 
 RECORDS: list[dict[str, Any]] = [
     {"type": "hello"},
@@ -36,11 +37,11 @@ RECORDS: list[dict[str, Any]] = [
     ("streams", "ceiling"), [(1, 40e9), (2, 40e9), (3, 100e9), (8, 100e9), (4096, 100e9)]
 )
 def test_a_trial_is_compared_with_the_nearest_number_of_streams(streams: int, ceiling: float) -> None:
-    assert read_calibration(RECORDS).ceiling_bits_per_s(streams) == ceiling
+    assert find_ceiling([read_calibration(RECORDS)], streams) == ceiling
 
 
 def test_the_facts_name_every_rate_and_its_condition() -> None:
-    facts = read_calibration(RECORDS).facts
+    facts = read_calibration(RECORDS)
     assert facts["loopback_bits_per_s"] == {
         "1 stream, copy": 40e9,
         "1 stream, zero-copy": 80e9,
@@ -53,4 +54,4 @@ def test_the_facts_name_every_rate_and_its_condition() -> None:
 
 
 def test_without_a_loopback_rate_there_is_no_ceiling() -> None:
-    assert read_calibration(RECORDS[:3]).ceiling_bits_per_s(4) is None
+    assert find_ceiling([read_calibration(RECORDS[:3]), None], 4) is None

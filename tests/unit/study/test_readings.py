@@ -14,7 +14,6 @@ import pytest
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.analysis.verdicts.limits import FlowReading, Limit
-from pathlab.store.records import HostRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults, Study
 from pathlab.study.links import BottleneckLink, Traffic, find_bottleneck, find_narrowest_link
@@ -322,15 +321,9 @@ def test_a_line_leaves_for_data_what_the_trials_segments_let_it(
     assert (None if line is None else line.data_bits_per_s) == expected
 
 
-def test_the_lower_ceiling_at_about_so_many_streams() -> None:
-    def host(name: str, rates: object) -> HostRecord:
-        return HostRecord(name=name, recorded_utc="", facts={"calibration": {"loopback_bits_per_s": rates}})
-
-    hosts = [
-        host("a", {"1 stream, copy": 40e9, "8 streams, copy": 30e9, "8 streams, zero-copy": 90e9}),
-        host("b", {"1 stream, copy": 20e9}),
-        HostRecord(name="c", recorded_utc="", facts={}),
-    ]
-    assert find_ceiling(hosts, ("a", "a"), 6) == 30e9
-    assert find_ceiling(hosts, ("a", "b"), 1) == 20e9
-    assert find_ceiling(hosts, ("c", "c"), 1) is None
+def test_the_lower_ceiling_at_about_this_many_streams() -> None:
+    first = {"1 stream, copy": 40e9, "8 streams, copy": 30e9, "8 streams, zero-copy": 90e9}
+    calibrations = [{"loopback_bits_per_s": rates} for rates in (first, {"1 stream, copy": 20e9})]
+    assert find_ceiling(calibrations[:1], 6) == 30e9
+    assert find_ceiling(calibrations, 1) == 20e9
+    assert find_ceiling([None, {}], 1) is None
