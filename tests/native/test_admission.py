@@ -30,7 +30,7 @@ OTHER_TOKEN = "ff" * 16
 HANDSHAKE_S = 2.0  # a hello must be complete within this time (PROTOCOL.md)
 SPARE = 64  # pending handshakes beyond the expected ones
 
-STRANGERS = {
+INVALID_HELLOS = {
     "wrong token": build_hello(token=OTHER_TOKEN),
     "token of which one bit differs": build_hello(token=TOKEN[:-1] + "e"),
     "no token": build_hello(token="00" * 16),
@@ -52,7 +52,7 @@ def _assert_rejected(port: int, data: bytes) -> None:
         assert read_to_end(peer) == b"", "an unauthenticated peer gets no answer"
 
 
-@pytest.mark.parametrize("hello", STRANGERS.values(), ids=STRANGERS)
+@pytest.mark.parametrize("hello", INVALID_HELLOS.values(), ids=INVALID_HELLOS)
 def test_unauthenticated_peer_before_the_flow_is_closed_and_counted(hello: bytes) -> None:
     with receiving(streams=1) as (receiver, port):
         _assert_rejected(port, hello)
@@ -75,14 +75,14 @@ def test_unauthenticated_peers_during_a_trial_are_counted_and_change_nothing() -
         assert receiver.expect("ready")["rejected"] == 0
         sender.send_line("go")
         receiver.expect("start")
-        for hello in STRANGERS.values():
+        for hello in INVALID_HELLOS.values():
             _assert_rejected(port, hello)
         # The right token does not help once every stream is admitted.
         _assert_rejected(port, build_hello(stream=1, streams=2))
         sent, received = sender.finish(), receiver.finish()
     assert sent.status == received.status == 0
     assert received.last["complete"] is True
-    assert received.last["rejected"] == len(STRANGERS) + 1
+    assert received.last["rejected"] == len(INVALID_HELLOS) + 1
     assert_counters_agree(received, 2)
     assert received.last["total_bytes"] == sent.last["total_bytes"]
 

@@ -24,7 +24,7 @@ from tests.native.engine import (
     start_command,
 )
 from tests.native.peers import REVERSE, build_hello, call, read_to_end
-from tests.native.test_admission import STRANGERS
+from tests.native.test_admission import INVALID_HELLOS
 from tests.native.test_directions import assert_complete
 from tests.require import require
 
@@ -105,7 +105,7 @@ def test_the_receiver_connects_to_a_sender_that_listens(transport: str) -> None:
             ready = sender.expect("ready")
             assert (ready["direction"], ready["rejected"]) == ("reverse", 0)
             if transport != "unix":
-                for hello in STRANGERS.values():
+                for hello in INVALID_HELLOS.values():
                     with call(port, hello) as peer:
                         assert read_to_end(peer) == b""
             receiver.send_line("go")
@@ -115,7 +115,7 @@ def test_the_receiver_connects_to_a_sender_that_listens(transport: str) -> None:
         assert_counters_agree(end, 3)
     assert sent.last["confirmed_bytes"] == received.last["total_bytes"] == sent.last["total_bytes"]
     assert sum(received.last["total_bytes"]) > 0
-    assert sent.last["rejected"] == (0 if transport == "unix" else len(STRANGERS))
+    assert sent.last["rejected"] == (0 if transport == "unix" else len(INVALID_HELLOS))
     assert "rejected" not in received.last
 
 
