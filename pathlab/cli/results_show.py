@@ -11,7 +11,7 @@ import click
 
 from pathlab.escaping import escape_line
 from pathlab.report.names import format_utc
-from pathlab.store.overview import Counts, TrialLine, count_trials, read_origins, stream_lines
+from pathlab.store.overview import Counts, TrialLine, count_trials, stream_lines
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.answer import measure_spread
@@ -137,7 +137,7 @@ def _print_trials(stored: Results, counts: Counts, limit: int | None, offset: in
         columns.print_rows([_format_trial(line, udp=counts.udp) for line in lines])
         first = numbers.start if shown else lines[0].trial_id
         numbers, shown = range(first, lines[-1].trial_id + 1), shown + len(lines)
-    for number, origin in read_origins(stored, numbers).items():
+    for number, origin in stored.origins(numbers).items():
         version = f" {origin.program_version}" if origin.program_version else ""
         text = f"{number}: {origin.program}{version}, {origin.part} of {origin.file_name}"
         click.echo(escape_line(f"trial {text} (SHA-256 {origin.file_sha256[:12]}…)"))

@@ -8,7 +8,6 @@ import datetime
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from pathlab.store.database import (
 from pathlab.store.faults import translate_faults
 from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
-from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
+from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.store.results import Results
 from pathlab.store.row_check import read_records
 from pathlab.store.schema import CAMPAIGN, ORIGIN, PLAN, SERIES, TRIAL
@@ -205,19 +204,12 @@ def _copy(results: Results, merged: Results, plan: dict[int, PlanRecord]) -> Non
     for entry in results.journal():
         meant = plan.get(entry.plan_row) if entry.plan_row is not None else None
         merged.add_journal(dataclasses.replace(entry, plan_row=meant.row if meant else None))
-    origins = results.origins()
-    for number, kinds, record in _list_trials(results):
+    origins, kinds = results.origins(), results.all_series_kinds()
+    for number, record in results.records_by_id().items():
         row = plan[record.plan_row]
         moved = dataclasses.replace(record, plan_row=row.row, cycle=row.cycle)
-        series = {kind: results.series_table(number, kind) for kind in kinds}
+        series = {kind: results.series_table(number, kind) for kind in kinds.get(number, ())}
         merged.add_trial(moved, series, origin=origins.get(number))
-
-
-def _list_trials(results: Results) -> Iterator[tuple[int, tuple[str, ...], TrialRecord]]:
-    kinds = results.all_series_kinds()
-    numbers = [int(number) for number in results.trials()["trial_id"]]
-    for number, record in zip(numbers, results.records(), strict=True):
-        yield number, kinds.get(number, ()), record
 
 
 def _find_databases(folder: Path) -> list[Path]:

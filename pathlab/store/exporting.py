@@ -73,7 +73,7 @@ def select_trials(
 
     Raises UsageError for an id that is not there, or when there is none.
     """
-    stored = {int(number): None for number in results.trials()["trial_id"]}
+    stored = results.records_by_id()
     wanted = [parse_trial_id(number) for number in list_values(trial_ids)]
     for number in wanted:
         if number not in stored:
@@ -100,7 +100,7 @@ def select_trials(
                 origin=origins.get(number),
                 kinds=kinds.get(number, ()),
             )
-            for number, record in zip(stored, results.records(), strict=True)
+            for number, record in stored.items()
             if number in chosen
         ),
     )

@@ -15,28 +15,18 @@ from pathlab.errors import StoreError
 _KEPT = "What was stored before is kept."
 _PRIMARY_CODE = 0xFF  # the low byte of an extended SQLite code names the kind of fault
 
+_LOCKED = ("is locked by another process", "Wait until the other process is done, then try again.")
+_DAMAGED = ("is damaged", "Restore it from a copy, or save what can be read with: sqlite3 FILE .recover")
 _FAULTS: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", f"Free some space and run again. {_KEPT}"),
-    sqlite3.SQLITE_BUSY: (
-        "is locked by another process",
-        "Wait until the other process is done, then try again.",
-    ),
-    sqlite3.SQLITE_LOCKED: (
-        "is locked by another process",
-        "Wait until the other process is done, then try again.",
-    ),
+    sqlite3.SQLITE_BUSY: _LOCKED,
+    sqlite3.SQLITE_LOCKED: _LOCKED,
     sqlite3.SQLITE_NOTADB: (
         "is not a PathLab results file",
         "Give a results folder, or the results.db inside one.",
     ),
-    sqlite3.SQLITE_CORRUPT: (
-        "is damaged",
-        "Restore it from a copy, or save what can be read with: sqlite3 FILE .recover",
-    ),
-    sqlite3.SQLITE_ERROR: (
-        "is damaged",
-        "Restore it from a copy, or save what can be read with: sqlite3 FILE .recover",
-    ),
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_ERROR: _DAMAGED,
     sqlite3.SQLITE_READONLY: (
         "cannot be written: it is read-only",
         "Check the owner and the mode of folder and file.",
@@ -62,7 +52,7 @@ def translate_faults(path: Path, *, subject: str | None = None) -> Iterator[None
         raise _translate(path, error, subject) from error
     except (sa.exc.SQLAlchemyError, UnicodeError) as error:
         # A message of SQLite that is not text, a name that is none: only a damaged schema has these.
-        what, hint = _FAULTS[sqlite3.SQLITE_CORRUPT]
+        what, hint = _DAMAGED
         raise StoreError(f"results file '{path}' {what}", hint=hint) from error
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)

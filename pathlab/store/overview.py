@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from pathlab.store.records import OriginRecord, TrialRecord
+from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
-from pathlab.store.row_check import check_rows, read_records
+from pathlab.store.row_check import check_rows
 from pathlab.store.rows import has_result
-from pathlab.store.schema import ORIGIN, PLAN, TRIAL, from_row
+from pathlab.store.schema import PLAN, TRIAL, from_row
 
 _BATCH_ROWS = 1_000  # rows read at a time
 
@@ -74,12 +74,3 @@ def stream_lines(results: Results, *, limit: int | None, offset: int) -> Iterato
         for rows in found.partitions():
             check_rows(TrialRecord, rows, results.path)
             yield [from_row(TrialLine, row._mapping) for row in rows]
-
-
-def read_origins(results: Results, numbers: range) -> dict[int, OriginRecord]:
-    """Return where the imported ones of these trials come from, by trial."""
-    inside = ORIGIN.c.trial_id.between(numbers.start, numbers.stop - 1)
-    query = sa.select(ORIGIN).where(inside).order_by(ORIGIN.c.trial_id)
-    with results.reading() as connection:
-        rows = connection.execute(query).all()
-    return {origin.trial_id: origin for origin in read_records(OriginRecord, rows, results.path)}

@@ -32,13 +32,11 @@ from pathlab.store.records import (
 )
 from pathlab.store.row_check import check_rows, name_damage, read_records
 from pathlab.store.rows import (
-    check_blob,
-    check_columns,
     check_stored_kind,
     encode_blobs,
     has_result,
     insert_trial,
-    name_trial,
+    read_series,
     stream_blobs,
 )
 from pathlab.store.schema import (
@@ -49,10 +47,11 @@ from pathlab.store.schema import (
     PLAN,
     SERIES,
     TRIAL,
+    Record,
     from_row,
     to_row,
 )
-from pathlab.store.series import SeriesError, check_kind, decode_series, serialize_series
+from pathlab.store.series import SeriesError, check_kind
 from pathlab.store.trial_table import (
     build_filter,
     build_frame,
@@ -169,11 +168,11 @@ class Results:
 
     def plan(self) -> list[PlanRecord]:
         """Return the plan in its order of execution."""
-        return self._plan_rows(sa.select(PLAN))
+        return self._read(PlanRecord, sa.select(PLAN).order_by(PLAN.c.row))
 
     def unfinished(self) -> list[PlanRecord]:
         """Return the plan rows that have no complete trial and none of another program, in order."""
-        return self._plan_rows(sa.select(PLAN).where(~has_result()))
+        return self._read(PlanRecord, sa.select(PLAN).where(~has_result()).order_by(PLAN.c.row))
 
     def attempts(self) -> dict[int, int]:
         """Return the highest attempt stored for each plan row that has one."""
@@ -188,9 +187,7 @@ class Results:
 
     def hosts(self) -> list[HostRecord]:
         """Return the facts of every host, as they were recorded, in that order."""
-        with self.reading() as connection:
-            rows = connection.execute(sa.select(HOST).order_by(HOST.c.host_id)).all()
-        return read_records(HostRecord, rows, self.path)
+        return self._read(HostRecord, sa.select(HOST).order_by(HOST.c.host_id))
 
     def add_journal(self, entry: JournalRecord) -> None:
         """Store one entry of the journal."""
@@ -199,9 +196,7 @@ class Results:
 
     def journal(self) -> list[JournalRecord]:
         """Return what happened to the runs of this campaign, in order."""
-        with self.reading() as connection:
-            rows = connection.execute(sa.select(JOURNAL).order_by(JOURNAL.c.journal_id)).all()
-        return read_records(JournalRecord, rows, self.path)
+        return self._read(JournalRecord, sa.select(JOURNAL).order_by(JOURNAL.c.journal_id))
 
     def add_trial(
         self, trial: TrialRecord, series: Mapping[str, pa.Table], *, origin: OriginRecord | None = None
@@ -233,8 +228,12 @@ class Results:
 
     def records(self, **where: Any) -> list[TrialRecord]:
         """Return trials as records, in the order in which they were stored; ``where`` as in ``trials``."""
+        return list(self.records_by_id(**where).values())
+
+    def records_by_id(self, **where: Any) -> dict[int, TrialRecord]:
+        """Return trials as ``records``, by their numbers."""
         batches = self._trial_batches(where)
-        return [from_row(TrialRecord, row._mapping) for rows in batches for row in rows]
+        return {row.trial_id: from_row(TrialRecord, row._mapping) for rows in batches for row in rows}
 
     def record(self, trial_id: SupportsIndex) -> TrialRecord:
         """Return one trial. Raises UsageError when there is none of that id."""
@@ -262,11 +261,12 @@ class Results:
                 kinds[number] = (*kinds.get(number, ()), check_stored_kind(self.path, kind))
         return kinds
 
-    def origins(self) -> dict[int, OriginRecord]:
-        """Return where imported trials come from, by trial."""
-        with self.reading() as connection:
-            rows = connection.execute(sa.select(ORIGIN).order_by(ORIGIN.c.trial_id)).all()
-        return {origin.trial_id: origin for origin in read_records(OriginRecord, rows, self.path)}
+    def origins(self, numbers: range | None = None) -> dict[int, OriginRecord]:
+        """Return where imported trials come from, by trial; ``numbers``: only of these trials."""
+        query = sa.select(ORIGIN).order_by(ORIGIN.c.trial_id)
+        if numbers is not None:
+            query = query.where(ORIGIN.c.trial_id.between(numbers.start, numbers.stop - 1))
+        return {origin.trial_id: origin for origin in self._read(OriginRecord, query)}
 
     def stream_series(self, kind: str) -> Iterator[tuple[int, bytes]]:
         """Yield the bytes of every trial's series of one kind, by trial, for ``decode_series``.
@@ -283,23 +283,26 @@ class Results:
         Raises UsageError for an unknown kind or trial, StoreError when the trial kept no such series or it is
         damaged.
         """
-        number = parse_trial_id(trial_id)
-        return self._decode(number, kind, self._series_blob(number, kind))
+        check_kind(kind)
+        found = self.series_tables(trial_id, {kind: None})
+        if not found:
+            self.record(trial_id)
+            kept = ", ".join(self.series_kinds(trial_id)) or "none"
+            raise StoreError(f"trial {trial_id} kept no series '{kind}'", hint=f"It kept: {kept}.")
+        return found[kind]
 
     def series_tables(
-        self, trial_id: SupportsIndex, columns: Mapping[str, Sequence[str]]
+        self, trial_id: SupportsIndex, columns: Mapping[str, Sequence[str] | None]
     ) -> dict[str, pa.Table]:
         """Return those of a trial's series that it kept, as ``series_table`` with these columns alone.
 
-        ``columns`` by kind; a column that a series does not have is left out.
+        ``columns`` by kind, None: all; a column that a series does not have is left out.
         """
         number = parse_trial_id(trial_id)
-        query = sa.select(SERIES.c.kind, SERIES.c.blob, SERIES.c.sha256)
-        query = query.where(SERIES.c.trial_id == number, SERIES.c.kind.in_(list(columns)))
+        query = sa.select(SERIES).where(SERIES.c.trial_id == number, SERIES.c.kind.in_(list(columns)))
         with self.reading() as connection:
             found = connection.execute(query).all()
-        blobs = {row.kind: check_blob(self.path, number, row.kind, row.blob, row.sha256) for row in found}
-        return {kind: self._decode(number, kind, blob, columns[kind]) for kind, blob in blobs.items()}
+        return {row.kind: read_series(self.path, row, columns[row.kind]) for row in found}
 
     def series(self, trial_id: SupportsIndex, kind: str) -> pd.DataFrame:
         """Return one series as a data frame with nullable columns, so that a lost probe stays missing.
@@ -308,51 +311,26 @@ class Results:
         """
         return build_series_frame(self.series_table(trial_id, kind))
 
-    def export_record(self, trial_id: SupportsIndex, *, with_series: bool = False) -> dict[str, Any]:
+    def export_record(self, trial_id: SupportsIndex) -> dict[str, Any]:
         """Return one trial as a dict that JSON can hold: its figures, its plan row, versions and campaign.
 
-        ``with_series`` adds every series as lists by column. Raises as ``record`` and ``series_table``.
+        Raises as ``record``.
         """
         number = parse_trial_id(trial_id)
         trial = dataclasses.asdict(self.record(number))
-        trial["flags"] = list(trial["flags"])
-        planned = self._plan_rows(sa.select(PLAN).where(PLAN.c.row == trial["plan_row"]))
-        kinds = self.series_kinds(number)
-        exported: dict[str, Any] = {
+        planned = self._read(PlanRecord, sa.select(PLAN).where(PLAN.c.row == trial["plan_row"]))
+        return {
             "format_version": self.format_version,
             "program_version": self.program_version,
             "campaign": {"name": self.campaign.name, "digest": self.campaign.digest},
             "plan": dataclasses.asdict(planned[0]) if planned else None,
-            "trial": {"trial_id": number, **trial},
-            "series_kinds": list(kinds),
+            "trial": {"trial_id": number, **trial, "flags": list(trial["flags"])},
+            "series_kinds": list(self.series_kinds(number)),
         }
-        if with_series:
-            exported["series"] = {kind: serialize_series(self.series_table(number, kind)) for kind in kinds}
-        return exported
 
-    def _series_blob(self, trial_id: int, kind: str) -> bytes:
-        check_kind(kind)
-        query = sa.select(SERIES.c.blob, SERIES.c.sha256)
-        query = query.where(SERIES.c.trial_id == trial_id, SERIES.c.kind == kind)
+    def _read(self, record: type[Record], query: sa.Select[Any]) -> list[Record]:
         with self.reading() as connection:
-            found = connection.execute(query).one_or_none()
-        if found is None:
-            self.record(trial_id)
-            kept = ", ".join(self.series_kinds(trial_id)) or "none"
-            raise StoreError(f"trial {trial_id} kept no series '{kind}'", hint=f"It kept: {kept}.")
-        return check_blob(self.path, trial_id, kind, found.blob, found.sha256)
-
-    def _decode(
-        self, trial_id: int, kind: str, blob: bytes, columns: Sequence[str] | None = None
-    ) -> pa.Table:
-        with name_trial(self.path, trial_id):
-            table = decode_series(kind, blob, columns)
-        return check_columns(self.path, trial_id, kind, table, whole=columns is None)
-
-    def _plan_rows(self, query: sa.Select[Any]) -> list[PlanRecord]:
-        with self.reading() as connection:
-            rows = connection.execute(query.order_by(PLAN.c.row)).all()
-        return read_records(PlanRecord, rows, self.path)
+            return read_records(record, connection.execute(query).all(), self.path)
 
     def _trial_batches(self, where: Mapping[str, Any]) -> Iterator[list[sa.Row[Any]]]:
         """The trials that ``where`` names, some thousand rows at a time."""

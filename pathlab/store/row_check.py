@@ -6,15 +6,13 @@ import datetime
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 
 from pathlab.errors import StoreError
 from pathlab.store.flags import Status
-from pathlab.store.schema import TABLES, Unreadable, column_types, from_row
-
-Record = TypeVar("Record")
+from pathlab.store.schema import TABLES, Record, Unreadable, column_types, from_row
 
 _HELD: Mapping[type, frozenset[type]] = {
     int: frozenset({int}),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from pathlab.errors import StoreError
 from pathlab.store.flags import Status
 from pathlab.store.row_check import name_damage
 from pathlab.store.schema import ORIGIN, PLAN, SERIES, TRIAL
-from pathlab.store.series import SeriesError, encode_series
+from pathlab.store.series import SeriesError, decode_series, encode_series
 from pathlab.store.series_columns import SERIES_KINDS, find_column_fault
 
 _STREAMED_ROWS = 32  # series fetched at a time where all of a kind are read
@@ -57,23 +56,19 @@ def check_blob(path: Path, trial_id: int, kind: str, blob: Any, digest: str) -> 
     return blob
 
 
-@contextmanager
-def name_trial(path: Path, trial_id: int) -> Iterator[None]:
-    """Name file and trial where bytes are no series: StoreError for SeriesError."""
-    try:
-        yield
-    except SeriesError as error:
-        raise StoreError(f"results file '{path}', trial {trial_id}: {error}", hint=error.hint) from error
+def read_series(path: Path, row: sa.Row[Any], columns: Sequence[str] | None) -> pa.Table:
+    """The table of a row of the series table, or its ``columns`` alone.
 
-
-def check_columns(path: Path, trial_id: int, kind: str, table: pa.Table, *, whole: bool) -> pa.Table:
-    """The table of a series, if its readers find their columns in it. Raises StoreError.
-
-    ``whole``: it has every column that was stored.
+    Raises StoreError, naming file and trial: damaged, or without the columns that its readers need.
     """
-    fault = find_column_fault(kind, table, whole=whole)
+    blob = check_blob(path, row.trial_id, row.kind, row.blob, row.sha256)
+    try:
+        table = decode_series(row.kind, blob, columns)
+    except SeriesError as error:
+        raise StoreError(f"results file '{path}', trial {row.trial_id}: {error}", hint=error.hint) from error
+    fault = find_column_fault(row.kind, table, whole=columns is None)
     if fault is not None:
-        raise name_damage(path, f"series '{kind}' of trial {trial_id}: {fault}")
+        raise name_damage(path, f"series '{row.kind}' of trial {row.trial_id}: {fault}")
     return table
 
 

@@ -134,17 +134,14 @@ def test_a_lost_probe_stays_missing(tmp_path: Path) -> None:
 def test_an_exported_record_is_json(tmp_path: Path) -> None:
     with make_results(tmp_path) as results:
         trial_id = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
-        exported = json.loads(json.dumps(results.export_record(trial_id, with_series=True), allow_nan=False))
-        brief = results.export_record(trial_id)
+        exported = json.loads(json.dumps(results.export_record(trial_id), allow_nan=False))
     assert exported["format_version"] == FORMAT_VERSION
     assert exported["campaign"] == {"name": "sample", "digest": "ab" * 32}
     assert exported["plan"]["settings"]["streams"] == 4
     assert exported["trial"]["trial_id"] == trial_id
     assert exported["trial"]["flags"] == ["lab", "window-short"]
     assert exported["trial"]["failure"] is None
-    assert exported["series"]["loaded_probes"]["rtt_ns"] == [40_000_001, None, 40_000_003]
-    assert "series" not in brief
-    assert brief["series_kinds"] == ["loaded_probes"]
+    assert exported["series_kinds"] == ["loaded_probes"]
 
 
 def test_numbers_of_numpy_and_what_is_not_finite(tmp_path: Path) -> None:
@@ -399,9 +396,8 @@ def test_one_trial_is_named_by_any_integer(tmp_path: Path, kind: Callable[[int],
         assert results.series_kinds(number) == ("loaded_probes",)
         assert list(results.series_tables(number, {"loaded_probes": ["rtt_ns"]})) == ["loaded_probes"]
         assert results.record(number) == COMPLETE
-        exported = json.loads(json.dumps(results.export_record(number, with_series=True)))
+        exported = json.loads(json.dumps(results.export_record(number)))
         assert exported["trial"]["trial_id"] == 1
-        assert exported["series"]["loaded_probes"]["sequence"] == [0, 1, 2]
         assert [trial.trial_id for trial in select_trials(results, [number]).trials] == [1]
 
 
