@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from pathlab.campaign.file_table import FileTable
 from pathlab.campaign.hours import DayHours
 from pathlab.campaign.levels import AllowLevels, wrap_text
-from pathlab.campaign.quantities import BYTES, HOUR_NS, RATE, RATIO, TIME, Bounds
+from pathlab.campaign.quantities import BYTES, HOUR_NS, RATE, RATIO, TIME, Bounds, Unit
 from pathlab.errors import UsageError
 from pathlab.units import SECOND_NS, format_exact_ratio, parse_ratio
 
 CYCLES_MIN_DEFAULT = 6  # the median's interval needs six values at 95 %
-UNTIL_EXPECTED = 'expected a share of the median such as "5% of the median"'
-_UNTIL = re.compile(r"\s*(\S+)\s+of\s+the\s+(median)\s*")
+_UNTIL = re.compile(r"\s*(\S+)\s+of\s+the\s+median\s*")
+
+
+def _parse_stop_rule(text: Any) -> float:
+    found = _UNTIL.fullmatch(text) if isinstance(text, str) else None
+    try:
+        ratio = parse_ratio(found.group(1)) if found else 0.0
+    except UsageError:
+        ratio = 0.0
+    if not 0 < ratio < 1:
+        raise UsageError(f"'{text}' is not a stop rule")
+    return ratio
+
+
+def format_stop_rule(ratio: float) -> str:
+    """As in a campaign file: ``5% of the median``."""
+    return f"{format_exact_ratio(ratio)} of the median"
+
+
+STOP_RULE = Unit(
+    parse=_parse_stop_rule,
+    format_exact=format_stop_rule,
+    format=format_stop_rule,
+    expected='expected a share of the median such as "5% of the median"',
+)
 
 
 def _read_hours(value: Any) -> Any:
@@ -63,40 +85,6 @@ class SafetyLimits(FileTable):
     loss_ratio: Annotated[float | None, Bounds(RATIO)] = Field(
         None, alias="loss", description="Limit of the share of probes lost."
     )
-
-
-class Until(FileTable):
-    """The stop rule: a cell is done when the interval of its statistic is within this of it, either side."""
-
-    relative: Annotated[float, Field(gt=0, lt=1)] = Field(
-        description="Half-width, relative to the statistic."
-    )
-    statistic: Literal["median"] = Field("median", description="What is estimated.")
-    metric: Literal["goodput"] = Field("goodput", description="Of which measure.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_words(cls, value: Any) -> Any:
-        return read_until(value) if isinstance(value, str) else value
-
-    @property
-    def text(self) -> str:
-        """As in a campaign file."""
-        return f"{format_exact_ratio(self.relative)} of the {self.statistic}"
-
-
-def read_until(text: str) -> Mapping[str, Any]:
-    """Return the parts of ``"5% of the median"``. Raises PydanticCustomError, as a validator does."""
-    found = _UNTIL.fullmatch(text)
-    try:
-        relative = parse_ratio(found.group(1)) if found else 0.0
-    except UsageError:
-        relative = 0.0
-    if found is None or not 0 < relative < 1:
-        raise PydanticCustomError(
-            "until", "{text}", {"text": f"'{text}' is not a stop rule; {UNTIL_EXPECTED}"}
-        )
-    return {"relative": relative, "statistic": found.group(2)}
 
 
 class CoolDown(FileTable):

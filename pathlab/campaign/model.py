@@ -11,16 +11,9 @@ import hashlib
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
-from pathlab.campaign.conduct_model import (
-    CYCLES_MIN_DEFAULT,
-    UNTIL_EXPECTED,
-    Budget,
-    CoolDown,
-    SafetyLimits,
-    Until,
-)
+from pathlab.campaign.conduct_model import CYCLES_MIN_DEFAULT, STOP_RULE, Budget, CoolDown, SafetyLimits
 from pathlab.campaign.factor_model import Combination, Control, Factors
 from pathlab.campaign.factors import PairName
 from pathlab.campaign.file_table import Address, FileTable, HostName, Seed
@@ -30,10 +23,8 @@ from pathlab.campaign.levels import AllowLevels, wrap_text
 from pathlab.campaign.quantities import BYTES, COUNT, HOUR_NS, RATE, RATIO, TIME, Bounds
 from pathlab.units import SECOND_NS
 
-FORMAT = 1
 CAMPAIGN_NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 PROFILE_NAME_PATTERN = r"^[a-z][a-z0-9_-]{0,30}$"
-
 
 ProfileName = Annotated[
     str,
@@ -42,9 +33,6 @@ ProfileName = Annotated[
         json_schema_extra={"$comment": "a name of small letters, digits, '_' and '-'"},
     ),
 ]
-_UNTIL_SCHEMA = WithJsonSchema(
-    {"type": "string", "$comment": UNTIL_EXPECTED.removeprefix("expected ")}, mode="validation"
-)
 
 
 class AddressPair(FileTable):
@@ -142,8 +130,10 @@ class Campaign(FileTable):
     cycles_max: Annotated[int | None, Bounds(COUNT, 2, 100_000)] = Field(
         None, description="With `until`, and then instead of `cycles`: where the campaign ends in any case."
     )
-    until: Annotated[Until | None, _UNTIL_SCHEMA] = Field(
-        None, description="Stop rule: a cell is done when the interval of its median is within this."
+    until_ratio: Annotated[float | None, Bounds(STOP_RULE)] = Field(
+        None,
+        alias="until",
+        description="Stop rule: a cell is done when the interval of its median is within this.",
     )
     order: Literal["random", "given"] = Field(
         "random",
@@ -223,12 +213,12 @@ class Campaign(FileTable):
     @property
     def cycles_planned(self) -> int:
         """Cycles that are planned; with a stop rule as many as it may take."""
-        return self.cycles if self.until is None or self.cycles_max is None else self.cycles_max
+        return self.cycles if self.until_ratio is None or self.cycles_max is None else self.cycles_max
 
     @property
     def cycles_least(self) -> int:
         """Cycles that run in any case; all of them without a stop rule."""
-        if self.until is None:
+        if self.until_ratio is None:
             return self.cycles
         return min(self.cycles_min or CYCLES_MIN_DEFAULT, self.cycles_planned)
 

@@ -25,7 +25,7 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
             return [*findings, (("where",), f"{what}; expected constraints that leave at least one")]
         trials = count * len(campaign.paths) * campaign.cycles_planned
         if trials > PLAN_ROWS_MAX:
-            key = ("cycles",) if campaign.until is None else ("cycles_max",)
+            key = ("cycles",) if campaign.until_ratio is None else ("cycles_max",)
             what = f"the plan would have {trials} trials; expected at most {PLAN_ROWS_MAX}"
             return [*findings, (key, what)]
     findings += _check_engines(campaign)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pathlab.campaign.budget import CampaignEstimate, Estimator, PathEstimate, estimate_campaign
+from pathlab.campaign.conduct_model import format_stop_rule
 from pathlab.campaign.design import count_cells
 from pathlab.campaign.factors import format_level, format_levels, name_levels
 from pathlab.campaign.model import Campaign
@@ -111,7 +112,11 @@ def _bytes_text(size_bytes: int | None) -> str:
 
 def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -> None:
     at_cap = format_time(estimate.time_max_ns)
-    until = "" if model.until is None else f", fewer if {model.until.text} is reached earlier"
+    until = (
+        ""
+        if model.until_ratio is None
+        else f", fewer if {format_stop_rule(model.until_ratio)} is reached earlier"
+    )
     console.print(
         f"{estimate.trials} trials{until}, about {format_time(estimate.time_ns)}, at most {at_cap}."
     )

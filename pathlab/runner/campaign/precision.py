@@ -66,11 +66,11 @@ class Precision:
 
 
 def _read_rule(campaign: Campaign) -> StopRule | None:
-    if campaign.until is None:
+    if campaign.until_ratio is None:
         return None
     least = max(campaign.cycles_least, median_interval_minimum(CONFIDENCE_RATIO))
     return StopRule(
-        half_width_ratio=campaign.until.relative,
+        half_width_ratio=campaign.until_ratio,
         minimum_cycles=least,
         maximum_cycles=max(least, campaign.cycles_planned),
     )

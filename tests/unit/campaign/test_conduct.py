@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pathlab.campaign.conduct_model import format_stop_rule
 from pathlab.campaign.hours import DayHours, find_closing, find_opening, is_open
 from pathlab.errors import UsageError
 from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
@@ -40,16 +41,15 @@ def test_everything_is_read_into_its_unit() -> None:
     assert (campaign.safety_limits.loaded_rtt_ns, campaign.safety_limits.loss_ratio) == (200_000_000, 0.02)
     assert (campaign.cool_down.until_idle, campaign.cool_down.max_wait_ns) == (True, 30_000_000_000)
     assert campaign.cool_down.pause_ns == 500_000_000
-    assert campaign.until is not None
-    assert (campaign.until.relative, campaign.until.statistic) == (0.05, "median")
-    assert campaign.until.text == "5% of the median"
+    assert campaign.until_ratio == 0.05
+    assert format_stop_rule(0.05) == "5% of the median"
     assert (campaign.every_ns, campaign.every_jitter_ns) == (6 * 3600 * 10**9, 600 * 10**9)
 
 
 def test_without_these_tables_nothing_is_limited() -> None:
     campaign = make_sample()
     assert campaign.budget.hours == ()
-    assert campaign.until is None
+    assert campaign.until_ratio is None
     assert (campaign.retries, campaign.concurrency, campaign.on_change) == (1, 1, "mark")
     assert (campaign.cycles_planned, campaign.cycles_least) == (1, 1)
 
