@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
+import pyarrow as pa
 
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.engines.base import Record, first
 from pathlab.engines.spec import TrialSpec
-from pathlab.runner.trial.series import list_intervals
+from pathlab.study.readings import WORKER_COLUMNS, read_load, read_table
 
 
-def measure_host_load(spec: TrialSpec, samples: Sequence[Record], records: Sequence[Record]) -> HostLoad:
-    """The load of one end, by its host's samples of all cores and its engine's records.
+def measure_host_load(spec: TrialSpec, tables: Mapping[str, pa.Table], end: str) -> HostLoad:
+    """The load of the ``sender`` or the ``receiver``, from the series of a trial.
 
-    Work and waiting are those of the engine's threads that have most of each. What one of the records does
-    not state is None.
+    Work and waiting are those of the engine's threads that have most of each. What a series does not state
+    is None.
     """
-    steady = [record for record in list_intervals(records) if record["phase"] == "steady"]
-    span_ns = sum(record["end_ns"] - record["start_ns"] for record in steady)
-    return HostLoad(
-        busiest_core_ratio=_find_busiest_core(spec, samples, first(records, "start")),
-        engine_core_ratio=_find_share(steady, ("user_ns", "system_ns"), span_ns),
-        waiting_ratio=_find_share(steady, ("waiting_ns",), span_ns),
-    )
+    columns = {"intervals": ("start_ns", "end_ns"), "workers": WORKER_COLUMNS}
+    series = [
+        read_table(tables[f"{end}_{kind}"], names) if f"{end}_{kind}" in tables else None
+        for kind, names in columns.items()
+    ]
+    return read_load(_find_busiest_core(spec, tables.get(f"{end}_cpu")), *series)
 
 
-def _find_share(steady: Sequence[Record], keys: Sequence[str], span_ns: int) -> float | None:
-    """The largest share of the span that one thread spent so; None where a record does not state it."""
-    spent_ns: dict[int, int] = {}
-    for record in steady:
-        for number, worker in enumerate(record["workers"]):
-            parts = [worker.get(key) for key in keys]
-            if None in parts:
-                return None
-            spent_ns[number] = spent_ns.get(number, 0) + sum(parts)
-    return max(spent_ns.values()) / span_ns if spent_ns and span_ns > 0 else None
-
-
-def _find_busiest_core(spec: TrialSpec, samples: Sequence[Record], start: Record | None) -> float | None:
+def _find_busiest_core(spec: TrialSpec, cpu: pa.Table | None) -> float | None:
     """Mean busy share of the busiest core, over the samples taken wholly inside the steady window."""
-    if start is None:
-        return None
-    begin_ns = start["monotonic_ns"] + spec.cell.warmup_ns
+    begin_ns = spec.cell.warmup_ns
     end_ns = begin_ns + spec.cell.duration_ns
     busy: dict[int, list[float]] = {}
-    for sample in samples:
-        if begin_ns <= sample["time_ns"] - sample["span_ns"] and sample["time_ns"] <= end_ns:
-            for core in sample["cores"]:
-                if core["idle_ratio"] is not None:
-                    busy.setdefault(core["core"], []).append(1.0 - core["idle_ratio"])
+    for row in cpu.to_pylist() if cpu is not None else ():
+        inside = begin_ns <= row["time_ns"] - row["span_ns"] and row["time_ns"] <= end_ns
+        if inside and row["idle_ratio"] is not None:
+            busy.setdefault(row["core"], []).append(1.0 - row["idle_ratio"])
     return max((float(np.mean(values)) for values in busy.values()), default=None)

@@ -56,10 +56,7 @@ def build_record(
     effective = None
     if throughput is not None and loaded_ns:
         effective = effective_window(throughput, spec.cell.streams, loaded_ns)
-    hosts = (
-        measure_host_load(spec, data.sender_counters, data.sender),
-        measure_host_load(spec, data.receiver_counters, data.receiver),
-    )
+    hosts = measure_host_load(spec, tables, "sender"), measure_host_load(spec, tables, "receiver")
     reverse = _flow(_phase(data.sender, "steady") if spec.cell.direction == BOTH else None)
     record = TrialRecord(
         plan_row=spec.row,

@@ -13,6 +13,7 @@ from pathlab.engines.spec import TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.record import Outcome, build_record
+from pathlab.runner.trial.series import build_series
 from tests.unit.engines.spec_samples import make_spec
 
 S, STEP_NS = 10**9, 10**8
@@ -29,9 +30,9 @@ def make_records(*workers: Worker, **changes: Any) -> list[dict[str, Any]]:
         often = 1 if phase == "steady" else 10
         used = [{key: None if n is None else n * often for key, n in one.items()} for one in workers]
         span = {"start_ns": index * STEP_NS, "end_ns": (index + 1) * STEP_NS}
-        info: dict[str, list[int]] = {"unacked_segments": [], "snd_mss_bytes": []}
-        interval = {"type": "interval", "phase": phase, "workers": used, "tcp_info": info}
-        records.append({**interval, **span, **changes})
+        info: dict[str, list[None]] = {"unacked_segments": [None], "snd_mss_bytes": [None]}
+        interval = {"type": "interval", "index": index, "phase": phase, "bytes": [0], "workers": used}
+        records.append({**interval, "tcp_info": info, **span, **changes})
     return records
 
 
@@ -46,13 +47,18 @@ def make_samples(idle_ratio: float | None) -> list[dict[str, Any]]:
     return samples
 
 
+def measure(samples: list[dict[str, Any]], records: list[dict[str, Any]]) -> HostLoad:
+    """The load of a sender that reported this."""
+    return measure_host_load(SPEC, build_series(TrialData(sender=records, sender_counters=samples)), "sender")
+
+
 def thread(user_ns: int, system_ns: int, waiting_ns: int | None) -> Worker:
     return {"user_ns": user_ns, "system_ns": system_ns, "waiting_ns": waiting_ns}
 
 
 def test_the_load_is_that_of_the_steady_window_and_of_the_busiest_thread() -> None:
     records = make_records(thread(10_000_000, 20_000_000, 5_000_000), thread(1_000_000, 0, 60_000_000))
-    found = measure_host_load(SPEC, make_samples(0.25), records)
+    found = measure(make_samples(0.25), records)
     assert found.busiest_core_ratio == pytest.approx(0.75)
     assert found.engine_core_ratio == pytest.approx(0.3)
     assert found.waiting_ratio == pytest.approx(0.6)
@@ -71,15 +77,15 @@ def test_the_load_is_that_of_the_steady_window_and_of_the_busiest_thread() -> No
 def test_what_a_record_does_not_tell_is_not_measured(
     workers: list[Worker], own: float | None, waiting: float | None
 ) -> None:
-    found = measure_host_load(SPEC, [], make_records(*workers))
+    found = measure([], make_records(*workers))
     assert found == HostLoad(engine_core_ratio=own, waiting_ratio=waiting)
 
 
 def test_nothing_said_is_nothing_measured() -> None:
-    assert measure_host_load(SPEC, make_samples(0.5), []) == HostLoad()
-    assert measure_host_load(SPEC, make_samples(None), make_records()) == HostLoad(busiest_core_ratio=0.0)
+    assert measure(make_samples(0.5), []) == HostLoad()
+    assert measure(make_samples(None), make_records()) == HostLoad(busiest_core_ratio=0.0)
     stood_still = make_records(thread(1, 1, 1), end_ns=0, start_ns=0)
-    assert measure_host_load(SPEC, [], stood_still) == HostLoad()
+    assert measure([], stood_still) == HostLoad()
 
 
 def find_flags(spec: TrialSpec, waiting_ns: int, **pacing: int | None) -> tuple[str, ...]:
@@ -94,7 +100,9 @@ def find_flags(spec: TrialSpec, waiting_ns: int, **pacing: int | None) -> tuple[
         sender_counters=make_samples(0.0),
     )
     started = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
-    return build_record(spec, data, Outcome(status="complete", attempt=1, started=started), {}).flags
+    return build_record(
+        spec, data, Outcome(status="complete", attempt=1, started=started), build_series(data)
+    ).flags
 
 
 def test_a_trial_whose_threads_wait_for_a_shared_core_is_the_hosts() -> None:
