@@ -64,7 +64,7 @@ class CurvePoints:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
+class FitBand:
     """The averaged curve over streams, bit/s, with the ends for its mean and for one new trial."""
 
     streams: tuple[float, ...]
@@ -185,7 +185,7 @@ def average_curves(members: Sequence[Member], streams: Floats, most: float) -> F
 
 def draw_band(
     problem: Problem, members: Sequence[Member], statement: Statement, rng: np.random.Generator
-) -> Band | None:
+) -> FitBand | None:
     """The averaged curve with pointwise percentiles of all refits, without and with a trial's residual."""
     if statement.refused is not None:
         return None
@@ -206,7 +206,7 @@ def draw_band(
     trial_ends = np.maximum(np.quantile(refits + drawn * scale, (tail, 1 - tail), axis=0), 0.0)
     rows = np.stack([fitted, *mean_ends, *trial_ends]) * problem.reference_bits_per_s
     averaged, mean_low, mean_high, trial_low, trial_high = (tuple(row.tolist()) for row in rows)
-    return Band(
+    return FitBand(
         streams=tuple(streams.tolist()),
         fitted_bits_per_s=averaged,
         mean_low_bits_per_s=mean_low,

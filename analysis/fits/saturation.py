@@ -30,7 +30,7 @@ from pathlab.analysis.fits.least_squares import Fits, fit_knee, fit_many, search
 from pathlab.analysis.fits.model_average import (
     CAPACITY,
     N_90,
-    Band,
+    FitBand,
     Member,
     average_curves,
     average_points,
@@ -98,7 +98,7 @@ class Saturation:
     parameters: tuple[Estimate, ...]
     capacity: Estimate
     n_90: Estimate
-    band: Band | None = None
+    band: FitBand | None = None
     residuals: Residuals | None = None
     undecided: Undecided | None = None
 

@@ -19,7 +19,7 @@ from pathlab.campaign.model import Campaign, TrialSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class PlannedCell:
     """One combination of factor levels, typed; None leaves the choice to the kernel or the engine.
 
     ``window_bytes`` is the smaller window where the two ends' differ. ``given`` names the factors that the
@@ -57,7 +57,7 @@ class Cell:
 _DEFAULTS = {name: factor.default for name, factor in FACTORS.items()}
 
 
-def build_cell(levels: Mapping[str, Level], trial: TrialSettings) -> Cell:
+def build_cell(levels: Mapping[str, Level], trial: TrialSettings) -> PlannedCell:
     """Return the cell with these levels, by attribute; the others are the trial's times and the defaults."""
     times = {"duration_ns": trial.duration_ns, "warmup_ns": trial.warmup_ns}
     values: dict[str, Any] = {**_DEFAULTS, **times, **levels}
@@ -66,9 +66,9 @@ def build_cell(levels: Mapping[str, Level], trial: TrialSettings) -> Cell:
     values |= {end: levels.get(end, both) for end in ends}
     if not levels.keys().isdisjoint(ends):
         values["window_bytes"] = min((values[end] for end in ends if values[end] is not None), default=None)
-    return Cell(**values, given=tuple(levels))
+    return PlannedCell(**values, given=tuple(levels))
 
 
-def build_combination(combination: Combination, campaign: Campaign) -> Cell:
+def build_combination(combination: Combination, campaign: Campaign) -> PlannedCell:
     """Return the cell of an explicit row or of the control row."""
     return build_cell({name: getattr(combination, name) for name in campaign.factors.given}, campaign.trial)

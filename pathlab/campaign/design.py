@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from pathlab.campaign.cell import Cell, build_cell, build_combination
+from pathlab.campaign.cell import PlannedCell, build_cell, build_combination
 from pathlab.campaign.constraints import Constraint, parse_constraint
 from pathlab.campaign.factors import Level, name_levels
 from pathlab.campaign.model import Campaign
@@ -16,7 +16,7 @@ from pathlab.campaign.model import Campaign
 Levels = tuple[Level, ...]
 
 
-def list_cells(campaign: Campaign) -> tuple[Cell, ...]:
+def list_cells(campaign: Campaign) -> tuple[PlannedCell, ...]:
     """Return the cells of a campaign's design that meet its constraints, in the order of the factors.
 
     Empty when no combination meets them.

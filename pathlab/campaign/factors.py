@@ -1,7 +1,8 @@
 """The factors: everything that a campaign can vary, one entry each.
 
 Campaign file, its schema and page, plan, the native engine's flags, what an end granted and the words for
-readers follow from the entries. A new factor is an entry here and a field of ``pathlab.campaign.cell.Cell``.
+readers follow from the entries. A new factor is an entry here and a field of
+``pathlab.campaign.cell.PlannedCell``.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pathlab.campaign.cell import Cell, build_combination
+from pathlab.campaign.cell import PlannedCell, build_combination
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.factor_model import Control
 from pathlab.campaign.factors import ALWAYS_GIVEN, Level
@@ -24,7 +24,7 @@ class PlanRow:
     row: int
     cycle: int
     path: MeasuredPath
-    cell: Cell
+    cell: PlannedCell
     control: bool = False  # repeated at fixed places to show drift; no cell of the design
 
     @property
@@ -60,7 +60,7 @@ class _Place:
     """A cell on a path, with what its random rank is drawn from."""
 
     path: MeasuredPath
-    cell: Cell
+    cell: PlannedCell
     identity: str  # the end of the JSON text
     group: int = 0  # hours of work before it, in the base order
 
@@ -97,7 +97,7 @@ def plan_rows(campaign: Campaign) -> tuple[PlanRow, ...]:
 
 
 def _insert_controls(
-    campaign: Campaign, control: Control, ordered: Iterable[tuple[int, MeasuredPath, Cell]]
+    campaign: Campaign, control: Control, ordered: Iterable[tuple[int, MeasuredPath, PlannedCell]]
 ) -> Iterator[PlanRow]:
     cell = build_combination(control, campaign)
     row = controls = cycle = 0
@@ -119,7 +119,7 @@ def _name_path(path: MeasuredPath) -> str:
     return json.dumps(ends, ensure_ascii=True).removeprefix("[").removesuffix("]")
 
 
-def _name_cell(cell: Cell) -> str:
+def _name_cell(cell: PlannedCell) -> str:
     """The cell's part: JSON without its start. Factors that the campaign does not have are no part of it."""
     identity: list[object] = [cell.streams, cell.window_bytes, cell.congestion]
     if len(cell.given) > len(ALWAYS_GIVEN):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from pathlab.campaign.budget import Estimator
-from pathlab.campaign.cell import Cell, build_combination
+from pathlab.campaign.cell import PlannedCell, build_combination
 from pathlab.campaign.checks import PLAN_ROWS_MAX
 from pathlab.campaign.design import count_cells, list_cells
 from pathlab.campaign.engine_rules import load_rules
@@ -37,7 +37,7 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
 
 def _check_engines(campaign: Campaign) -> Iterator[Finding]:
     """What combinations, paths and hosts ask of an engine that it cannot do, each once."""
-    cells: dict[str, list[Cell]] = {}
+    cells: dict[str, list[PlannedCell]] = {}
     for cell in _list_measured(campaign) if campaign.factors.levels("engine") else ():
         cells.setdefault(cell.engine, []).append(cell)
     for name, own in cells.items():
@@ -52,7 +52,7 @@ def _check_engines(campaign: Campaign) -> Iterator[Finding]:
         yield from found
 
 
-def _list_measured(campaign: Campaign) -> Iterator[Cell]:
+def _list_measured(campaign: Campaign) -> Iterator[PlannedCell]:
     yield from list_cells(campaign)
     if campaign.control is not None:
         yield build_combination(campaign.control, campaign)
@@ -69,7 +69,7 @@ def _check_caps(campaign: Campaign, engine: str) -> Iterator[Finding]:
                 yield ("hosts", name, key), f"{engine} does not keep it; expected no {key}, or another engine"
 
 
-def _check_cells(campaign: Campaign, cells: tuple[Cell, ...]) -> list[Finding]:
+def _check_cells(campaign: Campaign, cells: tuple[PlannedCell, ...]) -> list[Finding]:
     """What limits a plan, against what its cells take."""
     rows = [PlanRow(row=0, cycle=0, path=path, cell=cell) for path in campaign.paths for cell in cells]
     estimator = Estimator(campaign)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pathlab.campaign.cell import Cell
+from pathlab.campaign.cell import PlannedCell
 from pathlab.campaign.conduct_model import SafetyLimits
 from pathlab.campaign.model import ProbeSettings, TrialSettings
 
@@ -53,7 +53,7 @@ class TrialSpec:
     row: int
     cycle: int
     path: TrialPath
-    cell: Cell
+    cell: PlannedCell
     trial: TrialSettings
     probes: ProbeSettings
     rate_cap_bits_per_s: int | None = None  # of the campaign's budget; none where it is above the pacing

@@ -222,7 +222,7 @@ def test_an_engine_takes_one_file(tree: TreeCopy, monkeypatch: pytest.MonkeyPatc
 
 MEASURE_A_FAILURE = """
 import dataclasses, datetime, json, pathlib
-from pathlab.campaign.cell import Cell
+from pathlab.campaign.cell import PlannedCell
 from pathlab.campaign.model import ProbeSettings, TrialSettings
 from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
@@ -237,7 +237,8 @@ names = "text model created_utc program_version environment title digest name".s
 texts = {**dict.fromkeys(names, "x"), "model": {}, "environment": {}}
 plan = [PlanRecord(row=0, cycle=0, settings={}, **ends)]
 given = {"streams": 1, "duration_ns": 1, "warmup_ns": 0, "direction": "forward", "engine": "native"}
-cell = Cell(**{**dict.fromkeys(field.name for field in dataclasses.fields(Cell)), "given": (), **given})
+fields = dict.fromkeys(field.name for field in dataclasses.fields(PlannedCell))
+cell = PlannedCell(**{**fields, "given": (), **given})
 rest = {"trial": TrialSettings.model_validate({}), "probes": ProbeSettings.model_validate({})}
 path = TrialPath(source="a", destination="b", source_address=None, destination_address=None)
 spec = TrialSpec(row=0, cycle=0, path=path, cell=cell, **rest)

@@ -11,8 +11,6 @@ PACKAGES = ("pathlab", "agents", "analysis")
 #: Names that a package or a program has to have.
 COMMON_FILES = {"__init__.py", "__main__.py"}
 FILES_OF_A_NAME_MAX = 4
-#: Public names that still stand for two things; a name leaves this list for good.
-STILL_TWICE = {"Band", "Cell"}
 
 
 def list_files() -> list[Path]:
@@ -33,7 +31,7 @@ def test_a_public_class_name_exists_once_in_the_product() -> None:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert len(names) > 400  # they were found at all
-    assert {name for name, count in names.items() if count > 1} <= STILL_TWICE
+    assert {name for name, count in names.items() if count > 1} == set()
 
 
 def test_no_file_name_occurs_five_times_in_the_product() -> None:

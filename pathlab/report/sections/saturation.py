@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.fits.model_average import Band as FittedBand
+from pathlab.analysis.fits.model_average import FitBand
 from pathlab.analysis.fits.optimum import OptimalStreams
 from pathlab.analysis.fits.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, FamilyFit, Saturation
 from pathlab.report.answer_table import Row, format_figure, format_interval
@@ -180,7 +180,7 @@ def _draw_fit(
     the legend has the curve's.
     """
     name, band_name = names
-    band: FittedBand | None = found.band
+    band: FitBand | None = found.band
     if band is None:
         rests = found.residuals.cell_bits_per_s if found.residuals is not None else ()
         fitted = np.array([cell.sample.rates_bits_per_s.mean() for cell in cells]) - np.array(rests)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign.cell import Cell, build_cell
+from pathlab.campaign.cell import PlannedCell, build_cell
 from pathlab.campaign.factors import Level
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign, TrialSettings
@@ -37,7 +37,7 @@ def list_mistakes(**changes: Any) -> tuple[str, ...]:
     return tuple(mistake.removeprefix("f.toml:") for mistake in caught.value.mistakes)
 
 
-def make_cell(**levels: Level) -> Cell:
+def make_cell(**levels: Level) -> PlannedCell:
     """The cell with these levels, by attribute; one stream and the times of `[trial]` unless given."""
     always: dict[str, Level] = {"streams": 1, "window_bytes": None, "congestion": None}
     return build_cell({**always, **levels}, TrialSettings.model_validate({}))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pathlab.campaign.cell import Cell
+from pathlab.campaign.cell import PlannedCell
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY
 from pathlab.campaign.levels import expand_range
@@ -239,4 +239,4 @@ def test_pairs_of_addresses_by_name() -> None:
 
 
 def test_the_typed_cell_has_every_factor_of_the_table() -> None:
-    assert {field.name for field in dataclasses.fields(Cell)} == {*FACTORS, "given"}
+    assert {field.name for field in dataclasses.fields(PlannedCell)} == {*FACTORS, "given"}
