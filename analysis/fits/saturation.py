@@ -102,6 +102,11 @@ class Saturation:
     residuals: Residuals | None = None
     undecided: Undecided | None = None
 
+    @property
+    def leading_model(self) -> str | None:
+        """The winner; with a question mark the best one where rivals cannot be distinguished."""
+        return self.winner or (f"{self.best}?" if self.best else None)
+
 
 def fit_saturation(
     streams: ArrayLike,

@@ -14,17 +14,8 @@ from pathlab.analysis.planning.cycles import CyclePlan
 from pathlab.analysis.planning.stopping import StopDecision, StopRule
 from pathlab.analysis.verdicts.drift import Drift
 from pathlab.store.results import Results
+from pathlab.study import costs, order, throughput
 from pathlab.study.answer import Answer, Answers, StudyOptions
-from pathlab.study.costs import (
-    CellFigures,
-    FairnessFigures,
-    TcpFigures,
-    describe_cells,
-    describe_fairness,
-    evaluate_transfers,
-    fit_cpu_costs,
-    fit_message_costs,
-)
 from pathlab.study.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
 from pathlab.study.limits import (
     TRIALS_PER_CELL,
@@ -33,38 +24,19 @@ from pathlab.study.limits import (
     classify_cell_limits,
     evaluate_warm_ups,
 )
-from pathlab.study.order import (
-    NamedOutliers,
-    SerialFigures,
-    describe_series,
-    evaluate_precision,
-    find_drifts,
-    find_outliers,
-)
 from pathlab.study.recommendation import Recommendation, recommend_combinations
 from pathlab.study.references import ReferenceOverlay, lay_beside
 from pathlab.study.registry import UNDECIDED, AnalysesBase, AnswerColumn, analysis
-from pathlab.study.throughput import (
-    StreamsVsWindows,
-    bound_durations,
-    compare_streams_and_windows,
-    find_optima,
-    fit_saturations,
-    fit_surfaces,
-    plan_comparisons,
-)
 from pathlab.study.trials import Condition, StudySource
 
 #: Difference that ``planning`` asks for unless told otherwise: one of a pair is 5 % larger.
 DIFFERENCE_RATIO = 0.05
 
 
+N, INTERVAL = AnswerColumn("n", "n"), AnswerColumn("95 % CI", "interval")
+CELL_AND_TRIALS = (AnswerColumn("combination", "part"), N)
+WINDOW_AND_TRIALS = (AnswerColumn("window", "part"), N)
 _NO_CHANGE = {True: "yes", False: "not shown", None: None}
-
-
-def _name_pair(answer: Answer[StreamsVsWindows]) -> str:
-    one = answer.result
-    return f"{one.many_streams} x {one.many_window_bytes} : {one.large_streams} x {one.large_window_bytes}"
 
 
 def _name_recommended(answer: Answer[Recommendation]) -> str:
@@ -74,27 +46,16 @@ def _name_recommended(answer: Answer[Recommendation]) -> str:
     return f"{one.streams} x {'auto' if one.window_bytes is None else one.window_bytes}"
 
 
-def _name_family(answer: Answer[Saturation]) -> str | None:
-    """The family that won; one that is best and not told apart from others bears a question mark."""
-    one = answer.result
-    return one.winner or (f"{one.best}?" if one.best else None)
-
-
-def _list_outliers(answer: Answer[NamedOutliers]) -> tuple[int, ...] | None:
-    return answer.result.trial_ids if answer.result.outliers.undecided is None else None
-
-
 class Analyses(AnalysesBase):
     """The analyses of METHOD section 4 over stored trials.
 
     Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per
-    condition (a path, and all settings besides streams and window), per window or per cell, in the order in
-    which they were first measured. Failed, interrupted, host-limited and lab-limited trials, and those with
-    another congestion control than requested, are excluded as each analysis says, and counted in the answer's
+    condition (a path, and all settings besides streams and window), per window or per cell, in the order of
+    first measurement. Failed, interrupted, host-limited and lab-limited trials, and those with another
+    congestion control than requested, are excluded as each analysis says and counted in the answer's
     selection; loopback fallbacks, labs, imported trials and real hosts are never pooled. Too little data
-    is an answer that is undecided and says why; no method raises for it; a cell of which no trial counts has
-    no answer. Random draws come from the campaign's seed, so that the same results give the same answers.
-    Reading again is needed for trials stored later: ``reread``.
+    gives an undecided answer with the reason, never an error; a cell without a usable trial has no answer.
+    Draws come from the campaign's seed. ``reread`` is needed for trials stored later.
     """
 
     @analysis(
@@ -127,17 +88,17 @@ class Analyses(AnalysesBase):
         AnswerColumn("loss", "loaded_loss.loss_ratio"),
         AnswerColumn("CPU-s/GB", "cpu_s_per_gb.median"),
     )
-    def cells(self) -> Iterable[Answer[CellFigures]]:
+    def cells(self) -> Iterable[Answer[costs.CellFigures]]:
         """Spreads of throughput, dRTT, RTT and RV with and without load, loss, retransmissions, CPU-s/GB.
 
         dRTT is that of averages and of medians, RTT has minimum, mean and inter-quartile range; of UDP there
         are the loss of datagrams and their jitter.
         """
-        return describe_cells(self.study_table())
+        return costs.describe_cells(self.study_table())
 
     @analysis(
         "More streams against larger windows",
-        AnswerColumn("streams : windows", _name_pair),
+        AnswerColumn("streams : windows", "name"),
         AnswerColumn("pairs", "comparison.pairs"),
         AnswerColumn("ratio", "comparison.ratio", ""),
         AnswerColumn("95 % CI (Holm)", "comparison.ratio_interval", "factor"),
@@ -145,19 +106,18 @@ class Analyses(AnalysesBase):
         AnswerColumn("verdict", "comparison.words"),
         per="pair",
     )
-    def streams_vs_windows(self) -> Iterable[Answer[StreamsVsWindows]]:
+    def streams_vs_windows(self) -> Iterable[Answer[throughput.StreamsVsWindows]]:
         """Combinations of equal streams × window, compared in pairs within a cycle: ratio, verdict, costs.
 
         Shift, ratio, equivalence and verdict are corrected (Holm) over all pairs of a condition; with the
         cycles that would decide, and the costs side by side.
         """
-        return compare_streams_and_windows(self.study_table())
+        return throughput.compare_streams_and_windows(self.study_table())
 
     @analysis(
         "Saturation in streams",
-        AnswerColumn("window", "part"),
-        AnswerColumn("n", "n"),
-        AnswerColumn("model", _name_family),
+        *WINDOW_AND_TRIALS,
+        AnswerColumn("model", "leading_model"),
         AnswerColumn("weight", "fits.0.weight_ratio"),
         AnswerColumn("capacity", "capacity", "bit/s"),
         AnswerColumn("streams for 90 %", "n_90"),
@@ -167,25 +127,26 @@ class Analyses(AnalysesBase):
     )
     def saturation(self) -> Iterable[Answer[Saturation]]:
         """Seven models of throughput over streams; capacity and streams for 90 % of it, averaged."""
-        return fit_saturations(self.study_table(), self._generator("saturation"), self.study_options)
+        return throughput.fit_saturations(
+            self.study_table(), self._generator("saturation"), self.study_options
+        )
 
     @analysis(
         "Least dRTT / throughput",
-        AnswerColumn("window", "part"),
-        AnswerColumn("n", "n"),
+        *WINDOW_AND_TRIALS,
         AnswerColumn("streams", "streams"),
-        AnswerColumn("95 % CI", "interval"),
+        INTERVAL,
         UNDECIDED,
         per="window",
         draws=4,
     )
     def optimum(self) -> Iterable[Answer[OptimalStreams]]:
         """The streams with the least dRTT / throughput."""
-        return find_optima(self.study_table(), self._generator("optimum"))
+        return throughput.find_optima(self.study_table(), self._generator("optimum"))
 
     @analysis(
         "Response surface",
-        AnswerColumn("n", "n"),
+        N,
         AnswerColumn("capacity", "capacity", "bit/s"),
         AnswerColumn("effective RTT", "effective_rtt", "ns"),
         AnswerColumn("sharpness", "sharpness"),
@@ -196,7 +157,7 @@ class Analyses(AnalysesBase):
     )
     def surface(self) -> Iterable[Answer[Surface]]:
         """Throughput over streams and windows, T = min(N·W/RTT, C), smoothed: capacity, effective RTT."""
-        return fit_surfaces(self.study_table(), self._generator("surface"), self.study_options)
+        return throughput.fit_surfaces(self.study_table(), self._generator("surface"), self.study_options)
 
     @analysis(
         "What limits",
@@ -235,7 +196,7 @@ class Analyses(AnalysesBase):
         AnswerColumn("buffer delay %", "buffer_delay_percent.median"),
         UNDECIDED,
     )
-    def rfc6349(self) -> Iterable[Answer[TcpFigures]]:
+    def rfc6349(self) -> Iterable[Answer[costs.TcpFigures]]:
         """Bandwidth-delay product, transfer time, TCP efficiency and buffer delay of RFC 6349.
 
         Against the lab's link, else the capacity that ``surface`` fitted.
@@ -245,7 +206,9 @@ class Analyses(AnalysesBase):
             for answer in self.surface()
             if answer.result.capacity.value is not None and answer.result.capacity.interval.decided
         }
-        return evaluate_transfers(self.study_table(), self.study_source.campaign.environment, capacities)
+        return costs.evaluate_transfers(
+            self.study_table(), self.study_source.campaign.environment, capacities
+        )
 
     @analysis(
         "Fairness (Jain)",
@@ -255,14 +218,14 @@ class Analyses(AnalysesBase):
         UNDECIDED,
         per="combination of several streams",
     )
-    def fairness(self) -> Iterable[Answer[FairnessFigures]]:
+    def fairness(self) -> Iterable[Answer[costs.FairnessFigures]]:
         """Jain's index over the streams."""
-        return describe_fairness(self.study_table())
+        return costs.describe_fairness(self.study_table())
 
     @analysis(
         "CPU % (one core is 100) against Gbit/s",
         AnswerColumn("end", "part"),
-        AnswerColumn("n", "n"),
+        N,
         AnswerColumn("slope", "with_intercept.slope_percent_per_gbit_s"),
         AnswerColumn("95 % CI", "with_intercept.slope_interval_percent_per_gbit_s"),
         AnswerColumn("R²", "with_intercept.r_squared_ratio", "R²"),
@@ -273,12 +236,11 @@ class Analyses(AnalysesBase):
     )
     def cpu_cost(self) -> Iterable[Answer[CpuCost]]:
         """CPU % against Gbit/s with and without intercept; CPU-s/GB."""
-        return fit_cpu_costs(self.study_table())
+        return costs.fit_cpu_costs(self.study_table())
 
     @analysis(
         "Throughput over duration",
-        AnswerColumn("combination", "part"),
-        AnswerColumn("n", "n"),
+        *CELL_AND_TRIALS,
         AnswerColumn("change", "change_ratio"),
         AnswerColumn("95 % CI", "interval_ratio"),
         AnswerColumn("equivalent", lambda answer: _NO_CHANGE[answer.result.equivalent]),
@@ -286,11 +248,11 @@ class Analyses(AnalysesBase):
     )
     def duration(self) -> Iterable[Answer[ChangeBound]]:
         """By how much throughput changes over the trials' durations, and the bound of that change."""
-        return bound_durations(self.study_table())
+        return throughput.bound_durations(self.study_table())
 
     @analysis(
         "Where delay climbs over throughput",
-        AnswerColumn("n", "n"),
+        N,
         AnswerColumn("dRTT climbs at", "drtt", "bit/s"),
         AnswerColumn("RV climbs at", "variability", "bit/s"),
         AnswerColumn("R²", "r_squared_ratio", "R²"),
@@ -328,14 +290,14 @@ class Analyses(AnalysesBase):
         AnswerColumn("median", "median.estimate", "bit/s", "median.interval"),
         AnswerColumn("undecided", "size.undecided"),
     )
-    def serial(self) -> Iterable[Answer[SerialFigures]]:
+    def serial(self) -> Iterable[Answer[order.SerialFigures]]:
         """Autocorrelation, the effective sample size that intervals assume, the median's interval."""
-        return describe_series(self.study_table())
+        return order.describe_series(self.study_table())
 
     @analysis(
         "Drift",
         AnswerColumn("verdict", "verdict"),
-        AnswerColumn("n", "n"),
+        N,
         AnswerColumn("change", "change.change_ratio"),
         AnswerColumn("95 % CI", "change.interval_ratio"),
         AnswerColumn("trend p", "trend_p_value"),
@@ -345,32 +307,32 @@ class Analyses(AnalysesBase):
     )
     def drift(self) -> Iterable[Answer[Drift]]:
         """Whether the path changed over the campaign: by control rows, and by combinations' own medians."""
-        return find_drifts(self.study_table())
+        return order.find_drifts(self.study_table())
 
     @analysis(
         "Outliers (kept)",
         AnswerColumn("combination", "part"),
         AnswerColumn("n", "outliers.n"),
-        AnswerColumn("trials", _list_outliers),
+        AnswerColumn("trials", "known_trial_ids"),
         AnswerColumn("rule", "outliers.rule"),
         AnswerColumn("undecided", "outliers.undecided"),
     )
-    def outliers(self) -> Iterable[Answer[NamedOutliers]]:
+    def outliers(self) -> Iterable[Answer[order.NamedOutliers]]:
         """Trials beyond the fences, by number; none is dropped."""
-        return find_outliers(self.study_table())
+        return order.find_outliers(self.study_table())
 
     @analysis(
         "Cycles needed to see a difference of 5 %",
         AnswerColumn("streams against windows", "part"),
         AnswerColumn("cycles", "cycles"),
-        AnswerColumn("95 % CI", "interval"),
+        INTERVAL,
         AnswerColumn("spread", "spread"),
         UNDECIDED,
         per="pair",
     )
     def planning(self, difference_ratio: float = DIFFERENCE_RATIO) -> Iterable[Answer[CyclePlan]]:
         """Cycles needed to see such a difference between two combinations of equal streams × window."""
-        return plan_comparisons(self.study_table(), difference_ratio)
+        return throughput.plan_comparisons(self.study_table(), difference_ratio)
 
     @analysis(
         "Precision",
@@ -382,12 +344,11 @@ class Analyses(AnalysesBase):
     )
     def precision(self, rule: StopRule | None = None) -> Iterable[Answer[StopDecision]]:
         """Whether every combination's median is known as well as the rule asks (default: within ±5 %)."""
-        return evaluate_precision(self.study_table(), rule or StopRule())
+        return order.evaluate_precision(self.study_table(), rule or StopRule())
 
     @analysis(
         "Cost of a message",
-        AnswerColumn("combination", "part"),
-        AnswerColumn("n", "n"),
+        *CELL_AND_TRIALS,
         AnswerColumn("per message", "message_ns", detail="message_interval_ns"),
         AnswerColumn("per byte", "rate_bits_per_s", detail="rate_interval_bits_per_s"),
         AnswerColumn("half size", "half_size_bytes", detail="half_size_interval_bytes"),
@@ -395,7 +356,7 @@ class Analyses(AnalysesBase):
     )
     def message_cost(self) -> Iterable[Answer[MessageCost]]:
         """The cost of a message and of a byte, where the plan varies ``message``."""
-        return fit_message_costs(self.study_table())
+        return costs.fit_message_costs(self.study_table())
 
     def against_reference(self, name: str, column: str | None = None) -> Answers[ReferenceOverlay]:
         """Own throughput beside a published table's, by its levels: ``pathlab reference list`` names them.

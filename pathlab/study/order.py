@@ -44,6 +44,11 @@ class NamedOutliers:
     outliers: Outliers
     trial_ids: tuple[int, ...]
 
+    @property
+    def known_trial_ids(self) -> tuple[int, ...] | None:
+        """The outliers; None where they are undecided."""
+        return self.trial_ids if self.outliers.undecided is None else None
+
 
 def find_drifts(table: TrialTable) -> tuple[Answer[Drift], ...]:
     """Drift of each condition over the campaign, by ``drift.find_drift``.

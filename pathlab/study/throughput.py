@@ -52,6 +52,12 @@ class StreamsVsWindows:
     comparison: PairedComparison
     costs: tuple[CostComparison, ...]
 
+    @property
+    def name(self) -> str:
+        """``8 x 65536 : 2 x 262144``."""
+        many = f"{self.many_streams} x {self.many_window_bytes}"
+        return f"{many} : {self.large_streams} x {self.large_window_bytes}"
+
 
 def compare_streams_and_windows(
     table: TrialTable,

@@ -150,9 +150,6 @@ def test_an_analysis_takes_its_function_and_its_entry(tree: TreeCopy) -> None:
             results.add_trial(record, {})
     tree.insert("pathlab/study/costs.py", MEDIANS, before="def describe_cells(")
     tree.insert("pathlab/study/analyses.py", MEDIAN_ENTRY, before="    def against_reference(")
-    tree.insert(
-        "pathlab/study/analyses.py", "from pathlab.study import costs\n", before="from pathlab.study."
-    )
     frame, encoded, *printed = tree.run(USE_OF_AN_ANALYSIS).splitlines()
     assert frame == encoded == "[25000000.0]"
     assert any("Medians" in line for line in printed)

@@ -12,6 +12,7 @@ from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO
 from pathlab.analysis.verdicts.pairs import CostComparison, PairVerdict
 from pathlab.report.answer_table import (
     Row,
+    format_cells,
     format_factor,
     format_figure,
     format_interval,
@@ -35,18 +36,12 @@ from pathlab.report.sections.phrases import format_ci, format_count, format_rang
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
 from pathlab.study.throughput import StreamsVsWindows
-from pathlab.units import NOT_MEASURED, format_ratio, format_time, format_window
+from pathlab.units import NOT_MEASURED, format_ratio, format_time
 
 #: Pairs of so many are named along the axis; more of them by their number in the table.
 NAMED_PAIRS = 8
 PAIRS = "Throughput of more streams / larger windows at the same total window"
 MARGIN = format_ratio(MARGIN_RATIO)
-
-
-def name_pair(found: StreamsVsWindows) -> str:
-    """``8 × 64 KiB : 2 × 256 KiB``."""
-    many = f"{found.many_streams} × {format_window(found.many_window_bytes)}"
-    return f"{many} : {found.large_streams} × {format_window(found.large_window_bytes)}"
 
 
 def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
@@ -74,7 +69,7 @@ def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
             )
     named = len(found) <= NAMED_PAIRS
     ticks = tuple(numbers.tolist()) if named else None
-    names = tuple(name_pair(one) for one in found) if named else None
+    names = tuple(format_cells(one.name) for one in found) if named else None
     return Drawing(
         said=(_describe_pairs(found),),
         panels=(
@@ -109,7 +104,7 @@ def _describe_pairs(found: list[StreamsVsWindows]) -> str:
         far = max(known, key=lambda one: abs(np.log(one.comparison.ratio or 1.0)))
         text += (
             f" The ratio farthest from 1 is {format_figure(far.comparison.ratio)} "
-            f"({_describe_corrected(far.comparison.ratio_interval)}), {name_pair(far)}: "
+            f"({_describe_corrected(far.comparison.ratio_interval)}), {format_cells(far.name)}: "
             f"{far.comparison.words}."
         )
     return text
@@ -150,7 +145,7 @@ def _tabulate_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
     for at, answer in enumerate(answers, 1):
         costs = {cost.name: cost for cost in answer.result.costs}
         cells = [_format_cost(costs[name], spell) for name, (_, spell) in COST_SPELL.items()]
-        rows.append((str(at), name_pair(answer.result), *cells))
+        rows.append((str(at), format_cells(answer.result.name), *cells))
     yield TableBlock(
         name=f"streams-windows-costs-{condition.number}",
         title=f"Costs of more streams and of larger windows: {condition.name}",
