@@ -1,4 +1,4 @@
-"""What a campaign file leaves out because other tables of it, or a ready-made lab, say it."""
+"""What a campaign file leaves out because other tables of it, or a ready-made lab, have it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def fill_lab(data: Mapping[str, Any], findings: list[Finding]) -> Mapping[str, A
 
 
 def complete_design(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the tables with what rows and factors say of each other.
+    """Return the tables with what rows and factors take from each other.
 
     The factors of an explicit design are the levels that its rows have; rows and the control row take what
-    they do not say from the factors, as far as those have a single level, or the first.
+    they do not have from the factors, as far as those have a single level, or the first.
     """
     factors = dict(read_table(data, "factors"))
     if data.get("design") == "explicit" and isinstance(data.get("factors", {}), Mapping):
@@ -48,12 +48,7 @@ def complete_design(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _first_levels(factors: Mapping[str, Any]) -> dict[str, Any]:
-    first = {}
-    for key, value in factors.items():
-        levels = try_levels(key, value)
-        if levels:
-            first[key] = levels[0]
-    return first
+    return {key: levels[0] for key, value in factors.items() if (levels := try_levels(key, value))}
 
 
 def is_filled_in(key: Key, data: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:

@@ -79,7 +79,7 @@ def _check_kind(data: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _check_rows(data: Mapping[str, Any]) -> Iterator[Finding]:
-    """Each row says every factor, itself or by a single level in the factors."""
+    """Each row has every factor, itself or by a single level in the factors."""
     if data.get("design") != "explicit":
         return
     rows = list(read_rows(data, "rows"))
