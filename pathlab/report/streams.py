@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS, STEADY
+from pathlab.store.steady import STEADY
+from pathlab.store.steady import read_probes as read_probe_series
 from pathlab.study.trials import StudySource, read_series
 
 
@@ -79,16 +81,11 @@ def read_probes(results: StudySource, trial_id: int, kind: str) -> ProbeTrace | 
 
     Of the loaded ones those that left in the steady window, as in the trial's columns.
     """
-    frame = read_series(results, trial_id, kind)
-    if frame is None:
+    table = read_probe_series(results, trial_id, kind)
+    if table is None:
         return None
-    intervals = read_series(results, trial_id, SENDER_INTERVALS) if kind == LOADED_PROBES else None
-    if intervals is not None and "phase" in intervals and (intervals["phase"] == STEADY).any():
-        steady = intervals[intervals["phase"] == STEADY]
-        sent_ns = column(frame, "sent_ns")
-        begin_ns, end_ns = column(steady, "start_ns").min(), column(steady, "end_ns").max()
-        frame = frame[(sent_ns >= begin_ns) & (sent_ns < end_ns)]
-    return ProbeTrace(sent_ns=column(frame, "sent_ns"), rtt_ns=column(frame, "rtt_ns"))
+    sent_ns, rtt_ns = (table[name].cast(pa.float64()).to_numpy() for name in ("sent_ns", "rtt_ns"))
+    return ProbeTrace(sent_ns=sent_ns, rtt_ns=rtt_ns)
 
 
 def _tcp_figures(rows: pd.DataFrame | None) -> tuple[int | None, float | None, int | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -17,9 +17,7 @@ SENDER_INTERVALS, LOADED_PROBES = "sender_intervals", "loaded_probes"
 class SeriesSource(Protocol):
     """The part of ``pathlab.store.results.Results`` that is read here."""
 
-    def series_kinds(self, trial_id: int) -> Sequence[str]: ...
-
-    def series_table(self, trial_id: int, kind: str) -> pa.Table: ...
+    def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]: ...
 
 
 def read_window(source: SeriesSource, trial_id: int, kind: str = SENDER_INTERVALS) -> tuple[int, int] | None:
@@ -27,10 +25,8 @@ def read_window(source: SeriesSource, trial_id: int, kind: str = SENDER_INTERVAL
 
     None where the trial kept no such series, or it names no steady interval. Raises StoreError when damaged.
     """
-    if kind not in source.series_kinds(trial_id):
-        return None
-    table = source.series_table(trial_id, kind)
-    if "phase" not in table.column_names:
+    table = source.series_tables(trial_id, {kind: ("phase", "start_ns", "end_ns")}).get(kind)
+    if table is None or "phase" not in table.column_names:
         return None
     steady = table.filter(pc.equal(table["phase"].cast(pa.string()), STEADY))
     if not steady.num_rows:
@@ -50,10 +46,15 @@ def select_steady(probes: pa.Table, window: tuple[int, int] | None) -> pa.Table:
     return probes.filter(pc.and_(pc.greater_equal(sent, window[0]), pc.less(sent, window[1])))
 
 
-def read_probes(source: SeriesSource, trial_id: int, kind: str) -> pa.Table:
-    """A series of probes; of the loaded ones those of the steady window. Raises as ``series_table``."""
-    table = source.series_table(trial_id, kind)
-    return select_steady(table, read_window(source, trial_id)) if kind == LOADED_PROBES else table
+def read_probes(source: SeriesSource, trial_id: int, kind: str) -> pa.Table | None:
+    """``sent_ns`` and ``rtt_ns`` of a series of probes, of the loaded ones those of the steady window.
+
+    None where the trial kept no such series. Raises StoreError when damaged.
+    """
+    table = source.series_tables(trial_id, {kind: ("sent_ns", "rtt_ns")}).get(kind)
+    if table is None or kind != LOADED_PROBES:
+        return table
+    return select_steady(table, read_window(source, trial_id))
 
 
 def measure_probes(rtts_ns: Sequence[float | None], load: str, *, keeps_lost: bool = True) -> dict[str, Any]:

@@ -48,8 +48,9 @@ def _build_histogram(
     selection: Selection, trial: ChosenTrial, kind: str
 ) -> tuple[HdrHistogram, float, float] | None:
     """The RTTs of the answered probes, and when the first and the last were sent (s since 1970)."""
-    table = read_probes(selection.results, trial.trial_id, kind).select(["sent_ns", "rtt_ns"])
-    answered = [(row["sent_ns"], row["rtt_ns"]) for row in table.to_pylist() if row["rtt_ns"] is not None]
+    table = read_probes(selection.results, trial.trial_id, kind)
+    rows = table.to_pylist() if table is not None else []
+    answered = [(row["sent_ns"], row["rtt_ns"]) for row in rows if row["rtt_ns"] is not None]
     if not answered:
         return None
     histogram = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
