@@ -58,7 +58,7 @@ def open_engine(database: Path, *, write: bool) -> sa.Engine:
     def connect() -> sqlite3.Connection:
         if not write:
             return connect_reading(database)
-        uri = _spell_uri(database, "rwc")
+        uri = _format_uri(database, "rwc")
         return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False)
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
@@ -151,7 +151,7 @@ def connect_reading(database: Path) -> sqlite3.Connection:
     SQLite makes a ``-wal`` and a ``-shm`` file for readers as well; the last connection to close removes
     them, beside a writer that is the writer's.
     """
-    uri = _spell_uri(database, _choose_reading_mode(database))
+    uri = _format_uri(database, _choose_reading_mode(database))
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False)
     connection.execute("PRAGMA query_only = ON")
     return connection
@@ -166,7 +166,7 @@ def _choose_reading_mode(database: Path) -> str:
     return "ro&immutable=1"  # makes no file: SQLite could not make, or not remove, its own
 
 
-def _spell_uri(database: Path, mode: str) -> str:
+def _format_uri(database: Path, mode: str) -> str:
     return f"file:{quote(os.fsencode(database.absolute()))}?mode={mode}"
 
 

@@ -74,7 +74,7 @@ def test_no_side_file_remains_after_a_signal(
         os.kill(os.getpid(), number)
         signal.pause()
 
-    monkeypatch.setattr("pathlab.store.exporters.tables.decode_series", interrupt)
+    monkeypatch.setattr("pathlab.store.export_tables.decode_series", interrupt)
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as in a terminal, also under nohup
     gc.disable()
     try:
