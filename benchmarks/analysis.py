@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
-from outcome import say
+from outcome import echo
 
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
@@ -281,13 +281,13 @@ def report(shape: Shape, found: dict[str, Any], *, details: bool) -> None:
     if shape.trials <= MEMORY_TRIALS:
         quick = total < TARGET_S or shape.trials > TARGET_TRIALS
         verdict = "within" if quick and peak < TARGET_BYTES else "BEYOND"
-    say(
+    echo(
         f"{shape.trials:8d} {shape.paths:6d} {shape.cycles:7d} {total:8.2f} {found['cpu_s']:8.2f} "
         f"{per_trial:10.3f} {peak / 1e6:8.0f}  {verdict}"
     )
     if details:
         for name, seconds in sorted(found["analyses_s"].items(), key=lambda item: -item[1]):
-            say(f"{'':10}{name:22}{seconds:8.2f} s")
+            echo(f"{'':10}{name:22}{seconds:8.2f} s")
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -309,10 +309,10 @@ def main(arguments: Sequence[str]) -> int:
     """Build and measure the files asked for."""
     options = parse_arguments(arguments)
     if options.measure:
-        say(json.dumps(measure(options.measure)))
+        echo(json.dumps(measure(options.measure)))
         return 0
     stored: list[dict[str, Any]] = []
-    say(f"{'trials':>8} {'paths':>6} {'cycles':>7} {'s':>8} {'CPU-s':>8} {'ms/trial':>10} {'peak MB':>8}")
+    echo(f"{'trials':>8} {'paths':>6} {'cycles':>7} {'s':>8} {'CPU-s':>8} {'ms/trial':>10} {'peak MB':>8}")
     for text in options.shape or ("1x10", "1x50", "1x200", "8x25", "1x1000"):
         paths, _, cycles = text.partition("x")
         shape = Shape(paths=int(paths), cycles=int(cycles))
@@ -321,7 +321,7 @@ def main(arguments: Sequence[str]) -> int:
             found = measure_apart(Path(folder))
         report(shape, found, details=options.details)
         stored.append({"paths": shape.paths, "cycles": shape.cycles, "trials": shape.trials, **found})
-    say(
+    echo(
         f"target: {TARGET_TRIALS} trials in less than {TARGET_S:.0f} s; {MEMORY_TRIALS} in less than "
         f"{TARGET_BYTES / 1e6:.0f} MB"
     )

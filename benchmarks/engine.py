@@ -18,8 +18,8 @@ from statistics import median
 from typing import Any
 
 from comparisons import MEMORY_LIMIT_BYTES, RECORD_BYTES, Group, Row, plan_groups
-from outcome import keep_json, say, translate_faults
-from places import PLACES, Place, open_place
+from outcome import echo, keep_json, translate_faults
+from testbeds import TESTBEDS, Testbed, open_testbed
 from tools import Candidate, Load, Tool, TransferError, find_tools
 from transfers import ATTEMPTS, Bench, Transfer
 
@@ -53,7 +53,7 @@ class Ratio:
 
 
 def run_group(
-    bench: Bench, place: Place, group: Group, tools: dict[str, Tool], repetitions: int
+    bench: Bench, testbed: Testbed, group: Group, tools: dict[str, Tool], repetitions: int
 ) -> dict[Candidate, Series]:
     """All runs of a group, interleaved; every other round in the opposite order."""
     there = [candidate for candidate in group.candidates if candidate.tool in tools]
@@ -61,14 +61,16 @@ def run_group(
     for repetition in range(repetitions):
         for candidate in there if repetition % 2 == 0 else reversed(there):
             if series[candidate].refusal is None:
-                _repeat_until_quiet(bench, place, tools[candidate.tool], candidate, series[candidate])
+                _repeat_until_quiet(bench, testbed, tools[candidate.tool], candidate, series[candidate])
     return series
 
 
-def _repeat_until_quiet(bench: Bench, place: Place, tool: Tool, candidate: Candidate, series: Series) -> None:
+def _repeat_until_quiet(
+    bench: Bench, testbed: Testbed, tool: Tool, candidate: Candidate, series: Series
+) -> None:
     for _ in range(ATTEMPTS):
         try:
-            transfer = bench.carry(place, tool, candidate)
+            transfer = bench.carry(testbed, tool, candidate)
         except TransferError as error:
             series.refusal = str(error)
             return
@@ -110,9 +112,9 @@ def judge(ratio: Ratio, at_least: float | None, at_most: float | None) -> tuple[
     return target, "met" if met else "MISSED"
 
 
-def report_row(place: str, group: Group, row: Row, series: dict[Candidate, Series]) -> list[dict[str, Any]]:
+def report_row(testbed: str, group: Group, row: Row, series: dict[Candidate, Series]) -> list[dict[str, Any]]:
     """Print a row's lines; returns them for the JSON file."""
-    name, sides = f"{place}/{group.name}", f"{row.ours.label} : {row.against.label}"
+    name, sides = f"{testbed}/{group.name}", f"{row.ours.label} : {row.against.label}"
     absent = [side.label for side in (row.ours, row.against) if side not in series]
     refusals = [
         f"{side.label}: {series[side].refusal}"
@@ -123,7 +125,7 @@ def report_row(place: str, group: Group, row: Row, series: dict[Candidate, Serie
     if absent:
         return []  # the missing peer is named at the top
     if refusals:
-        say(f"{name:<22}{sides:<46}refused: {'; '.join(refusals)}")
+        echo(f"{name:<22}{sides:<46}refused: {'; '.join(refusals)}")
         return [{**facts, "refused": refusals}]
     ours, against = series[row.ours], series[row.against]
     thrown = len(ours.thrown_away) + len(against.thrown_away)
@@ -134,12 +136,12 @@ def report_row(place: str, group: Group, row: Row, series: dict[Candidate, Serie
     ):
         ratio = compare(ours, against, quantity)
         if ratio is None:
-            say(f"{name:<22}{sides:<46}{title:<11}no quiet run on both sides ({thrown} thrown away)")
+            echo(f"{name:<22}{sides:<46}{title:<11}no quiet run on both sides ({thrown} thrown away)")
             lines.append({**facts, "quantity": quantity, "ratio": None, "thrown_away": thrown})
             continue
         target, verdict = judge(ratio, at_least, at_most)
         span = f"[{ratio.least:.3f}, {ratio.most:.3f}]"
-        say(
+        echo(
             f"{name:<22}{sides:<46}{title:<11}{ratio.ours / unit:>9.3f}{ratio.against / unit:>9.3f}"
             f"{ratio.ratio:>8.3f}{span:>16}{target:>9}  {verdict:<10}{ratio.runs}"
             + (f", {thrown} thrown away" if thrown else "")
@@ -158,7 +160,7 @@ def report_row(place: str, group: Group, row: Row, series: dict[Candidate, Serie
 
 
 def report_memory(
-    place: str, group: Group, series: dict[Candidate, Series], seconds: int
+    testbed: str, group: Group, series: dict[Candidate, Series], seconds: int
 ) -> list[dict[str, Any]]:
     """Print the largest process's memory against its limit; returns it for the JSON file."""
     candidate = group.memory_of
@@ -171,9 +173,9 @@ def report_memory(
     intervals = seconds + 1  # 1 s each, and the drain
     limit = MEMORY_LIMIT_BYTES + RECORD_BYTES * candidate.streams * intervals
     verdict = ("met" if max(peaks) <= limit else "MISSED") if len(peaks) >= DECIDING_RUNS else "undecided"
-    name = f"{place}/{group.name}"
+    name = f"{testbed}/{group.name}"
     shown = ("<" if all(run.peak_rss_is_bound for run in done) else "") + f"{max(peaks) / 1e6:.1f}"
-    say(
+    echo(
         f"{name:<22}{candidate.label + ', the larger end, the worst run':<46}{'RSS MB':<11}{shown:>9}"
         f"{'':>33}{f'<= {limit / 1e6:.1f}':>9}  {verdict:<10}{len(peaks)}"
     )
@@ -187,10 +189,10 @@ def report_doubts(series: dict[Candidate, Series]) -> None:
     for candidate, runs in series.items():
         done = [run for run in runs.transfers if run is not None]
         for note in sorted({run.note for run in done if run.note}):
-            say(f"  note: {candidate.label}: {note}")
+            echo(f"  note: {candidate.label}: {note}")
         apart = [run.received_bytes / run.interface_bytes - 1 for run in done]
         if apart and abs(median(apart)) > INTERFACE_TOLERANCE_RATIO:
-            say(f"  doubt: {candidate.label} counts {median(apart):+.1%} against what its interface took")
+            echo(f"  doubt: {candidate.label} counts {median(apart):+.1%} against what its interface took")
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -218,10 +220,10 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 def choose(only: list[str] | None) -> list[tuple[str, Group]]:
     """Places and groups that match a pattern, in their order."""
     return [
-        (place, group)
-        for place in PLACES
+        (testbed, group)
+        for testbed in TESTBEDS
         for group in plan_groups()
-        if only is None or any(fnmatch.fnmatch(f"{place}/{group.name}", pattern) for pattern in only)
+        if only is None or any(fnmatch.fnmatch(f"{testbed}/{group.name}", pattern) for pattern in only)
     ]
 
 
@@ -229,16 +231,16 @@ def run_all(options: argparse.Namespace, tools: dict[str, Tool], stored: dict[st
     """Every chosen group, printed as it ends and added to ``stored``."""
     load = Load(seconds=options.seconds, congestion=options.congestion)
     chosen = choose(options.only)
-    say(_HEADING)
+    echo(_HEADING)
     with tempfile.TemporaryDirectory(prefix="pathlab-bench-") as folder:
         bench = Bench(load, Path(folder))
-        for name in PLACES:
-            groups = [group for place, group in chosen if place == name]
+        for name in TESTBEDS:
+            groups = [group for testbed, group in chosen if testbed == name]
             if not groups:
                 continue
-            with open_place(name) as place:
+            with open_testbed(name) as testbed:
                 for group in groups:
-                    series = run_group(bench, place, group, tools, options.repetitions)
+                    series = run_group(bench, testbed, group, tools, options.repetitions)
                     for row in group.rows:
                         stored["rows"] += report_row(name, group, row, series)
                     stored["rows"] += report_memory(name, group, series, options.seconds)
@@ -254,7 +256,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the benchmark; 0 also where a target is missed, 2 for a wrong option, 3 where it cannot run."""
     options = parse_arguments(arguments)
     if not choose(options.only):
-        names = ", ".join(f"{place}/{group.name}" for place in PLACES for group in plan_groups())
+        names = ", ".join(f"{testbed}/{group.name}" for testbed in TESTBEDS for group in plan_groups())
         sys.stderr.write(f"benchmarks: no group is called {', '.join(options.only)}\n  fix: one of {names}\n")
         return 2
     tools, missing = find_tools()
@@ -270,11 +272,11 @@ def main(arguments: Sequence[str]) -> int:
         "rows": [],
         "runs": [],
     }
-    say(f"{machine}; {options.congestion}; {options.repetitions} x {options.seconds} s each")
+    echo(f"{machine}; {options.congestion}; {options.repetitions} x {options.seconds} s each")
     for tool in tools.values():
-        say(f"  {tool.name}: {tool.version}")
+        echo(f"  {tool.name}: {tool.version}")
     for line in missing:
-        say(f"  {line}; its rows are left out")
+        echo(f"  {line}; its rows are left out")
     with keep_json(stored, options.json):
         run_all(options, tools, stored)
     return 0

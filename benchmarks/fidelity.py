@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from outcome import say, translate_faults
+from outcome import echo, translate_faults
 
 from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.analysis.estimators.payload import full_segment, payload_rate
@@ -216,7 +216,7 @@ def report_idle(cell: Cell, readings: Sequence[tuple[int, int]]) -> None:
     for column in zip(*readings, strict=True):
         excess_us = [(value - cell.least_rtt_ns) / 1000 for value in column]
         texts.append(f"{median(excess_us):8.0f} [{min(excess_us):.0f}, {max(excess_us):.0f}]")
-    say(f"{cell.name:16}" + "   ".join(texts))
+    echo(f"{cell.name:16}" + "   ".join(texts))
 
 
 def report_cell(cell: Cell, readings: Sequence[Reading]) -> None:
@@ -229,14 +229,14 @@ def report_cell(cell: Cell, readings: Sequence[Reading]) -> None:
     loaded = median(reading.loaded_p99_ns for reading in readings) / full_ns - 1
     cores = [reading.emulator_cores for reading in readings if reading.emulator_cores is not None]
     doubts = sum(bool(reading.doubts) for reading in readings)
-    say(
+    echo(
         f"{cell.name:16} {100 * median(errors):+8.2f} [{100 * min(errors):+.2f}, {100 * max(errors):+.2f}]"
         f"{'':2}{p50_ns / 1000:8.0f} {p99_ns / 1000:8.0f} {100 * loaded:+9.1f} "
         f"{median(cores) if cores else float('nan'):7.2f} "
         f"{int(median(reading.retransmitted for reading in readings)):8d}   {doubts} of {len(readings)}"
     )
     for reason in sorted({reason for reading in readings for reason in reading.doubts}):
-        say(f"{'':16} the lab doubts: {reason}")
+        echo(f"{'':16} the lab doubts: {reason}")
 
 
 def count_losses(seed: int, loss_ratio: float, probes: int) -> tuple[int, tuple[int, ...]]:
@@ -255,7 +255,7 @@ def count_losses(seed: int, loss_ratio: float, probes: int) -> tuple[int, tuple[
 def report_losses(probes: int) -> dict[str, Any]:
     """Losses of several seeds together against their binomial interval, and one seed twice."""
     stored: dict[str, Any] = {}
-    say()
+    echo()
     for loss_ratio in (0.001, 0.01, 0.05):
         expected = 1 - (1 - loss_ratio) ** 2  # both directions
         lost = 0
@@ -267,7 +267,7 @@ def report_losses(probes: int) -> dict[str, Any]:
         interval = found.interval_ratio
         within = "within" if interval.contains(expected) else "OUTSIDE"
         alike = "the same losses" if first == second else "OTHER LOSSES"
-        say(
+        echo(
             f"loss {100 * loss_ratio:g} % each way: {100 * lost / probes:.3f} % of {probes} probes, "
             f"{len(LOSS_SEEDS)} seeds; set: "
             f"{100 * expected:.3f} %, {within} its 95 % interval; the same seed again: {alike}"
@@ -302,8 +302,8 @@ def is_chosen(only: list[str] | None) -> Callable[[Cell], bool]:
 
 def print_idle(options: argparse.Namespace) -> int:
     """Idle round trips of every link."""
-    say("idle RTT - set, us, medians [min, max]")
-    say("rate/rtt/streams      p50                  p99")
+    echo("idle RTT - set, us, medians [min, max]")
+    echo("rate/rtt/streams      p50                  p99")
     stored = {}
     for cell in filter(is_chosen(options.only), plan_cells()):
         if cell.streams == 1:
@@ -321,14 +321,14 @@ def main(arguments: Sequence[str]) -> int:
     options = parse_arguments(arguments)
     stored: dict[str, Any] = {}
     system = os.uname()
-    say(f"{system.sysname} {system.release}, {os.cpu_count()} cores; cubic; {options.repetitions} runs each")
+    echo(f"{system.sysname} {system.release}, {os.cpu_count()} cores; cubic; {options.repetitions} runs each")
     if options.idle:
         return print_idle(options)
     if options.losses:
         report_losses(LOSS_PROBES)
         return 0
-    say("                 goodput error, %         idle RTT - set, us   loaded   emulator  segments   lab-")
-    say(
+    echo("                 goodput error, %         idle RTT - set, us   loaded   emulator  segments   lab-")
+    echo(
         "rate/rtt/streams   median [min, max]              p50      p99   p99, %     cores    resent  limited"
     )
     for cell in filter(is_chosen(options.only), plan_cells()):

@@ -27,8 +27,8 @@ from machine import (
     read_core_time,
     unexplained_s,
 )
-from outcome import keep_json, say, translate_faults
-from places import PLACES, Place, Program, open_place, wait_until
+from outcome import echo, keep_json, translate_faults
+from testbeds import TESTBEDS, Program, Testbed, open_testbed, wait_until
 from tools import PORT, Candidate, Load, Tool, TransferError, find_tools
 from unauthenticated_peers import KINDS
 
@@ -117,8 +117,8 @@ def read_segments(marks: list[dict[str, Any]], records: list[dict[str, Any]]) ->
 class Host:
     """Runs trials among unauthenticated peers, with their files in a separate folder."""
 
-    def __init__(self, place: Place, tool: Tool, folder: Path, rate: str | None) -> None:
-        self._place, self._tool, self._folder = place, tool, folder
+    def __init__(self, testbed: Testbed, tool: Tool, folder: Path, rate: str | None) -> None:
+        self._testbed, self._tool, self._folder = testbed, tool, folder
         self._pace = () if rate is None else ("--rate", rate)
         self._ksoftirqd = find_ksoftirqd()
         self._softirq_apart = counts_softirq_apart()
@@ -138,10 +138,16 @@ class Host:
             costs = [folder / f"{side}.json" for side in ("receiver", "sender", "peers")]
             python = [sys.executable, "-I", "-S"]
             ends = [
-                [self._tool.path, *side(self._place.address, candidate, load)]
+                [self._tool.path, *side(self._testbed.address, candidate, load)]
                 for side in (self._tool.receiver, self._tool.sender)
             ]
-            peers = [*python, str(_FOLDER / "unauthenticated_peers.py"), kind, self._place.address, str(PORT)]
+            peers = [
+                *python,
+                str(_FOLDER / "unauthenticated_peers.py"),
+                kind,
+                self._testbed.address,
+                str(PORT),
+            ]
             commands = [
                 [*python, str(_FOLDER / "meter.py"), str(cost), *command]
                 for cost, command in zip(costs, [*ends, [*peers, str(cycles), str(segment_s)]], strict=True)
@@ -162,20 +168,20 @@ class Host:
 
     def _run(self, commands: list[list[str]], folder: Path, load: Load) -> list[str]:
         """The output of receiver, sender and peers. The sender starts once the port is open."""
-        place = self._place
+        testbed = self._testbed
         with (
-            Program(place, place.receiver, commands[0], folder) as receiver,
-            Program(place, place.sender, commands[2], folder) as peers,
+            Program(testbed, testbed.receiver, commands[0], folder) as receiver,
+            Program(testbed, testbed.sender, commands[2], folder) as peers,
         ):
             self._await_listener(receiver)
-            with Program(place, place.sender, commands[1], folder) as sender:
+            with Program(testbed, testbed.sender, commands[1], folder) as sender:
                 for program in (sender, receiver, peers):
                     if program.wait(load.seconds + _END_TIMEOUT_S) != 0:
                         raise TransferError(program.last_words())
                 return [program.output() for program in (receiver, sender, peers)]
 
     def _await_listener(self, receiver: Program) -> None:
-        wait_until(lambda: receiver.status() is not None or self._place.listens(PORT), _END_TIMEOUT_S)
+        wait_until(lambda: receiver.status() is not None or self._testbed.listens(PORT), _END_TIMEOUT_S)
         if receiver.status() is not None:
             raise TransferError(receiver.last_words())
 
@@ -220,7 +226,7 @@ def report(name: str, visits: Sequence[Visit], discarded: int) -> dict[str, Any]
     begun_per_s = median(one.begun_per_s for one in by_name["peers"])
     rejected, begun = sum(visit.rejected for visit in visits), sum(visit.begun for visit in visits)
     spans = [f"[{one.least:.3f}, {one.most:.3f}]" for one in (dummy, alone)]
-    say(
+    echo(
         f"{name:<22}{rates['alone'] / 1e9:>8.2f}{rates['dummy'] / 1e9:>8.2f}{rates['peers'] / 1e9:>8.2f}"
         f"{dummy.ratio:>12.3f}{spans[0]:>16}{f'>= {TARGET_RATIO:.2f}':>9}  {verdict:<10}"
         f"{alone.ratio:>11.3f}{spans[1]:>16}{cpu_ratio:>7.1%}{begun_per_s:>9.0f}"
@@ -251,10 +257,10 @@ def run_kind(host: Host, name: str, kind: str, options: argparse.Namespace) -> d
         except DisturbedError as error:
             disturbances.append(str(error))
         except TransferError as error:
-            say(f"{name:<22}refused: {error}")
+            echo(f"{name:<22}refused: {error}")
             return {"row": name, "refused": str(error)}
     if not visits:
-        say(f"{name:<22}no trial: {disturbances[-1]}")
+        echo(f"{name:<22}no trial: {disturbances[-1]}")
         return {"row": name, "with_over_dummy": None, "discarded": len(disturbances)}
     return {**report(name, visits, len(disturbances)), "trials": [asdict(visit) for visit in visits]}
 
@@ -283,24 +289,24 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 def choose(only: list[str] | None) -> list[tuple[str, str]]:
     """Places and kinds that match a pattern, in their order."""
     return [
-        (place, kind)
-        for place in PLACES
+        (testbed, kind)
+        for testbed in TESTBEDS
         for kind in KINDS
-        if only is None or any(fnmatch.fnmatch(f"{place}/{kind}", pattern) for pattern in only)
+        if only is None or any(fnmatch.fnmatch(f"{testbed}/{kind}", pattern) for pattern in only)
     ]
 
 
 def run_all(options: argparse.Namespace, tool: Tool, stored: dict[str, Any]) -> None:
-    """Every chosen kind at every place, printed as it ends and added to ``stored``."""
+    """Every chosen kind on every testbed, printed as it ends and added to ``stored``."""
     chosen = choose(options.only)
-    say(_HEADING)
+    echo(_HEADING)
     with tempfile.TemporaryDirectory(prefix="pathlab-bench-") as folder:
-        for name in PLACES:
-            kinds = [kind for place, kind in chosen if place == name]
+        for name in TESTBEDS:
+            kinds = [kind for testbed, kind in chosen if testbed == name]
             if not kinds:
                 continue
-            with open_place(name) as place:
-                host = Host(place, tool, Path(folder), options.rate)
+            with open_testbed(name) as testbed:
+                host = Host(testbed, tool, Path(folder), options.rate)
                 for kind in kinds:
                     stored["rows"].append(run_kind(host, f"{name}/{kind}", kind, options))
 
@@ -310,13 +316,13 @@ def main(arguments: Sequence[str]) -> int:
     """Run the benchmark; 0 also where the target is missed, 2 for a wrong option, 3 where it cannot run."""
     options = parse_arguments(arguments)
     if not choose(options.only):
-        names = ", ".join(f"{place}/{kind}" for place in PLACES for kind in KINDS)
+        names = ", ".join(f"{testbed}/{kind}" for testbed in TESTBEDS for kind in KINDS)
         sys.stderr.write(f"benchmarks: no row is called {', '.join(options.only)}\n  fix: one of {names}\n")
         return 2
     tool = find_tools()[0]["engine"]
     machine = f"{' '.join(os.uname()[i] for i in (0, 2, 4))}, {os.cpu_count()} cores"
     stored: dict[str, Any] = {"machine": machine, "version": tool.version, "rows": []}
-    say(f"{tool.version}: {STREAMS} streams, Gbit/s, with unauthenticated peers; {machine}")
+    echo(f"{tool.version}: {STREAMS} streams, Gbit/s, with unauthenticated peers; {machine}")
     with keep_json(stored, options.json):
         run_all(options, tool, stored)
     return 0

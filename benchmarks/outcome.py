@@ -15,7 +15,7 @@ from pathlab.errors import HostError
 Main = Callable[[Sequence[str]], int]
 
 
-def say(text: str = "") -> None:
+def echo(text: str = "") -> None:
     """One line to whoever waits."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()

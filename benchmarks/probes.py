@@ -23,8 +23,8 @@ from statistics import median
 from typing import Any
 
 from machine import find_ksoftirqd, read_core_time
-from outcome import keep_json, say, translate_faults
-from places import PLACES, Place, Program, open_place, wait_until
+from outcome import echo, keep_json, translate_faults
+from testbeds import TESTBEDS, Program, Testbed, open_testbed, wait_until
 
 from pathlab.remote.engine import engine_version, find_engine
 
@@ -67,7 +67,7 @@ class Sample:
 
 @dataclass(slots=True, kw_only=True)
 class Pairs:
-    """Runs of one method at one place, by repetition; None where the cores never were as asked."""
+    """Runs of one method on one testbed, by repetition; None where the cores never were as asked."""
 
     idle: list[Sample | None] = field(default_factory=list)
     loaded: list[Sample | None] = field(default_factory=list)
@@ -89,10 +89,10 @@ def load_cores(seconds: float) -> Iterator[None]:
 
 
 class Prober:
-    """Runs ``pathlab-engine ping`` between the ends of a place."""
+    """Runs ``pathlab-engine ping`` between the ends of a testbed."""
 
-    def __init__(self, place: Place, engine: Path, count: int, folder: Path) -> None:
-        self._place, self._engine, self._count, self._folder = place, engine, count, folder
+    def __init__(self, testbed: Testbed, engine: Path, count: int, folder: Path) -> None:
+        self._testbed, self._engine, self._count, self._folder = testbed, engine, count, folder
         self._ksoftirqd = find_ksoftirqd()
 
     def collect(self, method: str, repetitions: int) -> Pairs:
@@ -117,7 +117,7 @@ class Prober:
             str(self._engine),
             "echo",
             "--bind",
-            self._place.address,
+            self._testbed.address,
             "--port",
             str(_PORT),
             "--token",
@@ -125,7 +125,7 @@ class Prober:
             "--idle-timeout",
             "0",
         ]
-        with Program(self._place, self._place.receiver, argv, self._folder) as program:
+        with Program(self._testbed, self._testbed.receiver, argv, self._folder) as program:
             wait_until(
                 lambda: program.status() is not None or '"listening"' in program.output(), _START_TIMEOUT_S
             )
@@ -163,7 +163,7 @@ class Prober:
         """One run of probes. Raises ProbeError with what the engine said."""
         options = [
             "--address",
-            self._place.address,
+            self._testbed.address,
             "--count",
             str(self._count),
             "--interval-ns",
@@ -173,7 +173,7 @@ class Prober:
         if method != "icmp":
             options += ["--port", str(_PORT), "--token", _TOKEN]
         argv = [str(self._engine), "ping", *options]
-        with Program(self._place, self._place.sender, argv, self._folder) as program:
+        with Program(self._testbed, self._testbed.sender, argv, self._folder) as program:
             before = read_core_time(self._ksoftirqd)
             status = program.wait((self._count * _INTERVAL_NS + _TIMEOUT_NS) / 1e9 + _START_TIMEOUT_S)
             busy_ratio = read_core_time(self._ksoftirqd).since(before).busy_ratio
@@ -201,12 +201,12 @@ def summarise(records: list[dict[str, Any]], busy_ratio: float) -> Sample:
 def report(name: str, pairs: Pairs) -> dict[str, Any]:
     """Print one method's line; returns it for the JSON file."""
     if pairs.refusal is not None:
-        say(f"{name:<16}refused: {pairs.refusal}")
+        echo(f"{name:<16}refused: {pairs.refusal}")
         return {"row": name, "refused": pairs.refusal}
     both = [(i, b) for i, b in zip(pairs.idle, pairs.loaded, strict=True) if i is not None and b is not None]
     thrown = f", {len(pairs.thrown_away)} thrown away" if pairs.thrown_away else ""
     if not both:
-        say(f"{name:<16}no pair of runs with the cores as asked{thrown}")
+        echo(f"{name:<16}no pair of runs with the cores as asked{thrown}")
         return {"row": name, "difference_ns": None, "pairs": 0}
     differences = [loaded.p50_ns - idle.p50_ns for idle, loaded in both]
     difference = median(differences)
@@ -217,7 +217,7 @@ def report(name: str, pairs: Pairs) -> dict[str, Any]:
     idle_ns, loaded_ns = median(idle.p50_ns for idle, _ in both), median(loaded.p50_ns for _, loaded in both)
     span = f"[{min(differences) / 1e3:+.1f}, {max(differences) / 1e3:+.1f}]"
     taken = ", ".join(f"{stamp} {count}" for stamp, count in stamps.most_common())
-    say(
+    echo(
         f"{name:<16}{samples[0].method:<15}{idle_ns / 1e3:>9.1f}{loaded_ns / 1e3:>9.1f}"
         f"{difference / 1e3:>+10.1f}{span:>18}{'30':>7}  {verdict:<10}{taken:<28}"
         f"{lost:>5}  {len(both)}{thrown}"
@@ -254,18 +254,18 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def run_all(options: argparse.Namespace, engine: Path, stored: dict[str, Any]) -> None:
-    """Every chosen method at every place, printed as it ends and added to ``stored``."""
-    say(
+    """Every chosen method on every testbed, printed as it ends and added to ``stored``."""
+    echo(
         f"{'path/method':<16}{'taken':<15}{'idle us':>9}{'load us':>9}{'more us':>10}"
         f"{'[min, max]':>18}{'limit':>7}  {'':<10}{'stamps':<28}{'lost':>5}  pairs"
     )
     with tempfile.TemporaryDirectory(prefix="pathlab-bench-") as folder:
-        for name in PLACES:
+        for name in TESTBEDS:
             methods = [method for method in METHODS if is_chosen(f"{name}/{method}", options.only)]
             if not methods:
                 continue
-            with open_place(name) as place:
-                prober = Prober(place, engine, options.count, Path(folder))
+            with open_testbed(name) as testbed:
+                prober = Prober(testbed, engine, options.count, Path(folder))
                 for method in methods:
                     pairs = prober.collect(method, options.repetitions)
                     stored["rows"].append(report(f"{name}/{method}", pairs))
@@ -281,7 +281,7 @@ def is_chosen(name: str, only: list[str] | None) -> bool:
 def main(arguments: Sequence[str]) -> int:
     """Run the benchmark; 0 also where the limit is missed, 2 for a wrong option, 3 where it cannot run."""
     options = parse_arguments(arguments)
-    names = [f"{place}/{method}" for place in PLACES for method in METHODS]
+    names = [f"{testbed}/{method}" for testbed in TESTBEDS for method in METHODS]
     if not any(is_chosen(name, options.only) for name in names):
         sys.stderr.write(
             f"benchmarks: nothing is called {', '.join(options.only)}\n  fix: one of {', '.join(names)}\n"
@@ -294,7 +294,7 @@ def main(arguments: Sequence[str]) -> int:
         "rows": [],
         "runs": [],
     }
-    say(f"pathlab-engine {stored['version']} ping: p50 on idle cores and with a busy loop on each")
+    echo(f"pathlab-engine {stored['version']} ping: p50 on idle cores and with a busy loop on each")
     with keep_json(stored, options.json):
         run_all(options, engine, stored)
     return 0

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from outcome import say
+from outcome import echo
 
 from analysis import Shape, build_file
 from pathlab.report.blocks import list_figures
@@ -116,30 +116,30 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def print_line(name: str, trials: int, found: dict[str, Any], *, details: bool) -> None:
+def report_file(name: str, trials: int, found: dict[str, Any], *, details: bool) -> None:
     """One line for a file, and one for each step where asked."""
-    say(
+    echo(
         f"{name:>12} {trials:8d} {found['figures']:8d} {found['command_s']:8.2f} {found['cpu_s']:8.2f} "
         f"{found['peak_bytes'] / 1e6:8.0f} {found['page_bytes'] / 1e6:8.2f}  {judge(trials, found)}"
     )
     if details:
         for step, seconds in found["steps_s"].items():
-            say(f"{'':13}{step:22}{seconds:8.2f} s")
+            echo(f"{'':13}{step:22}{seconds:8.2f} s")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Build and measure the files asked for."""
     options = parse_arguments(arguments)
     if options.measure:
-        say(json.dumps(measure(options.measure, options.form)))
+        echo(json.dumps(measure(options.measure, options.form)))
         return 0
     stored: list[dict[str, Any]] = []
-    say(f"{'file':>12} {'trials':>8} {'figures':>8} {'s':>8} {'CPU-s':>8} {'peak MB':>8} {'page MB':>8}")
+    echo(f"{'file':>12} {'trials':>8} {'figures':>8} {'s':>8} {'CPU-s':>8} {'peak MB':>8} {'page MB':>8}")
     if options.results:
         with StudiedResults.open(options.results) as results:
             trials = len(results.trials())
         found = measure_apart(options.results, options.form)
-        print_line(options.results.name, trials, found, details=options.details)
+        report_file(options.results.name, trials, found, details=options.details)
         stored.append({"file": options.results.name, "trials": trials, **found})
     for text in options.shape or (() if options.results else SHAPES):
         paths, _, cycles = text.partition("x")
@@ -147,10 +147,10 @@ def main(arguments: Sequence[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="pathlab-benchmark-") as folder:
             build_file(Path(folder), shape, seed=7)
             found = measure_apart(Path(folder), options.form)
-        print_line(text, shape.trials, found, details=options.details)
+        report_file(text, shape.trials, found, details=options.details)
         stored.append({"file": text, "trials": shape.trials, **found})
     for target in TARGETS:
-        say(
+        echo(
             f"target: {target.trials} trials in less than {target.seconds:.0f} s, "
             f"{target.peak_bytes / 1e6:.0f} MB and a page of {target.page_bytes / 1e6:.0f} MB"
         )

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from outcome import say
+from outcome import echo
 
 from analysis import Shape, build_file
 
@@ -38,7 +38,9 @@ def report(folder: Path) -> None:
         seconds, cpu_s, peak_bytes, printed = measure(folder, words)
         verdict = "within" if cpu_s < TARGET_CPU_S else "BEYOND"
         name = " ".join(words) or "(as it comes)"
-        say(f"{name:16} {seconds:8.2f} {cpu_s:8.2f} {peak_bytes / 1e6:8.0f} {printed / 1e3:10.1f}  {verdict}")
+        echo(
+            f"{name:16} {seconds:8.2f} {cpu_s:8.2f} {peak_bytes / 1e6:8.0f} {printed / 1e3:10.1f}  {verdict}"
+        )
 
 
 def main() -> None:
@@ -48,7 +50,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, help="show these results instead")
     options = parser.parse_args()
     headings = f"{'options':16} {'s':>8} {'CPU-s':>8} {'peak MB':>8} {'printed kB':>10}"
-    say(f"{headings}  target {TARGET_CPU_S:.0f} CPU-s")
+    echo(f"{headings}  target {TARGET_CPU_S:.0f} CPU-s")
     if options.results:
         report(options.results)
         return

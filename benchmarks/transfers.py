@@ -1,4 +1,4 @@
-"""One transfer of one tool at one place: its rate as the receiver says, its cost as the kernel says."""
+"""One transfer of one tool on one testbed: its rate as the receiver says, its cost as the kernel says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from machine import (
     traffic_cpu_s,
     unexplained_s,
 )
-from places import Place, Program, wait_until
+from testbeds import Program, Testbed, wait_until
 from tools import PORT, Candidate, Load, Tool, TransferError
 
 UNEXPLAINED_LIMIT_S = 0.5
@@ -62,7 +62,7 @@ class Bench:
         self._ksoftirqd = find_ksoftirqd()
         self._softirq_apart = counts_softirq_apart()
 
-    def carry(self, place: Place, tool: Tool, candidate: Candidate) -> Transfer:
+    def carry(self, testbed: Testbed, tool: Tool, candidate: Candidate) -> Transfer:
         """One transfer. Raises TransferError with the tool's own words when it refuses or fails."""
         with tempfile.TemporaryDirectory(dir=self._folder) as name:
             folder = Path(name)
@@ -70,17 +70,17 @@ class Bench:
             sides = (tool.receiver, tool.sender)
             meter = [sys.executable, "-I", "-S", str(_METER)]
             commands = [
-                [*meter, str(cost), tool.path, *side(place.address, candidate, self._load)]
+                [*meter, str(cost), tool.path, *side(testbed.address, candidate, self._load)]
                 for cost, side in zip(costs, sides, strict=True)
             ]
             self._await_idle_cores()
-            taken_before = place.received_bytes()
-            with Program(place, place.receiver, commands[0], folder) as receiver:
-                wait_until(lambda: receiver.status() is not None or place.listens(PORT), _START_TIMEOUT_S)
+            taken_before = testbed.received_bytes()
+            with Program(testbed, testbed.receiver, commands[0], folder) as receiver:
+                wait_until(lambda: receiver.status() is not None or testbed.listens(PORT), _START_TIMEOUT_S)
                 if receiver.status() is not None:
                     raise TransferError(f"{tool.name}: {receiver.last_words()}")
                 before = self._read()
-                with Program(place, place.sender, commands[1], folder) as sender:
+                with Program(testbed, testbed.sender, commands[1], folder) as sender:
                     self._await_both(tool, sender, receiver)
                 spent = self._read().since(before)
                 carried = tool.parse(receiver.output(), sender.output())
@@ -89,7 +89,7 @@ class Bench:
             return Transfer(
                 rate_bits_per_s=carried.rate_bits_per_s,
                 received_bytes=carried.received_bytes,
-                interface_bytes=place.received_bytes() - taken_before,
+                interface_bytes=testbed.received_bytes() - taken_before,
                 cpu_s=traffic_cpu_s(spent, processes_s, softirq_apart=self._softirq_apart),
                 peak_rss_bytes=max(cost["peak_rss_bytes"] for cost in paid),
                 peak_rss_is_bound=all(cost["peak_rss_is_bound"] for cost in paid),

@@ -20,7 +20,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from outcome import say, translate_faults
+from outcome import echo, translate_faults
 
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.campaign.load import CampaignText, parse_campaign
@@ -252,7 +252,7 @@ def list_verdicts(study: Study) -> list[dict[str, Any]]:
 def report_table(found: Sequence[dict[str, Any]], causes: Sequence[Cause], key: str) -> int:
     """The confusion table, and how many were right."""
     words = sorted({word for one in found for word in one[key]})
-    say(f"{'cause':22}" + "".join(f"{word:>21}" for word in words) + f"{'right':>8}   should be")
+    echo(f"{'cause':22}" + "".join(f"{word:>21}" for word in words) + f"{'right':>8}   should be")
     total = 0
     for cause, one in zip(causes, found, strict=True):
         counts = Counter(one[key])
@@ -261,7 +261,7 @@ def report_table(found: Sequence[dict[str, Any]], causes: Sequence[Cause], key: 
         cells = "".join(f"{counts[word] or '':>21}" for word in words)
         left = f"   {one['left_out']} left out" if one["left_out"] else ""
         left += f"   lab doubts {one['doubted']}" if one["doubted"] else ""
-        say(f"{cause.name:22}{cells}{right:>8}   {' or '.join(cause.expected)}{left}")
+        echo(f"{cause.name:22}{cells}{right:>8}   {' or '.join(cause.expected)}{left}")
     return total
 
 
@@ -286,15 +286,15 @@ def main(arguments: Sequence[str]) -> int:
     found = []
     for cause in causes:
         found.append(run_cause(cause, options))
-        say(f"{cause.name}: {', '.join(found[-1]['verdicts'])}")
+        echo(f"{cause.name}: {', '.join(found[-1]['verdicts'])}")
         for reason in sorted(set(found[-1]["failures"])):
-            say(f"  failed: {reason}")
+            echo(f"  failed: {reason}")
     runs = options.runs * len(causes)
     for key, title in (("verdicts", "what was set is known"), ("verdicts_blind", "from measurements alone")):
-        say(f"\n{title}:")
+        echo(f"\n{title}:")
         right = report_table(found, causes, key)
         verdict = "reached" if right >= RIGHT_RATIO * runs else "MISSED"
-        say(f"{right} of {runs} right; target {100 * RIGHT_RATIO:.0f} %: {verdict}")
+        echo(f"{right} of {runs} right; target {100 * RIGHT_RATIO:.0f} %: {verdict}")
     if options.json:
         options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
     return 0

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from pathlab.lab.namespaces import LabProcess, Namespaces
 
-PLACES = ("loopback", "veth")
+TESTBEDS = ("loopback", "veth")
 _LISTEN = "0A"
 _POLL_S = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Testbed:
     """Two ends: node names, the receiver's address, and the interface at which the traffic reaches it."""
 
     name: str
@@ -50,8 +50,8 @@ class Place:
 
 
 @contextlib.contextmanager
-def open_place(name: str) -> Iterator[Place]:
-    """Make the namespaces and the path of a place. Raises HostError where this machine refuses them."""
+def open_testbed(name: str) -> Iterator[Testbed]:
+    """Make the namespaces and the path of a testbed. Raises HostError where this machine refuses them."""
     with Namespaces() as namespaces:
         if name == "loopback":
             nodes, address, interface = ("both", "both"), "127.0.0.1", "lo"
@@ -67,7 +67,7 @@ def open_place(name: str) -> Iterator[Place]:
                 device = f"bench{number}"
                 namespaces.run(node, *f"ip address add 198.18.0.{number + 1}/30 dev {device}".split())
                 namespaces.run(node, "ip", "link", "set", device, "up")
-        yield Place(
+        yield Testbed(
             name=name,
             namespaces=namespaces,
             sender=nodes[0],
@@ -78,10 +78,10 @@ def open_place(name: str) -> Iterator[Place]:
 
 
 class Program:
-    """A process at one end of a place, its output in files. A context manager: it ends with the block."""
+    """A process at one end of a testbed, its output in files. A context manager: it ends with the block."""
 
-    def __init__(self, place: Place, node: str, argv: Sequence[str], folder: Path) -> None:
-        self._place, self._node, self._argv = place, node, tuple(argv)
+    def __init__(self, testbed: Testbed, node: str, argv: Sequence[str], folder: Path) -> None:
+        self._testbed, self._node, self._argv = testbed, node, tuple(argv)
         handle, path = tempfile.mkstemp(dir=folder)
         os.close(handle)
         self._output, self._errors = Path(path), Path(path + ".errors")
@@ -95,7 +95,7 @@ class Program:
             descriptors.append(output)
             errors = os.open(self._errors, os.O_WRONLY | os.O_CREAT)
             descriptors.append(errors)
-            self._process = self._place.namespaces.spawn(self._node, self._argv, (null, output, errors))
+            self._process = self._testbed.namespaces.spawn(self._node, self._argv, (null, output, errors))
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
