@@ -23,9 +23,11 @@ from pathlab.errors import StoreError, UsageError
 from pathlab.store.parquet_footer import read_footer
 from pathlab.store.series_columns import SERIES_KINDS
 
-#: A series may have that many values, and its texts and its Parquet file that many bytes.
-VALUES_MAX = 1 << 26
-BYTES_MAX = 1 << 29
+#: Values of 8 bytes, texts and the Parquet file may each take so many bytes in memory, or so many per byte of
+#: a longer blob: measured series take up to 100 per byte.
+MEMORY_BYTES = 1 << 27
+MEMORY_RATIO = 1000
+_VALUE_BYTES = 8
 _ZSTD_LEVEL = 15
 _STRUCT, _WORD_BYTES = "tcp_info", 4
 _COUNTERS = ("index", "sequence")
@@ -50,18 +52,10 @@ def check_kind(kind: str) -> None:
 
 
 def encode_series(kind: str, table: pa.Table) -> bytes:
-    """Return a table as bytes; nulls stay null.
-
-    Raises UsageError: unknown kind, not a table, more than ``VALUES_MAX`` or ``BYTES_MAX``.
-    """
+    """Return a table as bytes; nulls stay null. Raises UsageError: unknown kind, not a table."""
     check_kind(kind)
     if not isinstance(table, pa.Table):
         raise UsageError(f"series '{kind}' is not an Arrow table", hint="Give a pyarrow.Table.")
-    if table.num_rows * table.num_columns > VALUES_MAX or table.nbytes > BYTES_MAX:
-        raise UsageError(
-            f"series '{kind}' is too long to be stored: {table.num_rows} rows of {table.num_columns} columns",
-            hint="Measure for a shorter time or with a longer interval.",
-        )
     table = _replace_structs(table)
     encodings = {field.name: found for field in table.schema if (found := _choose_encoding(field, table))}
     sink = pa.BufferOutputStream()
@@ -81,7 +75,8 @@ def encode_series(kind: str, table: pa.Table) -> bytes:
 def decode_series(kind: str, blob: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     """Return the table that ``encode_series`` made bytes of, or those of ``columns`` that it has.
 
-    Raises StoreError when the bytes are damaged, or say that there are more values than ``VALUES_MAX``.
+    Raises StoreError when the bytes are damaged, or would take more memory than ``MEMORY_BYTES`` and
+    ``MEMORY_RATIO`` allow.
     """
     check_kind(kind)
     with _translate_damage(kind):
@@ -89,7 +84,7 @@ def decode_series(kind: str, blob: bytes, columns: Sequence[str] | None = None) 
         stored = file.schema_arrow
         wanted = [name for name in stored.names if columns is None or name in columns]
         lag_from = ["stream"] if _STRUCT in wanted and "stream" in stored.names else []
-        table = _flatten_texts(file.read(columns=[*wanted, *lag_from], use_threads=False))
+        table = _flatten_texts(file.read(columns=[*wanted, *lag_from], use_threads=False), _limit_bytes(blob))
         table = _restore_structs(table).select(wanted)
         table.validate(full=True)
         return table
@@ -134,12 +129,10 @@ def _choose_encoding(field: pa.Field, table: pa.Table) -> str | None:
 def _open_parquet(blob: bytes) -> pq.ParquetFile:
     """The file of a blob, before any of its rows is read. Raises ValueError for a size that nobody wrote."""
     with pa.CompressedInputStream(pa.BufferReader(blob), "zstd") as stream:
-        data = stream.read_buffer(BYTES_MAX + 1)
-    if data.size > BYTES_MAX:
-        raise ValueError("more bytes than can be stored")
+        data = stream.read_buffer(_limit_bytes(blob) + 1)
     footer = read_footer(memoryview(data))
-    if footer.values > VALUES_MAX or footer.is_compressed:
-        raise ValueError("more values than can be stored, or compressed pages")
+    if max(data.size, footer.values * _VALUE_BYTES) > _limit_bytes(blob) or footer.is_compressed:
+        raise ValueError("more values than anybody stores, or compressed pages")
     file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=footer.texts)
     if len({*file.schema_arrow.names}) < len(file.schema_arrow.names):
         raise ValueError("two columns of one name")
@@ -152,7 +145,11 @@ def _stored_type(data_type: pa.DataType) -> pa.DataType:
     return pa.binary() if pa.types.is_fixed_size_binary(data_type) else data_type
 
 
-def _flatten_texts(table: pa.Table) -> pa.Table:
+def _limit_bytes(blob: bytes) -> int:
+    return max(MEMORY_BYTES, MEMORY_RATIO * len(blob))
+
+
+def _flatten_texts(table: pa.Table, limit_bytes: int) -> pa.Table:
     """Dictionaries as plain texts, unless a long one would be repeated in very many rows."""
     for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
@@ -160,8 +157,8 @@ def _flatten_texts(table: pa.Table) -> pa.Table:
             sizes = (
                 pc.sum(pc.binary_length(c.dictionary).take(c.indices)).as_py() or 0 for c in column.chunks
             )
-            if sum(sizes) > BYTES_MAX:
-                raise ValueError("longer texts than can be stored")
+            if sum(sizes) > limit_bytes:
+                raise ValueError("longer texts than anybody stores")
             table = table.set_column(place, field.name, column.cast(field.type.value_type))
     return table
 
