@@ -1,0 +1,139 @@
+"""The recommendation in words: the same on the terminal and in the report, and no more than was measured."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pathlab.analysis.estimators.interval import Undecided, undecided_interval
+from pathlab.analysis.verdicts.limits import Limit
+from pathlab.report.formats.terminal import render_summary
+from pathlab.report.recommendation_text import (
+    LIMITS,
+    RULE,
+    describe_recommendation,
+    format_expected,
+    shorten_recommendation,
+)
+from pathlab.report.report_builder import gather_inputs
+from pathlab.report.sections.notices import list_notices
+from pathlab.report.sections.opening import build_opening
+from pathlab.store.records import TrialRecord
+from pathlab.study.answer import measure_spread
+from tests.unit.study.recommendations import KIB, QUICK, answer, carry, make, sweep
+from tests.unit.synthetic_results import SyntheticResults, make_quickstart
+
+
+def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:
+    def sure(levels: list[tuple[int, int | None]], doubted: int | None = None) -> str:
+        def change(record: TrialRecord) -> TrialRecord:
+            carried = 50e6 if record.streams > 1 else 10e6
+            flags = ("lab-limited",) if record.streams == doubted else ()
+            return replace(record, throughput_bits_per_s=carried, flags=flags)
+
+        return dict(describe_recommendation(answer(make(levels, 8, change))).facts)["Confidence"]
+
+    window = 64 * KIB
+    assert sure([(2, window), (4, window)]).endswith(
+        "it carries enough (8 trials); nothing smaller was measured"
+    )
+    assert sure([(1, window), (3, window)]).endswith("and everything smaller does not")
+    told = sure([(1, window), (3, window), (2, window)], doubted=2)
+    assert told.endswith("and everything smaller that counts does not")
+
+
+@pytest.mark.parametrize("missing", ["loaded_rtt_mean_ns", "loaded_sent", "sender_cpu_user_s"])
+def test_what_was_not_measured_is_said_so_and_never_a_number(missing: str) -> None:
+    results = make_quickstart(cycles=6, levels=[(1, 256 * KIB), (1, 64 * KIB)])
+    results.records = [replace(record, **{missing: None}) for record in results.records]  # type: ignore[arg-type]
+    found = answer(results)
+    facts = dict(describe_recommendation(found).facts)
+    if missing == "loaded_sent":
+        assert facts["Probe loss under load"] == "not measured"
+    elif missing == "loaded_rtt_mean_ns":
+        assert facts["Added delay"] == "not measured"
+    else:
+        assert facts["CPU cost"].startswith("– per GB at the sender")
+    assert not any("nan" in text or "None" in text for text in facts.values())
+
+
+def test_no_trial_gives_no_answer() -> None:
+    empty = SyntheticResults(make_quickstart(cycles=1, levels=[(1, None)]).campaign, [], [], {})
+    assert gather_inputs(empty).study.recommend() == ()
+    (block,) = build_opening(()).blocks
+    assert "no trial completed" in str(block)
+
+
+def test_the_terminal_says_what_the_page_says() -> None:
+    results = make_quickstart(cycles=8)
+    inputs = gather_inputs(results)
+    answers = inputs.study.recommend()
+    console = Console(file=io.StringIO(), width=400, color_system=None)
+    render_summary(inputs.study, list_notices(inputs.study), console)
+    assert isinstance(console.file, io.StringIO)
+    printed = console.file.getvalue()
+    told = describe_recommendation(answers[0].result)
+    assert told.lead in printed
+    for text in (*told.sentences, *(f"{label}: {value}" for label, value in told.facts)):
+        assert text in printed
+
+
+def test_many_conditions_have_a_table_and_folds() -> None:
+    results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
+    results.records = [
+        replace(record, path_destination=f"east{number}") for number in range(5) for record in results.records
+    ]
+    answers = gather_inputs(results).study.recommend()
+    assert len(answers) == 5
+    names = [type(block).__name__ for block in build_opening(answers).blocks]
+    assert names == ["TableBlock", *["Fold"] * 6]
+    assert {len(shorten_recommendation(one.result)) for one in answers} == {8}
+
+
+def test_every_limit_has_words() -> None:
+    assert set(LIMITS) == set(Limit)
+
+
+def test_the_rule_and_the_answer_are_short_sentences() -> None:
+    found = [sweep(QUICK, 2, rising=(4,)), carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8))]
+    texts = [RULE, *(text for one in found for text in describe_recommendation(one).sentences)]
+    long = [part for text in texts for part in re.split(r"[.:] ", text) if len(part.split()) > 25]
+    assert long == []
+
+
+def test_trials_that_drift_are_not_called_too_few() -> None:
+    found = answer(make([(1, 64 * KIB)], 20, lambda one: replace(one, throughput_bits_per_s=1e8)))
+    assert found.recommended is not None
+    none = undecided_interval(Undecided.TOO_CORRELATED, n=20, confidence_ratio=0.95, method="test")
+    rates = replace(found.recommended.throughput_bits_per_s, interval=none)
+    drifting = replace(found.recommended, throughput_bits_per_s=rates)
+    assert "(20 trials, no confidence interval: they drift or step)" in format_expected(drifting, None)
+    both = (drifting, replace(drifting, streams=2))
+    told = describe_recommendation(replace(found, recommended=drifting, candidates=both))
+    assert dict(told.facts)["Confidence"] == "low - 20 trials, no confidence interval: they drift or step"
+
+
+def test_delays_of_few_trials_are_not_called_trials_each() -> None:
+    """One has its delay in ten trials, the other in three."""
+
+    def change(record: TrialRecord) -> TrialRecord:
+        loaded = 200e6 if record.streams == 1 else 100e6
+        known = record.streams == 1 or record.cycle < 3
+        return replace(record, throughput_bits_per_s=5e7, loaded_rtt_mean_ns=loaded if known else None)
+
+    told = describe_recommendation(answer(make([(1, 64 * KIB), (2, 64 * KIB)], 10, change)))
+    assert any("3 trials and 10 trials: the difference is not tested." in text for text in told.sentences)
+    assert "only" not in dict(told.facts)["Confidence"]
+
+
+def test_a_rising_rtt_without_probes_gives_no_figure_of_added_delay() -> None:
+    found = sweep(QUICK, 8, rising=(4,))
+    assert found.recommended is not None
+    unknown = replace(found.recommended, drtt_ns=measure_spread(np.array([np.nan])))
+    told = describe_recommendation(replace(found, recommended=unknown))
+    assert any(text.endswith("so longer trials would show more delay.") for text in told.sentences)

@@ -1,0 +1,131 @@
+"""What a combination is compared with, and whether it carries enough."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.fits.curve_fit import Estimate
+from pathlab.report.recommendation_text import (
+    describe_recommendation,
+)
+from pathlab.report.report_builder import gather_inputs
+from pathlab.study.candidates import build_candidates
+from pathlab.study.recommendation import Confidence, Reference, recommend
+from tests.unit.study.recommendations import KIB, LINE_BITS_PER_S, answer, carry, make, rate
+from tests.unit.synthetic_results import make_quickstart
+
+
+def test_ninety_percent_of_the_best_suffice_where_there_is_no_capacity() -> None:
+    levels = [(1, 64 * KIB), (2, 64 * KIB), (4, 64 * KIB)]
+    found = answer(make(levels, 20, rate({(1, 64): 80e6, (2, 64): 93e6, (4, 64): 100e6})))
+    assert found.capacity is None
+    assert found.reference_bits_per_s == pytest.approx(100e6, rel=0.02)
+    assert [one.enough for one in found.candidates] == [False, True, True]
+    assert [one.equivalent for one in found.candidates] == [False, False, True]
+    assert found.recommended is not None
+    assert (found.recommended.streams, found.confidence) == (2, Confidence.HIGH)
+
+
+def test_windows_that_were_not_granted_are_no_evidence() -> None:
+    results = make(
+        [(1, 64 * KIB), (2, 64 * KIB)],
+        8,
+        lambda record: replace(record, flags=("window-short",) if record.streams == 2 else ()),
+    )
+    found = answer(results)
+    assert found.recommended is not None
+    assert found.recommended.streams == 1
+    assert [one.exclusion is not None for one in found.candidates] == [False, True]
+    # it carries as much as itself, and what carried more does not count: nothing is decided by that
+    told = describe_recommendation(found)
+    assert found.confidence is Confidence.LOW
+    assert "only one of 2 combinations that counts" in dict(told.facts)["Confidence"]
+    assert not any("No other combination" in text for text in told.sentences)
+
+
+def test_a_capacity_that_nothing_came_near_is_said() -> None:
+    inputs = gather_inputs(make_quickstart(cycles=8, levels=[(1, 64 * KIB), (2, 64 * KIB)], environment={}))
+    (measured,) = inputs.study.conditions()
+    interval = Interval(low=99e6, high=101e6, n=16, confidence_ratio=0.95, coverage_ratio=None, method="test")
+    fitted = Estimate(name="capacity", unit="bit/s", value=100e6, interval=interval)
+    found = recommend(build_candidates(measured, {}), "west → east", fitted)
+    assert found.recommended is not None
+    assert (found.recommended.streams, found.confidence) == (2, Confidence.HIGH)
+    assert found.recommended.share_ratio == pytest.approx(0.262, rel=0.01)
+    assert any("would probably carry more" in text for text in describe_recommendation(found).sentences)
+
+
+def test_autotuned_windows_count_with_what_they_came_to() -> None:
+    results = make_quickstart(cycles=8, levels=[(1, None), (1, 64 * KIB)])
+    found = answer(results)
+    assert found.recommended is not None
+    assert found.recommended.window_bytes is None
+    assert found.recommended.size_bytes == pytest.approx(GOODPUT_WINDOW_BYTES, rel=0.5)
+    assert "autotuned" in describe_recommendation(found).lead
+
+
+GOODPUT_WINDOW_BYTES = 38.6e6 / 8 * 0.09  # what the line holds in a loaded round trip
+
+
+def test_round_trips_alone_are_complete_and_recommend_nothing() -> None:
+    results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
+    results.records = [replace(one, throughput_bits_per_s=None) for one in results.records]
+    assert "no throughput is known" in describe_recommendation(answer(results)).lead
+    results.records = [replace(one, streams=0, window_requested_bytes=None) for one in results.records]
+    assert describe_recommendation(answer(results)).lead == (
+        "Nothing can be recommended: round trips alone were measured, and no traffic."
+    )
+
+
+def test_the_labs_line_is_held_against_nothing_measured_elsewhere() -> None:
+    inside = make_quickstart(cycles=6)
+    assert answer(inside).line_bits_per_s is not None
+    inside.records = [replace(one, flags=("imported",)) for one in inside.records]
+    assert answer(inside).line_bits_per_s is None
+
+
+@pytest.mark.parametrize("flagged", [(8,), ()], ids=["flagged", "by-its-median"])
+def test_what_counted_more_than_the_link_carries_is_no_reference(flagged: tuple[int, ...]) -> None:
+    """99.3 % of the highest median was 101 % of the link."""
+    found = carry({1: 12.0, 4: 38.3, 8: 39.4}, flagged)
+    assert found.line_bits_per_s == LINE_BITS_PER_S
+    assert found.best is not None
+    assert found.recommended is not None
+    assert (found.best.streams, found.recommended.streams) == (4, 4)
+    assert found.reference is Reference.HIGHEST_MEDIAN
+    assert found.recommended.share_ratio == pytest.approx(1.0)
+    assert [(one.streams, one.over_line, one.enough) for one in found.candidates] == [
+        *((1, False, False), (4, False, True), (8, True, None))
+    ]
+    told = describe_recommendation(found)
+    assert dict(told.facts)["Share of the best"] == "100 %"
+    assert any(text.startswith("Not the reference: 8 × 64 KiB counted more") for text in told.sentences)
+
+
+def test_where_all_counted_too_much_shares_are_of_the_links_payload_rate_and_it_is_said() -> None:
+    found = carry({4: 39.4, 8: 39.6}, (4, 8))
+    assert (found.reference, found.reference_bits_per_s) == (Reference.LINK, LINE_BITS_PER_S)
+    assert found.confidence is Confidence.LOW
+    assert {one.share_ratio for one in found.candidates} == {1.0}
+    told = describe_recommendation(found)
+    assert "expect at most 38.6 Mbit/s (measured 39.4 Mbit/s, more than the link can carry)" in told.lead
+    assert dict(told.facts)["Share of the link's payload rate"] == "100 %"
+    assert dict(told.facts)["Confidence"].startswith("low - 8 trials, which counted more")
+    assert any(text.startswith("Every combination counted more") for text in told.sentences)
+
+
+def test_a_slow_combination_is_not_the_best_because_the_others_counted_too_much() -> None:
+    found = carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8))
+    assert found.reference is Reference.LINK
+    assert found.recommended is not None
+    assert found.recommended.streams == 4
+    assert found.candidates[0].share_ratio == pytest.approx(12e6 / LINE_BITS_PER_S, rel=1e-3)
+    assert found.candidates[0].enough is False
+
+
+def test_what_counted_too_much_is_not_compared_with_a_highest_median_below_it() -> None:
+    told = describe_recommendation(carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8)))
+    assert not any("The highest median was 12 Mbit/s" in text for text in told.sentences)
