@@ -332,7 +332,7 @@ def _list_limits(found: Recommendation) -> Iterator[str]:
     reasons = Counter(one.exclusion for one in found.excluded if one.exclusion is not None)
     for reason in sorted(reasons):
         names = enumerate_cells(one.levels for one in found.excluded if one.exclusion == reason)
-        yield f"Not considered: {names}, since {reason}."
+        yield f"Not considered: {names} ({reason})."
 
 
 def _share(chosen: Candidate, best: Candidate) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -10,13 +9,13 @@ from rich.text import Text
 
 from pathlab.analysis.estimators.loss import Loss, probe_loss
 from pathlab.report.names import format_granted, format_loss, format_utc
-from pathlab.report.streams import read_probes, summarise_streams
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.answer import Spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
 from pathlab.study.selection import DRTT_MEDIAN_COLUMNS, measure_drtt
+from pathlab.study.streams import read_probes, summarise_streams
 from pathlab.study.trials import LINUX_WINDOW_FACTOR, StudySource
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_window
 
@@ -208,7 +207,8 @@ def _rtt_table(record: TrialRecord, results: StudySource | None, trial_id: int) 
         sent: int | None = getattr(record, f"{name}_sent")
         received: int | None = getattr(record, f"{name}_received")
         loss = NOT_MEASURED if sent is None or received is None else _short_loss(probe_loss(sent, received))
-        upper = format_time(_percentile(results, trial_id, f"{name}_probes"))
+        trace = None if results is None else read_probes(results, trial_id, f"{name}_probes")
+        upper = NOT_MEASURED if trace is None else format_time(trace.upper_ns)
         table.add_row(name, *(format_time(value) for value in values), upper, loss)
     if record.probe_method:
         table.caption = f"probes: {record.probe_method}, stamps: {record.probe_stamps or NOT_MEASURED}"
@@ -221,11 +221,3 @@ def _short_loss(loss: Loss) -> str:
     if loss.loss_ratio is None or low is None or high is None:
         return NOT_MEASURED
     return f"{loss.lost} of {loss.sent}, 95 % interval {100 * low:.3g}–{100 * high:.3g} %"
-
-
-def _percentile(results: StudySource | None, trial_id: int, kind: str) -> float | None:
-    """95th percentile of the answered probes, ns; ``None`` below 20, where it would be the maximum."""
-    trace = read_probes(results, trial_id, kind) if results is not None else None
-    if trace is None or trace.answered_ns.size < 20:
-        return None
-    return float(np.quantile(trace.answered_ns, 0.95))

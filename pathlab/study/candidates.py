@@ -252,13 +252,13 @@ def _find_exclusion(
     held = int(limited[complete.places].sum())
     if held * 2 > len(complete):
         lab = int(complete.table.flagged(Flag.LAB_LIMITED)[complete.places].sum())
-        return "the lab was at its limit" if lab * 2 >= held else "a host was at its limit"
+        return "the emulation was overloaded" if lab * 2 >= held else "a host was at its limit"
     if limit is not None and limit.limit is Limit.HOST_CPU:
         return "a host was at its limit"
     if np.isnan(complete.rates_bits_per_s).all():
-        return "no throughput of it is known"
+        return "no throughput is known"
     if len(taken) == 0:
-        return "no trial of it had the windows and the congestion control as requested"
+        return "no trial had the windows and the congestion control as requested"
     return None
 
 

@@ -298,12 +298,13 @@ def _find_reason(group: CandidateSet) -> str:
         return "no trial completed"
     reasons = sorted({one.exclusion for one in group.candidates if one.exclusion is not None})
     if reasons:
-        return f"{_count(len(group.candidates))} {' or '.join(reasons)}"
+        return f"{' or '.join(reasons)} {_locate(len(group.candidates))}"
     return "nothing was carried"
 
 
-def _count(combinations: int) -> str:
-    return "in the only combination" if combinations == 1 else f"in all {combinations} combinations"
+def _locate(combinations: int) -> str:
+    few = {1: "in the only combination", 2: "in both combinations"}
+    return few.get(combinations, f"in all {combinations} combinations")
 
 
 def _is_usable(one: Candidate) -> bool:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.store.steady import STEADY
 from pathlab.store.steady import read_probes as read_probe_series
-from pathlab.study.trials import StudySource, read_series
+from pathlab.study.trials import StudySource, column, read_series
+
+UPPER_PROBES = 20  # answered ones, for a 95th percentile that is not the maximum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,20 +33,14 @@ class StreamSummary:
 class ProbeTrace:
     """Probes of one set in order of sending: times and RTTs in ns, NaN for a lost one."""
 
-    sent_ns: NDArray[np.float64]
-    rtt_ns: NDArray[np.float64]
+    sent_ns: Floats
+    rtt_ns: Floats
 
     @property
-    def answered_ns(self) -> NDArray[np.float64]:
-        """RTTs of the answered probes."""
-        return self.rtt_ns[~np.isnan(self.rtt_ns)]
-
-
-def column(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
-    """A column as floats, NaN where it has no value or does not exist."""
-    if name not in frame:
-        return np.full(len(frame), np.nan)
-    return frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    def upper_ns(self) -> float | None:
+        """95th percentile of the answered probes; ``None`` of too few."""
+        answered = _measured(self.rtt_ns)
+        return float(np.quantile(answered, 0.95)) if answered.size >= UPPER_PROBES else None
 
 
 def summarise_streams(
@@ -102,5 +98,5 @@ def _tcp_figures(rows: pd.DataFrame | None) -> tuple[int | None, float | None, i
     )
 
 
-def _measured(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _measured(values: Floats) -> Floats:
     return values[~np.isnan(values)]

@@ -15,9 +15,9 @@ from pathlab.report.formats.html import render_html, write_html
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import arrange_report, build_document, gather_inputs
-from pathlab.report.streams import summarise_streams
 from pathlab.store.results import Results
 from pathlab.study.analyses import Study
+from pathlab.study.streams import summarise_streams
 from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
 
 
