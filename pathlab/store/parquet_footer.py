@@ -13,6 +13,9 @@ FOOTER_MAX_BYTES = 1 << 18
 _TAIL_BYTES = 8  # length of the footer, magic
 _ROW_GROUPS, _COLUMNS, _META, _ROWS = 4, 1, 3, 3
 _TYPE, _PATH, _CODEC, _VALUES = 1, 3, 4, 5
+_DATA_OFFSET, _DICTIONARY_OFFSET = 9, 11
+_PAGE_BYTES, _DATA_PAGE, _DATA_PAGE_2, _PAGE_VALUES = 3, 5, 8, 1
+_PAGE_HEADER_MAX_BYTES = 4096
 _BYTE_ARRAY = 6
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)
@@ -42,9 +45,24 @@ def read_footer(data: memoryview) -> Footer:
             for _, column in parts
             if column[_TYPE] == _BYTE_ARRAY and len(column[_PATH]) == 1  # not in lists
         ],
-        values=sum(max(rows, column[_VALUES]) for rows, column in parts),
+        values=sum(max(rows, column[_VALUES], _count_items(data, column)) for rows, column in parts),
         is_compressed=any(column[_CODEC] for _, column in parts),
     )
+
+
+def _count_items(data: memoryview, column: dict[int, Any]) -> int:
+    """Items of lists that the pages of a column hold, whatever the footer says; 0 for other columns."""
+    items = 0
+    at = column.get(_DICTIONARY_OFFSET) or column[_DATA_OFFSET]
+    while len(column[_PATH]) > 1 and items < column[_VALUES]:
+        header, size = _read_struct(bytes(data[at : at + _PAGE_HEADER_MAX_BYTES]), 0)
+        page = header.get(_DATA_PAGE) or header.get(_DATA_PAGE_2) or {}
+        count = page.get(_PAGE_VALUES, 0)
+        if header[_PAGE_BYTES] < 0 or (count < 1 and at != column.get(_DICTIONARY_OFFSET)):
+            raise ValueError("a page of a size that cannot be")
+        items += count
+        at += size + header[_PAGE_BYTES]
+    return items
 
 
 def _read_struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:

@@ -6,6 +6,7 @@ import random
 import struct
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -217,6 +218,26 @@ def test_a_frame_of_more_bytes_than_can_be_is_refused(monkeypatch: pytest.Monkey
 def test_pages_with_a_compression_of_their_own_are_refused() -> None:
     blob = pack(write_parquet(make_probes(), compression="zstd"))
     assert measure_peak_bytes(blob) < 8 << 20
+
+
+def test_a_list_of_more_items_than_its_footer_says_is_refused() -> None:
+    items = 20_000_000
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(items, np.int32)), pa.array(["a"]))
+    lists = pa.ListArray.from_arrays(pa.array([0, items], pa.int32()), texts.cast(pa.string()))
+    data = bytearray(write_parquet(pa.table({"reasons": lists}), store_schema=False, data_page_size=1 << 30))
+    number = format_varint(2 * items)
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    at = data.find(number, footer)
+    assert at > 0
+    data[at : at + len(number)] = bytes([0x82, *[0x80] * (len(number) - 2), 0])  # 1, as long as before
+    del texts, lists
+    assert measure_peak_bytes(pack(bytes(data))) < 8 << 20
+
+
+def format_varint(number: int) -> bytes:
+    """A number as Thrift's compact protocol writes it."""
+    low = bytes([number & 127 | (128 if number > 127 else 0)])
+    return low + format_varint(number >> 7) if number > 127 else low
 
 
 @pytest.mark.parametrize("cut", [0, 3, 8, 9, 40])
