@@ -142,7 +142,7 @@ def test_hosts_check_tells_what_works_and_which_port_is_shut(reach: Reach) -> No
     shut = pairs[("a", "b")]
     assert shut["state"] == "missing"
     assert "port 5301 of b cannot be reached" in shut["found"]
-    assert "5301-5302" in shut["advice"]
+    assert "5301-5302" in shut["fix"]
 
 
 @pytest.mark.long
