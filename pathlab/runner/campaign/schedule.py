@@ -16,11 +16,6 @@ class Schedule:
         self._running: dict[int, frozenset[str]] = {}
 
     @property
-    def is_done(self) -> bool:
-        """Whether nothing waits and nothing runs."""
-        return not self._waiting and not self._running
-
-    @property
     def running(self) -> int:
         """Number of rows that run."""
         return len(self._running)

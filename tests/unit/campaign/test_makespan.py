@@ -39,9 +39,11 @@ def play(rows: tuple[PlanRow, ...], lanes: int, times: dict[int, int]) -> int:
     now = 0
     for _, group in itertools.groupby(rows, lambda row: row.cycle):
         schedule, running = Schedule(group, lanes), list[tuple[int, int, PlanRow]]()
-        while not schedule.is_done:
+        while True:
             while (row := schedule.take()) is not None:
                 heapq.heappush(running, (now + times[row.row], row.row, row))
+            if not running:
+                break
             now = running[0][0]
             while running and running[0][0] == now:
                 schedule.finish(heapq.heappop(running)[2])

@@ -145,7 +145,7 @@ def test_no_host_is_in_two_trials_at_once() -> None:
     assert first is not None
     schedule.finish(first)
     assert ends(schedule.take()) == ("a", "b", 2)
-    assert not schedule.is_done
+    assert schedule.running == 2
 
 
 def test_one_lane_keeps_the_order_and_retries_come_last() -> None:
@@ -158,7 +158,7 @@ def test_one_lane_keeps_the_order_and_retries_come_last() -> None:
         if taken == [0]:
             schedule.put_back(row)
     assert taken == [*[row.row for row in rows], 0]
-    assert schedule.is_done
+    assert schedule.running == 0
 
 
 def test_a_row_that_may_not_start_waits_in_front() -> None:
