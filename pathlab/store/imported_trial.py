@@ -133,6 +133,15 @@ def build_series(kind: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=pa.schema(columns))
 
 
+def build_interval(
+    index: int, stream: int, times_ns: tuple[int, int], count_bytes: int, phase: str = "steady"
+) -> Row:
+    """A row of a series of intervals."""
+    start_ns, end_ns = times_ns
+    named = {"index": index, "phase": phase, "start_ns": start_ns, "end_ns": end_ns, "stream": stream}
+    return {**named, "bytes": count_bytes}
+
+
 def build_probe(number: int, sequence: int | None, sent_ns: int | None, rtt_ns: int | None) -> Row:
     """A row of a series of probes; without an RTT it was lost."""
     return {

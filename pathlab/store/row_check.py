@@ -14,13 +14,6 @@ from pathlab.errors import StoreError
 from pathlab.store.flags import Status
 from pathlab.store.schema import TABLES, Record, Unreadable, column_types, from_row
 
-_HELD: Mapping[type, frozenset[type]] = {
-    int: frozenset({int}),
-    float: frozenset({float, int}),
-    str: frozenset({str}),
-    dict: frozenset({dict}),
-    tuple: frozenset({tuple}),
-}
 _WORDS: Mapping[type, str] = {
     int: "a whole number",
     float: "a number",
@@ -61,7 +54,9 @@ def list_type_faults(record: type, rows: Sequence[sa.Row[Any]]) -> Iterator[str]
         if name not in types and name != _find_key(record):
             continue  # of another table
         base = types[name].base if name in types else int
-        allowed = _HELD[base] | ({type(None)} if name in types and types[name].nullable else set())
+        allowed = {base, *((int,) if base is float else ())} | (
+            {type(None)} if name in types and types[name].nullable else set()
+        )
         endless = base is float and (math.inf in values or -math.inf in values)
         if not endless and allowed.issuperset(map(type, values)):
             continue

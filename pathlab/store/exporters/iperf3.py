@@ -5,8 +5,10 @@ What was not measured is null where iperf3 has a number; readers that do arithme
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,8 @@ def export_iperf3(selection: Selection, out: Path) -> None:
 def build_output(selection: Selection, trial: ChosenTrial) -> Node:
     """One trial as the client of iperf3 would have printed it; warm-up intervals are ``omitted``."""
     record = trial.record
-    sent = _count_retransmits(list(_list_intervals(selection, trial, "sender_intervals")))
-    received = list(_list_intervals(selection, trial, "receiver_intervals"))
+    sent = _count_retransmits(_list_intervals(selection, trial, "sender_intervals"))
+    received = _list_intervals(selection, trial, "receiver_intervals")
     client_sends = trial.settings.get("direction") != "reverse"
     seen = [rows for rows in (sent if client_sends else received) if rows[0]["phase"] != "drain"]
     output: Node = {
@@ -99,16 +101,9 @@ def _build_start(trial: ChosenTrial, *, client_sends: bool) -> Node:
     }
 
 
-def _list_intervals(selection: Selection, trial: ChosenTrial, kind: str) -> Iterator[Interval]:
+def _list_intervals(selection: Selection, trial: ChosenTrial, kind: str) -> list[Interval]:
     rows = selection.read_intervals(trial, kind)
-    current: Interval = []
-    for row in rows:
-        if current and row["index"] != current[0]["index"]:
-            yield current
-            current = []
-        current.append(row)
-    if current:
-        yield current
+    return [list(group) for _, group in itertools.groupby(rows, key=operator.itemgetter("index"))]
 
 
 def _count_retransmits(intervals: list[Interval]) -> list[Interval]:

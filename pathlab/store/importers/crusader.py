@@ -9,6 +9,7 @@ from pathlab.store.imported_trial import (
     ImportedTrial,
     Measurement,
     Row,
+    build_interval,
     build_probe,
     format_utc_seconds,
     measure_steady,
@@ -94,16 +95,7 @@ def _list_rows(group: Fields) -> list[Row]:
             if before is not None:
                 if now[0] <= before[0] or now[1] < before[1]:
                     point.refuse(f"{point.place} goes back in time or in bytes")
-                rows.append(
-                    {
-                        "index": index - 1,
-                        "phase": "steady",
-                        "start_ns": before[0],
-                        "end_ns": now[0],
-                        "stream": number,
-                        "bytes": now[1] - before[1],
-                    }
-                )
+                rows.append(build_interval(index - 1, number, (before[0], now[0]), now[1] - before[1]))
             before = now
     return sorted(rows, key=lambda row: (row["index"], row["stream"]))
 

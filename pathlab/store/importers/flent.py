@@ -14,6 +14,7 @@ from pathlab.store.imported_trial import (
     ImportedTrial,
     Measurement,
     Row,
+    build_interval,
     build_probe,
     measure_steady,
     parse_time,
@@ -214,16 +215,7 @@ def _read_load(whole: Fields, prefix: str, begin_s: float, step_ns: int, own: _O
                 point.refuse(f"{point.place} goes back in time or carries less than nothing")
             phase = _name_phase(end_ns - length_ns // 2, own)
             before_ns, share = end_ns, share + (count if phase == "steady" else 0)
-            rows.append(
-                {
-                    "index": index,
-                    "phase": phase,
-                    "start_ns": end_ns - length_ns,
-                    "end_ns": end_ns,
-                    "stream": stream,
-                    "bytes": count,
-                }
-            )
+            rows.append(build_interval(index, stream, (end_ns - length_ns, end_ns), count, phase))
         if before_ns:
             shares.append(share)
     if not rows:

@@ -13,6 +13,7 @@ from pathlab.store.imported_trial import (
     UNKNOWN,
     ImportedTrial,
     Measurement,
+    build_interval,
     format_utc_seconds,
     measure_fairness,
     read_exported,
@@ -325,13 +326,10 @@ def _list_rows(run: _Run, *, local_sends: bool) -> Iterator[dict[str, Any]]:
             again = stream.count("retransmits")
             if again is not None:
                 repeats[number] = repeats.get(number, 0) + again
+            phase = "warmup" if stream.flag("omitted") else "steady"
+            times_ns = max(0, to_ns(base_s + start_s)), to_ns(base_s + end_s)
             yield {
-                "index": index,
-                "phase": "warmup" if stream.flag("omitted") else "steady",
-                "start_ns": max(0, to_ns(base_s + start_s)),
-                "end_ns": to_ns(base_s + end_s),
-                "stream": number,
-                "bytes": stream.count("bytes") or 0,
+                **build_interval(index, number, times_ns, stream.count("bytes") or 0, phase),
                 **_read_tcp_info(stream),
                 "total_retrans_segments": repeats.get(number),
             }

@@ -11,6 +11,7 @@ from pathlab.store.imported_trial import (
     UNKNOWN,
     ImportedTrial,
     Measurement,
+    build_interval,
     build_probe,
     measure_fairness,
     parse_utc,
@@ -180,18 +181,10 @@ def _list_rows(result: Fields) -> list[dict[str, Any]]:
             )
             if start is None or end is None or count is None:
                 continue
-            rows.append(
-                {
-                    "index": index,
-                    "phase": "warmup" if stream.flag("omitted") else "steady",
-                    "start_ns": to_ns(start),
-                    "end_ns": to_ns(end),
-                    "stream": number,
-                    "bytes": round(count),
-                    "rtt_us": stream.count("rtt"),
-                    "snd_cwnd_bytes": stream.count("tcp-window-size"),
-                }
-            )
+            phase = "warmup" if stream.flag("omitted") else "steady"
+            row = build_interval(index, number, (to_ns(start), to_ns(end)), round(count), phase)
+            told = {"rtt_us": stream.count("rtt"), "snd_cwnd_bytes": stream.count("tcp-window-size")}
+            rows.append({**row, **told})
     return rows
 
 
