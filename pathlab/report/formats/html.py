@@ -52,7 +52,7 @@ def render_html(report: Report) -> str:
     drawn = any(plot.empty is None for plot in list_figures(report))
     return render_page(
         report,
-        draw=_Drawer(report),
+        draw=_LiveFigures(report),
         sheet=read_template("report.css") + SHEET,
         scripts=(read_library(), SCRIPT) if drawn else (),
         shape=Shape(),
@@ -123,7 +123,7 @@ def _is_named_twice(fold: Fold) -> bool:
     return [getattr(block, "title", None) for block in fold.blocks] == [fold.title]
 
 
-class _Drawer:
+class _LiveFigures:
     """Draws the figures of a page one after the other, the first ones in sight as pictures too."""
 
     def __init__(self, report: Report) -> None:

@@ -40,7 +40,7 @@ def render_pdf(report: Report) -> bytes:
     logging.getLogger("weasyprint").setLevel(logging.ERROR)
     page = render_page(
         report,
-        draw=_Drawer(),
+        draw=_PrintedFigures(),
         sheet=read_template("report.css") + SHEET + read_template("paper.css"),
         scripts=(),
         shape=Shape(rows_folded=0, rows=ROWS_PRINTED, flat=True),
@@ -53,7 +53,7 @@ def render_pdf(report: Report) -> bytes:
     return found
 
 
-class _Drawer:
+class _PrintedFigures:
     """Draws every figure as a drawing."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from pathlab.escaping import escape_cell
 from pathlab.report.plots.model import (
-    Band,
+    Area,
     Bars,
     Curve,
     Grid,
@@ -71,7 +71,7 @@ def _list_rows(layer: Layer, panel: Panel) -> Iterator[tuple[Cell, ...]]:
             for row, note, apart in zip(rows, notes, marks, strict=True):
                 said = "; ".join(text for text in (note, "outlier" if apart else "") if text)
                 yield (*start, *row, said or None)
-        case Band():
+        case Area():
             yield from ((*start, *row, None) for row in _zip_numbers(layer.x, None, layer.low, layer.high))
         case Bars():
             bottom = np.zeros(len(layer.x)) if layer.bottom is None else layer.bottom

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pathlab.report.plots.model import (
+    Area,
     Axis,
-    Band,
     Bars,
     Curve,
     Grid,
@@ -149,7 +149,7 @@ def _layer_values(layer: Layer, *, across: bool) -> Iterator[Numbers | list[floa
         case Points():
             if across or not layer.at_axis:
                 yield layer.x if across else layer.y
-        case Band():
+        case Area():
             yield from (layer.x,) if across else (layer.low, layer.high)
         case Bars():
             bottom = np.zeros(len(layer.x)) if layer.bottom is None else layer.bottom

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from pathlab.report.plots.extents import spell_number
 from pathlab.report.plots.model import (
-    Band,
+    Area,
     Bars,
     Curve,
     Grid,
@@ -36,7 +36,7 @@ def draw_layer(axes: Axes, layer: Layer, panel: Panel, number: int) -> None:
             _draw_curve(axes, layer)
         case Points():
             _draw_points(axes, layer)
-        case Band():
+        case Area():
             _draw_band(axes, layer)
         case Bars():
             _draw_bars(axes, layer, logarithmic=panel.y.scale is not Scale.LINEAR)
@@ -61,7 +61,7 @@ def _slot(number: int) -> Slot:
     return choose_slot(number, tuple(mpl.rcParams["axes.prop_cycle"].by_key().get("color", (INK,))))
 
 
-def _label(layer: Curve | Points | Band | Bars) -> str:
+def _label(layer: Curve | Points | Area | Bars) -> str:
     """The name as matplotlib takes it: with a line before it the legend leaves it out."""
     return layer.name if layer.legend else f"_{layer.name}"
 
@@ -147,7 +147,7 @@ def _draw_points(axes: Axes, points: Points) -> None:
         axes.plot(points.x[apart], points.y[apart], "x", color=slot.colour, markersize=4.5, label="_outliers")
 
 
-def _draw_band(axes: Axes, band: Band) -> None:
+def _draw_band(axes: Axes, band: Area) -> None:
     slot = _slot(band.slot)
     looks: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
     if band.solid:

@@ -84,7 +84,7 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
+class Area:
     """An area between two lines, such as a prediction band; ``solid``: one of a stack, not see-through."""
 
     name: str
@@ -147,7 +147,7 @@ class Grid:
     unit: str
 
 
-Layer: TypeAlias = Curve | Points | Band | Bars | Rule | Span | Grid
+Layer: TypeAlias = Curve | Points | Area | Bars | Rule | Span | Grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

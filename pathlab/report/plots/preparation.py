@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pathlab.escaping import escape_controls
 from pathlab.report.plots.model import (
-    Band,
+    Area,
     Bars,
     Curve,
     Grid,
@@ -33,7 +33,7 @@ COLUMNS = 480  # of the screen, in each of which the least, the middle and the l
 LARGEST, SMALLEST = 1e100, 1e-100  # between them an axis, logarithmic too, is divided without overflow
 
 Places: TypeAlias = NDArray[np.intp]
-Plane: TypeAlias = Curve | Points | Band | Bars
+Plane: TypeAlias = Curve | Points | Area | Bars
 
 
 def prepare_plot(plot: Plot) -> Plot:
@@ -129,7 +129,7 @@ def _arrays(layer: Plane) -> Sequence[tuple[str, Numbers]]:
     names = {
         Curve: ("x", "y", "low", "high"),
         Points: ("x", "y"),
-        Band: ("x", "low", "high"),
+        Area: ("x", "low", "high"),
         Bars: ("x", "height", "bottom"),
     }[type(layer)]
     found = ((name, getattr(layer, name)) for name in names)
@@ -176,11 +176,11 @@ def _thin_layer(layer: Plane, panel: Panel, thinned: dict[str, int]) -> Plane:
     if isinstance(layer, Bars) or len(layer.x) <= POINTS_MAX:
         return layer
     logarithmic = panel.x.scale is not Scale.LINEAR
-    height = layer.high if isinstance(layer, Band) else layer.y
+    height = layer.high if isinstance(layer, Area) else layer.y
     if isinstance(layer, Points) and layer.at_axis:
         height = np.zeros(len(layer.x))
     kept = keep_columns(layer.x, height, logarithmic=logarithmic)
-    if isinstance(layer, Band):
+    if isinstance(layer, Area):
         kept = np.union1d(kept, keep_columns(layer.x, layer.low, logarithmic=logarithmic))
     if isinstance(layer, Points) and layer.outlier is not None:
         kept = np.union1d(kept, np.flatnonzero(layer.outlier))
@@ -202,7 +202,7 @@ def _holds_something(layer: Layer) -> bool:
     if isinstance(layer, (Rule, Span)):
         return False
     match layer:
-        case Band():
+        case Area():
             shown = np.isfinite(layer.low) & np.isfinite(layer.high)
         case Bars():
             shown = np.isfinite(layer.height)

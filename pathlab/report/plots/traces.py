@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pathlab.report.plots.extents import Extent
 from pathlab.report.plots.layers import FEW, MARKED_MAX, format_fields, stands_alone
 from pathlab.report.plots.model import (
-    Band,
+    Area,
     Bars,
     Curve,
     Grid,
@@ -93,7 +93,7 @@ def build_layer(layer: Layer, frame: Frame) -> list[Trace]:
             return [_build_curve(layer, frame)]
         case Points():
             return _build_points(layer, frame)
-        case Band():
+        case Area():
             return [_build_band(layer, frame)]
         case Bars():
             return [_build_bars(layer, frame)]
@@ -219,7 +219,7 @@ def _pick_points(points: Points, chosen: NDArray[np.bool_], frame: Frame) -> Tra
     return found
 
 
-def _build_band(band: Band, frame: Frame) -> Trace:
+def _build_band(band: Area, frame: Frame) -> Trace:
     """One polygon for each stretch without a gap: there along the upper edge, back along the lower."""
     slot = choose_slot(band.slot)
     good = np.isfinite(band.x) & np.isfinite(band.low) & np.isfinite(band.high)

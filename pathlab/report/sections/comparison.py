@@ -9,7 +9,13 @@ import numpy as np
 from pathlab._version import VERSION
 from pathlab.report.blocks import Block, Bullets, Heading, Paragraph, Report, Section, TableBlock, TextTable
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
-from pathlab.report.sections.comparison_text import format_cell, format_change, format_value, list_notes
+from pathlab.report.sections.comparison_text import (
+    count_verdicts,
+    format_cell,
+    format_change,
+    format_value,
+    list_notes,
+)
 from pathlab.study.comparison.metrics import METRICS, ComparedMetric
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison
 from pathlab.units import NOT_MEASURED, format_ratio
@@ -20,11 +26,11 @@ NAMED_ROWS = 6
 ROWS_TOLD = 8
 #: In what a difference is drawn, by the metric's unit: its name and its size.
 DRAWN_UNITS = {"ns": ("ms", 1e6), "ratio": ("%", 0.01)}
-HEADINGS = ("Row", "Combination", "Before", "After", "Change", "95 % interval", "p", "Trials", "Verdict")
+HEADINGS = ("Row", "Combination", "Before", "After", "Change", "95 % CI", "p", "Trials", "Verdict")
 
 
 def build_comparison(found: ResultsComparison) -> Report:
-    """The report of a comparison; one chapter for each of the results that are held against the first."""
+    """The report of a comparison; one chapter for each of the results that are compared with the first."""
     several = len({(row.cell.source, row.cell.destination) for row in found.rows}) > 1
     sections = tuple(
         _build_section(number, label, found, with_path=several)
@@ -47,8 +53,7 @@ def build_comparison(found: ResultsComparison) -> Report:
 
 
 def _build_opening(found: ResultsComparison) -> Section:
-    counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
-    blocks: list[Block] = [Paragraph(text=f"Of {len(found.rows)} rows: {counts}.", lead=True)]
+    blocks: list[Block] = [Paragraph(text=count_verdicts(found), lead=True)]
     several = len(found.labels) > 2
     for change in (ChangeVerdict.WORSE, ChangeVerdict.BETTER):
         rows = [row for row in found.rows if row.verdict is change]
@@ -57,7 +62,7 @@ def _build_opening(found: ResultsComparison) -> Section:
             if len(rows) > ROWS_TOLD:
                 told.append(f"{len(rows) - ROWS_TOLD} more are in the tables below.")
             blocks += [Paragraph(text=f"{str(change).capitalize()}:"), Bullets(items=tuple(told))]
-    blocks.append(Paragraph(text="How this was judged:"))
+    blocks.append(Paragraph(text="How verdicts were reached:"))
     blocks.append(Bullets(items=tuple(list_notes(found))))
     return Section(key="answer", title="What changed", blocks=tuple(blocks))
 
@@ -94,10 +99,10 @@ def _draw(
     *,
     with_path: bool,
 ) -> Plot:
-    """The change of every row with its interval; shaded what does not matter."""
+    """The change of every row with its interval; differences within the margin are shaded."""
     ratio = metric.bound is None
     unit, size = ("", 1.0) if ratio else DRAWN_UNITS.get(metric.unit, (metric.unit, 1.0))
-    measured = "after / before" if ratio else "after less before"
+    measured = "after / before" if ratio else "after minus before"
     title = f"{_start_sentence(metric.title)}: {measured}"
     condition = f"{rows[0].label} against {found.labels[0]}"
     layers = tuple(_list_layers(rows, found, size, ratio=ratio))

@@ -15,7 +15,7 @@ from pathlab.report.names import enumerate_cells
 from pathlab.study.comparison.groups import ComparedCell
 from pathlab.study.comparison.metrics import LOSS_SHARE_RATIO, ComparedMetric
 from pathlab.study.comparison.mismatch import format_setting
-from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison
+from pathlab.study.comparison.rows import TOO_FEW_TRIALS, ChangeVerdict, ComparisonRow, ResultsComparison
 from pathlab.units import format_beside, format_bytes, format_rate, format_ratio, format_time
 
 JSON_VERSION = 1
@@ -234,6 +234,15 @@ def _list_margins(found: ResultsComparison) -> Iterator[str]:
         yield f"±{format_ratio(round(margin_ratio * LOSS_SHARE_RATIO, 12))} for loss"
 
 
+def count_verdicts(found: ResultsComparison) -> str:
+    """How many rows have each verdict; that there is none where every row has too few trials."""
+    if all(row.reason == TOO_FEW_TRIALS for row in found.rows):
+        most = max(min(row.change.first_n, row.change.second_n) for row in found.rows)
+        return f"No verdict: {most} trials per side are too few ({found.least_trials} needed)."
+    counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
+    return f"{len(found.rows)} rows: {counts}."
+
+
 def list_notes(found: ResultsComparison) -> Iterator[str]:
     """How rows were judged, what no change looks like, and what was not compared; a sentence each."""
     rows = f"{len(found.rows)} row{'s' * (len(found.rows) != 1)}"
@@ -252,12 +261,11 @@ def list_notes(found: ResultsComparison) -> Iterator[str]:
         if told
         else "Noise floor: unknown (too few trials)."
     )
-    counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
     numbers = {(row.change.first_n, row.change.second_n) for row in found.rows}
     if len(numbers) == 1:
         ((before, after),) = numbers
         yield f"Every row: {before} trials before, {after} after."
-    yield f"In all: {counts}."
+    yield count_verdicts(found)
     for one in found.unlike:
         was, is_now = (", ".join(texts) for texts in (one.before, one.after))
         yield f"Different in {one.label}: {one.fact}, {was} before and {is_now} after."

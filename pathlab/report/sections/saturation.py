@@ -14,7 +14,7 @@ from pathlab.analysis.fits.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, F
 from pathlab.report.answer_table import Row, format_figure, format_interval
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Band, Curve, Layer, Panel, Rule
+from pathlab.report.plots.model import Area, Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import build_table, tabulate_answers
 from pathlab.report.sections.lazy import (
@@ -193,7 +193,7 @@ def _draw_fit(
         for values in (band.fitted_bits_per_s, band.trial_low_bits_per_s, band.trial_high_bits_per_s)
     )
     return [
-        Band(name=band_name, x=x, low=low, high=high, slot=slot, legend=band_name != name),
+        Area(name=band_name, x=x, low=low, high=high, slot=slot, legend=band_name != name),
         Curve(name=name, x=x, y=fitted, slot=slot, markers=False),
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pathlab.report.plots.model import Axis, Band, Curve, Layer, Numbers, Panel, Points, Span
+from pathlab.report.plots.model import Area, Axis, Curve, Layer, Numbers, Panel, Points, Span
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.trial_series import CoreLoads, Probes, StreamTable, count_retransmits, join_intervals
 
@@ -33,7 +33,7 @@ def build_rates(table: StreamTable, verb: str, marks: tuple[Span, ...]) -> tuple
         # level over each interval: slopes between them would show rates that nobody counted
         along, edges = np.column_stack((joined.start_s, joined.end_s)).ravel(), np.repeat(edges, 2, axis=0)
         stack = tuple(
-            Band(
+            Area(
                 name=f"stream {stream}",
                 x=along,
                 low=edges[:, place],
@@ -80,7 +80,7 @@ def build_round_trips(
         middle = _over_streams(smoothed, 50)
         if len(table.streams) > 1:
             least, most = _over_streams(smoothed, 0), _over_streams(smoothed, 100)
-            layers.append(Band(name="TCP's RTT, all streams", x=table.end_s, low=least, high=most, slot=2))
+            layers.append(Area(name="TCP's RTT, all streams", x=table.end_s, low=least, high=most, slot=2))
         name = "TCP's RTT, smoothed" if len(table.streams) == 1 else "TCP's RTT, median stream"
         layers.append(Curve(name=name, x=table.end_s, y=middle, slot=2, markers=False))
     if len(layers) == len(marks):
@@ -139,8 +139,8 @@ def _spread(values: Numbers, time_s: Numbers, noun: str) -> list[Layer]:
     """Least to most, the middle half, and the median of all streams or cores at each time."""
     least, low, middle, high, most = (_over_streams(values, at) for at in (0, 25, 50, 75, 100))
     return [
-        Band(name=f"all {noun}", x=time_s, low=least, high=most, slot=SINGLE_SLOT),
-        Band(name=f"middle half of the {noun}", x=time_s, low=low, high=high, slot=SINGLE_SLOT),
+        Area(name=f"all {noun}", x=time_s, low=least, high=most, slot=SINGLE_SLOT),
+        Area(name=f"middle half of the {noun}", x=time_s, low=low, high=high, slot=SINGLE_SLOT),
         Curve(name=f"median of the {noun}", x=time_s, y=middle, slot=SINGLE_SLOT, markers=False),
     ]
 

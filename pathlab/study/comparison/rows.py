@@ -54,6 +54,10 @@ FACTS: Mapping[str, Callable[[Sample], list[str]]] = {
 }
 
 
+#: Why a row is undecided that has fewer trials than a verdict needs.
+TOO_FEW_TRIALS = "too few trials"
+
+
 class ChangeVerdict(StrEnum):
     """The verdict of one row, in the words that are printed."""
 
@@ -324,7 +328,7 @@ def _classify(row: ComparisonRow, alpha_ratio: float, level: float) -> Compariso
     if row.change.undecided is not None or effect is None or p_value is None:
         few = row.change.undecided is Undecided.TOO_FEW_SAMPLES
         reason = row.change.undecided or Undecided.INCONCLUSIVE
-        return replace(row, reason="too few trials" if few else str(reason))
+        return replace(row, reason=TOO_FEW_TRIALS if few else str(reason))
     if same is not None and same < level:
         return replace(row, verdict=ChangeVerdict.EQUIVALENT)
     if p_value >= level:

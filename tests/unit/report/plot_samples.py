@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pathlab.report.plots.model import (
+    Area,
     Axis,
-    Band,
     Bars,
     Curve,
     Grid,
@@ -71,7 +71,7 @@ def make_timeline() -> Plot:
     rates = [np.full(time.size, 8.0 + number) for number in range(4)]
     edges = np.cumsum([np.zeros(time.size), *rates], axis=0)
     stack = tuple(
-        Band(
+        Area(
             name=f"stream {number}",
             x=time,
             low=edges[number],
@@ -135,7 +135,7 @@ def make_logarithmic() -> Plot:
     rate = 1e9 / (500 + size / 2)
     rate[3] = 0
     layers = (
-        Band(name="95 % prediction", x=size, low=rate * 0.8, high=rate * 1.2),
+        Area(name="95 % prediction", x=size, low=rate * 0.8, high=rate * 1.2),
         Curve(name="tcp", x=size, y=rate, low=rate * 0 - 5, high=rate * 1.1),
         Rule(name="half-performance size", value=1000.0, vertical=True, low=-10.0, high=1500.0),
     )

@@ -108,7 +108,7 @@ def test_the_page_has_the_verdicts_first_then_every_change_with_its_interval() -
     report = build_comparison(found)
     page = render_html(report).replace("\u00a0", " ")
     counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
-    assert f"Of {len(found.rows)} rows: {counts}." in page
+    assert f"{len(found.rows)} rows: {counts}." in page
     assert page.index("Worse:") < page.index('id="against-1"')
     plots = {plot.name: plot for plot in list_figures(report)}
     assert set(plots) == {f"{name}-1" for name in METRICS if name != "udp-loss"}  # TCP has none

@@ -17,7 +17,7 @@ from pathlab.report.plots import live
 from pathlab.report.plots.export import HEADINGS, tabulate, write_csv
 from pathlab.report.plots.live import describe_plot, read_library, seal_json, seal_script
 from pathlab.report.plots.markup import render_figure, render_printed
-from pathlab.report.plots.model import Band, Curve, Plot, Points, Scale
+from pathlab.report.plots.model import Area, Curve, Plot, Points, Scale
 from pathlab.report.plots.printed import render_svg
 from pathlab.report.plots.style import BLANK
 from pathlab.report.plots.traces import round_numbers
@@ -86,7 +86,7 @@ def test_gaps_stay_gaps() -> None:
     x = np.arange(6.0)
     y = np.array([1, np.nan, 3, 4, np.nan, 6])
     described = describe_plot(
-        make_plot(make_panel(Curve(name="c", x=x, y=y), Band(name="b", x=x, low=y, high=y + 1)))
+        make_plot(make_panel(Curve(name="c", x=x, y=y), Area(name="b", x=x, low=y, high=y + 1)))
     )
     (curve,), (band,) = find_traces(described, "curve"), find_traces(described, "band")
     assert curve["y"] == [1, None, 3, 4, None, 6]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pathlab.report.plots.extents import Extent, break_title, mark_axis, measure_extents, spell_number
-from pathlab.report.plots.model import Axis, Band, Bars, Curve, Plot, Points, Rule, Scale, Span
+from pathlab.report.plots.model import Area, Axis, Bars, Curve, Plot, Points, Rule, Scale, Span
 from pathlab.report.plots.preparation import COLUMNS, POINTS_MAX, keep_columns, prepare_plot
 from tests.unit.report.plot_samples import list_samples, make_empty, make_panel, make_plot
 
@@ -68,10 +68,10 @@ def test_lines_of_many_points_keep_their_gaps() -> None:
 
 def test_bands_and_logarithmic_axes_are_thinned_over_what_is_seen() -> None:
     x = np.geomspace(1, 1e6, 50_000)
-    band = Band(name="band", x=x, low=np.sqrt(x), high=x)
+    band = Area(name="band", x=x, low=np.sqrt(x), high=x)
     curve = Curve(name="fit", x=x, y=x)
     (kept, line) = prepare_plot(make_plot(make_panel(band, curve, x=Scale.LOG10))).panels[0].layers
-    assert isinstance(kept, Band)
+    assert isinstance(kept, Area)
     assert isinstance(line, Curve)
     assert len(kept.x) < 6 * COLUMNS
     assert (line.x < 1000).sum() > len(line.x) / 3  # half of the decades, and not one in a thousand points
@@ -112,10 +112,10 @@ def test_a_line_without_a_place_is_left_out_and_counted(mark: Rule) -> None:
         Curve(name="line", x=np.zeros(0), y=np.zeros(0)),
         Points(name="cloud", x=np.array([1.0]), y=np.array([np.nan])),
         Bars(name="bars", x=np.array([np.nan]), height=np.array([3.0])),
-        Band(name="band", x=np.array([1.0]), low=np.array([0.0]), high=np.array([np.inf])),
+        Area(name="band", x=np.array([1.0]), low=np.array([0.0]), high=np.array([np.inf])),
     ],
 )
-def test_nothing_to_draw_is_an_empty_plot_with_its_reason(layer: Curve | Points | Bars | Band) -> None:
+def test_nothing_to_draw_is_an_empty_plot_with_its_reason(layer: Curve | Points | Bars | Area) -> None:
     ready = prepare_plot(make_plot(make_panel(layer, Span(name="steady", start=0, end=1))))
     assert ready.panels == ()
     assert ready.empty

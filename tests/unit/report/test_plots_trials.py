@@ -13,7 +13,7 @@ from pathlab.errors import UsageError
 from pathlab.report.blocks import Fold, list_blocks
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.live import describe_plot
-from pathlab.report.plots.model import Band, Bars, Curve, Panel, Plot, Points, Span
+from pathlab.report.plots.model import Area, Bars, Curve, Panel, Plot, Points, Span
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import render_svg
 from pathlab.report.report_builder import gather_inputs
@@ -80,7 +80,7 @@ def test_stacked_rates_are_the_bytes_of_each_stream() -> None:
     record = make_trial(3, 65536, cycle=0, row=0)
     plot = draw_trial(make_inputs(record, {"receiver_intervals": make_intervals(20, 3, bytes=carried)}), 1)
     rates = find_panel(plot, "Rate")
-    stack = find_layers(rates, Band)
+    stack = find_layers(rates, Area)
     assert list(stack) == ["stream 0", "stream 1", "stream 2"]
     assert [float(band.high[5]) for band in stack.values()] == pytest.approx([10, 30, 70])
     assert [float(band.low[5]) for band in stack.values()] == pytest.approx([0, 10, 30])
@@ -98,7 +98,7 @@ def test_rates_are_in_a_unit_of_their_size() -> None:
     series = {"receiver_intervals": make_intervals(2, 4, bytes=carried)}
     panel = plot_trial(make_inputs(record, series), 1).panels[0]
     assert panel.y.title == "Rate (Gbit/s)"
-    assert max(float(layer.high.max()) for layer in panel.layers if isinstance(layer, Band)) == pytest.approx(
+    assert max(float(layer.high.max()) for layer in panel.layers if isinstance(layer, Area)) == pytest.approx(
         400
     )
 
@@ -169,7 +169,7 @@ def test_a_thousand_streams_are_their_total_and_their_spread() -> None:
     joined = -(-steps // STEPS_MAX)
     first = counted[: joined * streams].sum() * 8 / (joined * 0.1) / 1e6
     assert curve.y[0] == pytest.approx(first)
-    assert list(find_layers(spread, Band)) == ["all streams", "middle half of the streams"]
+    assert list(find_layers(spread, Area)) == ["all streams", "middle half of the streams"]
     assert f"mean of {joined} consecutive intervals" in plot.sentence
     assert len(render_svg(plot, "t")) < 150_000
 
@@ -182,7 +182,7 @@ def test_many_cores_and_probes_are_thinned() -> None:
     probes = pd.DataFrame({"sent_ns": np.arange(100_000) * 10**5, "rtt_ns": 4e7})
     record = make_trial(1, 65536, cycle=0, row=0)
     plot = draw_trial(make_inputs(record, {"loaded_probes": probes, "receiver_cpu": cores}), 1)
-    assert list(find_layers(find_panel(plot, "Core"), Band)) == ["all cores", "middle half of the cores"]
+    assert list(find_layers(find_panel(plot, "Core"), Area)) == ["all cores", "middle half of the cores"]
     assert "100,000 points of “probes under load”" in plot.sentence
     raw = find_panel(plot_trial(make_inputs(record, {"loaded_probes": probes}), 1), "RTT")
     assert len(find_layers(raw, Points)["probes under load"].x) == 100_000
@@ -230,7 +230,7 @@ def test_what_the_sender_counted_stands_in_for_an_imported_trial() -> None:
     plot = draw_trial(make_inputs(record, series), 1)
     assert plot.condition == "west → east · imported iperf3 3.12 · 2026-01-02"
     assert plot.panels[0].title == "Sent, the streams one above the other"
-    assert float(find_layers(plot.panels[0], Band)["stream 1"].high[3]) == pytest.approx(20)
+    assert float(find_layers(plot.panels[0], Area)["stream 1"].high[3]) == pytest.approx(20)
     assert find_layers(find_panel(plot, "Congestion"), Curve)["stream 0"].y[0] == 50
     assert "Not recorded: the receiver's rates" in plot.sentence
 

@@ -10,7 +10,7 @@ import pytest
 from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Band, Curve, Grid, Plot, Points, Rule, Scale
+from pathlab.report.plots.model import Area, Curve, Grid, Plot, Points, Rule, Scale
 from pathlab.report.sections import chapters
 from pathlab.report.sections.points import choose_points
 from pathlab.store.records import TrialRecord
@@ -151,7 +151,7 @@ def test_thinning_keeps_outliers_and_extremes() -> None:
 
 def test_the_band_holds_the_fit_and_the_capacity_has_its_interval(inputs: ReportInputs) -> None:
     plot = draw(inputs, "saturation-1-128KiB")
-    band = next(one for one in plot.panels[0].layers if isinstance(one, Band))
+    band = next(one for one in plot.panels[0].layers if isinstance(one, Area))
     curve = next(one for one in plot.panels[0].layers if isinstance(one, Curve))
     assert curve.name in plot.sentence
     assert np.all(band.low <= curve.y)
@@ -168,7 +168,7 @@ def test_the_band_holds_the_fit_and_the_capacity_has_its_interval(inputs: Report
 def test_few_cycles_have_the_curve_without_a_band() -> None:
     inputs = make_inputs(make_sweep(3))
     plot = draw(inputs, "saturation-1-128KiB")
-    assert not any(isinstance(one, Band) for one in plot.panels[0].layers)
+    assert not any(isinstance(one, Area) for one in plot.panels[0].layers)
     curve = next(one for one in plot.panels[0].layers if isinstance(one, Curve))
     answer = next(one for one in inputs.answers("saturation") if one.window_bytes == 131072)
     residuals = answer.result.residuals
@@ -179,7 +179,7 @@ def test_few_cycles_have_the_curve_without_a_band() -> None:
 
 def test_the_overview_of_saturation_has_every_window(inputs: ReportInputs) -> None:
     plot = draw(inputs, "saturation-1")
-    bands = [one for one in plot.panels[0].layers if isinstance(one, Band)]
+    bands = [one for one in plot.panels[0].layers if isinstance(one, Area)]
     assert len(bands) == len(WINDOWS)
     assert len({band.slot for band in bands}) == len(WINDOWS)
     assert plot.sentence.count("Window ") == len(WINDOWS)

@@ -321,3 +321,9 @@ def test_the_notes_say_within_what_each_metric_is_equivalent() -> None:
         "lies within a ratio of 0.9524 to 1.05 (±5 %), ±5 % of the idle RTT for dRTT, ±0.5 % for loss."
         in next(list_notes(found))
     )
+
+
+def test_too_few_trials_are_said_once_with_what_is_needed() -> None:
+    found = compare(make_results(seed=1, cycles=3), make_results(seed=2, cycles=3))
+    assert "No verdict: 3 trials per side are too few (6 needed)." in list(list_notes(found))
+    assert not any("undecided" in line for line in list_notes(found))
