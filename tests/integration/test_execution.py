@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shutil
+import socket
 import threading
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,17 @@ def test_iperf3_carries_a_trial_with_the_same_record(tmp_path: Path) -> None:
             received = results.series(number, "receiver_intervals")
         assert set(received["phase"].astype(str)) >= {"warmup", "steady"}
         assert received["bytes"].sum() == pytest.approx(record.received_total_bytes, rel=0.05)
+
+
+def test_iperf3_listens_on_the_first_free_port_of_its_host(tmp_path: Path) -> None:
+    require(shutil.which("iperf3"), "iperf3 (apt-get install iperf3)")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        hosts = {"far": {"transport": "local", "port_range": f"{port}-{min(port + 20, 65535)}"}}
+        paths = [{"source": "local", "destination": "far"}]
+        factors = {"streams": [1], "engine": ["iperf3"], "pacing": ["8Mbit/s"]}
+        outcome = run(campaign_of(hosts=hosts, paths=paths, factors=factors, retries=0), tmp_path / "out")
+    assert outcome.complete == 1
 
 
 @pytest.mark.netns
