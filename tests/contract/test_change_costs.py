@@ -319,3 +319,50 @@ def test_an_importer_takes_one_file(tree: TreeCopy) -> None:
     tree.write("pathlab/store/importers/pinger.py", PINGER)
     assert tree.run(IMPORT_A_PING).splitlines()[-1] == "pinger 12500000.0"
     assert tree.changed_files() == ["pathlab/store/importers/pinger.py"]
+
+
+TALLY = """
+from collections.abc import Iterator
+
+from pathlab.report.blocks import Block, Paragraph
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
+
+
+def _count(inputs: ReportInputs) -> Iterator[Block]:
+    yield Paragraph(text=f"{len(inputs.conditions)} condition measured.")
+
+
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    yield lazy_text(_count, inputs)
+
+
+SECTION = LazySection(key="tally", title="Tally", find_gap=lambda inputs: None, outline=_outline)
+"""
+USE_OF_A_SECTION = """
+import pathlab
+from pathlab.report.report_builder import build_document
+from pathlab.report.formats.markdown import render_markdown
+
+with pathlab.open("results") as results:
+    print(render_markdown(build_document(results), "figures"))
+"""
+
+
+def test_a_section_of_the_report_takes_its_module_and_its_place(tree: TreeCopy) -> None:
+    made = make_sweep(1, levels=[(1, 65536)])
+    with Results.create(tree.folder / "results", made.campaign, made.plan()) as results:
+        for record in made.records:
+            results.add_trial(record, {})
+    tree.write("pathlab/report/sections/tally.py", TALLY)
+    tree.insert("pathlab/report/sections/chapters.py", "    tally,\n", before="    sweep,\n)")
+    tree.insert(
+        "pathlab/report/sections/chapters.py", "    tally.SECTION,\n", before="    certainty.SECTION,"
+    )
+    printed = tree.run(USE_OF_A_SECTION).splitlines()
+    assert "## Tally" in printed
+    assert "1 condition measured." in printed
+    assert tree.changed_files() == [
+        "pathlab/report/sections/chapters.py",
+        "pathlab/report/sections/tally.py",
+    ]
