@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,12 +22,11 @@ POINTS_IN_ALL = 1600
 POINTS_LEAST = 120
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ReportInputs:
-    """One results file as the chapters read it; ``windows``: in the order of their slots in figures."""
+    """One results file as the chapters read it."""
 
     study: Analyses
-    windows: Sequence[int | None]
 
     @property
     def source(self) -> StudySource:
@@ -39,6 +38,12 @@ class ReportInputs:
         """Every condition with a complete trial, control rows left out."""
         return tuple(one for one in self.study.conditions() if one.number)
 
+    @cached_property
+    def windows(self) -> list[int | None]:
+        """Every window that was planned, in the order of their slots in figures: autotuned last."""
+        found = {cell.window_bytes for one in self.study.conditions() for cell in one.all_cells}
+        return sorted(found, key=lambda size: (size is None, size or 0))
+
     @property
     def points(self) -> int:
         """Trials that one figure may draw: fewer, where there are many conditions."""
@@ -47,8 +52,7 @@ class ReportInputs:
 
     def slot(self, window_bytes: int | None) -> int:
         """The slot of a window (None: autotuned) in every figure; windows not planned come last."""
-        found = list(self.windows)
-        return found.index(window_bytes) if window_bytes in found else len(found)
+        return self.windows.index(window_bytes) if window_bytes in self.windows else len(self.windows)
 
     def answers(self, name: str, condition: MeasuredCondition | None = None) -> tuple[Answer[Any], ...]:
         """The answers of an analysis, by its name in the registry; computed once.

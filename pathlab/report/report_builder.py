@@ -25,13 +25,9 @@ COMPARISON_FORMS = ("html", "md", "pdf")
 NOT_MEASURED = "not-measured"  # key of the chapter that says what the results cannot show
 
 
-def gather_inputs(results: StudySource, study: Analyses | None = None) -> ReportInputs:
-    """What a report of these results is made from; nothing is analysed yet. Trials are read once.
-
-    ``study``: the analyses of these results, where there are any.
-    """
-    study = study or (results if isinstance(results, Analyses) else Study(results))
-    return ReportInputs(study=study, windows=_list_windows(study))
+def gather_inputs(results: StudySource) -> ReportInputs:
+    """What a report of these results is made from; nothing is analysed yet."""
+    return ReportInputs(results if isinstance(results, Analyses) else Study(results))
 
 
 def build_document(results: StudySource) -> Report:
@@ -40,7 +36,7 @@ def build_document(results: StudySource) -> Report:
 
 
 def arrange_report(inputs: ReportInputs) -> Report:
-    """The report of a material whose analyses may have been done in part."""
+    """The report of inputs whose analyses may have been done in part."""
     campaign, counts = inputs.source.campaign, inputs.study.count_trials()
     recommendations = inputs.study.recommend()
     chapters = tuple(_list_chapters(inputs)) if counts.complete else ()
@@ -99,9 +95,3 @@ def _list_facts(inputs: ReportInputs) -> list[str]:
     if profile := campaign.model.get("profile"):
         facts.append(f"profile {profile}")
     return [*facts, f"PathLab {campaign.program_version}"]
-
-
-def _list_windows(study: Analyses) -> tuple[int | None, ...]:
-    """Every window that was measured, ascending, autotuned last."""
-    windows = {cell.window_bytes for condition in study.conditions() for cell in condition.all_cells}
-    return tuple(sorted(windows, key=lambda size: (size is None, size or 0)))

@@ -11,7 +11,6 @@ from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.report.blocks import Block, Fold, Section, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Layer, Plot
-from pathlab.report.report_builder import gather_inputs
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.answer import StudyOptions
@@ -23,7 +22,7 @@ QUICK = StudyOptions(fit=FitOptions(resamples=100))
 
 def make_inputs(results: SyntheticResults) -> ReportInputs:
     """The material of results in memory, windows in ascending order."""
-    return gather_inputs(results, Study(results, QUICK))
+    return ReportInputs(Study(results, QUICK))
 
 
 def join_results(parts: Sequence[SyntheticResults]) -> SyntheticResults:
