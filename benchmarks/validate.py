@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from pathlab.campaign.load import build_campaign
-from pathlab.cli.validate import build_tables
+from pathlab.cli.validate import ENGINES, build_tables
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.runner.events import Event, TrialEnded
 from pathlab.store.results import Results
@@ -37,7 +37,7 @@ def main(cycles: int) -> int:
         with Results.open(folder) as results:
             records = results.records()
             engines = {row.row: str(row.settings["engine"]) for row in results.plan()}
-    ratios = compare_engines(records, [engines[record.plan_row] for record in records], cycles=cycles)
+    ratios = compare_engines(records, [engines[record.plan_row] for record in records], pair=ENGINES)
     within = True
     for found in ratios:
         low, high = found.interval.low, found.interval.high

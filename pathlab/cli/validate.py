@@ -22,8 +22,10 @@ from pathlab.remote.hosts import build_access
 from pathlab.runner.campaign.folders import choose_folder
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.results import Results
-from pathlab.study.engine_ratio import ENGINES, EngineRatio, compare_engines
+from pathlab.study.engine_ratio import EngineRatio, compare_engines
 from pathlab.units import format_rate, parse_time_ns
+
+ENGINES = ("native", "iperf3")
 
 
 def validate(
@@ -60,7 +62,7 @@ def validate(
             records = results.records()
             planned = {row.row: str(row.settings["engine"]) for row in results.plan()}
         engines = [planned[record.plan_row] for record in records]
-        ratios = compare_engines(records, engines, cycles=options["cycles"])
+        ratios = compare_engines(records, engines, pair=ENGINES)
         if as_json:
             click.echo(json.dumps({"format": 1, "ratios": [_describe(ratio) for ratio in ratios]}))
         else:
@@ -100,8 +102,8 @@ def _describe(ratio: EngineRatio) -> dict[str, Any]:
     return {
         "streams": ratio.streams,
         "pairs": ratio.pairs,
-        "native_bits_per_s": ratio.native_bits_per_s,
-        "iperf3_bits_per_s": ratio.iperf3_bits_per_s,
+        f"{ENGINES[0]}_bits_per_s": ratio.first_bits_per_s,
+        f"{ENGINES[1]}_bits_per_s": ratio.second_bits_per_s,
         "ratio": ratio.ratio,
         "ratio_low": ratio.interval.low,
         "ratio_high": ratio.interval.high,
@@ -111,7 +113,7 @@ def _describe(ratio: EngineRatio) -> dict[str, Any]:
 
 def _print_ratios(ratios: tuple[EngineRatio, ...], console: Console) -> None:
     table = Table(box=None, pad_edge=False)
-    for heading in ("streams", "pairs", "native", "iperf3", "native / iperf3", "95 % interval"):
+    for heading in ("streams", "pairs", *ENGINES, " / ".join(ENGINES), "95 % interval"):
         table.add_column(heading, justify="right")
     for ratio in ratios:
         interval = ratio.interval
@@ -121,8 +123,8 @@ def _print_ratios(ratios: tuple[EngineRatio, ...], console: Console) -> None:
         table.add_row(
             str(ratio.streams),
             str(ratio.pairs),
-            "–" if ratio.native_bits_per_s is None else format_rate(ratio.native_bits_per_s),
-            "–" if ratio.iperf3_bits_per_s is None else format_rate(ratio.iperf3_bits_per_s),
+            "–" if ratio.first_bits_per_s is None else format_rate(ratio.first_bits_per_s),
+            "–" if ratio.second_bits_per_s is None else format_rate(ratio.second_bits_per_s),
             "–" if ratio.ratio is None else f"{ratio.ratio:.3f}",
             bounds,
         )

@@ -2,55 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.serial import ordered_median_interval
-from pathlab.store.flags import Status
 from pathlab.store.records import TrialRecord
-
-ENGINES = ("native", "iperf3")
+from pathlab.study.selection import is_counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineRatio:
-    """Throughput of our engine by that of iperf3 at one number of streams.
+    """Throughput of the first engine by that of the second at one number of streams.
 
     ``ratio`` is the median over the cycles in which both measured, ``pairs`` their number; medians in bit/s.
     """
 
     streams: int
     pairs: int
-    native_bits_per_s: float | None
-    iperf3_bits_per_s: float | None
+    first_bits_per_s: float | None
+    second_bits_per_s: float | None
     ratio: float | None
     interval: Interval
 
 
 def compare_engines(
-    records: Sequence[TrialRecord], engines: Sequence[str], *, cycles: int
+    records: Sequence[TrialRecord], engines: Sequence[str], *, pair: tuple[str, str]
 ) -> tuple[EngineRatio, ...]:
-    """The ratio at each number of streams, from trials and the engine of each; pairs are those of a cycle."""
+    """The ratio of the ``pair``'s engines at each number of streams, from trials and the engine of each.
+
+    Only trials that the report's medians are made of are taken; pairs are those of a cycle.
+    """
     found: dict[int, dict[str, dict[int, float]]] = {}
     for record, engine in zip(records, engines, strict=True):
-        by_engine = found.setdefault(record.streams, {name: {} for name in ENGINES})
-        if record.status == Status.COMPLETE and record.throughput_bits_per_s:
+        by_engine = found.setdefault(record.streams, {name: {} for name in pair})
+        if record.throughput_bits_per_s and is_counted(record):
             by_engine[engine][record.cycle] = record.throughput_bits_per_s
-    return tuple(_compare(streams, found[streams], cycles) for streams in sorted(found))
+    return tuple(_compare(streams, *(found[streams][name] for name in pair)) for streams in sorted(found))
 
 
-def _compare(streams: int, rates: dict[str, dict[int, float]], cycles: int) -> EngineRatio:
-    native, iperf3 = (rates[name] for name in ENGINES)
-    both = [cycle for cycle in range(cycles) if cycle in native and cycle in iperf3]
-    ratios = np.array([native[cycle] / iperf3[cycle] for cycle in both], dtype=np.float64)
+def _compare(streams: int, first: Mapping[int, float], second: Mapping[int, float]) -> EngineRatio:
+    both = sorted(first.keys() & second.keys())
+    ratios = np.array([first[cycle] / second[cycle] for cycle in both], dtype=np.float64)
     return EngineRatio(
         streams=streams,
         pairs=int(ratios.size),
-        native_bits_per_s=_median([native[cycle] for cycle in both]),
-        iperf3_bits_per_s=_median([iperf3[cycle] for cycle in both]),
+        first_bits_per_s=_median([first[cycle] for cycle in both]),
+        second_bits_per_s=_median([second[cycle] for cycle in both]),
         ratio=_median(ratios.tolist()),
         interval=ordered_median_interval(ratios),
     )

@@ -11,8 +11,8 @@ from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.analysis.planning.stopping import StopDecision, StopRule, evaluate_stop_rule
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
-from pathlab.store.flags import Status
 from pathlab.store.records import TrialRecord
+from pathlab.study.selection import is_counted
 
 
 def name_cell(row: PlanRow) -> str:
@@ -32,17 +32,14 @@ class Precision:
         }
 
     def add(self, records: Iterable[TrialRecord]) -> None:
-        """Take trials; those that gave no rate, and control rows, count nothing."""
+        """Take the trials that the report's medians are made of; control rows have no cell."""
         if self._rule is None:
             return
         for record in records:
             row = self._rows[record.plan_row]
-            if (
-                record.status == Status.COMPLETE
-                and record.throughput_bits_per_s is not None
-                and not row.control
-            ):
-                self._values[name_cell(row)].append((record.cycle, record.throughput_bits_per_s))
+            rate = record.throughput_bits_per_s
+            if rate is not None and is_counted(record) and not row.control:
+                self._values[name_cell(row)].append((record.cycle, rate))
 
     def evaluate(self, cycle: int) -> StopDecision | None:
         """What the cycles before ``cycle`` say; None without a stop rule.

@@ -192,6 +192,24 @@ def test_a_cell_is_done_when_its_interval_is_narrow_and_later_cycles_do_not_coun
     assert not decision.stop
 
 
+@pytest.mark.parametrize("flag", ["lab-limited", "host-limited", "congestion-not-granted", "window-short"])
+def test_trials_that_the_report_excludes_say_nothing_about_precision(flag: str) -> None:
+    campaign = campaign_of(until="5% of the median", cycles_min=6, cycles_max=20)
+    rows = {row.row: row for row in plan_rows(campaign)}
+    precision = Precision(campaign, rows)
+    precision.add(
+        make_record(
+            plan_row=row.row,
+            cycle=row.cycle,
+            throughput_bits_per_s=1e6 + row.cycle,
+            flags=(flag,) if row.cell.streams == 1 else (),
+        )
+        for row in rows.values()
+    )
+    done = {row.cell.streams for row in rows.values() if name_cell(row) in precision.list_done(12)}
+    assert done == {2}
+
+
 def test_failed_trials_and_control_rows_say_nothing_about_precision() -> None:
     control = {"streams": 1, "every": 2}
     campaign = campaign_of(until="5% of the median", cycles_min=6, cycles_max=6, control=control)
