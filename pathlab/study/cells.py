@@ -176,6 +176,19 @@ class MeasuredCondition:
         """The windows of every complete trial, ascending, autotuned last."""
         return tuple(dict.fromkeys(window for _, window in self.levels))
 
+    @cached_property
+    def by_total_window(self) -> Mapping[int, tuple[Cell, ...]]:
+        """The cells of every streams × window requested that at least two share, ascending, by streams."""
+        groups: dict[int, list[Cell]] = {}
+        for cell in self.cells:
+            if cell.window_bytes is not None:
+                groups.setdefault(cell.streams * cell.window_bytes, []).append(cell)
+        return {
+            total: tuple(sorted(cells, key=lambda cell: cell.streams))
+            for total, cells in sorted(groups.items())
+            if len(cells) > 1
+        }
+
     def along(self, window_bytes: int | None) -> tuple[Cell, ...]:
         """The cells of one window, by streams."""
         return tuple(cell for cell in self.cells if cell.window_bytes == window_bytes)

@@ -167,10 +167,7 @@ def _format_cost(cost: CostComparison, spell: Callable[[float | None], str]) -> 
 
 def _has_pairs(condition: MeasuredCondition) -> bool:
     """Whether two cells share streams × window; UDP has none."""
-    if condition.key.is_udp:
-        return False
-    products = [cell.streams * cell.window_bytes for cell in condition.cells if cell.window_bytes is not None]
-    return len(products) > len(set(products))
+    return not condition.key.is_udp and bool(condition.by_total_window)
 
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:

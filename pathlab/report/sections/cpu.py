@@ -111,7 +111,7 @@ def _split_parts(condition: MeasuredCondition) -> tuple[list[Cell], list[Cell]]:
 
 def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
     """Kernel and user CPU % of both ends, and throughput, against streams at one streams × window."""
-    cells = find_products(condition)[product_bytes]
+    cells = condition.by_total_window[product_bytes]
     axis = build_streams_axis([cell.streams for cell in cells])
     streams = np.array([float(cell.streams) for cell in cells])
     panels, said = [], []
@@ -153,15 +153,11 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
     )
 
 
-def find_products(condition: MeasuredCondition) -> Mapping[int, tuple[Cell, ...]]:
-    """Cells by streams × window asked for, where three or more numbers of streams share it; most first."""
-    groups: dict[int, list[Cell]] = {}
-    for cell in condition.cells:
-        if cell.window_bytes is not None:
-            groups.setdefault(cell.streams * cell.window_bytes, []).append(cell)
-    kept = [(product, cells) for product, cells in groups.items() if len(cells) >= LEAST_LEVELS]
-    ordered = sorted(kept, key=lambda pair: (-len(pair[1]), pair[0]))
-    return {product: tuple(sorted(cells, key=lambda cell: cell.streams)) for product, cells in ordered}
+def _find_series(condition: MeasuredCondition) -> Mapping[int, tuple[Cell, ...]]:
+    """Cells by total window where three or more numbers of streams share it; most first."""
+    groups = condition.by_total_window.items()
+    ordered = sorted(groups, key=lambda pair: (-len(pair[1]), pair[0]))
+    return {total: cells for total, cells in ordered if len(cells) >= LEAST_LEVELS}
 
 
 def _percent_quantity(end: str, names: tuple[str, ...]) -> Quantity:
@@ -203,7 +199,7 @@ def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
     """CPU and throughput of every cell at equal streams × window."""
     rows = [
         (format_bytes(product), cell.name, str(len(cell.sample)), *_tabulate_part(cell))
-        for product, cells in find_products(condition).items()
+        for product, cells in _find_series(condition).items()
         for cell in cells
     ]
     columns = [f"{end} {name} %" for end in ENDS for name in ("kernel", "user")]
@@ -254,7 +250,7 @@ def _find_costs_gap(inputs: ReportInputs) -> str | None:
 
 def _outline_products(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
-        products = find_products(condition) if _has_cpu(condition) else {}
+        products = _find_series(condition) if _has_cpu(condition) else {}
         for at, product in enumerate(products):
             size = format_bytes(product)
             yield lazy_plot(
@@ -272,7 +268,7 @@ def _outline_products(inputs: ReportInputs) -> Iterator[LazyBlock]:
 
 
 def _find_products_gap(inputs: ReportInputs) -> str | None:
-    if any(_has_cpu(condition) and find_products(condition) for condition in inputs.conditions):
+    if any(_has_cpu(condition) and _find_series(condition) for condition in inputs.conditions):
         return None
     return f"CPU cost at a constant total window needs at least {LEAST_LEVELS} stream counts"
 

@@ -161,19 +161,10 @@ def _describe_fit(found: Surface | None) -> str:
     return f"{text} The measurements do not contradict this model ({p})."
 
 
-def _group_products(condition: MeasuredCondition) -> dict[int, list[Cell]]:
-    """Cells by streams × window asked for, where at least two share it."""
-    groups: dict[int, list[Cell]] = {}
-    for cell in condition.cells:
-        if cell.window_bytes is not None:
-            groups.setdefault(cell.streams * cell.window_bytes, []).append(cell)
-    return {product: cells for product, cells in sorted(groups.items()) if len(cells) > 1}
-
-
 def _describe_products(condition: MeasuredCondition, medians: Mapping[Cell, float | None]) -> str:
     """Where equal products differ most."""
     worst: tuple[float, int] | None = None
-    for product, cells in _group_products(condition).items():
+    for product, cells in condition.by_total_window.items():
         rates = [rate for cell in cells if (rate := medians[cell])]
         if len(rates) > 1 and (worst is None or max(rates) / min(rates) > worst[0]):
             worst = max(rates) / min(rates), product
@@ -186,10 +177,10 @@ def _describe_products(condition: MeasuredCondition, medians: Mapping[Cell, floa
 def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
     """Each product of streams × window with the medians of the cells that make it."""
     rows = []
-    for product, cells in _group_products(condition).items():
+    for product, cells in condition.by_total_window.items():
         told = [
             f"{cell.name}: {format_rate(measure_spread(cell.sample.rates_bits_per_s).median)}"
-            for cell in sorted(cells, key=lambda one: one.streams)
+            for cell in cells
         ]
         rows.append((format_bytes(product), str(len(cells)), "; ".join(told)))
     if rows:

@@ -51,6 +51,16 @@ def test_cells_are_grouped_and_counted() -> None:
     assert (counts.planned, counts.done, counts.cycles, counts.complete) == (24, 24, 3, 24)
 
 
+def test_cells_that_share_a_total_window_are_grouped_by_it() -> None:
+    (condition,) = Study(make_quickstart(cycles=1)).conditions()
+    groups = condition.by_total_window
+    assert {total // KIB: [cell.name for cell in cells] for total, cells in groups.items()} == {
+        256: ["1 × 256 KiB", "4 × 64 KiB"],
+        512: ["2 × 256 KiB", "8 × 64 KiB"],
+    }
+    assert list(groups) == sorted(groups)
+
+
 def test_throughput_and_rise_are_the_models() -> None:
     cell = describe(make_quickstart(), 1, 64 * KIB)
     assert cell.throughput_bits_per_s.median == pytest.approx(64 * KIB * 8 / 0.04, rel=0.01)
