@@ -25,7 +25,7 @@ from pathlab.study.limits import (
     evaluate_warm_ups,
 )
 from pathlab.study.recommendation import Recommendation, recommend_combinations
-from pathlab.study.references import ReferenceOverlay, lay_beside
+from pathlab.study.references import ReferenceOverlay, compare_with_reference
 from pathlab.study.registry import UNDECIDED, AnalysesBase, AnswerColumn, analysis
 from pathlab.study.trials import Condition, StudySource
 
@@ -160,7 +160,7 @@ class Analyses(AnalysesBase):
         return throughput.fit_surfaces(self.study_table(), self._generator("surface"), self.study_options)
 
     @analysis(
-        "What limits",
+        "Limits",
         AnswerColumn("combination", "part"),
         AnswerColumn("limit", "limit"),
         AnswerColumn("judged", "judged"),
@@ -170,13 +170,13 @@ class Analyses(AnalysesBase):
     def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellLimit]]:
         """What limited the flow and its streams: window, loss, path capacity, application or host CPU.
 
-        All evidence stands with each limit. At most so many trials of a combination, and 1,000 in all, have
-        their series read (None: all).
+        Each limit comes with its evidence. Reads the series of at most ``trials_per_cell`` trials per
+        combination and 1,000 in all (None: all).
         """
         return classify_cell_limits(self.study_source, self.study_table(), trials_per_cell, self.rate_cache())
 
     @analysis(
-        "Warm-up long enough",
+        "Warm-up",
         AnswerColumn("combination", "part"),
         AnswerColumn("enough", "sufficient"),
         AnswerColumn("judged", "judged"),
@@ -251,10 +251,10 @@ class Analyses(AnalysesBase):
         return throughput.bound_durations(self.study_table())
 
     @analysis(
-        "Where delay climbs over throughput",
+        "Knee of the delay curve",
         N,
-        AnswerColumn("dRTT climbs at", "drtt", "bit/s"),
-        AnswerColumn("RV climbs at", "variability", "bit/s"),
+        AnswerColumn("dRTT knee", "drtt", "bit/s"),
+        AnswerColumn("RV knee", "variability", "bit/s"),
         AnswerColumn("R²", "r_squared_ratio", "R²"),
         AnswerColumn("Spearman", "spearman_ratio", ""),
         AnswerColumn("RV ≤ 10 %", "steady_share_ratio"),
@@ -262,18 +262,18 @@ class Analyses(AnalysesBase):
         draws=5,
     )
     def breakpoint(self) -> Iterable[Answer[ThroughputEffect]]:
-        """Where dRTT and RV climb over throughput; R² and Spearman between them; share of RV ≤ 10 %."""
+        """Knees of dRTT and RV over throughput; R² and Spearman between them; share of RV ≤ 10 %."""
         return find_effects(self.study_table(), self._generator("breakpoint"))
 
     @analysis(
         "Distributions",
         AnswerColumn("quantity", "part"),
-        AnswerColumn("n", "laws.n"),
-        AnswerColumn("distribution", "laws.fits.0.distribution"),
-        AnswerColumn("KS", "laws.fits.0.ks_distance_ratio", ""),
+        AnswerColumn("n", "distributions.n"),
+        AnswerColumn("distribution", "distributions.fits.0.distribution"),
+        AnswerColumn("KS", "distributions.fits.0.ks_distance_ratio", ""),
         AnswerColumn("decline scale", "decline.scale", "quantity"),
         AnswerColumn("climb slope", "climb.slope"),
-        AnswerColumn("undecided", "laws.undecided"),
+        AnswerColumn("undecided", "distributions.undecided"),
         per="throughput, dRTT, RV",
         draws=6,
     )
@@ -286,7 +286,7 @@ class Analyses(AnalysesBase):
         AnswerColumn("combination", "part"),
         AnswerColumn("n", "size.n"),
         AnswerColumn("lag 1", "autocorrelation.lag_ratios.0", ""),
-        AnswerColumn("worth", "size.effective"),
+        AnswerColumn("effective n", "size.effective"),
         AnswerColumn("median", "median.estimate", "bit/s", "median.interval"),
         AnswerColumn("undecided", "size.undecided"),
     )
@@ -322,7 +322,7 @@ class Analyses(AnalysesBase):
         return order.find_outliers(self.study_table())
 
     @analysis(
-        "Cycles needed to see a difference of 5 %",
+        "Cycles needed to detect a difference of 5 %",
         AnswerColumn("streams against windows", "part"),
         AnswerColumn("cycles", "cycles"),
         INTERVAL,
@@ -331,7 +331,7 @@ class Analyses(AnalysesBase):
         per="pair",
     )
     def planning(self, difference_ratio: float = DIFFERENCE_RATIO) -> Iterable[Answer[CyclePlan]]:
-        """Cycles needed to see such a difference between two combinations of equal streams × window."""
+        """Cycles needed to detect such a difference between two combinations of equal streams × window."""
         return throughput.plan_comparisons(self.study_table(), difference_ratio)
 
     @analysis(
@@ -363,7 +363,7 @@ class Analyses(AnalysesBase):
 
         ``column`` alone, or every column. Raises ``UsageError`` for one that there is not.
         """
-        return Answers(lay_beside(self.study_table(), name, column))
+        return Answers(compare_with_reference(self.study_table(), name, column))
 
 
 class Study(Analyses):

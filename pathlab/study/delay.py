@@ -48,13 +48,13 @@ class ThroughputEffect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantitySpread:
-    """One quantity over all trials of a condition: the laws, and SLAC's fits in 20 equal bins from 0.
+    """One quantity over all trials of a condition: fitted distributions, SLAC's fits in 20 equal bins from 0.
 
     ``edges`` are in the quantity's unit; empty where there is nothing to bin.
     """
 
     edges: tuple[float, ...]
-    laws: Distributions
+    distributions: Distributions
     decline: FrequencyDecline
     climb: CumulativeClimb
 
@@ -71,8 +71,8 @@ def describe_distributions(table: TrialTable, rng: np.random.Generator) -> tuple
     """The distributions of throughput, dRTT and loaded RV over all trials of a condition.
 
     They pool its cells, as SLAC's histograms do; ``quantity`` has the store's units in its name. The fits'
-    intervals take the trials for independent draws of one law: over several cells, or where cycles repeat
-    each other, they are narrower than the truth.
+    intervals take the trials for independent draws of one distribution: over several cells, or where cycles
+    repeat each other, they are narrower than the truth.
     """
     answers = []
     for sample in select(table):
@@ -136,7 +136,7 @@ def _describe(values: Floats, rng: np.random.Generator) -> QuantitySpread:
     edges = np.linspace(0.0, most, BINS + 1) if most > 0 else np.array([0.0, 1.0])
     return QuantitySpread(
         edges=tuple(edges.tolist()) if most > 0 else (),
-        laws=fit_distributions(values, rng=rng),
+        distributions=fit_distributions(values, rng=rng),
         decline=fit_frequency_decline(values, edges),
         climb=fit_cumulative_climb(values, edges),
     )

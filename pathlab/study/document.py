@@ -4,7 +4,7 @@ Version 1. The document's keys: ``document`` ("pathlab-analysis"), ``version``, 
 ``campaign`` (name, title, digest, seed), ``trials`` (stored, complete, and, over all conditions, used for
 what speaks of a path, left out and cautions, as in a basis), ``analyses``: by the name of the method, a list
 of answers as ``Answer`` names their fields; ``references``: the same by the name of each
-published table that was laid beside the results (none unless asked for). Enums are their values, numbers
+published table that was compared with the results (none unless asked for). Enums are their values, numbers
 that are not finite (an infinite AICc, a missing value) are null, and no key is ever left out for want of a
 value. A version only grows: a field that changes its meaning or goes makes a new one.
 """
@@ -37,7 +37,7 @@ def build_document(
 ) -> dict[str, Any]:
     """The document of these analyses (none named: of all), of values that JSON can hold.
 
-    ``references``: published tables to lay beside the results, each with one of its columns (None: all).
+    ``references``: published tables to compare with the results, each with one of its columns (None: all).
     """
     campaign = study.study_source.campaign
     status, selection = study.study_table().frame["status"], survey_table(study.study_table())

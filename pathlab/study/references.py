@@ -1,4 +1,4 @@
-"""A published series laid beside own results, level by level."""
+"""Own results compared with a published series, level by level."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class ReferenceOverlay:
     undecided: Undecided | None = None
 
 
-def lay_beside(table: TrialTable, name: str, column: str | None) -> tuple[Answer[ReferenceOverlay], ...]:
+def compare_with_reference(
+    table: TrialTable, name: str, column: str | None
+) -> tuple[Answer[ReferenceOverlay], ...]:
     """Every cell whose plan sets what the reference goes by, beside each of its columns (``quantity``).
 
     Levels are matched where they are equal; nothing is interpolated. Host-limited trials are taken, since the

@@ -159,7 +159,7 @@ def bound_durations(table: TrialTable) -> tuple[Answer[ChangeBound], ...]:
 
 
 def plan_comparisons(table: TrialTable, difference_ratio: float) -> tuple[Answer[CyclePlan], ...]:
-    """Cycles needed to see a difference between two cells of equal product, by ``planning.plan_cycles``.
+    """Cycles needed to detect a difference between two cells of equal product, by ``planning.plan_cycles``.
 
     The pilot is the pair's own ratio, cycle by cycle; one without a rate above 0 is left out.
     """

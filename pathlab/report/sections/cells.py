@@ -95,10 +95,13 @@ def _list_ratio(found: StreamsVsWindows) -> tuple[float, float, float]:
 
 
 def _describe_pairs(found: list[StreamsVsWindows]) -> str:
-    counts = Counter(str(one.comparison.verdict) for one in found)
-    told = "; ".join(f"{name}: {counts[name]}" for name in map(str, PairVerdict) if counts[name])
+    counts = Counter(one.comparison.verdict for one in found)
+    verdicts = [f"{one}: {counts[one]}" for one in PairVerdict if counts[one]]
+    if len(verdicts) == 1:
+        every = {1: "", 2: "both "}.get(len(found), "all ")
+        verdicts = [f"{every}{found[0].comparison.verdict}"]
     count = format_count(len(found), "pair")
-    text = f"{count} with the same total window, Holm-corrected: {told}."
+    text = f"{count} with the same total window (Holm-corrected): {'; '.join(verdicts)}."
     known = [one for one in found if one.comparison.ratio]
     if known:
         far = max(known, key=lambda one: abs(np.log(one.comparison.ratio or 1.0)))

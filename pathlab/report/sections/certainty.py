@@ -25,7 +25,7 @@ Answers = Sequence[Answer[Any]]
 def _name_cells(answers: Answers) -> str:
     """The cells of the answers in short, or their number where they are many."""
     cells = [(one.streams, one.window_bytes) for one in answers if one.streams is not None]
-    return enumerate_cells(cells) if len(cells) <= LONG_ROWS // 2 else f"{len(cells)} cells"
+    return enumerate_cells(cells) if len(cells) <= LONG_ROWS // 2 else f"{len(cells)} combinations"
 
 
 def _describe_precision(answers: Answers) -> Iterator[str]:
@@ -38,8 +38,9 @@ def _describe_precision(answers: Answers) -> Iterator[str]:
             yield "Every median is known within ±5 %."
         elif widest is None or widest.half_width_ratio is None:
             cells = [one for one in found.cells if one.half_width_ratio is None]
+            has = "has" if len(cells) == 1 else "have"
             spent = format_count(found.cycles, "cycle")
-            yield f"{format_count(len(cells), 'combination')} without a confidence interval after {spent}."
+            yield f"{format_count(len(cells), 'combination')} {has} no confidence interval yet ({spent})."
         else:
             reached = sum(one.reached for one in found.cells)
             yield (
@@ -86,8 +87,8 @@ def _describe_serial(answers: Answers) -> Iterator[str]:
     worst = min(known, key=lambda one: one.result.size.effective / one.result.size.n)
     size = worst.result.size
     yield (
-        f"Serial correlation is strongest with {_name_cells([worst])}: {size.n} trials are worth "
-        f"{format_figure(size.effective)} independent ones."
+        f"Serial correlation is strongest with {_name_cells([worst])}: effective sample size "
+        f"{format_figure(size.effective)} of {format_count(size.n, 'trial')}."
     )
 
 
@@ -117,7 +118,7 @@ def _describe_planning(answers: Answers) -> Iterator[str]:
         )
 
 
-SAYINGS = {
+SENTENCES = {
     "precision": _describe_precision,
     "drift": _describe_drift,
     "warm_up": _describe_warm_up,
@@ -127,13 +128,15 @@ SAYINGS = {
 }
 
 
-def _describe_place(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _describe_condition(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     """What the analyses of one condition say, in a paragraph."""
-    told = [text for name, tell in SAYINGS.items() for text in tell(inputs.answers(name, condition))]
-    yield from say(f"{condition.name}: {' '.join(told)}" if told else "")
+    sentences = [
+        text for name, describe in SENTENCES.items() for text in describe(inputs.answers(name, condition))
+    ]
+    yield from say(f"{condition.name}: {' '.join(sentences)}" if sentences else "")
 
 
-def _is_told(answer: Answer[Any]) -> bool:
+def _is_shown(answer: Answer[Any]) -> bool:
     """Of outliers, the cells that have any or could not be judged for another reason than few trials."""
     quiet = (Undecided.TOO_FEW_SAMPLES, None)
     return bool(answer.result.trial_ids) or answer.result.outliers.undecided not in quiet
@@ -141,9 +144,9 @@ def _is_told(answer: Answer[Any]) -> bool:
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
-        yield lazy_text(_describe_place, inputs, condition)
-    for name in SAYINGS:
-        yield from outline_tables(inputs, name, _is_told if name == "outliers" else None)
+        yield lazy_text(_describe_condition, inputs, condition)
+    for name in SENTENCES:
+        yield from outline_tables(inputs, name, _is_shown if name == "outliers" else None)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:

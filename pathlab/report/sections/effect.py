@@ -254,12 +254,12 @@ def _tabulate_variability(inputs: ReportInputs) -> Iterator[Block]:
         )
 
 
-def _is_told(condition: MeasuredCondition) -> bool:
+def _is_shown(condition: MeasuredCondition) -> bool:
     return len(condition.cells) > 1 and _known(of.RISE_MEAN, condition).size >= LEAST_TRIALS
 
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    conditions = list(filter(_is_told, inputs.conditions))
+    conditions = list(filter(_is_shown, inputs.conditions))
     for condition in conditions:
         yield lazy_plot(condition, "delay-throughput", EFFECT, plot_effect, inputs, condition)
         yield lazy_plot(condition, "variability-drtt", AGREEMENT, plot_agreement, inputs, condition)
@@ -271,7 +271,7 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
-    if any(map(_is_told, inputs.conditions)):
+    if any(map(_is_shown, inputs.conditions)):
         return None
     if any(_known(of.RISE_MEAN, condition).size for condition in inputs.conditions):
         return f"it needs two combinations and {LEAST_TRIALS} trials with loaded and idle RTT on one path"

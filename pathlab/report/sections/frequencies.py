@@ -1,4 +1,4 @@
-"""Frequency distributions of throughput, dRTT and RV, with the source's fits and the laws that fit them."""
+"""Frequencies of throughput, dRTT and RV, with SLAC's fits and the distributions that fit them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WITH_UNIT = frozenset({"mean", "sd", "scale"})
 
 
 def outline_frequencies(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
-    """The distributions of one condition: a figure for each quantity, the fits and laws as tables."""
+    """The distributions of one condition: a figure for each quantity, the fits as a table."""
     drawn = [
         name for name, (_, _, quantity) in COUNTED.items() if np.any(quantity.take(condition.sample) > 0)
     ]
@@ -49,8 +49,8 @@ def outline_frequencies(inputs: ReportInputs, condition: MeasuredCondition) -> I
         key, title, _ = COUNTED[name]
         yield lazy_plot(condition, key, title, plot_frequency, inputs, condition, name)
     if drawn:
-        drafts = (lazy_text(_tabulate_laws, inputs, condition),)
-        yield LazyFold(title=f"All fits with their parameters: {condition.name}", blocks=drafts)
+        fits = lazy_text(_tabulate_fits, inputs, condition)
+        yield LazyFold(title=f"All fits with their parameters: {condition.name}", blocks=(fits,))
 
 
 def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str) -> Drawing:
@@ -69,7 +69,7 @@ def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str
         fitted = np.array(found.decline.fitted_counts)
         above.append(Curve(name="exponential fit", x=middles, y=fitted, slot=1, markers=False))
     # the bins reach from 0 to the largest value: what is in none of them lies below 0
-    shares = 100 * (found.laws.n - counts.sum() + np.cumsum(counts)) / found.laws.n
+    shares = 100 * (found.distributions.n - counts.sum() + np.cumsum(counts)) / found.distributions.n
     ends = edges[1:]
     below: list[Layer] = [Curve(name="share of trials", x=ends, y=shares, slot=0)]
     if found.climb.slope is not None:
@@ -88,7 +88,7 @@ def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str
 
 def _describe_fits(found: QuantitySpread, quantity: Quantity) -> str:
     decline, climb = found.decline, found.climb
-    said = [f"{format_count(found.laws.n, 'trial')} of all combinations."]
+    said = [f"{format_count(found.distributions.n, 'trial')} of all combinations."]
     if decline.scale is None:
         said.append(f"Exponential fit of the frequencies: undecided ({format_reason(decline.undecided)}).")
     else:
@@ -105,26 +105,26 @@ def _describe_fits(found: QuantitySpread, quantity: Quantity) -> str:
             f"Shares follow {format_figure(climb.slope)} ln x {climb.offset or 0.0:+.3g} "
             f"with R² = {format_r_squared(climb.r_squared_ratio)}."
         )
-    if found.laws.fits and found.laws.fits[0].aic is not None:
-        best = found.laws.fits[0]
+    if found.distributions.fits and found.distributions.fits[0].aic is not None:
+        best = found.distributions.fits[0]
         said.append(
             f"Best-fitting distribution: {best.distribution} "
             f"(KS distance {format_figure(best.ks_distance_ratio)})."
         )
-    elif found.laws.undecided is not None:
-        said.append(f"Best-fitting distribution: undecided ({format_reason(found.laws.undecided)}).")
+    elif found.distributions.undecided is not None:
+        said.append(f"Best-fitting distribution: undecided ({format_reason(found.distributions.undecided)}).")
     return " ".join(said)
 
 
-def _tabulate_laws(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
-    """Laws and fits with all parameters and their intervals."""
+def _tabulate_fits(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+    """Distributions and fits with all parameters and their intervals."""
     rows: list[Row] = []
     for answer in inputs.answers("distributions", condition):
         if answer.quantity not in COUNTED:
             continue
         quantity = COUNTED[answer.quantity or ""][2]
         found: QuantitySpread = answer.result
-        rows += [_tabulate_law(quantity, fit) for fit in found.laws.fits]
+        rows += [_tabulate_distribution(quantity, fit) for fit in found.distributions.fits]
         rows += list(_tabulate_source_fits(quantity, found))
     yield TableBlock(
         name=f"distribution-fits-{condition.number}",
@@ -134,7 +134,7 @@ def _tabulate_laws(inputs: ReportInputs, condition: MeasuredCondition) -> Iterat
     )
 
 
-def _tabulate_law(quantity: Quantity, fit: DistributionFit) -> Row:
+def _tabulate_distribution(quantity: Quantity, fit: DistributionFit) -> Row:
     told = []
     for name, value in fit.parameters.items():
         spell: Callable[[float | None], str] = quantity.spell if name in WITH_UNIT else format_figure

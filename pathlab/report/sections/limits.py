@@ -15,6 +15,7 @@ from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.plots.model import Axis, Bars, Layer, Panel
+from pathlab.report.recommendation_text import LIMITS
 from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, format_note, outline_tables
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -33,10 +34,10 @@ from pathlab.study.selection import LAB_FLAGS
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 UNDECIDED = "undecided"
-LIMITS = "Limits of the throughput"
+TITLE = "Limits of the throughput"
 EVIDENCE_NOTE = (
-    "Evidence: figures beyond their threshold in how many of the trials read, with the median over these "
-    "trials; 'pathlab analyze RESULTS --json' has every figure of every trial."
+    "Evidence: median of each figure over its threshold, and the number of trials over it; "
+    "'pathlab analyze RESULTS --json' has every figure of every trial."
 )
 EVIDENCE_UNITS: Mapping[str, Callable[[float | None], str]] = {
     "_ratio": format_ratio,
@@ -91,21 +92,22 @@ def _count_windows(heights: Floats) -> Axis:
 
 
 def _describe_limits(inputs: ReportInputs, condition: MeasuredCondition) -> str:
-    groups: dict[str, list[tuple[int, int | None]]] = {}
+    groups: dict[Limit | None, list[tuple[int, int | None]]] = {}
     answers = inputs.answers("limits", condition)
     for answer in answers:
         if answer.streams is not None:
-            name = str(answer.result.limit or UNDECIDED)
-            groups.setdefault(name, []).append((answer.streams, answer.window_bytes))
+            groups.setdefault(answer.result.limit, []).append((answer.streams, answer.window_bytes))
     ordered = sorted(groups.items(), key=lambda pair: -len(pair[1]))
-    told = "; ".join(f"{name}: {_enumerate(cells)}" for name, cells in ordered)
-    judged = sum(answer.result.judged for answer in answers)
-    return f"{format_count(judged, 'trial')} read: {told}."
+    sentences = [f"{format_count(sum(answer.result.judged for answer in answers), 'trial')}."]
+    for limit, cells in ordered:
+        name = UNDECIDED if limit is None else LIMITS[limit]
+        sentences.append(f"{name[0].upper()}{name[1:]}: {_enumerate(cells)}.")
+    return " ".join(sentences)
 
 
 def _enumerate(cells: list[tuple[int, int | None]]) -> str:
     """The cells, or their number where they are many."""
-    return enumerate_cells(cells) if len(cells) <= LONG_ROWS else f"{len(cells)} cells"
+    return enumerate_cells(cells) if len(cells) <= LONG_ROWS else f"{len(cells)} combinations"
 
 
 def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
@@ -126,7 +128,7 @@ def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> It
             for name, known in values.items()
             if met[name]
         ]
-        why = "none beyond its threshold"
+        why = "no figure over its threshold"
         *shown, undecided = format_row(entry, answer)
         rows.append((*shown, "; ".join(told) or why, undecided))
     if rows:
@@ -146,8 +148,8 @@ def _format_evidence(name: str, value: float) -> str:
     return f"{name.replace('_', ' ')} {format_figure(value)}"
 
 
-def _is_judged(condition: MeasuredCondition) -> bool:
-    """Whether a trial there was not the lab's own: host-limited ones are judged as well."""
+def _has_classified(condition: MeasuredCondition) -> bool:
+    """Whether a trial there is not lab-limited: host-limited ones are classified as well."""
     if condition.cells:
         return True
     return any(
@@ -156,9 +158,9 @@ def _is_judged(condition: MeasuredCondition) -> bool:
 
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    for condition in filter(_is_judged, inputs.conditions):
+    for condition in filter(_has_classified, inputs.conditions):
         if len(condition.levels) > 1:
-            yield lazy_plot(condition, "limits", LIMITS, plot_limits, inputs, condition)
+            yield lazy_plot(condition, "limits", TITLE, plot_limits, inputs, condition)
         evidence = lazy_text(_tabulate_evidence, inputs, condition)
         yield LazyFold(title=f"Limits and evidence: {condition.name}", blocks=(evidence,))
     yield from outline_tables(inputs, "rfc6349")
@@ -170,7 +172,7 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
-    return None if any(map(_is_judged, inputs.conditions)) else "no usable trial"
+    return None if any(map(_has_classified, inputs.conditions)) else "no usable trial"
 
 
 SECTION = LazySection(

@@ -108,7 +108,7 @@ def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: ReportInputs) ->
     assert isinstance(margin, Rule)
     assert [margin.value, margin.low, margin.high] == pytest.approx([1.0, 1 / 1.05, 1.05])
     assert plot.panels[0].x.tick_labels == ("8 × 64 KiB : 2 × 256 KiB",)
-    assert "more streams win: 1" in plot.sentence
+    assert "1 pair with the same total window (Holm-corrected): more streams win." in plot.sentence
     blocks = list(build_blocks(cells.SECTION.outline(measured)))
     costs = next(
         one for one in blocks if not isinstance(one, Plot) and "Each pair" in getattr(one, "title", "")
@@ -250,7 +250,7 @@ def test_limits_are_stacked_over_all_windows() -> None:
         assert upper.bottom is not None
         assert lower.bottom is not None
         assert upper.bottom.tolist() == (lower.bottom + lower.height).tolist()
-    assert "56 trials read" in plot.sentence
+    assert plot.sentence.startswith("56 trials. ")
 
 
 def test_fairness_has_the_least_that_can_be(measured: ReportInputs) -> None:
@@ -278,5 +278,5 @@ def test_how_sure_is_said_in_words_for_every_condition() -> None:
     (words,) = (
         one.text for one in build_blocks(certainty.SECTION.outline(sure)) if isinstance(one, Paragraph)
     )
-    assert "1 combination without a confidence interval after 3 cycles" in words
+    assert "1 combination has no confidence interval yet (3 cycles)" in words
     assert isinstance(find_curve(draw(inputs, "throughput-streams-1"), "window 64 KiB"), Curve)
