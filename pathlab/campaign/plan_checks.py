@@ -113,8 +113,8 @@ def _check_unbounded(campaign: Campaign, engines: Collection[str]) -> Iterator[F
             if not load_rules(engine).capabilities.counts_while_running:
                 yield (
                     ("budget", key),
-                    f"{engine} cannot be stopped at a number of bytes, and nothing bounds what it sends "
-                    "here; expected budget.rate as well, or the path's capacity",
+                    f"{engine} cannot stop at a byte limit, and no rate limits it; "
+                    "expected budget.rate as well, or the path's capacity",
                 )
 
 

@@ -73,7 +73,7 @@ def _check_place(place: Path, style: Path | None) -> None:
     if not place.absolute().parent.is_dir():
         raise UsageError(f"--out: there is no folder '{place.parent}'", hint="name a folder that exists")
     if place.suffix.lower() == TABLE and style is not None:
-        raise UsageError("--style is for pictures, and .csv is none", hint="leave --style out, or write .svg")
+        raise UsageError("--style does not apply to .csv", hint="leave --style out, or write .svg")
 
 
 def _write_table(plot: Plot, place: Path) -> None:

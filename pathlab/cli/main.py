@@ -19,7 +19,7 @@ from pathlab.runner.campaign.interruption import ENDING, Interrupted, Interrupti
 #: Subcommand to its line in the help. Its module, ``pathlab.cli.commands.NAME``, is imported when it is used.
 SUBCOMMANDS = {
     "run": "Run a campaign, show its results, write its report.",
-    "stop": "End a run after the trial under way.",
+    "stop": "Stop a run after the current trial.",
     "measure": "Measure once between two hosts.",
     "path": "Find the route to a host, and latency and capacity of its hops.",
     "plan": "Show a campaign's trials in their order, its time and bytes.",
@@ -34,7 +34,7 @@ SUBCOMMANDS = {
     "results": "List, show, merge, prune and check stored results.",
     "compare": "Compare results with each other, combination by combination.",
     "validate": "Compare PathLab's engine with iperf3 over a path.",
-    "doctor": "Try what this machine can do, and say how to fix the rest.",
+    "doctor": "Check this machine and show how to fix problems.",
     "completion": "Print the completion script of a shell.",
 }
 INTERRUPTED_STATUS = 130

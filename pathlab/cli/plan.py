@@ -84,7 +84,7 @@ def _print_rows(model: Campaign, rows: Sequence[PlanRow], shown: int, console: C
         if constant:
             console.print(f"In all trials: {_format_levels(rows[0], constant)}.")
     if len(rows) > shown:
-        console.print(f"{'And ' if shown else ''}{len(rows) - shown} rows not shown (--all shows every row).")
+        console.print(f"{len(rows) - shown} {'more ' if shown else ''}rows (--all shows every row).")
 
 
 def _arrange_factors(model: Campaign, rows: Sequence[PlanRow]) -> tuple[list[str], list[str], list[str]]:

@@ -103,7 +103,7 @@ def _print_head(stored: Results, counts: Counts) -> None:
     campaign = stored.campaign
     click.echo(escape_line(f"{campaign.title} ({campaign.name})"))
     click.echo(
-        f"made {format_utc(campaign.created_utc)} by PathLab {campaign.program_version}; "
+        f"created {format_utc(campaign.created_utc)} by PathLab {campaign.program_version}; "
         f"format {stored.format_version}; {format_volume(stored.path.stat().st_size)}"
     )
     done = counts.planned - counts.unfinished

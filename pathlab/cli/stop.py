@@ -18,10 +18,10 @@ def stop(results: Path, *, now: bool) -> None:
     folder = results.parent if results.name == "results.db" else results
     writer = find_writer(folder)
     if writer is None:
-        raise UsageError(f"nothing runs in '{folder}'", hint="name the results folder of a run under way")
+        raise UsageError(f"nothing runs in '{folder}'", hint="name the results folder of a run in progress")
     if not now:
         StopRequest(folder).make()
-        click.echo(f"the run (process {writer}) ends after the trial under way")
+        click.echo(f"the run (process {writer}) stops after the current trial")
         return
     try:
         os.kill(writer, signal.SIGTERM)

@@ -166,7 +166,7 @@ class SshTransport(Transport):
             ) from error
         except (FrameError, KeyError, TypeError) as error:
             said = channel.last_output(decoder.noise)
-            raise self._refusal("deploy", f"the host sent what is not understood: {error}{said}") from error
+            raise self._refusal("deploy", f"unexpected answer from the host: {error}{said}") from error
 
     @property
     def _host(self) -> str:

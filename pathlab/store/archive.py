@@ -78,7 +78,7 @@ def list_results(folder: Path) -> list[Listing]:
 def prune_results(
     results: Results, *, failed: bool, series_before: datetime.datetime | None, dry_run: bool
 ) -> Pruned:
-    """Take out failed and interrupted trials, and the series of trials begun before a time, for good.
+    """Delete failed and interrupted trials, and the series of trials begun before a time, permanently.
 
     A trial's figures stay when only its series go. Raises UsageError when nothing is asked for.
     """

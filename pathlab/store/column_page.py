@@ -19,7 +19,7 @@ _HEAD = f"""# Columns
 
 What a results file of format {FORMAT_VERSION} holds, and every export of it. An empty cell
 (Parquet and JSON: null) was not measured; it is never replaced by a number.
-Units stand at the end of the names.
+Names end with the unit.
 
 In exports each trial also has `planned_NAME` for every factor of its plan row, and each row of a series
 `trial_id`. In CSV, lists are joined by `;` and JSON stays JSON.

@@ -92,7 +92,7 @@ def test_a_lab_that_dies_in_every_trial_ends_the_run(
     assert (outcome.complete, outcome.failed, outcome.missing) == (0, 3, 9)
     assert [stage for _, _, stage in rows(tmp_path / "out")] == ["lab"] * 3
     ((_, text),) = [entry for entry in journal(tmp_path / "out") if entry[0] == "quarantined"]
-    assert text.startswith("the lab failed 3 times in a row; the rest of the campaign is left out")
+    assert text.startswith("the lab failed 3 times in a row; the remaining trials are skipped")
     assert KILLED in text
 
 

@@ -32,7 +32,7 @@ def test_json_events_tell_the_run_and_stop_ends_it(tmp_path: Path) -> None:
         with running(["stop", "out"], tmp_path) as stop:
             status, said = stop.read_to_end()
         assert status == 0
-        assert f"the run (process {run.process.pid}) ends after the trial under way" in said
+        assert f"the run (process {run.process.pid}) stops after the current trial" in said
         status, screen = run.read_to_end()
     assert status == 4
     events = read_events(screen)

@@ -26,7 +26,7 @@ command = declare(
         default=MARGIN_RATIO,
         help="Share below which a difference does not matter.",
     ),
-    flag("--any-path", help="Compare whatever the hosts are called."),
+    flag("--any-path", help="Ignore host names when matching combinations."),
     option(
         "--unchanged",
         type=PATH,

@@ -7,7 +7,7 @@ from pathlab.cli.commands.declaration import declare, json_flag
 command = declare(
     "doctor",
     "doctor.check_machine",
-    """Try what this machine can do for PathLab and say how to fix what it cannot.
+    """Check this machine and show how to fix problems.
 
     Exit status 3 when something that every measurement needs is missing.
     """,

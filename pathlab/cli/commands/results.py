@@ -53,7 +53,7 @@ command = group(
     declare(
         "prune",
         "results.prune",
-        "Take failed trials or old series out of RESULTS, for good.",
+        "Delete failed trials or old series from RESULTS permanently.",
         RESULTS,
         flag("--failed", help="Trials that failed or were interrupted."),
         option(

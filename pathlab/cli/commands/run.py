@@ -14,7 +14,7 @@ command = declare(
     """,
     argument("campaign"),
     option("--out", type=PATH, help="Results folder; continued if it holds this campaign."),
-    flag("--new", help="Start anew even if an unfinished run of this campaign is there."),
+    flag("--new", help="Start a new run even if an unfinished one of this campaign exists."),
     *CHOICES,
     ACCEPT_KEYS,
     flag("--quiet", help="Print the report's path only."),

@@ -234,7 +234,7 @@ class CycleRunner:
         if record.failed_stage == Stage.LAB:
             self._lab_fault = record.failure
         if failure is not None and failure.place == LAB:
-            text = f"the lab failed {FAILURES_IN_A_ROW} times in a row; the rest of the campaign is left out"
+            text = f"the lab failed {FAILURES_IN_A_ROW} times in a row; the remaining trials are skipped"
             self._parts.journal.add("quarantined", f"{text}: {failure.text}", row=record.plan_row)
         elif failure is not None:
             text = f"{' to '.join(failure.place)} failed repeatedly and is quarantined until the next cycle"

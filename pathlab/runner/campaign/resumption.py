@@ -27,8 +27,8 @@ def refuse_other_plan(results: Results, campaign: Campaign, planned: Sequence[Pl
     difference = _find_difference(results, campaign, planned)
     if difference is not None:
         raise UsageError(
-            f"the plan stored in {folder} is not the one that this program makes: {difference}",
-            hint=f"start anew with --new, or continue it with PathLab {stored.program_version}",
+            f"the plan stored in {folder} differs from this program's plan: {difference}",
+            hint=f"start a new run with --new, or continue this one with PathLab {stored.program_version}",
         )
 
 

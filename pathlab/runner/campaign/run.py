@@ -183,7 +183,7 @@ class CampaignRun:
         if changes and refuses:
             raise UsageError(
                 f"the hosts are not as they were when this campaign began: {'; '.join(changes)}",
-                hint='put that right, start anew with --new, or allow it with on_change = "mark"',
+                hint='put that right, start a new run with --new, or allow it with on_change = "mark"',
             )
         self._journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=programs)
         for record in now:

@@ -374,9 +374,7 @@ class Environment:
         self._sessions.clear()
         for session in sessions:
             for text in session.unexpected[:UNEXPECTED_SHOWN]:
-                self._emit(
-                    RunNotice(text=f"{session.host}: its agent sent what is not in the protocol: {text}")
-                )
+                self._emit(RunNotice(text=f"{session.host}: unexpected message from its agent: {text}"))
         if sessions:
             with ThreadPoolExecutor(min(len(sessions), PARALLEL_MAX)) as pool:
                 list(pool.map(Session.close, sessions))

@@ -42,7 +42,7 @@ def check_facts(facts: Mapping[str, Any], *, nic: str | None) -> list[HostCheck]
     )
     for item, fact, read in readers:
         if facts.get(fact) is None:
-            reasons = "; ".join(facts.get("unread", {}).get(fact, [])) or "not told"
+            reasons = "; ".join(facts.get("unread", {}).get(fact, [])) or "not reported"
             checks.append(HostCheck(item, "limited", f"cannot be read ({reasons})"))
         else:
             checks += read(facts[fact])
@@ -60,7 +60,7 @@ def _check_windows(buffers: Mapping[str, Any]) -> Iterator[HostCheck]:
         return
     most = {name: (table or {}).get("max_bytes") for name, table in tuned.items()}
     found = (
-        f"at most {format_bytes(min(known))} may be asked for; "
+        f"windows up to {format_bytes(min(known))} can be requested; "
         f"autotuning goes to {format_bytes(most['rmem'])} received, {format_bytes(most['wmem'])} sent"
     )
     lines = [
@@ -153,8 +153,8 @@ def _check_nic(name: str, nic: Mapping[str, Any], *, up: bool) -> HostCheck:
     offloads = nic.get("offloads") or {}
     off = [offload for offload in USEFUL_OFFLOADS if offloads.get(offload) is False]
     speed, mtu_bytes = nic.get("speed_bits_per_s"), nic.get("mtu_bytes")
-    told = f"speed {format_rate(speed)}" if speed is not None else "speed not told"
-    found = f"{told}, MTU {mtu_bytes}"
+    speed_text = f"speed {format_rate(speed)}" if speed is not None else "speed not reported"
+    found = f"{speed_text}, MTU {mtu_bytes}"
     found += f", without {', '.join(off)}" if off else ", offloads on"
     fix = None
     if not up:

@@ -53,7 +53,7 @@ def lock_host(session: Session, owner: RunOwner) -> str | None:
     """
     host = session.host
     if "lock" not in session.hello["features"]:
-        return f"{host}: its agent knows no lock; campaigns of other controllers are not seen"
+        return f"{host}: its agent does not support locks; runs of other controllers are not detected"
     asked = {field: getattr(owner, field) for field in RunOwner.__slots__}
     answer = session.request("host.lock", owner=asked)
     reason = answer.get("reason")

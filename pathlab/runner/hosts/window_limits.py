@@ -52,6 +52,6 @@ def _describe(
         if allowed is not None and allowed < window_bytes:
             most, wanted = format_bytes(allowed), format_bytes(window_bytes)
             yield (
-                f"{host} grants windows up to {most}, and {wanted} is asked: such trials are marked "
-                f"window-short (there: sysctl -w net.core.{limit}={window_bytes})"
+                f"{host} grants windows up to {most}, the plan requests {wanted}; these trials get the flag "
+                f"window-short. fix: sysctl -w net.core.{limit}={window_bytes}"
             )

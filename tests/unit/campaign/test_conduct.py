@@ -143,8 +143,8 @@ def test_cycles_of_a_stop_rule(changes: dict[str, Any], planned: int, least: int
         ),
         (
             {"budget": {"bytes_per_day": "1GB"}, "factors": {"streams": 1, "engine": ["native", "iperf3"]}},
-            "budget.bytes_per_day: iperf3 cannot be stopped at a number of bytes, and nothing bounds what it "
-            "sends here; expected budget.rate as well, or the path's capacity",
+            "budget.bytes_per_day: iperf3 cannot stop at a byte limit, and no rate limits it; "
+            "expected budget.rate as well, or the path's capacity",
         ),
     ],
 )

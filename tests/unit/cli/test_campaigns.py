@@ -32,15 +32,15 @@ def test_the_plan_says_rows_time_bytes_and_share() -> None:
     assert "16 trials, about 68 s, at most 6 min 42 s." in text
     assert "Bytes sent: at most 229 MB." in text
     assert "a to b: 16 trials, bytes at most 229 MB; on average at most 67.4 % of 40 Mbit/s" in text
-    assert "rows not shown" not in text
+    assert "--all shows" not in text
 
 
 def test_a_long_plan_is_cut_and_can_be_had_whole() -> None:
     text = show_plan("streams-sweep")
-    assert "And 538 rows not shown (--all shows every row)." in text
-    assert "rows not shown" not in show_plan("streams-sweep", "--all")
-    assert "And 586 rows not shown" in show_plan("streams-sweep", "--rows", "2")
-    assert show_plan("streams-sweep", "--rows", "0").startswith("588 rows not shown")
+    assert "538 more rows (--all shows every row)." in text
+    assert "--all shows" not in show_plan("streams-sweep", "--all")
+    assert "586 more rows (--all" in show_plan("streams-sweep", "--rows", "2")
+    assert show_plan("streams-sweep", "--rows", "0").startswith("588 rows (--all")
 
 
 def test_the_plan_shows_the_factors_that_there_are() -> None:

@@ -80,7 +80,7 @@ def test_the_list_names_every_figure_once(stored: StudiedResults, capsys: pytest
         ("trial-99", "a.svg", None, "no trial 99"),
         ("trial-1", "a.gif", None, r"a\.gif' does not end in"),
         ("trial-1", "nowhere/a.svg", None, "no folder"),
-        ("trial-1", "a.csv", "x.mplstyle", "--style is for pictures"),
+        ("trial-1", "a.csv", "x.mplstyle", "--style does not apply to .csv"),
         ("trial-1", "a.svg", "x.mplstyle", "No such file"),
         ("list", "a.svg", None, "takes no --out"),
     ],

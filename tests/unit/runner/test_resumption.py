@@ -70,6 +70,6 @@ def test_the_first_difference_of_the_plan_is_named(tmp_path: Path, change: str) 
     changes = {"seed": 4} if change == "seed" else {}
     with store(tmp_path, campaign, stored, **changes) as results, pytest.raises(UsageError) as caught:
         refuse_other_plan(results, campaign, plan)
-    assert f"the plan stored in {tmp_path} is not the one that this program makes: " in str(caught.value)
+    assert f"the plan stored in {tmp_path} differs from this program's plan: " in str(caught.value)
     assert text in str(caught.value)
-    assert caught.value.hint == "start anew with --new, or continue it with PathLab 0.1.0"
+    assert caught.value.hint == "start a new run with --new, or continue this one with PathLab 0.1.0"
