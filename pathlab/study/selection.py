@@ -353,19 +353,24 @@ def measure_drtt(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -
     return None if loaded is None or unloaded is None else loaded - unloaded
 
 
-def survey_table(table: TrialTable) -> SampleSelection:
-    """The selection of all conditions together, by the windows requested."""
-    samples = select(table, Rules(as_requested=True, controls=True))
+def select_everywhere(table: TrialTable, rules: Rules) -> tuple[NDArray[np.int64], SampleSelection]:
+    """The places of the trials that ``select`` takes in all conditions together, and what they rest on."""
+    samples = select(table, rules)
     left: Counter[str] = Counter()
     for sample in samples:
         left.update({count.reason: count.trials for count in sample.selection.excluded})
-    places = np.concatenate([np.empty(0, dtype=np.int64), *(sample.places for sample in samples)])
-    return SampleSelection(
+    places = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *(sample.places for sample in samples)]))
+    return places, SampleSelection(
         trials=len(table),
         used=int(places.size),
         excluded=tuple(ExclusionCount(reason=name, trials=left[name]) for name in sorted(left)),
         warnings=_list_warnings(table, places),
     )
+
+
+def survey_table(table: TrialTable) -> SampleSelection:
+    """The selection of all conditions together, by the windows requested."""
+    return select_everywhere(table, Rules(as_requested=True, controls=True))[1]
 
 
 def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:

@@ -34,7 +34,9 @@ def describe_comparison(found: ResultsComparison) -> dict[str, Any]:
         "verdicts": {str(change): found.count(change) for change in ChangeVerdict},
         "rows": [_describe_row(row) for row in found.rows],
         "alone": [{"results": label, **cell.describe()} for label, cell in found.alone],
-        "left_out_trials": dict(found.excluded),
+        "left_out_trials": {
+            label: sum(count.trials for count in counts) for label, counts in found.excluded.items()
+        },
         "ignored_settings": list(found.ignored_settings),
         "unlike": [
             {"results": one.label, "fact": one.fact, "before": list(one.before), "after": list(one.after)}
@@ -270,9 +272,8 @@ def list_notes(found: ResultsComparison) -> Iterator[str]:
         was, is_now = (", ".join(texts) for texts in (one.before, one.after))
         yield f"Different in {one.label}: {one.fact}, {was} before and {is_now} after."
     yield from _list_alone(found)
-    for label, count in found.excluded.items():
-        if count:
-            why = "not complete, lab-limited, or imported among native ones"
-            yield f"Excluded from {label}: {count} trials ({why})"
+    for label, counts in found.excluded.items():
+        if counts:
+            yield f"Excluded from {label}: {', '.join(f'{one.trials} {one.reason}' for one in counts)}."
     if found.ignored_settings:
         yield f"Not in all results, so not compared: {', '.join(found.ignored_settings)}"

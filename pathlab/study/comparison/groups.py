@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pathlab.campaign.factors import find_default
-from pathlab.store.flags import Flag, Status
-from pathlab.study.selection import LAB_FLAGS, Sample, collect_sample
+from pathlab.store.flags import Flag
+from pathlab.study.selection import ExclusionCount, Rules, Sample, collect_sample, select_everywhere
 from pathlab.study.trials import StudySource, list_values, read_trials
 
 _OWN_SETTINGS = {"streams", "window_bytes", "congestion"}
@@ -71,32 +71,35 @@ def share_settings(sources: Sequence[ComparedResults]) -> tuple[tuple[str, ...],
 
 def group_trials(
     source: ComparedResults, shared: Sequence[str], *, any_path: bool
-) -> tuple[dict[ComparedCell, Sample], int]:
-    """The usable trials by combination with the ``shared`` settings, and how many were excluded.
+) -> tuple[dict[ComparedCell, Sample], tuple[ExclusionCount, ...]]:
+    """The usable trials by combination with the ``shared`` settings, and how many were excluded and why.
 
-    ``any_path``: combinations have no names of hosts. Imported trials count where all are imported.
+    Usable as for every other figure, control rows included, with two differences. Imported trials among
+    others are excluded: two programs are not one group. Where all are imported, throughput is not needed: a
+    file of pings is compared by its RTT. ``any_path``: combinations have no names of hosts.
     """
-    table = source.table
-    excluded = table.frame["status"].to_numpy() != Status.COMPLETE
-    for flag in LAB_FLAGS:
-        excluded |= table.flagged(flag)
-    if not source.imported.all():
-        excluded |= source.imported  # two programs are not one group
+    table, imported = source.table, source.imported
+    rules = Rules(as_requested=True, controls=True)
+    places, selection = select_everywhere(table, replace(rules, needed=()) if imported.all() else rules)
+    excluded = selection.excluded
+    mixed = imported[places] & (not imported.all())
+    if mixed.any():
+        excluded = (*excluded, ExclusionCount(reason=Flag.IMPORTED, trials=int(mixed.sum())))
+    places = places[~mixed]
     names = ("path_source", "path_destination", "streams", "window_requested_bytes")
     columns = (*names, "congestion_requested", "congestion_sender", "plan_row")
     found: dict[ComparedCell, list[int]] = {}
-    kept = list_values(table.frame[~excluded], columns)
-    for place, *values in zip(np.flatnonzero(~excluded), *kept, strict=True):
-        sender, receiver, streams, window, asked, used, row = values
+    kept = list_values(table.frame.iloc[places], columns)
+    for place, *values in zip(places, *kept, strict=True):
+        sender, receiver, streams, window, requested, used, row = values
         own = source.settings.get(row, {})
         cell = ComparedCell(
             source="" if any_path else sender,
             destination="" if any_path else receiver,
             streams=int(streams),
             window_bytes=-1 if window is None else int(window),
-            congestion=asked or (source.imported[place] and used) or "",
+            congestion=requested or (imported[place] and used) or "",
             settings=tuple((name, str(own.get(name, find_default(name)))) for name in shared),
         )
         found.setdefault(cell, []).append(int(place))
-    samples = {cell: collect_sample(table, np.array(places)) for cell, places in found.items()}
-    return samples, int(excluded.sum())
+    return {cell: collect_sample(table, np.array(group)) for cell, group in found.items()}, excluded

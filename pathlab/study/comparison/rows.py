@@ -31,7 +31,7 @@ from pathlab.study.comparison.groups import (
 )
 from pathlab.study.comparison.metrics import METRICS, ComparedMetric, find_noise
 from pathlab.study.comparison.mismatch import check_shared
-from pathlab.study.selection import Sample
+from pathlab.study.selection import ExclusionCount, Sample
 from pathlab.study.trials import StudySource, list_values
 from pathlab.units import format_time
 
@@ -124,7 +124,7 @@ class ResultsComparison:
     rules: ComparisonRules
     rows: tuple[ComparisonRow, ...]
     alone: tuple[tuple[str, ComparedCell], ...]
-    excluded: Mapping[str, int]  # trials: not complete, lab-limited, imported beside native ones; by label
+    excluded: Mapping[str, tuple[ExclusionCount, ...]]  # by label
     ignored_settings: tuple[str, ...]  # factors that not all results tell
     unlike: tuple[
         ConditionDifference, ...
@@ -164,7 +164,7 @@ def compare_results(
     again_source = None if unchanged is None else ComparedResults(unchanged)
     everything = [source for _, source in read] + ([] if again_source is None else [again_source])
     shared, ignored = share_settings(everything)
-    excluded: dict[str, int] = {}
+    excluded: dict[str, tuple[ExclusionCount, ...]] = {}
     groups: list[CellSamples] = []
     for label, source in read:
         group, excluded[label] = group_trials(source, shared, any_path=rules.any_path)
@@ -195,12 +195,15 @@ def compare_results(
     )
 
 
-def _check_usable(labels: Sequence[str], groups: Sequence[CellSamples], excluded: Mapping[str, int]) -> None:
+def _check_usable(
+    labels: Sequence[str], groups: Sequence[CellSamples], excluded: Mapping[str, tuple[ExclusionCount, ...]]
+) -> None:
     """Every one of the results has to have a trial that speaks of a path."""
     for label, group in zip(labels, groups, strict=True):
         if not group:
+            reasons = ", ".join(f"{count.trials} {count.reason}" for count in excluded[label])
             raise UsageError(
-                f"'{label}' has no trial to compare: {excluded[label]} left out (not complete, lab-limited)",
+                f"'{label}' has no trial to compare; excluded: {reasons or 'none'}",
                 hint="`pathlab results show` lists its trials; measure again on a machine with idle cores.",
             )
 

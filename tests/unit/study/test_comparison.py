@@ -19,6 +19,7 @@ from pathlab.report.sections.comparison_text import (
     list_notes,
     render_comparison,
 )
+from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import (
     ChangeVerdict,
     ComparisonRow,
@@ -173,13 +174,48 @@ def test_other_factors_are_conditions_where_all_results_tell_them() -> None:
     assert found.ignored_settings == ("dscp",)
 
 
-def test_failed_and_lab_limited_trials_are_left_out_and_counted() -> None:
+def count_excluded(found: ResultsComparison) -> dict[str, dict[str, int]]:
+    return {
+        label: {one.reason: one.trials for one in counts}
+        for label, counts in found.excluded.items()
+        if counts
+    }
+
+
+def test_trials_that_the_report_excludes_are_excluded_here_and_counted_by_reason() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
+    flags = ("lab-limited", "host-limited", "congestion-not-granted", "window-short")
     second.records[0] = make_failed(second.records[0])
-    second.records[1] = dataclasses.replace(second.records[1], flags=("lab", "lab-limited"))
+    for place, flag in enumerate(flags, start=1):
+        second.records[place] = dataclasses.replace(second.records[place], flags=("lab", flag))
+    second.records[5] = dataclasses.replace(second.records[5], throughput_bits_per_s=None)
     found = compare(first, second)
-    assert found.excluded == {"r0": 0, "r1": 2}
-    assert sum(row.change.second_n for row in found.rows if row.metric.name == "throughput") == 18
+    missing = "throughput_bits_per_s: not-measured"
+    assert count_excluded(found) == {"r1": {"failed": 1, **dict.fromkeys((*flags, missing), 1)}}
+    assert describe_comparison(found)["left_out_trials"] == {"r0": 0, "r1": 6}
+    assert sum(row.change.second_n for row in found.rows if row.metric.name == "throughput") == 14
+    told = [line for line in list_notes(found) if line.startswith("Excluded")]
+    assert len(told) == 1
+    assert told[0].startswith("Excluded from r1: 1 congestion-not-granted, 1 failed,")
+    (recommendation,) = Study(second).recommend()
+    medians = {
+        candidate.streams: candidate.throughput_bits_per_s.median
+        for candidate in recommendation.result.candidates
+    }
+    rows = [row for row in found.rows if row.metric.name == "throughput"]
+    assert {row.cell.streams: row.after_median for row in rows} == medians
+
+
+def test_imported_pings_are_compared_by_their_round_trips() -> None:
+    pings = [make_results(seed=seed) for seed in (1, 2)]
+    for results in pings:
+        results.records = [
+            dataclasses.replace(record, flags=("imported",), throughput_bits_per_s=None)
+            for record in results.records
+        ]
+    found = compare(*pings)
+    assert count_excluded(found) == {}
+    assert {row.metric.name for row in found.rows} == {"loaded-rtt"}
 
 
 def test_results_of_which_every_trial_was_left_out_are_named_with_the_reason() -> None:
@@ -188,7 +224,7 @@ def test_results_of_which_every_trial_was_left_out_are_named_with_the_reason() -
         dataclasses.replace(record, flags=("lab", "lab-limited")) for record in limited.records
     ]
     count = len(limited.records)
-    with pytest.raises(UsageError, match=f"'r1' has no trial to compare: {count} left out"):
+    with pytest.raises(UsageError, match=f"'r1' has no trial to compare; excluded: {count} lab-limited"):
         compare(make_results(seed=1), limited)
 
 
@@ -196,7 +232,7 @@ def test_imported_trials_are_compared_in_results_of_their_own() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
     flags = ("imported",)
     second.records[0] = dataclasses.replace(second.records[0], flags=flags, throughput_bits_per_s=1.0)
-    assert compare(first, second).excluded == {"r0": 0, "r1": 1}
+    assert count_excluded(compare(first, second)) == {"r1": {"imported": 1}}
     second.records = [
         dataclasses.replace(record, flags=flags, congestion_requested=None)
         for record in make_results(seed=2).records
