@@ -1,8 +1,8 @@
 """All analyses of a results file as one document for machines: ``pathlab analyze --json``.
 
 Version 1. The document's keys: ``document`` ("pathlab-analysis"), ``version``, ``program_version``,
-``campaign`` (name, title, digest, seed), ``trials`` (stored, complete, and, over all conditions, used for
-what speaks of a path, left out and cautions, as in a basis), ``analyses``: by the name of the method, a list
+``campaign`` (name, title, digest, seed), ``trials`` (stored, complete, and, over all conditions, used,
+excluded and with warnings, each by reason), ``analyses``: by the name of the method, a list
 of answers as ``Answer`` names their fields; ``references``: the same by the name of each
 published table that was compared with the results (none unless asked for). Enums are their values, numbers
 that are not finite (an infinite AICc, a missing value) are null, and no key is ever left out for want of a
