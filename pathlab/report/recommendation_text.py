@@ -29,12 +29,11 @@ LIMITS = {
     Limit.APPLICATION: "the sending application",
     Limit.HOST_CPU: "a host's CPU",
 }
-WINDOW_LIMITS = (Limit.RECEIVER_WINDOW, Limit.SEND_BUFFER, Limit.WINDOW)
 _EQUAL, _ENOUGH = format_ratio(MARGIN_RATIO), format_ratio(SUFFICIENT_RATIO)
 RULE = (
-    "A combination counts if its windows were granted as requested and neither a host nor the lab was at its "
-    "limit. It carries enough if its median has a confidence interval (six trials or more) and one of two "
-    f"tests shows it. Either it is equivalent to the best one within ±{_EQUAL}, cycle by cycle (two "
+    "A combination is usable if its windows were granted as requested and neither a host nor the lab was at "
+    "its limit. It carries enough if its median has a confidence interval (six trials or more) and one of "
+    f"two tests shows it. Either it is equivalent to the best one within ±{_EQUAL}, cycle by cycle (two "
     f"one-sided tests, Holm-corrected). Or it reaches {_ENOUGH} of the capacity that the response surface "
     "finds; without such a capacity, of the best one. A combination that counted more than the link can "
     "carry is no reference. Among those that carry enough, less added delay (dRTT, the RTT increase under "
@@ -42,8 +41,8 @@ RULE = (
     f"difference must exceed {_EQUAL} of the idle RTT or {format_ratio(LOSS_MARGIN_RATIO)} of the probes. "
     "With fewer than six trials, the ranges of all trials must be that far apart instead, and confidence is "
     "low. Ties go to the smallest streams × window, then to the fewest streams. If no combination is shown "
-    "to carry enough, or only one counts, the medians decide and confidence is low. Confidence is also low "
-    "if less delay decides and the RTT was still rising when the trials ended."
+    "to carry enough, or only one is usable, the medians decide and confidence is low. Confidence is also "
+    "low if less delay decides and the RTT was still rising when the trials ended."
 )
 
 
@@ -129,11 +128,12 @@ def format_confidence(found: Recommendation) -> str:
         return f"high - it carries enough ({trials}){_compare_smaller(found)}"
     if found.confidence is Confidence.MEDIUM:
         names = enumerate_cells(one.levels for one in found.undecided)
-        return f"medium - it carries enough ({trials}); whether {names} would as well is undecided{outlook}"
+        return f"medium - it carries enough ({trials}); {names} may carry enough too (undecided){outlook}"
     if found.lone:
         among = len(found.candidates)
-        which = f"only one of {among} combinations that counts" if among > 1 else "only combination"
-        return f"low - the {which}, so there is nothing to compare it with"
+        if among > 1:
+            return f"low - only one of {among} combinations is usable; nothing to compare it with"
+        return "low - the only combination; nothing to compare it with"
     if found.too_short:
         return (
             f"low - its RTT was still rising when the trials ended ({trials}). Longer trials should settle it"
@@ -151,10 +151,10 @@ def _compare_smaller(found: Recommendation) -> str:
     smaller = [one for one in found.smaller if one.exclusion is None]
     if not found.smaller:
         return "; nothing smaller was measured"
-    counted = " that counts" if len(smaller) < len(found.smaller) else ""
+    what = "everything smaller" if len(smaller) == len(found.smaller) else "everything usable that is smaller"
     if all(one.enough is False for one in smaller):
-        return f", and everything smaller{counted} does not"
-    return f", and everything smaller{counted} carries too little or adds more delay or loss"
+        return f", and {what} does not"
+    return f", and {what} carries too little or adds more delay or loss"
 
 
 def _trials(count: int) -> str:
@@ -189,37 +189,46 @@ def _list_sentences(found: Recommendation, chosen: Candidate) -> Iterator[str]:
     best = found.best
     yield from _name_rival(found, chosen)
     for one in found.still_rising:
-        yield _tell_climb(one)
+        yield _describe_climb(one)
     if best is not None and best.levels != chosen.levels and not chosen.over_line:
         yield (
             f"The highest median was {format_rate(best.throughput_bits_per_s.median)} with "
             f"{name_levels(best.streams, best.window_bytes)}, with an added delay of "
-            f"{format_rise(best.drtt_ns)}. The recommended one carried {_share(chosen, best)} of it."
+            f"{format_rise(best.drtt_ns)}. The recommended combination reached "
+            f"{format_ratio(found.share_of_best_ratio)} of it."
         )
     elif best is not None and not found.lone and not found.over_line:
-        counted = " of those that count" if found.excluded else ""
-        yield f"No other combination{counted} had a higher median."
-    yield from _tell_over_line(found)
-    if found.capacity is not None:
-        yield from _tell_capacity(found)
-    if best is not None:
-        yield from _tell_line(found, best)
-        if found.reference is Reference.HIGHEST_MEDIAN and best.limit in WINDOW_LIMITS:
-            yield (
-                "Even the combination with the highest median was held by its windows. Larger windows or "
-                "more streams would probably carry more."
-            )
+        yield f"No other{' usable' * bool(found.excluded)} combination had a higher median."
+    yield from _describe_over_line(found)
+    yield from _describe_capacity(found)
+    if found.share_of_link_ratio is not None:
+        yield (
+            f"After headers, the lab's link can carry {format_rate(found.line_bits_per_s)} of data; the "
+            f"highest median is {format_ratio(found.share_of_link_ratio)} of that."
+        )
+    if found.window_limited:
+        yield (
+            "Even the combination with the highest median was held by its windows. Larger windows or more "
+            "streams would probably carry more."
+        )
     if found.confidence is Confidence.LOW and found.undecided:
         names = enumerate_cells(one.levels for one in found.undecided)
         yield f"{_trials(chosen.n).capitalize()} cannot rule out {names} either."
     yield from _list_limits(found)
     if found.equal_windows:
-        told = ", ".join(f"{verdict} for {count}" for verdict, count in found.equal_windows.items())
-        pairs = "pair" if sum(found.equal_windows.values()) == 1 else "pairs"
-        yield f"More streams or larger windows at the same total window: {told} {pairs}."
+        yield f"More streams or larger windows at the same total window: {_count_verdicts(found)}."
     if found.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
         word = "drifted" if found.drift is DriftVerdict.DRIFTING else "changed its level"
         yield f"The path {word} during the campaign. The recommendation is for its average condition."
+
+
+def _count_verdicts(found: Recommendation) -> str:
+    """The verdicts at equal total windows: ``first-carries-more for 1, undecided for 2 pairs``."""
+    counts = found.equal_windows
+    if list(counts.values()) == [2]:
+        return f"{next(iter(counts))} for both pairs"
+    text = ", ".join(f"{verdict} for {count}" for verdict, count in counts.items())
+    return f"{text} {'pair' if sum(counts.values()) == 1 else 'pairs'}"
 
 
 def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
@@ -227,7 +236,7 @@ def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
     rival, reason = found.rival, found.preferred_for
     if rival is None or reason is None:
         return
-    carries = f"{shorten_levels(rival.streams, rival.window_bytes)} carries {_compare_rates(rival, chosen)}"
+    carries = f"{shorten_levels(rival.streams, rival.window_bytes)} carries {_format_rival_rate(found)}"
     delays = format_time(rival.drtt_ns.median), format_time(chosen.drtt_ns.median)
     if reason is Reason.DELAY:
         caveat = ""
@@ -241,21 +250,31 @@ def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
         yield f"{carries} but loses {lost[0]} of the probes instead of {lost[1]}."
     else:
         known = rival.drtt_ns.median is not None and chosen.drtt_ns.median is not None
-        told = f" (adds {delays[0]} against {delays[1]})" if known else ""
-        what = "the smaller total window decides" if reason is Reason.WINDOW else "fewer streams decide"
-        yield f"{carries}, and no difference in delay or loss was shown{told}: {what}."
+        added = f" (adds {delays[0]} against {delays[1]})" if known else ""
+        what = "smaller total window" if reason is Reason.WINDOW else "fewer streams"
+        yield (
+            f"{carries}, and no difference in delay or loss was shown{added}. We recommend the one with "
+            f"{'the ' if reason is Reason.WINDOW else ''}{what}."
+        )
 
 
-def _compare_rates(rival: Candidate, chosen: Candidate) -> str:
-    if not rival.throughput_bits_per_s.median or not chosen.throughput_bits_per_s.median:
+def _format_rival_rate(found: Recommendation) -> str:
+    """What the rival carries beside the recommended one, with a verdict only where it was tested."""
+    rate = found.rival_rate
+    if rate is None or rate.median_ratio is None:
         return "an unknown rate"
-    ratio = rival.throughput_bits_per_s.median / chosen.throughput_bits_per_s.median
-    if abs(ratio - 1) <= MARGIN_RATIO:
+    if rate.equivalent:
         return "the same"
-    return f"{format_ratio(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
+    change = rate.median_ratio - 1
+    text = (
+        f"{format_ratio(abs(change))} {'more' if change > 0 else 'less'}"
+        if change
+        else "the same by its median"
+    )
+    return text if rate.equivalent is False else f"{text} (equivalence undecided)"
 
 
-def _tell_climb(one: Candidate) -> str:
+def _describe_climb(one: Candidate) -> str:
     climb, name = one.climb, shorten_levels(one.streams, one.window_bytes)
     counted = "" if climb is None else f" ({climb.rising} of {_trials(climb.judged)})"
     known = one.drtt_ns.median is not None
@@ -266,7 +285,7 @@ def _tell_climb(one: Candidate) -> str:
     )
 
 
-def _tell_over_line(found: Recommendation) -> Iterator[str]:
+def _describe_over_line(found: Recommendation) -> Iterator[str]:
     """Combinations that counted more than the link can carry, and what is used instead."""
     over, line = found.over_line, found.line_bits_per_s
     if not over:
@@ -290,23 +309,13 @@ def _tell_over_line(found: Recommendation) -> Iterator[str]:
     )
 
 
-def _tell_line(found: Recommendation, best: Candidate) -> Iterator[str]:
-    line, rate = found.line_bits_per_s, best.throughput_bits_per_s.median
-    if not line or rate is None or best.over_line:
-        return
-    yield (
-        f"After headers, the lab's link can carry {format_rate(line)} of data; the highest median is "
-        f"{format_ratio(rate / line)} of that."
-    )
-
-
-def _tell_capacity(found: Recommendation) -> Iterator[str]:
+def _describe_capacity(found: Recommendation) -> Iterator[str]:
     capacity, best = found.capacity, found.best
     if capacity is None or best is None or capacity.value is None:
         return
-    told = f"{format_rate(capacity.value)} ({_interval(capacity.interval)})"
-    yield f"The response surface puts the path's capacity at {told}."
-    if (best.share_ratio or 0.0) < SUFFICIENT_RATIO:
+    estimate = f"{format_rate(capacity.value)} ({_interval(capacity.interval)})"
+    yield f"The response surface puts the path's capacity at {estimate}."
+    if found.capacity_missed:
         yield (
             f"No combination came near it (the best to {format_ratio(best.share_ratio)}): more streams or "
             "larger windows than were tried would probably carry more."
@@ -314,31 +323,25 @@ def _tell_capacity(found: Recommendation) -> Iterator[str]:
 
 
 def _list_limits(found: Recommendation) -> Iterator[str]:
-    """Which combinations were limited by what; those that were not considered, with the reason."""
+    """What limited which combinations; those that were not considered, with the reason."""
     groups: dict[Limit, list[Candidate]] = {}
     for one in found.candidates:
         if one.exclusion is None and one.limit is not None:
             groups.setdefault(one.limit, []).append(one)
     ordered = sorted(groups.items(), key=lambda group: len(group[1]))
     if ordered:
-        told = [
+        texts = [
             f"{LIMITS[one]} with {enumerate_cells(part.levels for part in some)}" for one, some in ordered
         ]
         if len(ordered) > 1 and sum(len(some) for _, some in ordered) == len(found.candidates):
-            told[-1] = f"{LIMITS[ordered[-1][0]]} in all other combinations"
-        yield f"What limited the combinations: {'; '.join(told)}."
+            texts[-1] = f"{LIMITS[ordered[-1][0]]} in all other combinations"
+        yield f"Limits: {'; '.join(texts)}."
     if found.recommended is None:
         return  # that none is considered is what the answer begins with
     reasons = Counter(one.exclusion for one in found.excluded if one.exclusion is not None)
     for reason in sorted(reasons):
         names = enumerate_cells(one.levels for one in found.excluded if one.exclusion == reason)
         yield f"Not considered: {names} ({reason})."
-
-
-def _share(chosen: Candidate, best: Candidate) -> str:
-    if chosen.throughput_bits_per_s.median is None or not best.throughput_bits_per_s.median:
-        return NOT_MEASURED
-    return format_ratio(chosen.throughput_bits_per_s.median / best.throughput_bits_per_s.median)
 
 
 def _interval(interval: Interval) -> str:
@@ -374,14 +377,7 @@ def shorten_recommendation(found: Recommendation) -> Sequence[str]:
         format_expected(one, found.line_bits_per_s),
         format_time(one.drtt_ns.median),
         format_ratio(one.loaded_loss.loss_ratio),
-        _both_cpu(one),
+        NOT_MEASURED if one.cpu_s_per_gb is None else f"{one.cpu_s_per_gb:.2g} s/GB",
         name_limit(one),
         _CERTAIN_WORDS[found.confidence],
     )
-
-
-def _both_cpu(one: Candidate) -> str:
-    ends = one.sender_cpu_s_per_gb.median, one.receiver_cpu_s_per_gb.median
-    if ends[0] is None or ends[1] is None:
-        return NOT_MEASURED
-    return f"{ends[0] + ends[1]:.2g} s/GB"

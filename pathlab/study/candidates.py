@@ -84,6 +84,12 @@ class Candidate:
         return None if window is None else self.streams * window
 
     @property
+    def cpu_s_per_gb(self) -> float | None:
+        """CPU seconds of both ends per 10^9 bytes received, the sum of their medians."""
+        sender, receiver = self.sender_cpu_s_per_gb.median, self.receiver_cpu_s_per_gb.median
+        return None if sender is None or receiver is None else sender + receiver
+
+    @property
     def option(self) -> Option:
         """What it is preferred by."""
         return Option(
@@ -110,6 +116,18 @@ class CandidateSet:
         """Differences of dRTT up to this do not matter: the margin's share of the idle round trip."""
         idle = measure_spread(self.measured.sample.get("unloaded_rtt_mean_ns")).median
         return 0.0 if idle is None else MARGIN_RATIO * idle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateComparison:
+    """The rate of one candidate over that of another.
+
+    ``median_ratio`` is the ratio of their medians. ``equivalent``, by the rates of the cycles that both have:
+    True where the interval of the ratio lies within the margin, False where it lies outside, None: undecided.
+    """
+
+    median_ratio: float | None
+    equivalent: bool | None
 
 
 def build_candidates(measured: MeasuredCondition, limits: Mapping[Levels, CellLimit]) -> CandidateSet:
@@ -205,6 +223,23 @@ def evaluate_candidates(
             )
         )
     return tuple(evaluated)
+
+
+def compare_rates(group: CandidateSet, first: Candidate, second: Candidate) -> RateComparison:
+    """Compare the rates of two candidates of a condition, ``first`` over ``second``."""
+    test = evaluate_ratio(*_pair(group, first.levels, second.levels))
+    low, high = test.interval.low, test.interval.high
+    outside = low is not None and high is not None and (low > test.margin_high or high < test.margin_low)
+    return RateComparison(
+        median_ratio=divide_medians(first, second),
+        equivalent=True if test.equivalent else False if outside else None,
+    )
+
+
+def divide_medians(first: Candidate, second: Candidate) -> float | None:
+    """The median rate of ``first`` over that of ``second``; None unless both are above 0."""
+    ours, theirs = first.throughput_bits_per_s.median, second.throughput_bits_per_s.median
+    return ours / theirs if ours and theirs else None
 
 
 def _is_enough(one: Candidate, capacity: Estimate | None, ratios: Floats, *, is_best: bool) -> bool | None:

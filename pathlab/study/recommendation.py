@@ -13,6 +13,7 @@ from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.verdicts.drift import DriftVerdict
+from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import DifferenceTest, Preference, Reason, prefer
 from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
 from pathlab.store.flags import Flag
@@ -20,7 +21,10 @@ from pathlab.study.answer import Answer
 from pathlab.study.candidates import (
     Candidate,
     CandidateSet,
+    RateComparison,
     build_candidates,
+    compare_rates,
+    divide_medians,
     evaluate_candidates,
     mark_over_line,
 )
@@ -33,6 +37,7 @@ from pathlab.study.trials import Condition, StudySource
 if TYPE_CHECKING:
     from pathlab.study.analyses import Analyses
 
+WINDOW_LIMITS = (Limit.RECEIVER_WINDOW, Limit.SEND_BUFFER, Limit.WINDOW)
 #: A recommendation is made after every run: the series of so many trials of each cell are read for it.
 TRIALS_PER_CELL = 3
 
@@ -61,9 +66,11 @@ class Recommendation:
     ``reference_bits_per_s`` is what shares are of, ``reference`` says which rate that is. ``candidates`` are
     in ascending (window, streams). ``medium`` is the condition's. ``rival`` is the combination to name beside
     the recommended one, which is preferred to it for ``preferred_for``, shown by ``preferred_by`` (None: a
-    tie-breaker). ``undecided`` are the combinations that would be preferred if they carried enough;
-    ``more_cycles`` would probably decide about them and about the recommended one. ``line_bits_per_s`` is the
-    payload rate of the lab's narrowest link. ``equal_windows`` counts the verdicts on more streams against
+    tie-breaker); ``rival_rate`` compares its rate with that of the recommended one. ``undecided`` are the
+    combinations that would be preferred if they carried enough; ``more_cycles`` would probably decide about
+    them and about the recommended one. ``line_bits_per_s`` is the payload rate of the lab's narrowest link.
+    ``share_of_best_ratio`` is the recommended one's median over the best one's, ``share_of_link_ratio`` the
+    best one's over the link's payload rate. ``equal_windows`` counts the verdicts on more streams against
     larger windows at the same total window. ``drift`` is the verdict over the campaign.
     """
 
@@ -80,6 +87,9 @@ class Recommendation:
     more_cycles: int | None
     reference: Reference | None = None
     rival: Candidate | None = None
+    rival_rate: RateComparison | None = None
+    share_of_best_ratio: float | None = None
+    share_of_link_ratio: float | None = None
     preferred_for: Reason | None = None
     preferred_by: DifferenceTest | None = None
     line_bits_per_s: float | None = None
@@ -101,6 +111,18 @@ class Recommendation:
     def over_line(self) -> tuple[Candidate, ...]:
         """Combinations that would count, and are above the link's payload rate."""
         return tuple(one for one in self.candidates if _is_usable(one) and one.over_line)
+
+    @property
+    def window_limited(self) -> bool:
+        """Whether windows limited even the best one, which shares are of."""
+        best = self.best
+        return self.reference is Reference.HIGHEST_MEDIAN and best is not None and best.limit in WINDOW_LIMITS
+
+    @property
+    def capacity_missed(self) -> bool:
+        """Whether even the best one carried less than 90 % of the fitted capacity."""
+        best = self.best
+        return self.capacity is not None and best is not None and (best.share_ratio or 0.0) < SUFFICIENT_RATIO
 
     @property
     def still_rising(self) -> tuple[Candidate, ...]:
@@ -189,6 +211,9 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
         reference_bits_per_s=_read_reference(against, capacity),
         recommended=chosen,
         rival=rival,
+        rival_rate=None if rival is None else compare_rates(group, rival, chosen),
+        share_of_best_ratio=None if best is None else divide_medians(chosen, best),
+        share_of_link_ratio=_divide_by_line(best, line_bits_per_s),
         preferred_for=found.reason,
         preferred_by=found.evidence,
         confidence=confidence,
@@ -230,6 +255,13 @@ def _read_reference(best: Candidate | None, capacity: Estimate | None) -> float 
     if capacity is not None:
         return capacity.value
     return None if best is None else best.throughput_bits_per_s.median
+
+
+def _divide_by_line(best: Candidate | None, line_bits_per_s: float | None) -> float | None:
+    """The best one's median over the link's payload rate; None where it counted more than it carried."""
+    if best is None or best.over_line or best.throughput_bits_per_s.median is None or not line_bits_per_s:
+        return None
+    return best.throughput_bits_per_s.median / line_bits_per_s
 
 
 def _list_likely(evaluated: Sequence[Candidate], best: Candidate | None) -> list[Candidate]:

@@ -23,7 +23,8 @@ ANSWER_KEYS = {"condition", "selection", "result", "words"}
 RECOMMENDATION_KEYS = {
     *("name", "medium", "candidates", "best", "capacity", "reference_bits_per_s", "recommended"),
     *("confidence", "reason", "undecided", "more_cycles", "line_bits_per_s", "equal_windows", "drift"),
-    *("reference", "rival", "preferred_for", "preferred_by"),
+    *("reference", "rival", "rival_rate", "preferred_for", "preferred_by"),
+    *("share_of_best_ratio", "share_of_link_ratio"),
 }
 CANDIDATE_KEYS = {
     *("streams", "window_bytes", "n", "complete", "throughput_bits_per_s", "drtt_ns", "loaded_loss"),

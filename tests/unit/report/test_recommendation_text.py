@@ -44,7 +44,7 @@ def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:
     )
     assert sure([(1, window), (3, window)]).endswith("and everything smaller does not")
     told = sure([(1, window), (3, window), (2, window)], doubted=2)
-    assert told.endswith("and everything smaller that counts does not")
+    assert told.endswith("and everything usable that is smaller does not")
 
 
 @pytest.mark.parametrize("missing", ["loaded_rtt_mean_ns", "loaded_sent", "sender_cpu_user_s"])

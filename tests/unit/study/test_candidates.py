@@ -39,10 +39,10 @@ def test_windows_that_were_not_granted_are_no_evidence() -> None:
     assert found.recommended is not None
     assert found.recommended.streams == 1
     assert [one.exclusion is not None for one in found.candidates] == [False, True]
-    # it carries as much as itself, and what carried more does not count: nothing is decided by that
+    # it carries as much as itself, and what carried more is not usable: nothing is decided by that
     told = describe_recommendation(found)
     assert found.confidence is Confidence.LOW
-    assert "only one of 2 combinations that counts" in dict(told.facts)["Confidence"]
+    assert "only one of 2 combinations is usable" in dict(told.facts)["Confidence"]
     assert not any("No other combination" in text for text in told.sentences)
 
 

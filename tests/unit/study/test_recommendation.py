@@ -13,7 +13,7 @@ from pathlab.report.recommendation_text import (
 )
 from pathlab.store.records import TrialRecord
 from pathlab.study.recommendation import Confidence
-from tests.unit.study.recommendations import KIB, QUICK, answer, make, rate, sweep
+from tests.unit.study.recommendations import KIB, LINE_BITS_PER_S, QUICK, answer, carry, make, rate, sweep
 from tests.unit.synthetic_results import make_quickstart
 
 
@@ -82,7 +82,7 @@ def test_a_smaller_one_that_may_do_as_well_is_named_and_not_chosen() -> None:
     assert [one.levels for one in found.undecided] == [(1, 64 * KIB)]
     assert found.more_cycles is not None
     assert (
-        "whether 1 × 64 KiB would as well is undecided"
+        "1 × 64 KiB may carry enough too (undecided)"
         in dict(describe_recommendation(found).facts)["Confidence"]
     )
 
@@ -130,7 +130,10 @@ def test_of_what_carries_the_same_the_one_with_less_delay_is_recommended(cycles:
     assert found.preferred_by is (DifferenceTest.RANGES if few else DifferenceTest.INTERVALS)
     assert found.confidence is (Confidence.LOW if few else Confidence.HIGH)
     told = describe_recommendation(found)
-    assert told.sentences[0].startswith("12 × 64 kB carries the same but adds 48.6 ms instead of 16.5 ms.")
+    assert told.sentences[0].startswith(
+        "12 × 64 kB carries the same by its median (equivalence undecided) but adds 48.6 ms instead of "
+        "16.5 ms."
+    )  # equal rates have no variation
     assert told.sentences[0].endswith("the difference is not tested.") == few
     confidence = dict(told.facts)["Confidence"]
     assert confidence.startswith("low - only " if few else "high - ")
@@ -143,9 +146,41 @@ def test_delays_that_do_not_differ_leave_it_to_the_total_window() -> None:
     assert found.recommended.levels == (12, 64_000)
     assert found.preferred_for is Reason.WINDOW
     assert describe_recommendation(found).sentences[0] == (
-        "4 × 256 kB carries the same, and no difference in delay or loss was shown "
-        "(adds 16.5 ms against 17.5 ms): the smaller total window decides."
+        "4 × 256 kB carries the same by its median (equivalence undecided), and no difference in delay or "
+        "loss was shown (adds 16.5 ms against 17.5 ms). We recommend the one with the smaller total window."
     )
+
+
+@pytest.mark.parametrize(
+    ("cycles", "factor", "equivalent", "words"),
+    [
+        (20, 1.0, True, "carries the same but"),
+        (2, 1.0, None, "(equivalence undecided) but"),  # medians as close, and too few trials to say so
+        (20, 1.08, False, "% more but"),
+    ],
+)
+def test_a_rival_carries_the_same_only_where_a_test_shows_it(
+    cycles: int, factor: float, equivalent: bool | None, words: str
+) -> None:
+    levels = [(1, 64 * KIB), (1, 256 * KIB)]
+    found = answer(make(levels, cycles, rate({(1, 64): 50e6, (1, 256): 50e6 * factor}, loaded_sent=None)))
+    assert found.rival is not None
+    assert found.rival_rate is not None
+    assert (found.rival.window_bytes, found.rival_rate.equivalent) == (256 * KIB, equivalent)
+    assert found.rival_rate.median_ratio == pytest.approx(factor, rel=0.04)
+    sentence = describe_recommendation(found).sentences[0]
+    assert words in sentence
+    assert ("carries the same but" in sentence) == (equivalent is True)
+
+
+def test_shares_of_the_best_and_of_the_link_are_part_of_the_answer() -> None:
+    found = carry({1: 12.0, 2: 36.2, 4: 38.0}, cycles=20)
+    assert found.recommended is not None
+    assert found.best is not None
+    assert (found.recommended.streams, found.best.streams) == (2, 4)
+    assert found.share_of_best_ratio == pytest.approx(36.2 / 38.0, rel=1e-3)
+    assert found.share_of_link_ratio == pytest.approx(38e6 / LINE_BITS_PER_S, rel=1e-3)
+    assert found.recommended.cpu_s_per_gb is not None
 
 
 @pytest.mark.parametrize("cycles", [1, 8])
