@@ -30,7 +30,7 @@ def format_utc(stored: str) -> str:
     return f"{stored[:19].replace('T', ' ')} UTC"
 
 
-def format_granted(sender_bytes: int | None, receiver_bytes: int | None) -> str:
+def format_granted(sender_bytes: float | None, receiver_bytes: float | None) -> str:
     """What both kernels granted, once when they agree."""
     if sender_bytes == receiver_bytes:
         return format_bytes(sender_bytes)

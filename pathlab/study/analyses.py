@@ -89,7 +89,7 @@ class Analyses(AnalysesBase):
         AnswerColumn("CPU-s/GB", "cpu_s_per_gb.median"),
     )
     def cells(self) -> Iterable[Answer[costs.CellFigures]]:
-        """Spreads of throughput, dRTT, RTT and RV with and without load, loss, retransmissions, CPU-s/GB.
+        """Spreads of throughput, dRTT, RTT and RV, loss, windows, retransmissions, Jain's index, CPU-s/GB.
 
         dRTT is that of averages and of medians, RTT has minimum, mean and inter-quartile range; of UDP there
         are the loss of datagrams and their jitter.

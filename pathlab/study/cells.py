@@ -15,7 +15,7 @@ from pathlab.campaign.factors import format_levels
 from pathlab.store.flags import Flag, Status
 from pathlab.store.trial_table import format_exact_time
 from pathlab.study.links import find_bottleneck, find_direct_link
-from pathlab.study.selection import Rules, Sample, collect_sample, select
+from pathlab.study.selection import ExclusionCount, Rules, Sample, collect_sample, name_exclusions, select
 from pathlab.study.trials import Condition, TrialTable
 from pathlab.units import format_window
 
@@ -121,6 +121,12 @@ class MeasuredCondition:
         They measured a host, the lab, another window or another congestion control than was requested.
         """
         return self.complete.take(~np.isin(self.complete.places, self.sample.places))
+
+    def count_exclusions(self, cell: Cell) -> tuple[ExclusionCount, ...]:
+        """The complete trials of a cell that are excluded, by reason."""
+        outside = cell.complete.take(~np.isin(cell.complete.places, self.sample.places))
+        counts = Counter(name_exclusions(outside).tolist())
+        return tuple(ExclusionCount(reason=reason, trials=trials) for reason, trials in counts.items())
 
     @cached_property
     def all_cells(self) -> tuple[Cell, ...]:

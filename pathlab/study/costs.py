@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.estimators.loss import Loss, pool_loss
+from pathlab.analysis.estimators.loss import Loss
 from pathlab.analysis.estimators.rfc6349 import Capacity, PathFigures, measure_capacity, measure_transfers
 from pathlab.analysis.fits.cpu_cost import CpuCost, fit_cpu_cost
 from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
 from pathlab.study.links import MTU_BYTES, BottleneckLink, Traffic, find_bottleneck, read_traffic
-from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, NOT_POSITIVE, Rules, Sample, select
+from pathlab.study.selection import (
+    LAB_FLAGS,
+    NOT_MEASURED,
+    NOT_POSITIVE,
+    ExclusionCount,
+    Rules,
+    Sample,
+    select,
+)
 from pathlab.study.trials import TrialTable
 
 #: Setting of the plan that a message's cost goes by.
@@ -30,7 +38,8 @@ class CellFigures:
     """The spreads of one cell's trials; losses are pooled over its probes.
 
     ``drtt_ns`` is that of the averages, ``drtt_median_ns`` that of the medians; ``.._rtt_iqr_ns`` is the
-    inter-quartile range of a trial's probes. ``udp_loss`` is of datagrams, all of the cell's trials together.
+    inter-quartile range of a trial's probes, ``.._rtt_pooled_mean_ns`` the mean over all answered probes.
+    ``udp_loss`` is of datagrams, all of the cell's trials together. ``flags`` counts every flag.
     """
 
     throughput_bits_per_s: Spread
@@ -38,20 +47,31 @@ class CellFigures:
     drtt_median_ns: Spread
     loaded_rtt_min_ns: Spread
     loaded_rtt_mean_ns: Spread
+    loaded_rtt_pooled_mean_ns: float | None
     loaded_rtt_iqr_ns: Spread
     unloaded_rtt_min_ns: Spread
     unloaded_rtt_mean_ns: Spread
+    unloaded_rtt_pooled_mean_ns: float | None
     unloaded_rtt_iqr_ns: Spread
     loaded_variability_ratio: Spread
     unloaded_variability_ratio: Spread
+    window_granted_sender_bytes: Spread
+    window_granted_receiver_bytes: Spread
     window_effective_bytes: Spread
+    window_in_flight_max_bytes: Spread
     retransmitted_segments: Spread
+    fairness_jain: Spread
     cpu_s_per_gb: Spread
+    sender_cpu_s_per_gb: Spread
+    receiver_cpu_s_per_gb: Spread
+    sender_busiest_core_ratio: Spread
+    receiver_busiest_core_ratio: Spread
     loaded_loss: Loss
     unloaded_loss: Loss
     retransmitted_steady_segments: Spread
     udp_loss: Loss
     udp_jitter_ns: Spread
+    flags: tuple[ExclusionCount, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +173,7 @@ def evaluate_transfers(
         if line is None and fitted is not None:
             kind, line = Bottleneck.FITTED, _as_line(fitted, read_traffic(sample))
         for streams, window, part in sample.by_cell():
-            answers.append(make_cell_answer(part, (streams, window), _judge_cell(part, kind, line)))
+            answers.append(make_cell_answer(part, (streams, window), _measure_transfers(part, kind, line)))
     return tuple(answers)
 
 
@@ -183,28 +203,27 @@ def select_messages(table: TrialTable) -> Iterator[tuple[int, int | None, Sample
 
 
 def describe_cell(part: Sample) -> CellFigures:
-    """The figures of these trials of one cell."""
-    return CellFigures(
-        throughput_bits_per_s=measure_spread(part.rates_bits_per_s),
-        drtt_ns=measure_spread(part.rise_ns),
-        drtt_median_ns=measure_spread(part.rise_median_ns),
-        loaded_rtt_min_ns=measure_spread(part.get("loaded_rtt_min_ns")),
-        loaded_rtt_mean_ns=measure_spread(part.get("loaded_rtt_mean_ns")),
-        loaded_rtt_iqr_ns=measure_spread(part.get("loaded_rtt_iqr_ns")),
-        unloaded_rtt_min_ns=measure_spread(part.get("unloaded_rtt_min_ns")),
-        unloaded_rtt_mean_ns=measure_spread(part.get("unloaded_rtt_mean_ns")),
-        unloaded_rtt_iqr_ns=measure_spread(part.get("unloaded_rtt_iqr_ns")),
-        loaded_variability_ratio=measure_spread(part.measure_variability()),
-        unloaded_variability_ratio=measure_spread(part.measure_variability("unloaded")),
-        window_effective_bytes=measure_spread(part.get("window_effective_bytes")),
-        retransmitted_segments=measure_spread(part.get("retransmitted_segments")),
-        cpu_s_per_gb=measure_spread(part.cpu_s_per_gb),
-        loaded_loss=pool_loss(part.get("loaded_sent"), part.get("loaded_received")),
-        unloaded_loss=pool_loss(part.get("unloaded_sent"), part.get("unloaded_received")),
-        retransmitted_steady_segments=measure_spread(part.get("retransmitted_steady_segments")),
-        udp_loss=part.pool_datagram_loss(),
-        udp_jitter_ns=measure_spread(part.get("udp_jitter_ns")),
-    )
+    """The figures of these trials of one cell; a spread without a rule of its own is that of its column."""
+    own: dict[str, Any] = {
+        "throughput_bits_per_s": measure_spread(part.rates_bits_per_s),
+        "drtt_ns": measure_spread(part.rise_ns),
+        "drtt_median_ns": measure_spread(part.rise_median_ns),
+        "cpu_s_per_gb": measure_spread(part.cpu_s_per_gb),
+        "udp_loss": part.pool_datagram_loss(),
+        "flags": tuple(ExclusionCount(reason=flag, trials=n) for flag, n in part.count_flags().items()),
+    }
+    for probes in ("loaded", "unloaded"):
+        own[f"{probes}_rtt_pooled_mean_ns"] = part.pool_rtt_mean(probes)
+        own[f"{probes}_variability_ratio"] = measure_spread(part.measure_variability(probes))
+        own[f"{probes}_loss"] = part.pool_loss(probes)
+    for end in ("sender", "receiver"):
+        own[f"{end}_cpu_s_per_gb"] = measure_spread(part.measure_cpu_cost(end))
+    own |= {
+        field.name: measure_spread(part.get(field.name))
+        for field in fields(CellFigures)
+        if field.name not in own
+    }
+    return CellFigures(**own)
 
 
 def _as_line(data_bits_per_s: float, traffic: Traffic) -> BottleneckLink:
@@ -215,7 +234,7 @@ def _as_line(data_bits_per_s: float, traffic: Traffic) -> BottleneckLink:
     )
 
 
-def _judge_cell(part: Sample, kind: Bottleneck | None, line: BottleneckLink | None) -> TcpFigures:
+def _measure_transfers(part: Sample, kind: Bottleneck | None, line: BottleneckLink | None) -> TcpFigures:
     idle = measure_spread(part.get("unloaded_rtt_median_ns")).median
     none = measure_spread(np.empty(0))
     if line is None or idle is None or idle <= 0:

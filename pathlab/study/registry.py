@@ -41,13 +41,15 @@ class AnswerColumn:
     ``source`` is a path in the answer's ``result`` (``capacity``, ``fits.0.weight_ratio``), ``selection.…``
     of the answer itself, ``part`` (the combination, window or quantity), or a function of the answer.
     ``unit`` is that of the figure; None: by the names in the path. ``detail`` is the path of what is shown in
-    brackets behind it, such as the interval of a figure that does not hold its own.
+    brackets behind it, such as the interval of a figure that does not hold its own. ``meaning`` explains the
+    heading.
     """
 
     heading: str
     source: str | Callable[[Answer[Any]], Any]
     unit: str | None = None
     detail: str | None = None
+    meaning: str = ""
 
     def read(self, answer: Answer[Any]) -> Any:
         """The value of one answer; None where it was not measured, the answer itself for ``part``."""

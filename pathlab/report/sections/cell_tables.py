@@ -2,70 +2,58 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from pathlab.analysis.estimators.cells import Floats
-from pathlab.report.answer_table import Row, format_value
+from pathlab.report.answer_table import Row, format_cell
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.names import format_granted, format_short_loss
 from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, format_note
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
 from pathlab.report.text import RUN_FLAGS
-from pathlab.study.answer import Answer, measure_spread
+from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.cells import Cell, MeasuredCondition
-from pathlab.study.selection import Sample, name_exclusions
+from pathlab.study.costs import CellFigures, describe_cell
+from pathlab.study.registry import AnswerColumn
 from pathlab.units import NOT_MEASURED, format_window
-
-Read = Callable[[Sample], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class CellColumn:
-    """A column: its heading, what it means, and how the value is read from a combination's trials."""
-
-    label: str
-    meaning: str
-    read: Read
-    unit: str = ""
-    of_usable: bool = False  # not given where no trial is usable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellTable:
-    """A table: ``list_cells`` gives the trials of each row; ``folded``: shown on demand, however short."""
+    """A table: ``list_cells`` gives the trials of each row; ``folded``: shown on demand, however short.
+
+    The columns name fields of ``CellFigures``.
+    """
 
     name: str
     title: str
-    columns: tuple[CellColumn, ...]
+    columns: tuple[AnswerColumn, ...]
     list_cells: Callable[[MeasuredCondition], Iterator[Cell]]
     note: str | None = None
     folded: bool = False
 
 
-def _median(take: Callable[[Sample], Floats]) -> Read:
-    return lambda sample: measure_spread(take(sample)).median
-
-
-def _median_of(name: str) -> Read:
-    return _median(lambda sample: sample.get(name))
-
-
-def _pooled_loss(probes: str) -> Read:
-    return lambda sample: sample.pool_loss(probes).loss_ratio
-
-
-def _least_of(name: str) -> Read:
-    return lambda sample: measure_spread(sample.get(name)).least
-
-
-def _list_flags(sample: Sample) -> str:
-    counts = [f"{count} × {flag}" for flag, count in sample.count_flags().items() if flag not in RUN_FLAGS]
+def _list_flags(answer: Answer[CellFigures]) -> str:
+    counts = [f"{one.trials} × {one.reason}" for one in answer.result.flags if one.reason not in RUN_FLAGS]
     return ", ".join(counts) or NOT_MEASURED
+
+
+def _list_granted(answer: Answer[CellFigures]) -> str:
+    figures = answer.result
+    return format_granted(
+        figures.window_granted_sender_bytes.least, figures.window_granted_receiver_bytes.least
+    )
+
+
+def _count(field: str) -> Callable[[Answer[CellFigures]], str]:
+    """A count of datagrams with separators of thousands."""
+
+    def read(answer: Answer[CellFigures]) -> str:
+        loss = answer.result.udp_loss
+        return NOT_MEASURED if loss.loss_ratio is None else f"{getattr(loss, field):,}"
+
+    return read
 
 
 def _choose_cells(condition: MeasuredCondition) -> Iterator[Cell]:
@@ -76,98 +64,58 @@ def _choose_cells(condition: MeasuredCondition) -> Iterator[Cell]:
 
 def _join_cells(condition: MeasuredCondition) -> Iterator[Cell]:
     """All complete trials of each combination."""
-    for streams, window, sample in condition.complete.by_cell():
-        yield Cell(streams=streams, window_bytes=window, sample=sample, complete=sample)
+    return (replace(cell, sample=cell.complete) for cell in condition.all_cells if len(cell.complete))
 
 
-RATE_COLUMNS = (
-    CellColumn("n", "usable trials", len),
-    CellColumn("Throughput", "median of the aggregate", _median(lambda one: one.rates_bits_per_s), "bit/s"),
-    CellColumn(
-        "95 % CI",
-        "of that median, distribution-free",
-        lambda sample: measure_spread(sample.rates_bits_per_s).interval,
-        "bit/s",
-        of_usable=True,
-    ),
-    CellColumn(
-        "IQR",
-        "inter-quartile range of the aggregate over trials",
-        lambda sample: measure_spread(sample.rates_bits_per_s).quartile_range,
-        "bit/s",
-    ),
-    CellColumn("RTT loaded, min", "least probe under load", _least_of("loaded_rtt_min_ns"), "ns"),
-    CellColumn("avg", "mean of all probes under load", lambda one: one.pool_rtt_mean("loaded"), "ns"),
-    CellColumn("RTT unloaded, min", "least probe without load", _least_of("unloaded_rtt_min_ns"), "ns"),
-    CellColumn("avg", "mean of all probes without load", lambda one: one.pool_rtt_mean("unloaded"), "ns"),
-    CellColumn(
-        "dRTT avg",
-        "loaded minus unloaded average, median over trials",
-        _median(lambda one: one.rise_ns),
-        "ns",
-    ),
-    CellColumn("dRTT median", "the same of the medians", _median(lambda one: one.rise_median_ns), "ns"),
-    CellColumn("Loss loaded", "of all probes under load", _pooled_loss("loaded"), "ratio"),
-    CellColumn("unloaded", "of all probes without load", _pooled_loss("unloaded"), "ratio"),
-    CellColumn(
-        "RV loaded",
-        "1 - min / mean of RTTs, median over trials",
-        _median(lambda one: one.measure_variability("loaded")),
-        "ratio",
-    ),
-    CellColumn(
-        "unloaded", "the same without load", _median(lambda one: one.measure_variability("unloaded")), "ratio"
-    ),
-)
+def _build_columns(*columns: tuple[str, str | Callable[[Answer[Any]], str], str]) -> tuple[AnswerColumn, ...]:
+    """Columns from heading, source and meaning."""
+    return tuple(AnswerColumn(heading, source, meaning=meaning) for heading, source, meaning in columns)
+
+
+USED = "selection.used"
 ENGINE = "of the engine, median"
 BUSY = "busy share, softirq included, median"
-GRANT_COLUMNS = (
-    CellColumn("n", "complete trials", len),
-    CellColumn(
-        "granted",
-        "sender/receiver where they differ",
-        lambda sample: format_granted(*map(sample.find_least_granted, ("sender", "receiver"))),
-    ),
-    CellColumn("effective", "median over trials", _median_of("window_effective_bytes"), "byte"),
-    CellColumn(
-        "in flight",
-        "the most that one stream had unacknowledged",
-        lambda sample: measure_spread(sample.get("window_in_flight_max_bytes")).most,
-        "byte",
-    ),
-    CellColumn("retransmits", "segments, median over trials", _median_of("retransmitted_segments")),
-    CellColumn("Jain", "fairness over streams, median", _median_of("fairness_jain")),
-    CellColumn("CPU-s/GB sender", ENGINE, _median(lambda one: one.measure_cpu_cost("sender"))),
-    CellColumn("receiver", ENGINE, _median(lambda one: one.measure_cpu_cost("receiver"))),
-    CellColumn("busiest core sender", BUSY, _median_of("sender_busiest_core_ratio"), "ratio"),
-    CellColumn("receiver", BUSY, _median_of("receiver_busiest_core_ratio"), "ratio"),
-    CellColumn("flags", "flags of the trials", _list_flags),
+RATE_COLUMNS = _build_columns(
+    ("n", USED, "usable trials"),
+    ("Throughput", "throughput_bits_per_s.median", "median of the aggregate"),
+    ("95 % CI", "throughput_bits_per_s.interval", "of that median, distribution-free"),
+    ("IQR", "throughput_bits_per_s.quartile_range", "inter-quartile range of the aggregate over trials"),
+    ("RTT loaded, min", "loaded_rtt_min_ns.least", "least probe under load"),
+    ("avg", "loaded_rtt_pooled_mean_ns", "mean of all probes under load"),
+    ("RTT unloaded, min", "unloaded_rtt_min_ns.least", "least probe without load"),
+    ("avg", "unloaded_rtt_pooled_mean_ns", "mean of all probes without load"),
+    ("dRTT avg", "drtt_ns.median", "loaded minus unloaded average, median over trials"),
+    ("dRTT median", "drtt_median_ns.median", "the same of the medians"),
+    ("Loss loaded", "loaded_loss.loss_ratio", "of all probes under load"),
+    ("unloaded", "unloaded_loss.loss_ratio", "of all probes without load"),
+    ("RV loaded", "loaded_variability_ratio.median", "1 - min / mean of RTTs, median over trials"),
+    ("unloaded", "unloaded_variability_ratio.median", "the same without load"),
 )
-UDP_COLUMNS = (
-    CellColumn("n", "usable trials", len),
-    CellColumn("throughput", "median, received", _median(lambda one: one.rates_bits_per_s), "bit/s"),
-    CellColumn(
-        "sent",
-        "datagrams in the steady windows, by the sender's count",
-        lambda one: _count(one, one.pool_datagram_loss().sent),
-    ),
-    CellColumn(
-        "lost",
-        "missing sequence numbers, by the receiver's count",
-        lambda one: _count(one, one.pool_datagram_loss().lost),
-    ),
-    CellColumn("loss", "with 95 % CI (Wilson)", lambda one: format_short_loss(one.pool_datagram_loss())),
-    CellColumn(
+GRANT_COLUMNS = _build_columns(
+    ("n", USED, "complete trials"),
+    ("granted", _list_granted, "sender/receiver where they differ"),
+    ("effective", "window_effective_bytes.median", "median over trials"),
+    ("in flight", "window_in_flight_max_bytes.most", "the most that one stream had unacknowledged"),
+    ("retransmits", "retransmitted_segments.median", "segments, median over trials"),
+    ("Jain", "fairness_jain.median", "fairness over streams, median"),
+    ("CPU-s/GB sender", "sender_cpu_s_per_gb.median", ENGINE),
+    ("receiver", "receiver_cpu_s_per_gb.median", ENGINE),
+    ("busiest core sender", "sender_busiest_core_ratio.median", BUSY),
+    ("receiver", "receiver_busiest_core_ratio.median", BUSY),
+    ("flags", _list_flags, "flags of the trials"),
+)
+UDP_COLUMNS = _build_columns(
+    ("n", USED, "usable trials"),
+    ("throughput", "throughput_bits_per_s.median", "median, received"),
+    ("sent", _count("sent"), "datagrams in the steady windows, by the sender's count"),
+    ("lost", _count("lost"), "missing sequence numbers, by the receiver's count"),
+    ("loss", lambda answer: format_short_loss(answer.result.udp_loss), "with 95 % CI (Wilson)"),
+    (
         "jitter",
+        "udp_jitter_ns.median",
         "RFC 3550, at the end of the steady window, median over trials",
-        _median_of("udp_jitter_ns"),
-        "ns",
     ),
 )
-
-
-def _count(sample: Sample, count: int) -> str:
-    return NOT_MEASURED if sample.pool_datagram_loss().loss_ratio is None else f"{count:,}"
 
 
 RATES = CellTable(
@@ -217,7 +165,7 @@ def _build_table(
     rows = [
         (condition.name,) * several + row for condition in conditions for row in _list_rows(table, condition)
     ]
-    labels = ["path"] * several + ["Window", "Streams", *(column.label for column in table.columns)]
+    labels = ["path"] * several + ["Window", "Streams", *(one.heading for one in table.columns)]
     meanings = ["source, destination and setting"] * several
     meanings += ["requested, per stream", "connections of a trial", *(one.meaning for one in table.columns)]
     answers = [Answer(condition=one.key, selection=one.sample.selection, result=None) for one in conditions]
@@ -230,14 +178,14 @@ def _build_table(
 
 
 def _list_rows(table: CellTable, condition: MeasuredCondition) -> Iterator[Row]:
-    """A row for each combination; of excluded trials it shows what was seen, and why it does not count."""
+    """A row for each combination; of excluded trials it shows what was measured and why they are."""
     for cell in table.list_cells(condition):
-        excluded = table is RATES and not np.isin(cell.sample.places, condition.sample.places).any()
-        values = [
-            None if excluded and column.of_usable else column.read(cell.sample) for column in table.columns
-        ]
-        told = [format_value(value, one.unit) for value, one in zip(values, table.columns, strict=True)]
-        if excluded:
-            counts = Counter(name_exclusions(cell.sample).tolist())
-            told[0] = f"0 usable ({', '.join(f'{count} {reason}' for reason, count in counts.items())})"
-        yield (format_window(cell.window_bytes), str(cell.streams), *told)
+        levels = (cell.streams, cell.window_bytes)
+        answer = make_cell_answer(cell.sample, levels, describe_cell(cell.sample))
+        texts = {column: format_cell(column, answer) for column in table.columns}
+        exclusions = condition.count_exclusions(cell)
+        if table is RATES and sum(one.trials for one in exclusions) == len(cell.complete):
+            reasons = ", ".join(f"{one.trials} {one.reason}" for one in exclusions)
+            texts[RATE_COLUMNS[0]] = f"0 usable ({reasons})"
+            texts[RATE_COLUMNS[2]] = NOT_MEASURED
+        yield (format_window(cell.window_bytes), str(cell.streams), *texts.values())

@@ -72,6 +72,15 @@ def test_throughput_and_rise_are_the_models() -> None:
     assert full.loaded_loss.lost == 2
 
 
+def test_exclusions_of_a_cell_are_counted_by_reason() -> None:
+    results = make_quickstart(cycles=3, levels=[(1, 64 * KIB)])
+    results.records[0] = replace(results.records[0], flags=("lab", "lab-limited"))
+    (condition,) = Study(results).conditions()
+    (cell,) = condition.all_cells
+    assert [(one.reason, one.trials) for one in condition.count_exclusions(cell)] == [("lab-limited", 1)]
+    assert {one.reason: one.trials for one in describe_cell(cell.complete).flags}["lab-limited"] == 1
+
+
 def test_interval_is_undecided_below_six_cycles_and_decided_from_six_on() -> None:
     few = describe(make_quickstart(cycles=5), 1, 64 * KIB).throughput_bits_per_s
     assert few.interval.undecided == "too-few-samples"
