@@ -171,7 +171,7 @@ def test_compare_ends_with_the_status_that_ci_asks_for(
     assert row["ratio"] == pytest.approx(0.9, rel=0.001)
     status, out, _ = call_lines(["compare", *folders], capsys)
     assert status == 0
-    assert "In all: 1 worse." in out
+    assert "1 row: 1 worse." in out
     turned = call_lines(["compare", *reversed(folders), "--fail-on", "worse"], capsys)
     assert turned[0] == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import os
 import signal
@@ -27,7 +28,7 @@ READING = (
     ["report", "stored", "--format", "md", "--out", "out/report.md"],
     ["report", "stored", "--figure", "list"],
     ["analyze", "stored", "--only", "limits"],
-    ["compare", "stored", "stored"],
+    ["compare", "other", "other"],
     ["export", "stored", "--format", "csv", "--out", "out/csv"],
     ["export", "stored", "--format", "jsonl", "--out", "out/lines"],
 )
@@ -42,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two results folders, which is the working folder."""
     fill_results(tmp_path / "stored")
     with make_results(tmp_path / "other") as other:
-        other.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        other.add_trial(dataclasses.replace(COMPLETE, flags=("lab",)), {"loaded_probes": make_probes()})
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

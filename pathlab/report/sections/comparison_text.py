@@ -12,6 +12,7 @@ from rich.table import Table
 
 from pathlab.analysis.verdicts.equivalence import list_thresholds
 from pathlab.report.names import enumerate_cells
+from pathlab.report.sections.phrases import format_count
 from pathlab.study.comparison.groups import ComparedCell
 from pathlab.study.comparison.metrics import LOSS_SHARE_RATIO, ComparedMetric
 from pathlab.study.comparison.mismatch import format_setting
@@ -242,12 +243,12 @@ def count_verdicts(found: ResultsComparison) -> str:
         most = max(min(row.change.first_n, row.change.second_n) for row in found.rows)
         return f"No verdict: {most} trials per side are too few ({found.least_trials} needed)."
     counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
-    return f"{len(found.rows)} rows: {counts}."
+    return f"{format_count(len(found.rows), 'row')}: {counts}."
 
 
 def list_notes(found: ResultsComparison) -> Iterator[str]:
     """How rows were judged, what no change looks like, and what was not compared; a sentence each."""
-    rows = f"{len(found.rows)} row{'s' * (len(found.rows) != 1)}"
+    rows = format_count(len(found.rows), "row")
     yield (
         "Ratio: after over before, Hodges-Lehmann over all pairs of trials. Difference (dRTT, loss): after "
         "minus before. Intervals allow for serial correlation of trials and for the number of rows "
