@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.latency import MINIMUM_READINGS, RttClimb, classify_rtt_climb
@@ -13,15 +12,20 @@ from pathlab.errors import StoreError
 from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS, STEADY
 from pathlab.study.limits import choose_trials
 from pathlab.study.selection import Sample
-from pathlab.study.trials import StudySource, column
+from pathlab.study.streams import read_probes
+from pathlab.study.trials import StudySource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellClimb:
-    """``judged`` trials whose series tell, and those ``rising`` of them, whose dRTT is a lower bound."""
+    """``judged`` trials whose series tell, and those ``rising`` of them, whose dRTT is a lower bound.
+
+    ``damaged``: why a stored series could not be read; its trial is none of those judged.
+    """
 
     judged: int
     rising: int
+    damaged: tuple[str, ...] = ()
 
     @property
     def still_rising(self) -> bool:
@@ -31,50 +35,35 @@ class CellClimb:
 
 def classify_cell_climb(source: StudySource, part: Sample, margin_ns: float, trials: int) -> CellClimb:
     """The trials of one cell, at most so many of them, by ``latency.classify_rtt_climb``."""
-    verdicts = [
-        _judge_trial(source, (int(number), int(start_ns), int(length_ns)), margin_ns).rising
-        for number, start_ns, length_ns in (
-            (part.get("trial_id")[place], part.get("warmup_ns")[place], part.get("steady_ns")[place])
-            for place in choose_trials(part, trials)
-        )
-        if np.isfinite(start_ns) and np.isfinite(length_ns)
-    ]
+    ids = part.get("trial_id")
+    verdicts: list[bool | None] = []
+    damaged: list[str] = []
+    for place in choose_trials(part, trials):
+        try:
+            verdicts.append(_classify_trial(source, int(ids[place]), margin_ns).rising)
+        except StoreError as error:
+            damaged.append(str(error))
     known = [verdict for verdict in verdicts if verdict is not None]
-    return CellClimb(judged=len(known), rising=sum(known))
+    return CellClimb(judged=len(known), rising=sum(known), damaged=tuple(damaged))
 
 
-def _judge_trial(source: StudySource, trial: tuple[int, int, int], margin_ns: float) -> RttClimb:
+def _classify_trial(source: StudySource, trial_id: int, margin_ns: float) -> RttClimb:
     """By the loaded probes of the steady window; by the kernel's smoothed RTT where these are too few."""
-    number, start_ns, length_ns = trial
-    times, rtts = _read_probes(source, number)
-    inside = (times >= start_ns) & (times < start_ns + length_ns)
-    found = classify_rtt_climb(times[inside], rtts[inside], margin_ns)
-    if found.n >= MINIMUM_READINGS:
-        return found
-    return classify_rtt_climb(*_read_smoothed(source, number), margin_ns)
+    probes = read_probes(source, trial_id, LOADED_PROBES)
+    if probes is not None:
+        found = classify_rtt_climb(probes.sent_ns, probes.rtt_ns, margin_ns)
+        if found.n >= MINIMUM_READINGS:
+            return found
+    return classify_rtt_climb(*_read_smoothed(source, trial_id), margin_ns)
 
 
-def _read_probes(source: StudySource, number: int) -> tuple[Floats, Floats]:
-    """Time of sending and RTT, ns, of every loaded probe."""
-    frame = _read_series(source, number, LOADED_PROBES)
-    if frame is None:
-        return np.empty(0), np.empty(0)
-    return column(frame, "sent_ns"), column(frame, "rtt_ns")
-
-
-def _read_smoothed(source: StudySource, number: int) -> tuple[Floats, Floats]:
+def _read_smoothed(source: StudySource, trial_id: int) -> tuple[Floats, Floats]:
     """End and mean smoothed RTT over the streams, ns, of each interval of the steady window."""
-    frame = _read_series(source, number, SENDER_INTERVALS)
-    if frame is None or not {"phase", "end_ns", "rtt_us"} <= set(frame.columns):
+    wanted = ("phase", "end_ns", "rtt_us")
+    table = source.series_tables(trial_id, {SENDER_INTERVALS: wanted}).get(SENDER_INTERVALS)
+    if table is None or not {*wanted} <= {*table.column_names}:
         return np.empty(0), np.empty(0)
+    frame = table.to_pandas()
     steady = frame[frame["phase"].astype(str) == STEADY]
     means = steady.groupby("end_ns")["rtt_us"].mean().dropna()
     return means.index.to_numpy(dtype=np.float64), 1e3 * means.to_numpy(dtype=np.float64)
-
-
-def _read_series(source: StudySource, number: int, kind: str) -> pd.DataFrame | None:
-    """A series of a trial; None where it kept none, or where it is damaged."""
-    try:
-        return source.series(number, kind) if kind in source.series_kinds(number) else None
-    except StoreError:
-        return None

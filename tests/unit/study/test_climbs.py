@@ -1,0 +1,65 @@
+"""Which probes say whether a round trip was rising, and what becomes of a series that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pathlab.errors import StoreError
+from pathlab.study.climbs import CellClimb, classify_cell_climb
+from pathlab.study.selection import Rules, select
+from pathlab.study.trials import StudySource, read_trials
+from tests.unit.study.trials import make_sweep, with_series
+from tests.unit.synthetic_results import SyntheticResults
+
+MS = 1_000_000
+LEVELS = [(1, 65_536)]
+MARGIN_NS = 8e6
+
+
+def classify(results: StudySource) -> CellClimb:
+    (sample,) = select(read_trials(results), Rules(as_requested=True))
+    return classify_cell_climb(results, sample, MARGIN_NS, 3)
+
+
+def probes(rtts_ns: Sequence[float]) -> pd.DataFrame:
+    return pd.DataFrame({"sent_ns": np.arange(len(rtts_ns)) * 100 * MS, "rtt_ns": rtts_ns})
+
+
+def intervals(first: int, last: int, number: int) -> pd.DataFrame:
+    """Intervals of 100 ms, the steady ones from ``first`` to before ``last``."""
+    steady = [first <= place < last for place in range(number)]
+    starts = np.arange(number) * 100 * MS
+    phases = np.where(steady, "steady", "warmup")
+    return pd.DataFrame({"phase": phases, "start_ns": starts, "end_ns": starts + 100 * MS})
+
+
+def test_the_steady_window_is_that_of_the_intervals_as_in_the_trials_columns() -> None:
+    """The RTT rises up to the end of the steady window; the probes after it are as fast as the first."""
+    flat, rising = [160.0 * MS] * 20, [(160.0 + 2 * place) * MS for place in range(20)]
+    series = {"loaded_probes": probes([*flat, *rising, *flat]), "sender_intervals": intervals(20, 40, 60)}
+    found = classify(with_series(make_sweep(3, levels=LEVELS), series))
+    assert (found.judged, found.rising, found.still_rising) == (3, 3, True)
+    series["sender_intervals"] = intervals(20, 60, 60)
+    assert not classify(with_series(make_sweep(3, levels=LEVELS), series)).still_rising
+
+
+class DamagedResults(SyntheticResults):
+    """Results of whose second trial no series can be read."""
+
+    def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]:
+        if trial_id == 2:
+            raise StoreError("results.db: loaded_probes of trial 2 is damaged")
+        return super().series_tables(trial_id, columns)
+
+
+def test_a_damaged_series_is_named_and_judges_nothing() -> None:
+    rising = {"loaded_probes": probes([(160.0 + 2 * place) * MS for place in range(20)])}
+    whole = make_sweep(3, levels=LEVELS)
+    results = DamagedResults(whole.campaign, whole.plan(), whole.records, dict.fromkeys((1, 2, 3), rising))
+    found = classify(results)
+    assert (found.judged, found.rising) == (2, 2)
+    assert found.damaged == ("results.db: loaded_probes of trial 2 is damaged",)
