@@ -244,7 +244,7 @@ def read_first_line(name: str) -> Optional[str]:
 
 
 def run_deployment() -> None:
-    """Greet, take the request, deploy, and become the agent."""
+    """Send hello, take the request, deploy, and become the agent."""
     system = os.uname()
     send_frame(
         "deployment",

@@ -53,7 +53,7 @@ def build_command(
     """
     if not _WORD.fullmatch(subcommand):
         raise ValueError(f"{quote(subcommand)} is no subcommand's name")
-    values = {name: _spell_option(name, value) for name, value in options.items()}
+    values = {name: _format_option(name, value) for name, value in options.items()}
     if subcommand in _SILENT_DIRECTION:
         lifetime_ns = int((limits["seconds"] + GRACE_S + TERMINATE_GRACE_S) * _NS_PER_S)
         _lower(values, "time-limit-ns", min(lifetime_ns, _MAX_TIME_LIMIT_NS))
@@ -66,7 +66,7 @@ def build_command(
     return command
 
 
-def _spell_option(name: str, value: Any) -> str:
+def _format_option(name: str, value: Any) -> str:
     if not _WORD.fullmatch(name):
         raise ValueError(f"{quote(name)} is no option's name")
     if name == "token":
@@ -283,7 +283,7 @@ class EngineProcess:
         if not self.exited:
             state = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if state is not None:
-                # The leader's zombie still holds the group's number, so it cannot hit a stranger.
+                # The leader's zombie still holds the group's number, so it cannot hit an unrelated process.
                 self._signal(signal.SIGKILL)
                 self.exited = True
         return self.exited

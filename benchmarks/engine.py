@@ -184,7 +184,7 @@ def report_memory(
     ]
 
 
-def report_doubts(series: dict[Candidate, Series]) -> None:
+def report_deviations(series: dict[Candidate, Series]) -> None:
     """Name receivers whose count is not what their interface took, and modes that were fallen back from."""
     for candidate, runs in series.items():
         done = [run for run in runs.transfers if run is not None]
@@ -192,7 +192,7 @@ def report_doubts(series: dict[Candidate, Series]) -> None:
             echo(f"  note: {candidate.label}: {note}")
         apart = [run.received_bytes / run.interface_bytes - 1 for run in done]
         if apart and abs(median(apart)) > INTERFACE_TOLERANCE_RATIO:
-            echo(f"  doubt: {candidate.label} counts {median(apart):+.1%} against what its interface took")
+            echo(f"  warning: {candidate.label} counts {median(apart):+.1%} against what its interface took")
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -244,7 +244,7 @@ def run_all(options: argparse.Namespace, tools: dict[str, Tool], stored: dict[st
                     for row in group.rows:
                         stored["rows"] += report_row(name, group, row, series)
                     stored["rows"] += report_memory(name, group, series, options.seconds)
-                    report_doubts(series)
+                    report_deviations(series)
                     for candidate, runs in series.items():
                         stored["runs"].append(
                             {"group": f"{name}/{group.name}", **asdict(candidate), **asdict(runs)}

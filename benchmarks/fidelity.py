@@ -89,7 +89,7 @@ class Reading:
     loaded_p99_ns: int
     retransmitted: int
     emulator_cores: float | None
-    doubts: tuple[str, ...]  # the lab's own verdict
+    warnings: tuple[str, ...]  # the lab's own verdict
 
 
 def plan_cells() -> list[Cell]:
@@ -196,7 +196,7 @@ def measure(cell: Cell, seconds: float, backend: str) -> Reading:
             loaded_p99_ns=percentile(round_trips(inside), 0.99),
             retransmitted=sum(sent[-1]["tcp_info"]["total_retrans_segments"]),
             emulator_cores=verdict.emulator_cores,
-            doubts=verdict.reasons,
+            warnings=verdict.reasons,
         )
 
 
@@ -228,15 +228,15 @@ def report_cell(cell: Cell, readings: Sequence[Reading]) -> None:
     p99_ns = median(reading.idle_p99_ns for reading in readings) - cell.least_rtt_ns
     loaded = median(reading.loaded_p99_ns for reading in readings) / full_ns - 1
     cores = [reading.emulator_cores for reading in readings if reading.emulator_cores is not None]
-    doubts = sum(bool(reading.doubts) for reading in readings)
+    warnings = sum(bool(reading.warnings) for reading in readings)
     echo(
         f"{cell.name:16} {100 * median(errors):+8.2f} [{100 * min(errors):+.2f}, {100 * max(errors):+.2f}]"
         f"{'':2}{p50_ns / 1000:8.0f} {p99_ns / 1000:8.0f} {100 * loaded:+9.1f} "
         f"{median(cores) if cores else float('nan'):7.2f} "
-        f"{int(median(reading.retransmitted for reading in readings)):8d}   {doubts} of {len(readings)}"
+        f"{int(median(reading.retransmitted for reading in readings)):8d}   {warnings} of {len(readings)}"
     )
-    for reason in sorted({reason for reading in readings for reason in reading.doubts}):
-        echo(f"{'':16} the lab doubts: {reason}")
+    for reason in sorted({reason for reading in readings for reason in reading.warnings}):
+        echo(f"{'':16} lab-limited: {reason}")
 
 
 def count_losses(seed: int, loss_ratio: float, probes: int) -> tuple[int, tuple[int, ...]]:

@@ -38,7 +38,7 @@ MANY_S = 15.0
 
 
 def measure_sessions(lab: SshLab, repeats: int) -> dict[str, Any]:
-    """Seconds beyond the SSH handshake until an agent has greeted: with nothing on the host, and with all."""
+    """Seconds from the SSH handshake to the agent's hello: with nothing on the host, and with all."""
     handshakes, cold, warm = [], [], []
     files = SshFiles(user_folder=lab.write_user_folder(), system_folder=lab.folder / "none")
     for _ in range(repeats):

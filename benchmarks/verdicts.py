@@ -30,7 +30,7 @@ from pathlab.study.analyses import StudiedResults, Study
 
 RIGHT_RATIO = 0.90
 UNDECIDED = "undecided"
-DOUBT, PACING = "lab-limited", "pacing_bits_per_s"
+LAB_LIMITED, PACING = "lab-limited", "pacing_bits_per_s"
 HEAD = """
 format = 1
 name = "{name}"
@@ -151,11 +151,11 @@ CAUSES = (
 class View:
     """Results as the benchmark judges them: with or without what was set of link and pacing.
 
-    With ``doubted``, trials during which the lab doubted itself (a busy machine, say) are judged as well.
+    With ``lab_limited``, trials with that flag (a busy machine, say) are judged as well.
     """
 
-    def __init__(self, source: StudiedResults, *, blind: bool, doubted: bool) -> None:
-        self._source, self._blind, self._doubted = source, blind, doubted
+    def __init__(self, source: StudiedResults, *, blind: bool, lab_limited: bool) -> None:
+        self._source, self._blind, self._lab_limited = source, blind, lab_limited
 
     @property
     def campaign(self) -> CampaignRecord:
@@ -181,10 +181,12 @@ class View:
         )
 
     def trials(self) -> pd.DataFrame:
-        """The trials, without the lab's doubts where they are to be judged nonetheless."""
+        """The trials, without that flag where they are to be judged nonetheless."""
         frame = self._source.trials()
-        if self._doubted:
-            frame["flags"] = [tuple(flag for flag in flags if flag != DOUBT) for flags in frame["flags"]]
+        if self._lab_limited:
+            frame["flags"] = [
+                tuple(flag for flag in flags if flag != LAB_LIMITED) for flags in frame["flags"]
+            ]
         return frame
 
     def __getattr__(self, name: str) -> Any:
@@ -223,7 +225,7 @@ def run_cause(cause: Cause, options: argparse.Namespace) -> dict[str, Any]:
         with keep_busy(cause.hog):
             run_campaign(CampaignSource(campaign=campaign, text=text), folder, lambda _event: None)
         with StudiedResults.open(folder) as results:
-            views = [View(results, blind=blind, doubted=options.doubted) for blind in (False, True)]
+            views = [View(results, blind=blind, lab_limited=options.lab_limited) for blind in (False, True)]
             knowing, blind = (list_verdicts(Study(view)) for view in views)
             trials = results.trials()
             return {
@@ -232,7 +234,7 @@ def run_cause(cause: Cause, options: argparse.Namespace) -> dict[str, Any]:
                 "verdicts_blind": [verdict["limit"] for verdict in blind],
                 "evidence": [verdict["evidence"] for verdict in blind],
                 "left_out": options.runs - len(knowing),
-                "doubted": sum(DOUBT in flags for flags in trials["flags"]),
+                "lab_limited": sum(LAB_LIMITED in flags for flags in trials["flags"]),
                 "failures": trials["failure"].dropna().tolist(),
             }
 
@@ -260,7 +262,7 @@ def report_table(found: Sequence[dict[str, Any]], causes: Sequence[Cause], key: 
         total += right
         cells = "".join(f"{counts[word] or '':>21}" for word in words)
         left = f"   {one['left_out']} left out" if one["left_out"] else ""
-        left += f"   lab doubts {one['doubted']}" if one["doubted"] else ""
+        left += f"   lab-limited {one['lab_limited']}" if one["lab_limited"] else ""
         echo(f"{cause.name:22}{cells}{right:>8}   {' or '.join(cause.expected)}{left}")
     return total
 
@@ -271,7 +273,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=10, help="trials of each cause (default 10)")
     parser.add_argument("--seconds", type=int, default=3, help="steady window of a trial (default 3)")
     parser.add_argument(
-        "--doubted", action="store_true", help="judge trials that the lab doubts as well (a busy machine)"
+        "--lab-limited", action="store_true", help="judge lab-limited trials as well (a busy machine)"
     )
     parser.add_argument("--only", action="append", metavar="CAUSE", help="this cause alone; repeatable")
     parser.add_argument("--json", type=Path, metavar="FILE", help="verdicts and evidence, as JSON")

@@ -45,7 +45,7 @@ class Surface:
     """T = (x^-p + C^-p)^(-1/p) with x = N W / RTT, fitted to all cells.
 
     ``capacity`` C in bit/s, ``effective_rtt`` in ns, ``sharpness`` p (1: round knee, 64: min(x, C)). A limit
-    that no cell comes near is undecided. ``lack_of_fit_p`` small: the path disobeys the surface, and
+    that no cell comes near is undecided. ``lack_of_fit_p`` small: the surface does not fit the path, and
     ``residuals`` show where. ``rmse_ratio`` is the residuals' size in units of the fitted rate.
     """
 

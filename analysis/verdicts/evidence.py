@@ -92,7 +92,7 @@ def find_queue(met: Mapping[str, bool | None], *, kernel_stamps: bool | None) ->
     late, standing, smoothed = met["probe_rtt_rise_ns"], met["standing_rise_ns"], met["tcp_rtt_rise_ns"]
     if late is None:
         return smoothed
-    doubtful = standing is False or kernel_stamps is False
-    if late and doubtful and not standing:
+    uncertain = standing is False or kernel_stamps is False
+    if late and uncertain and not standing:
         return smoothed is not False
     return late

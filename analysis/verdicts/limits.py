@@ -32,7 +32,7 @@ FILLED_WINDOW_RATIO = 0.8
 #: Receive buffers hold up to a third more than requested: a rate above this share of what the requested
 #: windows would carry is not limited by them.
 OVERFULL_RATIO = 1.35
-#: Share of what was sent that was sent again from which loss held the congestion window down, ...
+#: Share of retransmitted segments from which loss held the congestion window down, ...
 RETRANSMIT_RATIO = 1e-4
 #: ... and, on fast and long paths where less suffices, the share of what so much loss allows by Mathis.
 MATHIS_SHARE_RATIO = 0.25

@@ -48,7 +48,7 @@ class CampaignEstimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PathTruth:
+class PathFacts:
     """What is known about a path beforehand, from the lab's links or from the file: None where it is not."""
 
     rtt_ns: int | None = None
@@ -65,22 +65,22 @@ class TrialEstimate:
     bytes_max: int | None
 
 
-def know_path(campaign: Campaign, path: MeasuredPath) -> PathTruth:
+def find_path_facts(campaign: Campaign, path: MeasuredPath) -> PathFacts:
     """Return what is known about a path: what the file states, else what the lab's links allow.
 
     Those give the shortest round trip and the widest bottleneck of all chains of links.
     """
     links = campaign.lab.links if campaign.lab else ()
     rtt_ns = _best_chain(links, path.source, path.destination, _add_delays, 0)
-    truth = PathTruth(rtt_ns=path.rtt_ns, rate_bits_per_s=path.capacity_bits_per_s)
+    facts = PathFacts(rtt_ns=path.rtt_ns, rate_bits_per_s=path.capacity_bits_per_s)
     if rtt_ns is None:
-        return truth
+        return facts
     widest = _best_chain(links, path.source, path.destination, _narrow, -UNLIMITED_BITS_PER_S)
     rate = None if widest in (None, -UNLIMITED_BITS_PER_S) else -widest
     queues = [link.direction(end).whole_queue_bytes for link in links for end in (0, 1)]
-    return PathTruth(
-        rtt_ns=rtt_ns if truth.rtt_ns is None else truth.rtt_ns,
-        rate_bits_per_s=rate if truth.rate_bits_per_s is None else truth.rate_bits_per_s,
+    return PathFacts(
+        rtt_ns=rtt_ns if facts.rtt_ns is None else facts.rtt_ns,
+        rate_bits_per_s=rate if facts.rate_bits_per_s is None else facts.rate_bits_per_s,
         queue_bytes=None if None in queues else max(filter(None, queues), default=None),
     )
 
@@ -97,22 +97,21 @@ class Estimator:
 
     def __init__(self, campaign: Campaign) -> None:
         self._campaign = campaign
-        self._truths: dict[int, tuple[MeasuredPath, PathTruth]] = {}  # a path is not cheap to hash
-        self._known: dict[
-            PathTruth, PathTruth
-        ] = {}  # so that paths of which the same is known share estimates
+        self._facts: dict[int, tuple[MeasuredPath, PathFacts]] = {}  # a path is not cheap to hash
+        # paths with equal facts share estimates
+        self._known: dict[PathFacts, PathFacts] = {}
         self._trials: dict[tuple[object, ...], TrialEstimate] = {}
 
-    def know(self, path: MeasuredPath) -> PathTruth:
-        """What is known about a path."""
-        if id(path) not in self._truths:
-            truth = know_path(self._campaign, path)
-            self._truths[id(path)] = (path, self._known.setdefault(truth, truth))
-        return self._truths[id(path)][1]
+    def find_facts(self, path: MeasuredPath) -> PathFacts:
+        """What is known about a path; equal facts are one object."""
+        if id(path) not in self._facts:
+            facts = find_path_facts(self._campaign, path)
+            self._facts[id(path)] = (path, self._known.setdefault(facts, facts))
+        return self._facts[id(path)][1]
 
     def trial(self, row: PlanRow) -> TrialEstimate:
         """What one row will take."""
-        key = (id(self.know(row.path)), *_SIZED_BY(row.cell))
+        key = (id(self.find_facts(row.path)), *_SIZED_BY(row.cell))
         estimate = self._trials.get(key)
         if estimate is None:
             estimate = self._trials[key] = self._estimate(row)
@@ -123,8 +122,8 @@ class Estimator:
         return span_rows(rows, [self.trial(row).time_ns for row in rows], self._campaign.concurrency)
 
     def _estimate(self, row: PlanRow) -> TrialEstimate:
-        campaign, truth = self._campaign, self.know(row.path)
-        rtt_ns, drain_ns = truth.rtt_ns or 0, campaign.trial.drain_ns
+        campaign, facts = self._campaign, self.find_facts(row.path)
+        rtt_ns, drain_ns = facts.rtt_ns or 0, campaign.trial.drain_ns
         cool_down = campaign.cool_down
         probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
         cell = row.cell
@@ -133,17 +132,17 @@ class Estimator:
         return TrialEstimate(
             time_ns=fixed_ns
             + (rtt_ns if campaign.probes.unloaded else 0)
-            + min(_queue_drain_ns(truth), drain_ns),
+            + min(_queue_drain_ns(facts), drain_ns),
             time_max_ns=fixed_ns
             + drain_ns
             + _unloaded_wait_ns(campaign)
             + campaign.probes.timeout_ns
             + (cool_down.max_wait_ns if cool_down.until_idle else 0),
-            bytes_max=self._bound_bytes(row, truth, traffic_ns),
+            bytes_max=self._bound_bytes(row, facts, traffic_ns),
         )
 
-    def _bound_bytes(self, row: PlanRow, truth: PathTruth, traffic_ns: int) -> int | None:
-        cell, line = row.cell, truth.rate_bits_per_s
+    def _bound_bytes(self, row: PlanRow, facts: PathFacts, traffic_ns: int) -> int | None:
+        cell, line = row.cell, facts.rate_bits_per_s
         if cell.transport == "mptcp" and row.path.capacity_bits_per_s is None:
             line = self._sum_links(row.path.source)
         rates = (line, cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s)
@@ -151,7 +150,7 @@ class Estimator:
         ends = cell.window_sender_bytes, cell.window_receiver_bytes
         ways = [ends, ends[::-1]] if cell.direction == "both" else [ends]
         bounds = [
-            self._bound_way(cell.streams, way, replace(truth, rate_bits_per_s=known), traffic_ns)
+            self._bound_way(cell.streams, way, replace(facts, rate_bits_per_s=known), traffic_ns)
             for way in ways
         ]
         sizes = [bound for bound in bounds if bound is not None]
@@ -167,7 +166,7 @@ class Estimator:
         return sum(limited) if ways and len(limited) == len(ways) else None
 
     def _bound_way(
-        self, streams: int, windows_bytes: tuple[int | None, int | None], truth: PathTruth, traffic_ns: int
+        self, streams: int, windows_bytes: tuple[int | None, int | None], facts: PathFacts, traffic_ns: int
     ) -> int | None:
         """The line carries no more than rate x time; windows no more than streams x window each round trip.
 
@@ -177,13 +176,13 @@ class Estimator:
         sender_bytes, receiver_bytes = windows_bytes
         held = None if sender_bytes is None else 2 * streams * sender_bytes
         bounds = []
-        if truth.rate_bits_per_s is not None:
-            drained = _line_bytes(truth.rate_bits_per_s, self._campaign.trial.drain_ns)
-            sent = _line_bytes(truth.rate_bits_per_s, traffic_ns)
+        if facts.rate_bits_per_s is not None:
+            drained = _line_bytes(facts.rate_bits_per_s, self._campaign.trial.drain_ns)
+            sent = _line_bytes(facts.rate_bits_per_s, traffic_ns)
             bounds.append(sent + (drained if held is None else min(held, drained)))
-        if truth.rtt_ns and held is not None:
+        if facts.rtt_ns and held is not None:
             under_way = held if receiver_bytes is None else min(held, streams * receiver_bytes)
-            bounds.append(under_way * -(-traffic_ns // truth.rtt_ns) + held)
+            bounds.append(under_way * -(-traffic_ns // facts.rtt_ns) + held)
         return min(bounds, default=None)
 
 
@@ -206,7 +205,7 @@ def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None)
         size = sizes[path]
         sizes[path] = None if size is None or estimate.bytes_max is None else size + estimate.bytes_max
     paths = tuple(
-        _estimate_path(path, estimator.know(path), trials[id(path)], sizes[id(path)], time_ns)
+        _estimate_path(path, estimator.find_facts(path), trials[id(path)], sizes[id(path)], time_ns)
         for path in campaign.paths
     )
     known = [path.bytes_max for path in paths if path.bytes_max is not None]
@@ -227,9 +226,9 @@ def _count_surveys(campaign: Campaign) -> int:
 
 
 def _estimate_path(
-    path: MeasuredPath, truth: PathTruth, trials: int, bytes_max: int | None, time_ns: int
+    path: MeasuredPath, facts: PathFacts, trials: int, bytes_max: int | None, time_ns: int
 ) -> PathEstimate:
-    rate = truth.rate_bits_per_s
+    rate = facts.rate_bits_per_s
     share = None if rate is None or bytes_max is None else bytes_max * 8 * SECOND_NS / (rate * time_ns)
     return PathEstimate(
         source=path.source,
@@ -255,10 +254,10 @@ def _unloaded_wait_ns(campaign: Campaign) -> int:
     return max(campaign.trial.drain_ns, campaign.probes.timeout_ns) if campaign.probes.unloaded else 0
 
 
-def _queue_drain_ns(truth: PathTruth) -> int:
-    if truth.rate_bits_per_s is None or truth.queue_bytes is None:
-        return truth.rtt_ns or 0
-    return truth.queue_bytes * 8 * SECOND_NS // truth.rate_bits_per_s + (truth.rtt_ns or 0)
+def _queue_drain_ns(facts: PathFacts) -> int:
+    if facts.rate_bits_per_s is None or facts.queue_bytes is None:
+        return facts.rtt_ns or 0
+    return facts.queue_bytes * 8 * SECOND_NS // facts.rate_bits_per_s + (facts.rtt_ns or 0)
 
 
 def _line_bytes(rate_bits_per_s: int, time_ns: int) -> int:

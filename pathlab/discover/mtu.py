@@ -9,7 +9,7 @@ from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, ProbePlan,
 FURTHEST_TTL = 64
 TRIES = 3
 CONFIRMING_TRIES = 6
-MAX_DOUBTS = 4  # searches begun anew, however lossy the path
+MAX_RESTARTS = 4  # searches begun anew, however lossy the path
 MAX_HINTS = 8  # routers that narrow a path one after the other; beyond, ranges are halved
 
 
@@ -53,7 +53,7 @@ def find_path_mtu(prober: RemoteProber, timeout_ns: int = 1_000_000_000) -> Path
         return _unknown(first_link, "the target does not answer even the smallest probe")
     patience = replace(patience, first_ns=min(timeout_ns, max(SHORTEST_TIMEOUT_NS, 4 * smallest.rtt_ns)))
     search = _Search(low=prober.smallest_bytes, high=first_link, named_high=first_link)
-    for _ in range(MAX_DOUBTS):
+    for _ in range(MAX_RESTARTS):
         _narrow(prober, search, patience)
         if not search.silent:
             break

@@ -231,7 +231,7 @@ class Lab:
         return next((fault for fault in faults if fault is not None), None)
 
     def describe(self) -> dict[str, Any]:
-        """What the results say about this lab: back end, privilege, the links' truth."""
+        """What the results say about this lab: back end, privilege, the links' settings."""
         return {
             "kind": "emulated",
             "backend": self.backend,

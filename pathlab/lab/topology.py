@@ -1,6 +1,6 @@
-"""What a lab is made of: hosts and the links between them, with their true properties.
+"""What a lab is made of: hosts and the links between them, with their settings.
 
-A link names its truth: every estimator of the product can be scored against these numbers.
+A link has known settings: every estimator of the product can be scored against these numbers.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class Topology:
             return False
 
     def as_facts(self) -> list[dict[str, Any]]:
-        """The links' truth as JSON-able values, as stored with the results."""
+        """The links' settings as JSON-able values, as stored with the results."""
         return [{**asdict(link), "between": list(link.between)} for link in self.links]
 
     def as_table(self) -> dict[str, Any]:

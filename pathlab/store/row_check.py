@@ -70,11 +70,11 @@ def list_value_faults(record: type, rows: Iterable[sa.Row[Any]]) -> Iterator[str
     names = tuple(column_types(record))
     for row in rows:
         for name in names:
-            if (reason := _judge_value(name, row._mapping[name])) is not None:
+            if (reason := _check_value(name, row._mapping[name])) is not None:
                 yield f"{_name_place(record, row, name)} {reason}"
 
 
-def _judge_value(name: str, value: Any) -> str | None:
+def _check_value(name: str, value: Any) -> str | None:
     if name.endswith("_utc"):
         return None if _is_time(value) else "holds no time"
     if isinstance(value, (int, float)) and value < 0:
@@ -82,22 +82,22 @@ def _judge_value(name: str, value: Any) -> str | None:
     if name == "status" and value not in set(Status):
         return "holds no status of a trial"
     if name == "settings":
-        return _judge_settings(value)
+        return _check_settings(value)
     if name == "environment":
-        return _judge_environment(value)
+        return _check_environment(value)
     return None
 
 
-def _judge_settings(settings: Mapping[str, Any]) -> str | None:
+def _check_settings(settings: Mapping[str, Any]) -> str | None:
     streams = settings.get("streams", 1)
     if type(streams) is not int or streams < 0:  # none: imported probes without traffic
         return "holds no number of streams"
     if any(isinstance(level, (dict, list)) for level in settings.values()):
         return "holds a level that is none"
-    return _judge_quantities(settings)
+    return _check_quantities(settings)
 
 
-def _judge_quantities(values: Mapping[str, Any]) -> str | None:
+def _check_quantities(values: Mapping[str, Any]) -> str | None:
     for name, value in values.items():
         if not name.endswith(("_bytes", "_ns", "_s", "_bits_per_s", "_ratio")):
             continue
@@ -106,7 +106,7 @@ def _judge_quantities(values: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _judge_environment(environment: Mapping[str, Any]) -> str | None:
+def _check_environment(environment: Mapping[str, Any]) -> str | None:
     lab, fallback = environment.get("lab"), environment.get("fallback")
     if not isinstance(fallback, (str, type(None))):
         return "holds no reason under 'fallback'"
@@ -115,16 +115,16 @@ def _judge_environment(environment: Mapping[str, Any]) -> str | None:
     links = lab.get("links", []) if isinstance(lab, dict) else None
     if not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
         return "holds no links under 'lab'"
-    return next(filter(None, map(_judge_link, links)), None)
+    return next(filter(None, map(_check_link, links)), None)
 
 
-def _judge_link(link: Mapping[str, Any]) -> str | None:
+def _check_link(link: Mapping[str, Any]) -> str | None:
     """A link of a lab; what is given in each direction stands in tables of its own."""
     ends = link.get("between", ["", ""])
     if not isinstance(ends, list) or [type(end) for end in ends] != [str, str]:
         return "holds a link that is not between two nodes"
     ways = [link, *(part for part in link.values() if isinstance(part, dict))]
-    return next(filter(None, map(_judge_quantities, ways)), None)
+    return next(filter(None, map(_check_quantities, ways)), None)
 
 
 def _is_time(value: str) -> bool:

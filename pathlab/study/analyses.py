@@ -163,8 +163,8 @@ class Analyses(AnalysesBase):
         "Limits",
         AnswerColumn("combination", "part"),
         AnswerColumn("limit", "limit"),
-        AnswerColumn("judged", "judged"),
-        AnswerColumn("trials", "counts"),
+        AnswerColumn("trials", "judged"),
+        AnswerColumn("trials by limit", "counts"),
         UNDECIDED,
     )
     def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellLimit]]:
@@ -179,7 +179,7 @@ class Analyses(AnalysesBase):
         "Warm-up",
         AnswerColumn("combination", "part"),
         AnswerColumn("enough", "sufficient"),
-        AnswerColumn("judged", "judged"),
+        AnswerColumn("trials", "judged"),
         UNDECIDED,
     )
     def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellWarmUp]]:

@@ -1,4 +1,4 @@
-"""What limited each cell, by the trials that were judged; whether their warm-up was long enough."""
+"""What limited each cell, by the trials that were classified; whether their warm-up was long enough."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pathlab.study.selection import LAB_FLAGS, Rules, Sample, choose_evenly, sel
 from pathlab.study.trials import StudySource, TrialTable
 
 Rates = tuple[Floats, Floats]  # bytes and lengths in ns of a trial's records
-#: Share of a cell's judged trials that must agree on a limit.
+#: Share of a cell's classified trials that must agree on a limit.
 AGREEING_RATIO = 0.5
 TRIALS_PER_CELL = 10
 #: Series of so many trials are read in a few seconds.
@@ -55,7 +55,7 @@ class TrialLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitCount:
-    """So many judged trials under one limit; None: undecided ones."""
+    """The number of classified trials under one limit; None: undecided ones."""
 
     limit: Limit | None
     trials: int
@@ -63,9 +63,9 @@ class LimitCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellLimit:
-    """The limit that more than half of a cell's judged trials share, all counts, and every trial's verdict.
+    """The limit that most of a cell's classified trials share, all counts, and every trial's verdict.
 
-    ``judged`` trials, evenly chosen over the cycles, of all that the selection counts.
+    ``judged`` (classified) trials, evenly chosen over the cycles, of all that the selection counts.
     """
 
     judged: int
@@ -134,7 +134,7 @@ def classify_cell_limits(
         ceiling = find_ceiling(calibrations, streams)
         found = []
         for trial in _read_figures(part, most, cap):
-            limit, rates = _judge_trial(source, trial, line, ceiling)
+            limit, rates = _classify_trial(source, trial, line, ceiling)
             cache.put(trial.trial_id, rates)
             found.append(limit)
         answers.append(make_cell_answer(part, (streams, window), agree_on_limit(found)))
@@ -174,12 +174,13 @@ def _share_out(trials_per_cell: int | None, cells: int) -> int | None:
     (number, *others) = list_values(trials_per_cell) or [None]
     if others or not isinstance(number, (int, float)) or number < 1 or number != int(number):
         raise UsageError(
-            f"{trials_per_cell} trials per cell cannot be judged", hint="ask for 1 or more, or None for all"
+            f"{trials_per_cell} trials per cell cannot be classified",
+            hint="ask for 1 or more, or None for all",
         )
     return max(1, min(int(number), TRIALS_IN_ALL // max(cells, 1)))
 
 
-def _judge_trial(
+def _classify_trial(
     source: StudySource, trial: TrialFigures, line: BottleneckLink | None, ceiling_bits_per_s: float | None
 ) -> tuple[TrialLimit, Rates | None]:
     damaged = None

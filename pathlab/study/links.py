@@ -1,4 +1,4 @@
-"""What a lab's links leave for data between two hosts: the truth that fits can be held against."""
+"""What a lab's links leave for data between two hosts: the known value that fits are compared with."""
 
 from __future__ import annotations
 

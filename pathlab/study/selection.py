@@ -1,4 +1,4 @@
-"""Which trials an analysis takes, which it leaves out and why, and what is doubtful about those taken."""
+"""Which trials an analysis takes, which it leaves out and why, and what to be warned of in those taken."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SampleSelection:
     """What an answer rests on.
 
     ``trials`` are all stored ones of the condition, ``used`` those taken. ``excluded`` names every reason
-    (status or flag; the first that applies); ``warnings`` what is doubtful about those taken.
+    (status or flag; the first that applies); ``warnings`` the flags of those taken.
     """
 
     trials: int
@@ -333,8 +333,8 @@ def collect_sample(table: TrialTable, places: NDArray[np.int64]) -> Sample:
 def is_counted(record: TrialRecord) -> bool:
     """Whether ``select`` takes a trial where the path is judged by requested windows (``as_requested``)."""
     rate = record.throughput_bits_per_s
-    doubted = {*PATH_FLAGS, Flag.WINDOW_SHORT}.intersection(record.flags)
-    return record.status == Status.COMPLETE and not doubted and rate is not None and rate >= 0
+    flagged = {*PATH_FLAGS, Flag.WINDOW_SHORT}.intersection(record.flags)
+    return record.status == Status.COMPLETE and not flagged and rate is not None and rate >= 0
 
 
 def name_exclusions(sample: Sample) -> NDArray[np.object_]:

@@ -143,7 +143,7 @@ def join_intervals(table: StreamTable, most: int) -> tuple[StreamTable, int]:
 
 
 def count_retransmits(table: StreamTable) -> Floats | None:
-    """Segments sent again in each interval by all streams; None where the sender did not read the counter."""
+    """Retransmissions in each interval by all streams; None where the sender did not read the counter."""
     counted = table.get("total_retrans_segments")
     if not np.isfinite(counted).any():
         return None

@@ -40,7 +40,7 @@ def hear(channel: ProcessChannel, decoder: FrameDecoder) -> dict[str, Any] | Non
     return message
 
 
-def test_strangers_and_other_versions_are_refused_by_name(fake_engine: Path, agent_zip: Path) -> None:
+def test_other_programs_and_other_versions_are_refused_by_name(fake_engine: Path, agent_zip: Path) -> None:
     cases: list[tuple[bytes, str]] = [
         (
             encode_frame({"op": "hello", "protocol": 1, "program": "9.9.9"}),

@@ -70,10 +70,10 @@ def test_without_a_lock_the_run_goes_on_with_a_warning(
     number = Path("/proc/self/ns/net").stat().st_ino
     (lock_folder / f"pathlab-host-{number}.lock").symlink_to("/etc/passwd")
     with reach(fake_engine, agent_zip) as session:
-        doubt = lock_host(session, FIRST)
-    assert doubt is not None
-    assert doubt.startswith("far: no lock against campaigns of others (")
-    assert doubt.endswith("is a symbolic link that somebody put there)")
+        reason = lock_host(session, FIRST)
+    assert reason is not None
+    assert reason.startswith("far: no lock against campaigns of others (")
+    assert reason.endswith("is a symbolic link that somebody put there)")
 
 
 def test_a_campaign_is_refused_where_another_run_has_the_host(

@@ -69,7 +69,7 @@ congestion = "reno"
 
 
 class Trusting:
-    """Results whose trials are judged although the lab may have doubted itself on a busy machine."""
+    """Results whose trials are judged even if a busy machine makes them lab-limited."""
 
     def __init__(self, source: StudiedResults) -> None:
         self._source = source

@@ -9,7 +9,7 @@ from tests.native.engine import TOKEN
 
 MAGIC = b"PLPB"
 VERSION = 2
-REQUEST, REPLY, CHALLENGE, GREETING = 1, 2, 3, 4
+REQUEST, REPLY, CHALLENGE, HELLO = 1, 2, 3, 4
 FRONT = struct.Struct(">4sBBH")  # magic, version, kind, size
 BODY = struct.Struct(">QQQ")  # cookie, sequence, time held in ns
 DIGEST = struct.Struct(">Q")
@@ -96,5 +96,5 @@ def build_challenge(nonce: bytes, *, version: int = VERSION) -> bytes:
 
 def build_response(challenge: bytes, size: int, *, version: int = VERSION, token: str = TOKEN) -> bytes:
     """A prober's answer to the challenge, with the size of all further messages."""
-    front = FRONT.pack(MAGIC, version, GREETING, size)
+    front = FRONT.pack(MAGIC, version, HELLO, size)
     return front + DIGEST.pack(siphash(bytes.fromhex(token), front + challenge[FRONT.size :]))

@@ -46,7 +46,7 @@ def test_achievable_rate_is_packets_a_second_times_their_data() -> None:
 
 
 def test_metrics_by_the_examples_of_the_rfc() -> None:
-    # 2,000 of 102,000 bytes sent again: 98.03 %; a mean RTT of 32 ms over 25 ms: 28 %
+    # 2,000 of 102,000 bytes retransmitted: 98.03 %; a mean RTT of 32 ms over 25 ms: 28 %
     found = measure(GIGABIT, sent_bytes=102_000, retransmitted_bytes=2_000, rtt_mean_ns=32e6)
     assert found.efficiency_percent == pytest.approx([98.03], abs=0.01)
     assert found.buffer_delay_percent == pytest.approx([28.0])

@@ -97,7 +97,7 @@ def test_a_sharp_corner_is_recovered() -> None:
     assert found.lack_of_fit_p > 0.001
 
 
-def test_a_path_that_disobeys_is_seen() -> None:
+def test_a_path_that_the_surface_does_not_fit_is_seen() -> None:
     """Past 10 streams the path collapses by a quarter, which no surface of this form can follow."""
     rng = np.random.default_rng(1)
     rates = true_rates(LEVELS) * np.where(LEVELS[:, 0] > 10, 0.75, 1.0)

@@ -264,7 +264,7 @@ def _total(info: Record, key: str) -> int | None:
 
 
 def _count_steady_retransmits(records: Sequence[Record]) -> int | None:
-    """Segments sent again in the steady window: its last reading less the one before it, over all streams."""
+    """Retransmissions in the steady window: its last reading less the one before it, over all streams."""
     intervals = list_intervals(records)
     steady = [place for place, record in enumerate(intervals) if record["phase"] == "steady"]
     if not steady:

@@ -107,7 +107,7 @@ def _list_intervals(selection: Selection, trial: ChosenTrial, kind: str) -> list
 
 
 def _count_retransmits(intervals: list[Interval]) -> list[Interval]:
-    """The intervals with what was sent again in each: the kernel's counter goes on over all of them."""
+    """The intervals with the retransmissions of each: the kernel's counter goes on over all of them."""
     before: dict[int, int] = {}
     counted = []
     for rows in intervals:
@@ -245,7 +245,7 @@ def _sum_bytes(rows: Interval) -> int | None:
 
 
 def _sum_known(rows: Sequence[Mapping[str, Any]]) -> int | None:
-    """What was sent again in all of these; None where one of them does not tell."""
+    """The retransmissions of all of these; None where one of them has no count."""
     counts = [row.get(RETRANSMITS) for row in rows]
     known = [count for count in counts if count is not None]
     return sum(known) if known and len(known) == len(counts) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pathlab.campaign.budget import Estimator, estimate_campaign, know_path
+from pathlab.campaign.budget import Estimator, estimate_campaign, find_path_facts
 from pathlab.campaign.order import plan_rows
 from tests.unit.campaign.campaign_samples import make_sample
 
@@ -20,8 +20,8 @@ def bounds_of(**changes: object) -> list[int | None]:
 
 def test_what_the_file_says_of_a_path_counts() -> None:
     campaign = make_sample(paths=[PATH])
-    truth = know_path(campaign, campaign.paths[0])
-    assert (truth.rtt_ns, truth.rate_bits_per_s, truth.queue_bytes) == (40_000_000, 80_000_000, None)
+    facts = find_path_facts(campaign, campaign.paths[0])
+    assert (facts.rtt_ns, facts.rate_bits_per_s, facts.queue_bytes) == (40_000_000, 80_000_000, None)
     # 10 MB/s for 4 s, and what drains in another second
     assert bounds_of() == [50_000_000]
 

@@ -14,7 +14,7 @@ from pathlab.campaign.budget import (
     SURVEY_NS,
     Estimator,
     estimate_campaign,
-    know_path,
+    find_path_facts,
 )
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.load import build_campaign, load_campaign
@@ -163,9 +163,9 @@ def test_a_chain_of_links_adds_delays_and_takes_the_narrowest() -> None:
         MeasuredPath.model_validate({"source": source, "destination": destination})
         for source, destination in (("a", "b"), ("local", "local"))
     )
-    truth = know_path(campaign, there)
-    assert (truth.rtt_ns, truth.rate_bits_per_s, truth.queue_bytes) == (40_000_000, 10_000_000, 100_000)
-    assert know_path(campaign, here).rate_bits_per_s is None
+    facts = find_path_facts(campaign, there)
+    assert (facts.rtt_ns, facts.rate_bits_per_s, facts.queue_bytes) == (40_000_000, 10_000_000, 100_000)
+    assert find_path_facts(campaign, here).rate_bits_per_s is None
 
 
 @pytest.mark.parametrize("streams", [1, 3])

@@ -128,7 +128,7 @@ def test_answers_that_grow_with_their_probes_give_no_capacity() -> None:
     assert hop.answered == len(SIZES)
 
 
-def test_echo_replies_of_a_target_and_strangers_do_not_count() -> None:
+def test_echo_replies_of_a_target_and_other_hosts_do_not_count() -> None:
     (hop,), _ = summarise_hops(answers(1, kind="echo-reply"), (1,))
     assert hop.answered == 0
     mixed = answers(1, kind="port-unreachable") + answers(1, kind="port-unreachable", source="x")[:3]

@@ -64,7 +64,7 @@ def test_a_chain_is_routed_hop_by_hop() -> None:
         topology.chain("a", "x")
 
 
-def test_the_spec_states_the_truth_in_the_engines_units() -> None:
+def test_the_spec_states_the_settings_in_the_engines_units() -> None:
     assert LINK.as_engine_spec() == (
         "rate_bits_per_s=40000000,delay_ns=20000000,queue_bytes=250000,loss_ratio=0,slice_ns=100000"
     )

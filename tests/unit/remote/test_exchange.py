@@ -1,4 +1,4 @@
-"""The exchange with an agent: greeting, requests, noise, and every end."""
+"""The exchange with an agent: hello, requests, noise, and every end."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_iperf3s_own_python_reader_reads_a_trial(results: Results, tmp_path: Pat
     assert read.received_bytes == COMPLETE.received_steady_bytes
     assert read.sent_bytes == sum(1000 * index + stream for index in (2, 3) for stream in range(4))
     node = json.loads(read.text)
-    # 7 (and a stream's own number) were sent again during the warm-up, 2 in the steady window
+    # 7 (and a stream's own number) were retransmitted during the warm-up, 2 in the steady window
     assert [interval["sum"]["retransmits"] for interval in node["intervals"]] == [34, 0, 8]
     assert read.retransmits == 8
     assert node["end"]["streams"][2]["sender"]["retransmits"] == 2

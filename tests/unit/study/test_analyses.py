@@ -171,7 +171,7 @@ def test_outliers_are_named_by_their_trial_and_kept() -> None:
     assert sum(answer.selection.used for answer in one.cells()) == CYCLES * 28
 
 
-def test_duration_is_judged_across_durations_only() -> None:
+def test_duration_is_tested_across_durations_only() -> None:
     def last(record: TrialRecord) -> TrialRecord:
         return replace(record, duration_ns=10**10 * 2 ** (record.cycle % 6), cycle=record.cycle // 6)
 
@@ -315,7 +315,7 @@ def test_a_line_that_turns_down_is_not_told_as_a_climb() -> None:
         assert re.match(rf"{beginning}(49|50|51)", row[1])
 
 
-def test_a_cell_cannot_be_judged_by_no_trial() -> None:
+def test_a_cell_cannot_be_classified_by_no_trial() -> None:
     one = study(make_sweep(2, levels=[(2, 65536)]))
     for ask in (one.limits, one.warm_up):
         with pytest.raises(UsageError, match="0 trials per cell"):

@@ -90,5 +90,5 @@ def test_trials_per_cell_is_any_whole_number(sweep: Study, number: Any) -> None:
 
 @pytest.mark.parametrize("number", [2.5, np.float64("nan"), 0, "2", pd.Series([1, 2])])
 def test_other_trials_per_cell_are_one_line(sweep: Study, number: Any) -> None:
-    with pytest.raises(UsageError, match="trials per cell cannot be judged"):
+    with pytest.raises(UsageError, match="trials per cell cannot be classified"):
         sweep.warm_up(number)
