@@ -1,14 +1,18 @@
-"""How much of a plan was measured."""
+"""How much of a plan was measured, what of it was excluded, and what a reader must be warned of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.store.flags import Status
 from pathlab.store.records import JournalRecord, PlanRecord
+from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.trials import TrialTable, list_values
 
+ENDS = ("sender", "receiver")
 ENDED, FINISHED = "ended", "finished"  # kinds of the journal's last entry
 
 
@@ -26,6 +30,74 @@ class RunCounts:
     complete: int
     failed: int
     stages: tuple[str, ...]
+
+    @property
+    def all_complete(self) -> bool:
+        """Whether every planned row was measured at the first attempt."""
+        return self.done == self.complete == self.planned and not self.failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialUse:
+    """Trials of several conditions: ``excluded`` from medians by reason, ``flags`` of complete ones."""
+
+    excluded: Mapping[str, int]
+    flags: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionWarnings:
+    """The measured combinations of a condition that a reader must be warned of.
+
+    ``mostly`` are, by flag, those of which more than half of the complete trials bear it, ``partly`` those of
+    which any does. ``short`` were granted less than the window requested, ``least_granted_bytes`` at least.
+    ``too_few`` have fewer trials than a confidence interval needs, ``least_trials`` the fewest of all.
+    """
+
+    cells: tuple[Cell, ...]
+    mostly: Mapping[str, tuple[Cell, ...]]
+    partly: Mapping[str, tuple[Cell, ...]]
+    short: tuple[Cell, ...]
+    least_granted_bytes: int | None
+    too_few: tuple[Cell, ...]
+    least_trials: int
+
+    @property
+    def evenly_few(self) -> bool:
+        """Whether all combinations have the same, too small number of trials."""
+        return bool(self.too_few) and all(len(cell.complete) == self.least_trials for cell in self.cells)
+
+
+def survey_conditions(conditions: Sequence[MeasuredCondition]) -> TrialUse:
+    """Count the excluded trials and the flags of all conditions together, in the order of their names."""
+    excluded, flags = Counter[str](), Counter[str]()
+    for condition in conditions:
+        excluded.update({one.reason: one.trials for one in condition.sample.selection.excluded})
+        flags.update(condition.complete.count_flags())
+    return TrialUse(excluded=dict(sorted(excluded.items())), flags=dict(sorted(flags.items())))
+
+
+def find_warnings(condition: MeasuredCondition) -> ConditionWarnings:
+    """What to warn of in one condition, over its combinations with a complete trial."""
+    cells = condition.measured_cells
+    counts = [(cell, cell.complete.count_flags()) for cell in cells]
+    names = sorted({name for _, flags in counts for name in flags})
+    short = tuple(cell for cell in cells if cell.complete.is_short.any())
+    grants = (cell.complete.find_least_granted(end) for cell in short for end in ENDS)
+    needed = median_interval_minimum()
+    return ConditionWarnings(
+        cells=cells,
+        mostly={
+            name: found
+            for name in names
+            if (found := tuple(cell for cell, flags in counts if 2 * flags.get(name, 0) > len(cell.complete)))
+        },
+        partly={name: tuple(cell for cell, flags in counts if name in flags) for name in names},
+        short=short,
+        least_granted_bytes=min((size for size in grants if size is not None), default=None),
+        too_few=tuple(cell for cell in cells if len(cell.complete) < needed),
+        least_trials=min((len(cell.complete) for cell in cells), default=0),
+    )
 
 
 def count_trials(

@@ -252,16 +252,16 @@ def list_notes(found: ResultsComparison) -> Iterator[str]:
     yield (
         "Ratio: after over before, Hodges-Lehmann over all pairs of trials. Difference (dRTT, loss): after "
         "minus before. Intervals allow for serial correlation of trials and for the number of rows "
-        f"({rows}, Holm's correction). Better or worse: the interval excludes no difference. Equivalent: it "
-        f"lies within {', '.join(_list_margins(found))}. A verdict needs {found.least_trials} trials on each "
-        "side."
+        f"({rows}, Holm's correction). Better or worse: the interval does not contain 'no difference'. "
+        f"Equivalent: it lies within {', '.join(_list_margins(found))}. A verdict needs {found.least_trials} "
+        "trials on each side."
     )
     floors = dict.fromkeys((row.metric.name, row.noise_ratio) for row in found.rows)
-    told = ", ".join(f"{name} ±{format_ratio(ratio - 1)}" for name, ratio in floors if ratio is not None)
-    told = ", ".join(text for text in (told, *_list_noises(found)) if text)
+    noises = ", ".join(f"{name} ±{format_ratio(ratio - 1)}" for name, ratio in floors if ratio is not None)
+    noises = ", ".join(text for text in (noises, *_list_noises(found)) if text)
     yield (
-        f"Noise floor, by which results without any change differ: {told}."
-        if told
+        f"Noise floor (difference between unchanged results): {noises}."
+        if noises
         else "Noise floor: unknown (too few trials)."
     )
     numbers = {(row.change.first_n, row.change.second_n) for row in found.rows}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import pandas as pd
@@ -13,6 +12,7 @@ from pathlab.report.blocks import Block, Facts, Fold, Paragraph, Preformatted, S
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
 from pathlab.report.recommendation_text import RULE
+from pathlab.report.sections.phrases import format_count
 from pathlab.report.tables import (
     format_name,
     tabulate_failures,
@@ -20,9 +20,11 @@ from pathlab.report.tables import (
     tabulate_journal,
     tabulate_plan,
 )
+from pathlab.store.flags import Status
 from pathlab.store.trial_table import format_exact_time
 from pathlab.study.analyses import Analyses
 from pathlab.study.links import DirectLink
+from pathlab.study.progress import survey_conditions
 from pathlab.study.trials import StudySource, list_values
 from pathlab.units import format_ratio, format_time
 
@@ -46,7 +48,7 @@ DEFINITIONS = (
     (
         "dRTT",
         "RTT increase under load: average RTT of a trial's loaded probes minus that of its unloaded ones. "
-        "The difference of the medians is given beside it where it is named so.",
+        "Where the difference of medians is shown, it is labelled so.",
     ),
     (
         "RV",
@@ -62,20 +64,20 @@ DEFINITIONS = (
     ("Jain's index", "(Σx)² / (n Σx²) over the streams' bytes in the steady window; 1 is equal shares."),
     (
         "95 % interval of a median",
-        "Between two order statistics, widened for serial correlation: by its upper 95 % limit, at most 0.7 "
-        "unless the estimate is higher; 0.7 with fewer than ten trials. No assumption on the distribution. "
-        "It needs six trials; with fewer it is undecided.",
+        "Between two order statistics, widened for serial correlation. The correlation is taken at its "
+        "upper 95 % limit, at most 0.7 unless the estimate is higher; 0.7 with fewer than ten trials. No "
+        "assumption on the distribution. It needs six trials; with fewer it is undecided.",
     ),
     (
         "Limited by",
         "From the kernel's own times (busy, held by the receiver's window, by the send buffer), "
-        "retransmits, the rise of the RTT and the hosts' cores, trial by trial; of a combination what most "
-        "judged trials share. A host is at its limit where a core was busy for "
+        "retransmits, the rise of the RTT and the hosts' cores, trial by trial. A combination has the limit "
+        "of most of its trials. A host is at its limit where a core was busy for "
         f"{format_ratio(BUSY_CORE_RATIO)} or more of the time and neither windows nor a known line explain "
         "the rate.",
     ),
     ("How the recommendation is made", RULE),
-    ("Clocks", "Each end's clock is only ever compared with itself."),
+    ("Clocks", "Times of one host are never compared with times of another."),
 )
 
 
@@ -106,15 +108,13 @@ def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
         table = tabulate_plan(plan, study.study_table())
         blocks.append(_fold("plan", f"The plan, row by row ({len(plan)})", table))
     if journal := source.journal():
-        blocks.append(
-            _fold("journal", f"What happened to the run ({len(journal)})", tabulate_journal(journal))
-        )
+        blocks.append(_fold("journal", f"Journal ({len(journal)})", tabulate_journal(journal)))
     if hosts := source.hosts():
         names = len({host.name for host in hosts})
-        blocks.append(_fold("hosts", f"Hosts as they stated themselves ({names})", tabulate_hosts(hosts)))
+        blocks.append(_fold("hosts", f"Hosts ({names})", tabulate_hosts(hosts)))
     if source.campaign.text.strip():
         text = Preformatted(text=source.campaign.text)
-        blocks.append(Fold(title="The campaign as it was given", blocks=(text,)))
+        blocks.append(Fold(title="Campaign file", blocks=(text,)))
     if blocks:
         sections.append(Section(key="appendices", title="Appendices", blocks=tuple(blocks)))
     return tuple(sections)
@@ -127,13 +127,13 @@ def _fold(name: str, title: str, table: TextTable) -> Fold:
 def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:
     """Facts of the run as label and text, each taken from the records."""
     source, counts, frame = study.study_source, study.count_trials(), study.study_table().frame
-    complete = frame[frame["status"] == "complete"]
-    cycles = f"{counts.cycles} cycle{'s' * (counts.cycles != 1)}"
-    if counts.done == counts.complete == counts.planned and not counts.failed:
+    complete = frame[frame["status"] == Status.COMPLETE]
+    cycles = format_count(counts.cycles, "cycle")
+    if counts.all_complete:
         yield "Trials", f"All {counts.planned} planned trials completed ({cycles})"
     else:
-        told = f"{counts.complete} completed, {counts.failed} did not, of {counts.planned} planned rows"
-        yield "Trials", f"{told}; {cycles}"
+        outcomes = f"{counts.done} of {counts.planned} planned trials completed, {counts.failed} failed"
+        yield "Trials", f"{outcomes}; {cycles}"
     if len(complete):
         first, last = (format_utc(format_exact_time(one)) for one in complete["started_utc"].iloc[[0, -1]])
         yield "First and last trial", f"from {first} to {last}"
@@ -149,7 +149,7 @@ def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:
             yield label, _list_different(complete, spell, columns)
     campaign = source.campaign
     yield "Program", f"measured by PathLab {campaign.program_version}, written by PathLab {VERSION}"
-    yield "Hosts", _tell_hosts(source)
+    yield "Hosts", _name_hosts(source)
     yield "Profile", str(campaign.model.get("profile") or "none")
     lab = campaign.environment.get("lab")
     if isinstance(lab, dict):
@@ -163,14 +163,14 @@ def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:
             yield f"Lab's link under {condition.name}", _format_link(condition.direct_link)
 
 
-def _tell_hosts(source: StudySource) -> str:
+def _name_hosts(source: StudySource) -> str:
     """Each host with its kernel, once."""
-    told = {}
+    names = {}
     for host in source.hosts():
         kernel = host.facts.get("kernel") if isinstance(host.facts, dict) else None
         release = kernel.get("release") if isinstance(kernel, dict) else kernel
-        told[host.name] = f"{host.name} ({release})" if isinstance(release, str) else host.name
-    return ", ".join(told[name] for name in sorted(told)) or "not stated"
+        names[host.name] = f"{host.name} ({release})" if isinstance(release, str) else host.name
+    return ", ".join(names[name] for name in sorted(names)) or "not stated"
 
 
 def _describe_order(source: StudySource) -> str:
@@ -181,26 +181,22 @@ def _describe_order(source: StudySource) -> str:
         return f"{words} Every cycle ran in the fixed order that the campaign asks for."
     if order == "random":
         return (
-            f"{words} Each cycle is one pass over all combinations, in an order drawn afresh from seed "
-            f"{campaign.seed}, so that a slow change of the path does not favour one combination."
+            f"{words} Each cycle is one pass over all combinations, in a new random order (seed "
+            f"{campaign.seed}), so that a slow change of the path does not favour one combination."
         )
     return words
 
 
 def _list_exclusions(study: Analyses) -> Iterator[Block]:
     """What medians and fits leave out, counted; flags on what they keep."""
-    excluded, flags = Counter[str](), Counter[str]()
-    for condition in study.conditions():
-        excluded.update({one.reason: one.trials for one in condition.sample.selection.excluded})
-        flags.update(condition.complete.count_flags())
-    if excluded:
-        told = ", ".join(f"{trials} {reason}" for reason, trials in sorted(excluded.items()))
-        text = f"Excluded from medians, fits and recommendations: {told}. Outliers are marked but kept."
-    else:
-        text = "No trial was excluded. Outliers are marked but kept."
-    yield Paragraph(text=text)
-    if flags:
-        counted = ", ".join(f"{name} ({count})" for name, count in sorted(flags.items()))
+    found = survey_conditions(study.conditions())
+    text = "No trial was excluded."
+    if found.excluded:
+        counted = ", ".join(f"{trials} {reason}" for reason, trials in found.excluded.items())
+        text = f"Excluded from medians, fits and recommendations: {counted}."
+    yield Paragraph(text=f"{text} Outliers are marked but kept.")
+    if found.flags:
+        counted = ", ".join(f"{name} ({count})" for name, count in found.flags.items())
         yield Paragraph(text=f"Flags on complete trials: {counted}.", note=True)
 
 

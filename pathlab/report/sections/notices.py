@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.report.blocks import Notice
 from pathlab.report.names import enumerate_cells
+from pathlab.report.sections.phrases import format_count
 from pathlab.store.flags import NOT_GRANTED, Flag
 from pathlab.study.analyses import Analyses
 from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.progress import find_warnings
 from pathlab.units import format_bytes
 
 #: Paths that a warning names; of more it says how many.
@@ -18,7 +20,7 @@ PATHS_NAMED = 3
 OF_MOST: Mapping[str, str] = {
     Flag.LAB_LIMITED: "{where} the machine could not keep up with the emulation (packets lost outside the "
     "links, late deliveries, no CPU time left). These numbers describe the lab, not the path.",
-    Flag.HOST_LIMITED: "{where} a host was at its limit, and nothing else explains the rate. These numbers "
+    Flag.HOST_LIMITED: "{where} a host's CPU limited the rate. These numbers "
     "describe the host, not the path.",
 }
 #: ... and of those of which any does.
@@ -32,7 +34,6 @@ OF_ANY: Mapping[str, str] = {
     Flag.UNDELIVERED_DATA: "{where} some data had not arrived when the drain time was up, and the "
     "connections were reset. The steady window was over by then, so its figures are valid.",
 }
-ENDS = ("sender", "receiver")
 
 
 def list_notices(study: Analyses) -> tuple[Notice, ...]:
@@ -82,41 +83,32 @@ def _check_run(study: Analyses) -> Iterator[Notice]:
 
 def _check_condition(condition: MeasuredCondition) -> Iterator[tuple[str, str]]:
     """Kind and text of every warning on one condition."""
-    cells = condition.measured_cells
-    flags = {cell: cell.complete.count_flags() for cell in cells}
+    found = find_warnings(condition)
     for flag, text in OF_MOST.items():
-        if found := [cell for cell in cells if flags[cell].get(flag, 0) * 2 > len(cell.complete)]:
-            yield flag, text.format(where=_locate(found, cells))
-    yield from _check_windows(cells)
-    for flag in sorted({name for found in flags.values() for name in found}):
+        if flag in found.mostly:
+            yield flag, text.format(where=_locate(found.mostly[flag], found.cells))
+    if found.short:
+        yield (
+            "window-not-granted",
+            f"{_locate(found.short, found.cells)} the kernel granted less than the window requested (least "
+            f"grant: {format_bytes(found.least_granted_bytes)}; Linux reports double the usable size). Raise "
+            "net.core.rmem_max and net.core.wmem_max on both hosts; 'pathlab doctor' shows them.",
+        )
+    for flag, cells in found.partly.items():
         text = OF_ANY.get(flag, "")
         if flag.endswith(NOT_GRANTED):
             setting = flag.removesuffix(NOT_GRANTED).replace("-", " ")
             text = f"{{where}} an end did not grant the {setting} requested (see its settings)."
         if text:
-            yield flag, text.format(where=_locate([cell for cell in cells if flag in flags[cell]], cells))
-    fewest, need = min(len(cell.complete) for cell in cells), median_interval_minimum()
-    if fewest < need:
-        which = "The combination has" if len(cells) == 1 else "Some combinations have"
-        if len(cells) > 1 and all(len(cell.complete) == fewest for cell in cells):
+            yield flag, text.format(where=_locate(cells, found.cells))
+    if found.too_few:
+        which = "The combination has" if len(found.cells) == 1 else "Some combinations have"
+        if len(found.cells) > 1 and found.evenly_few:
             which = "All combinations have"
         yield (
             "small-sample",
-            f"{which} only {fewest} trial{'s' * (fewest != 1)}; a 95 % confidence interval needs {need}. "
-            "Differences are shown but not tested.",
-        )
-
-
-def _check_windows(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
-    """Windows that a kernel did not grant."""
-    if short := [cell for cell in cells if cell.complete.is_short.any()]:
-        grants = (cell.complete.find_least_granted(end) for cell in short for end in ENDS)
-        least = min((size for size in grants if size is not None), default=None)
-        yield (
-            "window-not-granted",
-            f"{_locate(short, cells)} the kernel granted less than the window requested (least grant: "
-            f"{format_bytes(least)}; Linux reports double the usable size). Raise net.core.rmem_max and "
-            "net.core.wmem_max on both hosts; 'pathlab doctor' shows them.",
+            f"{which} only {format_count(found.least_trials, 'trial')}; a 95 % confidence interval needs "
+            f"{median_interval_minimum()}. Differences are shown but not tested.",
         )
 
 

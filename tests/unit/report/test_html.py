@@ -241,7 +241,7 @@ def test_the_journal_is_told_in_its_order_and_left_out_where_there_is_none() -> 
     failed = [make_failed(make_trial(1, 64 * KIB, cycle=0, row=0))]
     quiet = SyntheticResults(make_campaign(), [], failed, {})
     told = SyntheticResults(make_campaign(), [], failed, {}, journal=entries)
-    assert "What happened to the run" not in render_html(build_document(quiet))
+    assert "Journal (" not in render_html(build_document(quiet))
     page = render_html(build_document(told))
     assert page.index("text of &lt;started&gt;") < page.index("text of &lt;clock-jump&gt;")
     assert tabulate_journal(entries).rows[1] == (

@@ -70,7 +70,7 @@ def test_rows_that_a_stop_rule_left_out_are_not_missing(
     ("name", "words"),
     [
         ("lab-limited", "the machine could not keep up with the emulation"),
-        ("host-limited", "a host was at its limit"),
+        ("host-limited", "a host's CPU limited the rate"),
         ("over-line-rate", "counted more than the link can carry"),
         ("undelivered-data", "some data had not arrived when the drain time was up"),
         ("route-changed", "The route changed during the campaign"),
