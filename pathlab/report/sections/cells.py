@@ -21,6 +21,7 @@ from pathlab.report.answer_table import (
 )
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_ci, format_count, format_range
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections.answer_tables import build_table, format_note
 from pathlab.report.sections.cell_tables import GRANTS, RATES, UDP, outline_table
@@ -32,7 +33,6 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import format_ci, format_count, format_range
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
 from pathlab.study.throughput import StreamsVsWindows

@@ -12,9 +12,9 @@ from pathlab.report.answer_table import format_cells, format_figure
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
+from pathlab.report.phrases import format_ci, format_count, format_reason
 from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, say
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
-from pathlab.report.sections.phrases import format_ci, format_count, format_reason
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
 from pathlab.units import format_ratio

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pathlab.analysis.verdicts.equivalence import list_thresholds
 from pathlab.report.names import enumerate_cells
-from pathlab.report.sections.phrases import format_count
+from pathlab.report.phrases import format_count
 from pathlab.study.comparison.groups import ComparedCell
 from pathlab.study.comparison.metrics import LOSS_SHARE_RATIO, ComparedMetric
 from pathlab.study.comparison.mismatch import format_setting

@@ -12,6 +12,13 @@ from pathlab.analysis.fits.cpu_cost import CpuCost
 from pathlab.report.answer_table import format_figure
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import (
+    format_ci,
+    format_count,
+    format_range,
+    format_reason,
+    format_spread,
+)
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import build_table, tabulate_answers
@@ -22,13 +29,6 @@ from pathlab.report.sections.lazy import (
     format_suffix,
     lazy_plot,
     lazy_text,
-)
-from pathlab.report.sections.phrases import (
-    format_ci,
-    format_count,
-    format_range,
-    format_reason,
-    format_spread,
 )
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero

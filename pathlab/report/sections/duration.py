@@ -13,11 +13,11 @@ from pathlab.analysis.verdicts.equivalence import list_thresholds
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs, find_first_number
+from pathlab.report.phrases import format_ci, format_few_trials, format_reason, format_spread
 from pathlab.report.plots.model import Axis, Layer, Panel, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import build_table, format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
-from pathlab.report.sections.phrases import format_ci, format_few_trials, format_reason, format_spread
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import Answer, measure_spread

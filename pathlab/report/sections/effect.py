@@ -13,6 +13,14 @@ from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.report.answer_table import format_figure
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import (
+    format_count,
+    format_estimate,
+    format_exclusions,
+    format_p_value,
+    format_reason,
+    format_spread,
+)
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import build_table, outline_tables
@@ -23,14 +31,6 @@ from pathlab.report.sections.lazy import (
     LazySection,
     lazy_plot,
     lazy_text,
-)
-from pathlab.report.sections.phrases import (
-    format_count,
-    format_estimate,
-    format_exclusions,
-    format_p_value,
-    format_reason,
-    format_spread,
 )
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero

@@ -10,6 +10,7 @@ from pathlab.analysis.fits.distributions import DistributionFit
 from pathlab.report.answer_table import Row, format_figure, format_interval
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_ci, format_count, format_reason
 from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import build_table
@@ -20,7 +21,6 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import format_ci, format_count, format_reason
 from pathlab.report.sections.quantities import Quantity
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.delay import QuantitySpread

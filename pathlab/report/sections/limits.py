@@ -14,6 +14,7 @@ from pathlab.report.answer_table import format_figure, format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
+from pathlab.report.phrases import format_count
 from pathlab.report.plots.model import Axis, Bars, Layer, Panel
 from pathlab.report.recommendation_text import LIMITS
 from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, format_note, outline_tables
@@ -25,7 +26,6 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import format_count
 from pathlab.report.sections.views import FAIRNESS, plot_view
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.limits import CellLimit

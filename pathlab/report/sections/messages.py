@@ -14,10 +14,10 @@ from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.report.answer_table import format_interval, format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs, find_first_number
+from pathlab.report.phrases import format_few_trials, format_reason
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
 from pathlab.report.sections.answer_tables import build_table, format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
-from pathlab.report.sections.phrases import format_few_trials, format_reason
 from pathlab.report.sections.points import draw_rule, draw_spreads
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import Answer, measure_spread

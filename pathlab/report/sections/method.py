@@ -11,8 +11,8 @@ from pathlab.analysis.verdicts.host_limits import BUSY_CORE_RATIO
 from pathlab.report.blocks import Block, Facts, Fold, Paragraph, Preformatted, Section, TableBlock, TextTable
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
+from pathlab.report.phrases import format_count
 from pathlab.report.recommendation_text import RULE
-from pathlab.report.sections.phrases import format_count
 from pathlab.report.tables import (
     format_name,
     tabulate_failures,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.report.blocks import Notice
 from pathlab.report.names import enumerate_cells
-from pathlab.report.sections.phrases import format_count
+from pathlab.report.phrases import format_count
 from pathlab.store.flags import NOT_GRANTED, Flag
 from pathlab.study.analyses import Analyses
 from pathlab.study.cells import Cell, MeasuredCondition

@@ -12,6 +12,7 @@ from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
+from pathlab.report.phrases import format_range, format_reason
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
 from pathlab.report.sections.answer_tables import build_table, say
 from pathlab.report.sections.lazy import (
@@ -21,7 +22,6 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import format_range, format_reason
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.store.records import JournalRecord
 from pathlab.units import NOT_MEASURED, format_bytes, format_r_squared, format_rate, format_ratio, format_time

@@ -14,6 +14,7 @@ from pathlab.analysis.fits.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, F
 from pathlab.report.answer_table import Row, format_figure, format_interval
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_ci, format_estimate, format_reason, join_words
 from pathlab.report.plots.model import Area, Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import build_table, tabulate_answers
@@ -25,7 +26,6 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import format_ci, format_estimate, format_reason, join_words
 from pathlab.report.sections.points import draw_clouds, draw_rule, gather
 from pathlab.report.sections.quantities import Scaled, choose_unit
 from pathlab.report.sections.views import build_streams_axis

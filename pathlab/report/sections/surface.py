@@ -11,6 +11,7 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.fits.surface import Surface
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_estimate, format_p_value
 from pathlab.report.plots.model import Axis, Curve, Grid, Panel, Rule, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import build_table, outline_tables
@@ -22,7 +23,6 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.phrases import format_estimate, format_p_value
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.answer import measure_spread

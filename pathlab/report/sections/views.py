@@ -11,16 +11,16 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.loss import Loss, pool_loss, probe_loss
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule, Scale
-from pathlab.report.sections import quantities as of
-from pathlab.report.sections.lazy import Drawing, LazyBlock, lazy_plot
-from pathlab.report.sections.phrases import (
+from pathlab.report.phrases import (
     format_exclusions,
     format_few_trials,
     format_range,
     format_spread,
     join_words,
 )
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule, Scale
+from pathlab.report.sections import quantities as of
+from pathlab.report.sections.lazy import Drawing, LazyBlock, lazy_plot
 from pathlab.report.sections.points import INK_SLOT, Drawn, draw_aside, draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled
 from pathlab.study.answer import Spread, measure_spread
