@@ -40,7 +40,7 @@ def refused(reach: Reach, stage: str, connection: SshConnection | None = None) -
 def test_a_session_over_ssh_measures(reach: Reach) -> None:
     session = reach.session()
     assert session.facts()["kernel"]["release"] == os.uname().release
-    job = session.start_engine("calibrate", {"streams": "1", "duration-ns": 50_000_000}, seconds=20)
+    job = session.start_engine("calibrate", {"streams": "1", "duration-ns": 500_000_000}, seconds=20)
     rates = [record["bits_per_s"] for record in _until_result(job) if record["type"] == "loopback"]
     assert rates
     assert min(rates) > 0
