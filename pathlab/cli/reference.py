@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import click
 from rich import box
 from rich.table import Table
 
-from pathlab.analysis.fits.message_cost import fit_message_cost
 from pathlab.cli.console import TerminalConsole
-from pathlab.reference.series import ReferenceTable, list_tables, load_table
+from pathlab.reference.series import list_tables, load_table
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.study.answer import Answer
 from pathlab.study.document import encode
+from pathlab.study.references import fit_columns
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import SampleSelection
 from pathlab.study.trials import Condition
-
-SIZES = "message_bytes"
 
 
 def list_references() -> None:
@@ -57,15 +54,3 @@ def show(name: str, *, as_json: bool) -> None:
             "Each size has one published value: the intervals show the scatter around the line.",
             style="dim",
         )
-
-
-def fit_columns(table: ReferenceTable) -> dict[str, Any]:
-    """The fit of every rate column of a table that goes by message size; empty for another table."""
-    sizes = table.columns.get(SIZES)
-    if sizes is None:
-        return {}
-    return {
-        column: fit_message_cost(sizes, [size * 8 / rate for size, rate in zip(sizes, rates, strict=True)])
-        for column, rates in table.columns.items()
-        if column in table.rates
-    }

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval, Undecided, undecided_interval
+from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
 from pathlab.errors import UsageError
 from pathlab.reference.series import GBPS, ReferenceTable, load_table
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
+from pathlab.study.costs import MESSAGE_SIZE
 from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, Rules, Sample, select
 from pathlab.study.trials import TrialTable
 
@@ -68,6 +70,17 @@ def compare_with_reference(
                 overlay = _lay_column(known, levels[~np.isnan(levels)], reference, title)
                 answers.append(make_cell_answer(known, (streams, window), overlay, quantity=title))
     return tuple(answers)
+
+
+def fit_columns(reference: ReferenceTable) -> dict[str, MessageCost]:
+    """The fit of every rate column of a table that goes by message size; empty for another table."""
+    if reference.level != MESSAGE_SIZE:
+        return {}
+    sizes = np.array(reference.columns[MESSAGE_SIZE])
+    return {
+        title: fit_message_cost(sizes, sizes * 8 / np.array(reference.columns[title]))
+        for title in reference.rates
+    }
 
 
 def _choose_columns(reference: ReferenceTable, column: str | None) -> Sequence[str]:

@@ -8,9 +8,10 @@ import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.errors import UsageError
-from pathlab.reference.series import load_table
+from pathlab.reference.series import ReferenceTable, load_table
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
+from pathlab.study.references import fit_columns
 from tests.unit.study.trials import BareResults, make_sweep, study
 from tests.unit.synthetic_results import SyntheticResults
 
@@ -98,3 +99,14 @@ def test_unknown_names_are_refused() -> None:
         with pytest.raises(UsageError) as caught:
             study(BareResults()).against_reference(name, column)
         assert caught.value.hint
+
+
+def test_columns_by_message_size_are_fitted_and_others_are_not() -> None:
+    """Messages that take 500 ns each and their bytes at 1 Gbit/s."""
+    sizes = (64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0)
+    rates = tuple(8 * size / (500 + 8 * size) for size in sizes)
+    table = ReferenceTable(name="made", columns={"message_bytes": sizes, "tcp_gbps": rates}, steps={})
+    (fit,) = fit_columns(table).values()
+    assert fit.message_ns == pytest.approx(500)
+    assert fit.rate_bits_per_s == pytest.approx(1e9)
+    assert fit_columns(replace(table, columns={"receivers": (1.0, 2.0), "tcp_gbps": (1.0, 1.0)})) == {}
