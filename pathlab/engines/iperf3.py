@@ -17,7 +17,7 @@ from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
 from pathlab.engines.spec import REVERSE, Allowed, TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
-from pathlab.store.flags import Flag, Stage
+from pathlab.store.flags import Flag, Phase, Stage
 from pathlab.units import SECOND_NS
 
 PROGRAM = "iperf3"
@@ -216,9 +216,9 @@ def _interval_record(number: int, item: Mapping[str, Any], spec: TrialSpec) -> d
         raise ValueError(f"an interval of {len(streams)} streams where there are {spec.cell.streams}")
     start_ns, end_ns = (round(item["sum"][key] * SECOND_NS) for key in ("start", "end"))
     middle_ns = (start_ns + end_ns) // 2
-    phase = "warmup" if middle_ns < spec.cell.warmup_ns else "steady"
+    phase = Phase.WARMUP if middle_ns < spec.cell.warmup_ns else Phase.STEADY
     if middle_ns >= spec.cell.warmup_ns + spec.cell.duration_ns:
-        phase = "drain"
+        phase = Phase.DRAIN
     names = {
         "rtt_us": "rtt",
         "rttvar_us": "rttvar",
@@ -250,7 +250,7 @@ def _sum_retransmits(intervals: Sequence[Mapping[str, Any]]) -> None:
 
 def _phases(intervals: Sequence[Mapping[str, Any]], streams: int) -> dict[str, dict[str, Any]]:
     phases: dict[str, dict[str, Any]] = {}
-    for name in ("warmup", "steady", "drain"):
+    for name in Phase:
         chosen = [item for item in intervals if item["phase"] == name]
         phases[name] = {
             "start_ns": chosen[0]["start_ns"] if chosen else 0,

@@ -8,6 +8,7 @@ from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
 from pathlab.engines.settings import Options, engine_direction, flow_options
 from pathlab.engines.spec import REVERSE
 from pathlab.remote.jobs import EngineJob
+from pathlab.store.flags import Phase
 
 
 class NativeEngine(Engine):
@@ -52,7 +53,7 @@ class NativeEngine(Engine):
 
     def _on_sender_record(self, record: dict[str, Any]) -> None:
         # Loaded probes end with the steady window, whatever is still draining.
-        if record["type"] == "result" or record.get("phase") == "drain":
+        if record["type"] == "result" or record.get("phase") == Phase.DRAIN:
             self.context.end_probes()
 
     def _on_receiver_record(self, record: dict[str, Any]) -> None:

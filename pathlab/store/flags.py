@@ -26,6 +26,14 @@ class Status(_Described):
     INTERRUPTED = "interrupted", "ended by the user or by a signal"
 
 
+class Phase(_Described):
+    """What an interval of a trial belongs to; the texts of the series' column ``phase``."""
+
+    WARMUP = "warmup", "before the steady window; not counted"
+    STEADY = "steady", "the steady window, which the trial's columns describe"
+    DRAIN = "drain", "after the steady window, until all data has arrived"
+
+
 class Stage(_Described):
     """Where a trial failed; ``HostError.stage`` has these texts too."""
 

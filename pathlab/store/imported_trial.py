@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.errors import StoreError
-from pathlab.store.flags import Flag, Status
+from pathlab.store.flags import Flag, Phase, Status
 from pathlab.store.json_fields import NOTHING, Fields
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
@@ -134,7 +134,7 @@ def build_series(kind: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def build_interval(
-    index: int, stream: int, times_ns: tuple[int, int], count_bytes: int, phase: str = "steady"
+    index: int, stream: int, times_ns: tuple[int, int], count_bytes: int, phase: str = Phase.STEADY
 ) -> Row:
     """A row of a series of intervals."""
     start_ns, end_ns = times_ns

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pathlab.analysis.estimators.quantiles import quartiles
+from pathlab.store.flags import Phase
 
-STEADY = "steady"
 SENDER_INTERVALS, LOADED_PROBES = "sender_intervals", "loaded_probes"
 
 
@@ -28,7 +28,7 @@ def read_window(source: SeriesSource, trial_id: int, kind: str = SENDER_INTERVAL
     table = source.series_tables(trial_id, {kind: ("phase", "start_ns", "end_ns")}).get(kind)
     if table is None or "phase" not in table.column_names:
         return None
-    steady = table.filter(pc.equal(table["phase"].cast(pa.string()), STEADY))
+    steady = table.filter(pc.equal(table["phase"].cast(pa.string()), Phase.STEADY))
     if not steady.num_rows:
         return None
     return int(pc.min(steady["start_ns"]).as_py()), int(pc.max(steady["end_ns"]).as_py())

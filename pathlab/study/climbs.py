@@ -9,7 +9,8 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.latency import MINIMUM_READINGS, RttClimb, classify_rtt_climb
 from pathlab.errors import StoreError
-from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS, STEADY
+from pathlab.store.flags import Phase
+from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS
 from pathlab.study.limits import choose_trials
 from pathlab.study.selection import Sample
 from pathlab.study.streams import read_probes
@@ -64,6 +65,6 @@ def _read_smoothed(source: StudySource, trial_id: int) -> tuple[Floats, Floats]:
     if table is None or not {*wanted} <= {*table.column_names}:
         return np.empty(0), np.empty(0)
     frame = table.to_pandas()
-    steady = frame[frame["phase"].astype(str) == STEADY]
+    steady = frame[frame["phase"].astype(str) == Phase.STEADY]
     means = steady.groupby("end_ns")["rtt_us"].mean().dropna()
     return means.index.to_numpy(dtype=np.float64), 1e3 * means.to_numpy(dtype=np.float64)

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.analysis.verdicts.limits import FlowReading, StreamReading, measure_rate_spread
-from pathlab.store.steady import STEADY
+from pathlab.store.flags import Phase
 from pathlab.study.links import BottleneckLink
 from pathlab.study.trials import StudySource
 
-DRAIN = "drain"
 SETTINGS = "settings"
 #: Settings that tell the sender to keep to a rate.
 RATE_SETTINGS = ("pacing_bits_per_s", "rate_cap_bits_per_s")
@@ -205,7 +204,7 @@ def read_table(table: pa.Table, names: Sequence[str]) -> Table:
         if name in table.column_names
     }
     phase = table.column("phase") if "phase" in table.column_names else None
-    steady, drain = (_is_phase(phase, name, table.num_rows) for name in (STEADY, DRAIN))
+    steady, drain = (_is_phase(phase, name, table.num_rows) for name in (Phase.STEADY, Phase.DRAIN))
     return Table(rows=table.num_rows, columns=columns, steady=steady, drain=drain)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.store.steady import STEADY
+from pathlab.store.flags import Phase
 from pathlab.store.steady import read_probes as read_probe_series
 from pathlab.study.trials import StudySource, column, read_series
 
@@ -50,7 +50,7 @@ def summarise_streams(
     received = read_series(results, trial_id, "receiver_intervals")
     if received is None or not {"phase", "bytes"} <= set(received.columns):
         return ()
-    steady = received[received["phase"] == STEADY]
+    steady = received[received["phase"] == Phase.STEADY]
     counts = steady.groupby("stream")["bytes"].sum()
     total = int(counts.sum())
     sent = read_series(results, trial_id, "sender_intervals")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.store.steady import STEADY
+from pathlab.store.flags import Phase
 from pathlab.study.trials import StudySource
 
 Columns = Mapping[str, NDArray[Any]]
@@ -89,7 +89,7 @@ def build_stream_table(columns: Columns | None, names: Sequence[str]) -> StreamT
         bound[row] = columns[name]
     steady = np.zeros(len(steps), dtype=bool)
     if "phase" in columns:
-        steady[row[columns["phase"] == STEADY]] = True
+        steady[row[columns["phase"] == Phase.STEADY]] = True
     values = {}
     for name in names:
         if name in columns:
@@ -160,7 +160,7 @@ def read_stream_rates(source: StudySource, trial_id: int, steady_ns: float) -> F
     if columns is None or not steady_ns > 0 or not {"stream", "bytes", "phase"} <= columns.keys():
         return None
     _, place = np.unique(columns["stream"], return_inverse=True)
-    steady = columns["phase"] == STEADY
+    steady = columns["phase"] == Phase.STEADY
     counted = np.bincount(place[steady], weights=columns["bytes"][steady], minlength=int(place.max()) + 1)
     rates: Floats = np.asarray(counted * 8e9 / steady_ns, dtype=np.float64)
     return rates

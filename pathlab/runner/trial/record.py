@@ -20,7 +20,7 @@ from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.series import list_intervals
-from pathlab.store.flags import Flag, Status
+from pathlab.store.flags import Flag, Phase, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.steady import measure_probes, select_steady
 from pathlab.study.links import BottleneckLink, Traffic
@@ -47,17 +47,17 @@ def build_record(
 ) -> TrialRecord:
     """One row for the store; ``tables`` are the series of the same trial."""
     sent, received = first(data.sender, "result"), first(data.receiver, "result")
-    flow = _flow(_phase(data.receiver, "steady"))
+    flow = _flow(_phase(data.receiver, Phase.STEADY))
     sender_ready, receiver_ready = first(data.sender, "ready"), first(data.receiver, "ready")
     probing = first(data.loaded, "start") or first(data.unloaded, "start")
-    probes = _measure_probes(tables, _phase(data.sender, "steady"))
+    probes = _measure_probes(tables, _phase(data.sender, Phase.STEADY))
     last_info = _last_tcp_info(data.sender)
     throughput, loaded_ns = flow["throughput_bits_per_s"], probes["loaded_rtt_mean_ns"]
     effective = None
     if throughput is not None and loaded_ns:
         effective = effective_window(throughput, spec.cell.streams, loaded_ns)
     hosts = measure_host_load(spec, tables, "sender"), measure_host_load(spec, tables, "receiver")
-    reverse = _flow(_phase(data.sender, "steady") if spec.cell.direction == BOTH else None)
+    reverse = _flow(_phase(data.sender, Phase.STEADY) if spec.cell.direction == BOTH else None)
     record = TrialRecord(
         plan_row=spec.row,
         attempt=outcome.attempt,
@@ -266,7 +266,7 @@ def _total(info: Record, key: str) -> int | None:
 def _count_steady_retransmits(records: Sequence[Record]) -> int | None:
     """Retransmissions in the steady window: its last reading less the one before it, over all streams."""
     intervals = list_intervals(records)
-    steady = [place for place, record in enumerate(intervals) if record["phase"] == "steady"]
+    steady = [place for place, record in enumerate(intervals) if record["phase"] == Phase.STEADY]
     if not steady:
         return None
     readings = [record["tcp_info"].get("total_retrans_segments") or () for record in intervals]

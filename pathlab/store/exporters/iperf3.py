@@ -14,7 +14,7 @@ from typing import Any
 
 from pathlab._version import VERSION
 from pathlab.store.exporting import ChosenTrial, ExportFormat, Selection, describe_trial, open_target
-from pathlab.store.flags import Status
+from pathlab.store.flags import Phase, Status
 from pathlab.store.importers.iperf3 import TCP_BLOCK_BYTES
 from pathlab.store.records import TrialRecord
 
@@ -38,7 +38,7 @@ def build_output(selection: Selection, trial: ChosenTrial) -> Node:
     sent = _count_retransmits(_list_intervals(selection, trial, "sender_intervals"))
     received = _list_intervals(selection, trial, "receiver_intervals")
     client_sends = trial.settings.get("direction") != "reverse"
-    seen = [rows for rows in (sent if client_sends else received) if rows[0]["phase"] != "drain"]
+    seen = [rows for rows in (sent if client_sends else received) if rows[0]["phase"] != Phase.DRAIN]
     output: Node = {
         "start": _build_start(trial, client_sends=client_sends),
         "intervals": [_build_interval(rows, client_sends=client_sends) for rows in seen],
@@ -122,7 +122,7 @@ def _count_retransmits(intervals: list[Interval]) -> list[Interval]:
 
 
 def _steady(intervals: list[Interval]) -> list[Interval]:
-    return [rows for rows in intervals if rows[0]["phase"] == "steady"]
+    return [rows for rows in intervals if rows[0]["phase"] == Phase.STEADY]
 
 
 def _build_interval(rows: Interval, *, client_sends: bool) -> Node:
@@ -146,7 +146,7 @@ def _build_stream(row: Mapping[str, Any]) -> Node:
         "rtt": row.get("rtt_us"),
         "rttvar": row.get("rttvar_us"),
         "pmtu": row.get("pmtu_bytes"),
-        "omitted": row["phase"] == "warmup",
+        "omitted": row["phase"] == Phase.WARMUP,
     }
 
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from pathlab.store.flags import Flag
+from pathlab.store.flags import Flag, Phase
 from pathlab.store.imported_trial import (
     UNKNOWN,
     Exported,
@@ -214,7 +214,7 @@ def _read_load(whole: Fields, prefix: str, begin_s: float, step_ns: int, own: _O
             if length_ns <= 0 or count < 0:
                 point.refuse(f"{point.place} goes back in time or carries less than nothing")
             phase = _name_phase(end_ns - length_ns // 2, own)
-            before_ns, share = end_ns, share + (count if phase == "steady" else 0)
+            before_ns, share = end_ns, share + (count if phase == Phase.STEADY else 0)
             rows.append(build_interval(index, stream, (end_ns - length_ns, end_ns), count, phase))
         if before_ns:
             shares.append(share)
@@ -234,8 +234,8 @@ def _name_phase(middle_ns: int, own: _Own | None) -> str:
     """The phase of an interval by its middle."""
     window = None if own is None else own.windows.get("steady")
     if window is None or window[0] <= middle_ns < window[1]:
-        return "steady"
-    return "warmup" if middle_ns < window[0] else "drain"
+        return Phase.STEADY
+    return Phase.WARMUP if middle_ns < window[0] else Phase.DRAIN
 
 
 #: Last words of series that Flent computes from others.

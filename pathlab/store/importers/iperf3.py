@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pathlab.errors import StoreError
-from pathlab.store.flags import Flag, Stage, Status
+from pathlab.store.flags import Flag, Phase, Stage, Status
 from pathlab.store.imported_trial import (
     UNKNOWN,
     ImportedTrial,
@@ -131,7 +131,7 @@ def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
     test, start = run.test, run.start
     totals = _read_totals(run, part, local_sends=local_sends)
     rows = list(_list_rows(run, local_sends=local_sends))
-    local_steady_bytes = sum(row["bytes"] for row in rows if row["phase"] == "steady") if rows else None
+    local_steady_bytes = sum(row["bytes"] for row in rows if row["phase"] == Phase.STEADY) if rows else None
     if totals.received_bytes is None and not local_sends and not run.error:
         totals.received_bytes = local_steady_bytes
     exported = read_exported(run.whole.sub("pathlab"))
@@ -200,7 +200,7 @@ def _count_retransmits(run: _Run, rows: Sequence[Mapping[str, Any]], totals: _To
     if not run.test.number("omit"):
         return totals.retransmits
     last = {row["stream"]: row["total_retrans_segments"] for row in rows}
-    omitted = any(row["phase"] == "warmup" for row in rows)
+    omitted = any(row["phase"] == Phase.WARMUP for row in rows)
     return sum(last.values()) if omitted and None not in last.values() else None
 
 
@@ -326,7 +326,7 @@ def _list_rows(run: _Run, *, local_sends: bool) -> Iterator[dict[str, Any]]:
             again = stream.count("retransmits")
             if again is not None:
                 repeats[number] = repeats.get(number, 0) + again
-            phase = "warmup" if stream.flag("omitted") else "steady"
+            phase = Phase.WARMUP if stream.flag("omitted") else Phase.STEADY
             times_ns = max(0, to_ns(base_s + start_s)), to_ns(base_s + end_s)
             yield {
                 **build_interval(index, number, times_ns, stream.count("bytes") or 0, phase),

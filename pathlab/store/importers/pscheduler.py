@@ -6,7 +6,7 @@ import dataclasses
 import re
 from typing import Any
 
-from pathlab.store.flags import Flag
+from pathlab.store.flags import Flag, Phase
 from pathlab.store.imported_trial import (
     UNKNOWN,
     ImportedTrial,
@@ -181,7 +181,7 @@ def _list_rows(result: Fields) -> list[dict[str, Any]]:
             )
             if start is None or end is None or count is None:
                 continue
-            phase = "warmup" if stream.flag("omitted") else "steady"
+            phase = Phase.WARMUP if stream.flag("omitted") else Phase.STEADY
             row = build_interval(index, number, (to_ns(start), to_ns(end)), round(count), phase)
             told = {"rtt_us": stream.count("rtt"), "snd_cwnd_bytes": stream.count("tcp-window-size")}
             rows.append({**row, **told})
