@@ -39,6 +39,7 @@ class Breakpoint:
     """Two lines that meet at ``breakpoint``, the slopes of both; ``slope`` is that of one line through all.
 
     ``break_p`` tests one line against two. Where no break is supported only the one line is given.
+    ``corners`` are the points (x, y) of what was fitted: the ends and the break; none without a slope.
     """
 
     n: int
@@ -47,6 +48,7 @@ class Breakpoint:
     slope_before: Estimate
     slope_after: Estimate
     break_p: float | None
+    corners: tuple[tuple[float, float], ...] = ()
     undecided: Undecided | None = None
 
 
@@ -96,7 +98,9 @@ def find_breakpoint(
     statement = Statement(n=up.size, confidence_ratio=confidence_ratio, refused=refused)
     line = fit.slope * hinges.slope_unit
     if refused is not None:
-        return _without(statement, refused, slope=statement.estimate(LINE, line, np.empty(0)))
+        return _without(
+            statement, refused, slope=statement.estimate(LINE, line, np.empty(0)), points=(across, up)
+        )
     multipliers = draw_multipliers(order, RESAMPLES, rng)
     lines = fit.slope + multipliers @ _lean(hinges, fit.line_residuals)
     slope = statement.estimate(LINE, line, lines * hinges.slope_unit)
@@ -105,7 +109,7 @@ def find_breakpoint(
     exceeding = int(np.sum(chance >= np.max(fit.gains**2)))
     probability = float(1 + exceeding) / (RESAMPLES + 1)
     if probability > 1 - confidence_ratio:
-        return _without(statement, Undecided.NO_BREAK, slope=slope, break_p=probability)
+        return _without(statement, Undecided.NO_BREAK, slope=slope, break_p=probability, points=(across, up))
     coarse, _, _ = _replicate(hinges, fit, multipliers)
     closer = _build_hinges(across, up, numbers, _zoom(coarse, _room(across)))
     place, before, after = _replicate(closer, _fit_hinge(closer), multipliers)
@@ -116,7 +120,21 @@ def find_breakpoint(
         slope_before=statement.estimate(BEFORE, before[0], before[1:]),
         slope_after=statement.estimate(AFTER, after[0], after[1:]),
         break_p=probability,
+        corners=_list_corners(across, up, float(place[0]), float(before[0]), float(after[0])),
     )
+
+
+def _list_corners(
+    x: Floats, y: Floats, at: float, before: float, after: float
+) -> tuple[tuple[float, float], ...]:
+    """Ends and meeting point of two lines of these slopes through the trials' mean level."""
+
+    def rise(over: Floats) -> Floats:
+        return before * np.minimum(over - at, 0) + after * np.maximum(over - at, 0)
+
+    places = np.array([x.min(), at, x.max()])
+    heights = rise(places) + np.mean(y - rise(x))
+    return tuple(zip(places.tolist(), heights.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,7 +294,13 @@ def _without(
     *,
     slope: Estimate | None = None,
     break_p: float | None = None,
+    points: tuple[Floats, Floats] | None = None,
 ) -> Breakpoint:
+    corners: tuple[tuple[float, float], ...] = ()
+    if points is not None and slope is not None and slope.value is not None:
+        x, y = points
+        first, _, last = _list_corners(x, y, float(x.mean()), slope.value, slope.value)
+        corners = (first, last)
     return Breakpoint(
         n=statement.n,
         slope=slope or statement.missing(LINE, reason),
@@ -284,5 +308,6 @@ def _without(
         slope_before=statement.missing(BEFORE, reason),
         slope_after=statement.missing(AFTER, reason),
         break_p=break_p,
+        corners=corners,
         undecided=reason,
     )

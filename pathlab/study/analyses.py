@@ -257,7 +257,7 @@ class Analyses(AnalysesBase):
         AnswerColumn("RV knee", "variability", "bit/s"),
         AnswerColumn("R²", "r_squared_ratio", "R²"),
         AnswerColumn("Spearman", "spearman_ratio", ""),
-        AnswerColumn("RV ≤ 10 %", "steady_share_ratio"),
+        AnswerColumn("RV ≤ 10 %", "loaded_variability.steady_share_ratio"),
         per="condition",
         draws=5,
     )

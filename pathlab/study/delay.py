@@ -17,7 +17,7 @@ from pathlab.analysis.fits.frequencies import (
     fit_cumulative_climb,
     fit_frequency_decline,
 )
-from pathlab.study.answer import Answer
+from pathlab.study.answer import Answer, Spread, measure_spread
 from pathlab.study.selection import NOT_MEASURED, Sample, select
 from pathlab.study.trials import TrialTable
 
@@ -28,12 +28,20 @@ AGREEMENT_MINIMUM = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VariabilityFigures:
+    """The spread of RV over trials, its mean, and the share of trials with an RV of at most 10 %."""
+
+    spread: Spread
+    mean_ratio: float | None
+    steady_share_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughputEffect:
     """Where dRTT (ns) and loaded RV climb over throughput (bit/s), and how the two agree with each other.
 
-    ``r_squared_ratio`` is that of the straight line between them, ``spearman_ratio`` their rank correlation.
-    ``steady_share_ratio`` is the share of trials with a loaded RV of at most 10 %,
-    ``unloaded_steady_share_ratio`` that of the unloaded one.
+    ``r_squared_ratio`` is that of the straight line between them, ``agreement_line`` the ends (dRTT, RV) of
+    that line, ``spearman_ratio`` their rank correlation.
     """
 
     n: int
@@ -41,8 +49,9 @@ class ThroughputEffect:
     variability: Breakpoint
     r_squared_ratio: float | None
     spearman_ratio: float | None
-    steady_share_ratio: float | None
-    unloaded_steady_share_ratio: float | None
+    agreement_line: tuple[tuple[float, float], ...]
+    loaded_variability: VariabilityFigures
+    unloaded_variability: VariabilityFigures
     undecided: Undecided | None = None
 
 
@@ -110,15 +119,28 @@ def _find_effect(sample: Sample, rng: np.random.Generator) -> ThroughputEffect:
         variability=climb(variability),
         r_squared_ratio=agreement[0],
         spearman_ratio=agreement[1],
-        steady_share_ratio=_share_steady(variability),
-        unloaded_steady_share_ratio=_share_steady(sample.measure_variability("unloaded")),
+        agreement_line=() if agreement[0] is None else _fit_line(rise[both], variability[both]),
+        loaded_variability=describe_variability(variability),
+        unloaded_variability=describe_variability(sample.measure_variability("unloaded")),
         undecided=agreement[2],
     )
 
 
-def _share_steady(variability: Floats) -> float | None:
+def describe_variability(variability: Floats) -> VariabilityFigures:
+    """The figures of trials' RV, in the order of measurement; NaN is left out."""
     known = variability[~np.isnan(variability)]
-    return float(np.mean(known <= STEADY_VARIABILITY_RATIO)) if known.size else None
+    return VariabilityFigures(
+        spread=measure_spread(known),
+        mean_ratio=float(known.mean()) if known.size else None,
+        steady_share_ratio=float(np.mean(known <= STEADY_VARIABILITY_RATIO)) if known.size else None,
+    )
+
+
+def _fit_line(x: Floats, y: Floats) -> tuple[tuple[float, float], ...]:
+    """The ends of the line of least squares over the range of x."""
+    slope, offset = np.polyfit(x, y, 1)
+    ends = np.array([x.min(), x.max()])
+    return tuple(zip(ends.tolist(), (offset + slope * ends).tolist(), strict=True))
 
 
 def _measure_agreement(first: Floats, second: Floats) -> tuple[float | None, float | None, Undecided | None]:

@@ -52,6 +52,12 @@ def test_lines_are_rs() -> None:
     assert found.breakpoint.value == pytest.approx(expected["at"], abs=0.02)
     assert found.slope_before.value == pytest.approx(expected["before"], rel=0.02)
     assert found.slope_after.value == pytest.approx(expected["after"], rel=0.02)
+    (first, turn, last), at = np.array(found.corners), found.breakpoint.value
+    assert turn[0] == at
+    assert (turn[1] - first[1]) / (turn[0] - first[0]) == pytest.approx(found.slope_before.value)
+    assert (last[1] - turn[1]) / (last[0] - turn[0]) == pytest.approx(found.slope_after.value)
+    fitted = np.interp(data["throughput_gbits_per_s"], *np.array(found.corners).T)
+    assert fitted.mean() == pytest.approx(data["drtt_ms"].mean())
 
 
 #: Of 5 to 10 cycles that repeat each other a break is often not told from chance.
@@ -89,7 +95,8 @@ def test_level_power_and_coverage(
 def test_no_break_leaves_one_line() -> None:
     rng = np.random.default_rng(3)
     x = rng.uniform(10, 90, 200)
-    found = find_breakpoint(x, 5 + 2 * x + rng.normal(size=200), cycles=np.arange(200), rng=rng)
+    y = 5 + 2 * x + rng.normal(size=200)
+    found = find_breakpoint(x, y, cycles=np.arange(200), rng=rng)
     assert found.undecided is Undecided.NO_BREAK
     assert (found.breakpoint.value, found.slope_after.value) == (None, None)
     assert found.breakpoint.interval.undecided is Undecided.NO_BREAK
@@ -97,6 +104,8 @@ def test_no_break_leaves_one_line() -> None:
     assert found.slope.interval.contains(2.0)
     assert found.break_p is not None
     assert found.break_p > 0.05
+    ends = np.array([x.min(), x.max()])
+    assert np.array(found.corners) == pytest.approx(np.stack([ends, np.polyval(np.polyfit(x, y, 1), ends)]).T)
 
 
 @settings(max_examples=10, deadline=None)

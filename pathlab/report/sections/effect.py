@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,10 +34,14 @@ from pathlab.report.sections.lazy import (
 )
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
-from pathlab.study.answer import measure_spread
 from pathlab.study.cells import MeasuredCondition
-from pathlab.study.delay import STEADY_VARIABILITY_RATIO, ThroughputEffect
-from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio
+from pathlab.study.delay import (
+    STEADY_VARIABILITY_RATIO,
+    ThroughputEffect,
+    VariabilityFigures,
+    describe_variability,
+)
+from pathlab.units import format_r_squared, format_rate, format_ratio
 
 #: Trials from which a line or a distribution says anything.
 LEAST_TRIALS = 5
@@ -69,7 +73,7 @@ def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         drawn = draw_clouds(clouds, (unit.size, size.size), inputs.points // 2)
         layers: list[Layer] = [replace(layer, legend=not panels) for layer in drawn.layers]
         if broken is not None:
-            layers += _draw_lines(condition, quantity, broken, (unit, size))
+            layers += _draw_lines(broken, (unit, size))
             said.append(_describe_climb(quantity, broken))
         if quantity is of.RISE_MEAN:
             said.insert(0, drawn.words)
@@ -101,10 +105,7 @@ def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
     drawn = draw_clouds(clouds, (unit.size, size.size), inputs.points)
     layers: list[Layer] = [replace(layer, legend=True) for layer in drawn.layers]
     if found is not None and found.r_squared_ratio is not None:
-        slope, offset = np.polyfit(rise[both], variability[both], 1)
-        ends = np.array([rise[both].min(), rise[both].max()])
-        line = (offset + slope * ends) / size.size
-        layers.append(Curve(name="straight line", x=ends / unit.size, y=line, slot=INK_SLOT, markers=False))
+        layers.append(_draw_corners("straight line", found.agreement_line, (unit, size)))
     return Drawing(
         said=(_describe_agreement(found), drawn.words),
         panels=(
@@ -122,8 +123,7 @@ def plot_variability(condition: MeasuredCondition) -> Drawing:
     layers: list[Layer] = []
     said = []
     for slot, quantity in enumerate((of.RV_LOADED, of.RV_UNLOADED)):
-        measured = _known(quantity, condition)
-        values = np.sort(measured)
+        values = np.sort(_known(quantity, condition))
         if not values.size:
             said.append(f"{quantity.label}: not measured.")
             continue
@@ -139,8 +139,9 @@ def plot_variability(condition: MeasuredCondition) -> Drawing:
                 step=True,
             )
         )
-        said.append(f"{quantity.label}: median {format_spread(measure_spread(measured), format_ratio)}.")
-        said.append(f"{_describe_steady(values)}.")
+        found = describe_variability(quantity.take(condition.sample))
+        said.append(f"{quantity.label}: median {format_spread(found.spread, format_ratio)}.")
+        said.append(f"{_describe_steady(found)}.")
     layers.append(Rule(name=f"RV of {STEADY}", value=100 * STEADY_VARIABILITY_RATIO, vertical=True))
     return Drawing(
         said=tuple(said),
@@ -164,29 +165,19 @@ def _known(quantity: Quantity, condition: MeasuredCondition) -> Floats:
     return values[~np.isnan(values)]
 
 
-def _draw_lines(
-    condition: MeasuredCondition, quantity: Quantity, found: Breakpoint, axes: tuple[Scaled, Scaled]
-) -> list[Layer]:
+def _draw_lines(found: Breakpoint, axes: tuple[Scaled, Scaled]) -> list[Layer]:
     """The two lines that meet at the breakpoint, with its place, or the one line where no break was shown."""
-    x, y = condition.sample.rates_bits_per_s, quantity.take(condition.sample)
-    both = ~np.isnan(x) & ~np.isnan(y)
-    x, y = x[both], y[both]
-    unit, size = axes
-    at, before, after = found.breakpoint.value, found.slope_before.value, found.slope_after.value
-    if at is not None and before is not None and after is not None:
-        ends = np.array([x.min(), at, x.max()])
-        level = np.mean(y - before * np.minimum(x - at, 0) - after * np.maximum(x - at, 0))
-        line = level + before * np.minimum(ends - at, 0) + after * np.maximum(ends - at, 0)
-        rule = draw_rule("breakpoint", at, found.breakpoint.interval, unit.size, vertical=True)
-        return [
-            Curve(name="two lines", x=ends / unit.size, y=line / size.size, slot=INK_SLOT, markers=False),
-            *rule,
-        ]
-    if found.slope.value is None:
+    if not found.corners:
         return []
-    ends = np.array([x.min(), x.max()])
-    line = y.mean() + found.slope.value * (ends - x.mean())
-    return [Curve(name="one line", x=ends / unit.size, y=line / size.size, slot=INK_SLOT, markers=False)]
+    place = found.breakpoint
+    line = _draw_corners("one line" if place.value is None else "two lines", found.corners, axes)
+    return [line, *draw_rule("breakpoint", place.value, place.interval, axes[0].size, vertical=True)]
+
+
+def _draw_corners(name: str, corners: Sequence[tuple[float, float]], axes: tuple[Scaled, Scaled]) -> Curve:
+    """A fitted line through its corners."""
+    x, y = np.array(corners).T
+    return Curve(name=name, x=x / axes[0].size, y=y / axes[1].size, slot=INK_SLOT, markers=False)
 
 
 def _describe_climb(quantity: Quantity, found: Breakpoint) -> str:
@@ -216,9 +207,9 @@ def _describe_agreement(found: ThroughputEffect | None) -> str:
     )
 
 
-def _describe_steady(values: Floats) -> str:
-    share = float(np.mean(values <= STEADY_VARIABILITY_RATIO))
-    return f"{format_ratio(share)} of {format_count(values.size, 'trial')} have RV ≤ {STEADY}"
+def _describe_steady(found: VariabilityFigures) -> str:
+    share, trials = format_ratio(found.steady_share_ratio), format_count(found.spread.n, "trial")
+    return f"{share} of {trials} have RV ≤ {STEADY}"
 
 
 def _tabulate_variability(inputs: ReportInputs) -> Iterator[Block]:
@@ -226,23 +217,19 @@ def _tabulate_variability(inputs: ReportInputs) -> Iterator[Block]:
     rows = []
     for condition in inputs.conditions:
         for quantity in (of.RV_LOADED, of.RV_UNLOADED):
-            values = _known(quantity, condition)
-            if not values.size:
+            found = describe_variability(quantity.take(condition.sample))
+            if not found.spread.n:
                 continue
-            found = measure_spread(values)
-            spread = (
-                NOT_MEASURED if found.q1 is None or found.q3 is None else format_ratio(found.q3 - found.q1)
-            )
             rows.append(
                 (
                     condition.name,
                     quantity.label.removeprefix("RV, "),
-                    str(found.n),
-                    format_ratio(float(values.mean())),
-                    format_spread(found, format_ratio),
-                    spread,
-                    format_ratio(float(values.max())),
-                    format_ratio(float(np.mean(values <= STEADY_VARIABILITY_RATIO))),
+                    str(found.spread.n),
+                    format_ratio(found.mean_ratio),
+                    format_spread(found.spread, format_ratio),
+                    format_ratio(found.spread.quartile_range),
+                    format_ratio(found.spread.most),
+                    format_ratio(found.steady_share_ratio),
                 )
             )
     if rows:
