@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from rich import box
@@ -16,6 +17,7 @@ from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, list_thresholds
 from pathlab.campaign.factors import format_levels
+from pathlab.report.phrases import format_count, format_reason
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
@@ -66,7 +68,7 @@ FORMATS: Mapping[str, Format] = {
 def format_interval(interval: Interval, spell: Format) -> str:
     """``low–high``, ``-low to high`` where that begins below 0, or why there is none."""
     if interval.low is None or interval.high is None:
-        return str(interval.undecided or NOT_MEASURED)
+        return format_reason(interval.undecided)
     word = " to " if interval.low < 0 else "–"
     return f"{spell(interval.low)}{word}{spell(interval.high)}"
 
@@ -89,22 +91,27 @@ def format_part(answer: Answer[Any]) -> str:
 
 
 def format_value(value: Any, unit: str = "") -> str:
-    """A value of an answer as text; a spread and an estimate with the interval."""
+    """A value of an answer as text; a spread and an estimate with the interval.
+
+    Why there is no interval is said below the table (``list_undecided``).
+    """
     spell = FORMATS.get(unit, format_figure)
     if isinstance(value, Answer):
         return format_part(value)
-    if isinstance(value, Spread):
-        return f"{spell(value.median)} ({format_interval(value.interval, spell)})"
-    if isinstance(value, Estimate):
-        if value.value is None:
-            return str(value.undecided or NOT_MEASURED)
-        return f"{spell(value.value)} ({format_interval(value.interval, spell)})"
+    if isinstance(value, Spread | Estimate):
+        middle = value.median if isinstance(value, Spread) else value.value
+        if middle is None and isinstance(value, Estimate):
+            return format_reason(value.undecided)
+        decided = value.interval.decided
+        return f"{spell(middle)} ({format_interval(value.interval, spell)})" if decided else spell(middle)
     if isinstance(value, Interval):
-        return format_interval(value, spell)
+        return format_interval(value, spell) if value.decided else NOT_MEASURED
     if isinstance(value, Breakpoint):
         return _format_breakpoint(value, unit)
     if isinstance(value, LimitCount):
-        return f"{value.limit or 'undecided'} {value.trials}"
+        return f"{format_reason(value.limit or 'undecided')} {value.trials}"
+    if isinstance(value, Enum):
+        return format_reason(value)
     if isinstance(value, tuple):
         return ", ".join(format_value(one, unit) for one in value) or "none"
     if isinstance(value, bool):
@@ -126,7 +133,7 @@ def format_cell(column: AnswerColumn, answer: Answer[Any]) -> str:
     value, unit = column.read(answer), column.find_unit(answer)
     if value is None and column.heading == "undecided":
         return ""
-    text = format_value(value, unit)
+    text = format_reason(value) if column.heading == "undecided" else format_value(value, unit)
     return f"{text} ({format_value(column.read_detail(answer), unit)})" if column.detail else text
 
 
@@ -151,7 +158,7 @@ def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Conso
         for condition in dict.fromkeys(answer.condition for answer in found):
             part = [answer for answer in found if answer.condition == condition]
             console.print(_build_table(entry, condition, part))
-            for line in list_warnings(part):
+            for line in (*list_undecided(entry, part), *list_warnings(part)):
                 console.print(f"  {line}", style="dim")
 
 
@@ -181,6 +188,32 @@ def name_condition(condition: Condition) -> str:
     return f"{condition.path_source} → {condition.path_destination}{where}, {', '.join(told)}"
 
 
+def list_undecided(entry: AnalysisEntry, answers: Sequence[Answer[Any]]) -> list[str]:
+    """Why values of a table have no confidence interval, once for the table."""
+    values = [
+        value
+        for answer in answers
+        for column in entry.columns
+        for value in (column.read(answer), column.read_detail(answer) if column.detail else None)
+    ]
+    reasons = {one.undecided for value in values for one in _list_intervals(value) if not one.decided}
+    return [f"no 95 % CI: {', '.join(sorted(map(format_reason, reasons)))}"] if reasons else []
+
+
+def _list_intervals(value: Any) -> Iterator[Interval]:
+    """The intervals that a value is shown with; none where the value itself is missing."""
+    if isinstance(value, Interval):
+        yield value
+    elif isinstance(value, Spread | Estimate):
+        if (value.median if isinstance(value, Spread) else value.value) is not None:
+            yield value.interval
+    elif isinstance(value, Breakpoint):
+        yield from _list_intervals(value.breakpoint)
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _list_intervals(one)
+
+
 def list_warnings(answers: Sequence[Answer[Any]]) -> list[str]:
     """Excluded trials and flags of those used, each once for the table."""
     left = {(one.reason, one.trials) for answer in answers for one in answer.selection.excluded}
@@ -192,5 +225,5 @@ def list_warnings(answers: Sequence[Answer[Any]]) -> list[str]:
     for reason, trials in sorted(flags.items()):
         if reason != Flag.LAB:
             most = "" if len(answers) == 1 else "at most "
-            lines.append(f"includes {most}{trials} trial{'s' * (trials != 1)} flagged {reason}")
+            lines.append(f"includes {most}{format_count(trials, 'trial')} flagged {reason}")
     return lines

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from pathlab.report.answer_table import Row, format_row, list_headings, list_warnings
+from pathlab.report.answer_table import Row, format_row, list_headings, list_undecided, list_warnings
 from pathlab.report.blocks import Block, Heading, Paragraph, TableBlock, TextTable
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
-from pathlab.study.registry import ANALYSES
+from pathlab.study.registry import ANALYSES, AnalysisEntry
 
 #: Columns that hold words; every other one but the first is set flush right.
 WORDS = frozenset(
@@ -52,9 +52,9 @@ def build_table(columns: Sequence[str], rows: Iterable[Row], meanings: Sequence[
     )
 
 
-def format_note(answers: Sequence[Answer[Any]]) -> str | None:
+def format_note(answers: Sequence[Answer[Any]], entry: AnalysisEntry | None = None) -> str | None:
     """What was left out and what is doubtful, as one line; None for nothing."""
-    lines = list_warnings(answers)
+    lines = [*(list_undecided(entry, answers) if entry else ()), *list_warnings(answers)]
     return "; ".join(lines) + "." if lines else None
 
 
@@ -99,7 +99,7 @@ def tabulate_answers(
             name=f"{name.replace('_', '-')}-table{f'-{condition.number}' if condition else ''}",
             title=entry.title + (f": {condition.name}" if condition else ""),
             table=build_table(("path",) * several + list_headings(entry), rows),
-            note=format_note([answer for _, answer in shown]),
+            note=format_note([answer for _, answer in shown], entry),
         )
 
 

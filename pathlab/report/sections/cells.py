@@ -129,7 +129,7 @@ def _tabulate_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
         name=f"streams-windows-table-{condition.number}",
         title=f"{entry.title}: {condition.name}",
         table=build_table(("pair", *list_headings(entry)), rows),
-        note=format_note(answers),
+        note=format_note(answers, entry),
     )
 
 

@@ -136,7 +136,7 @@ def _tabulate_costs(series: Series) -> Iterator[Block]:
         name=f"message-cost-table-{series.key}",
         title=f"Cost of a message: {series.name(series.conditions[0].name_without('message'))}",
         table=build_table(list_headings(entry)[1:], [format_row(entry, series.answer)[1:]]),
-        note=format_note([series.answer]),
+        note=format_note([series.answer], entry),
     )
 
 

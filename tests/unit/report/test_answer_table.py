@@ -1,0 +1,44 @@
+"""Tables of answers: words instead of reason codes, and each caveat once."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from pathlab.report.answer_table import format_row, list_undecided, render_analyses
+from pathlab.study.analyses import Study
+from pathlab.study.registry import ANALYSES
+from tests.unit.synthetic_results import make_quickstart
+
+KIB = 1024
+LEVELS = [(1, 64 * KIB), (4, 64 * KIB)]
+
+
+def render(cycles: int, *names: str) -> str:
+    study = Study(make_quickstart(cycles=cycles, levels=LEVELS))
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    render_analyses({name: ANALYSES[name](study) for name in names}, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_why_there_is_no_interval_is_said_once_below_the_table() -> None:
+    text = render(2, "cells")
+    assert text.count("too few samples") == 1
+    assert "no 95 % CI: too few samples" in text
+    assert "no 95 % CI" not in render(20, "cells")
+
+
+def test_no_table_shows_a_reason_code() -> None:
+    names = [name for name, entry in ANALYSES.items() if entry.per != "trial"]
+    text = render(2, *names)
+    for code in ("too-few-samples", "path-capacity", "receiver-window", "not-identified", "not-measured"):
+        assert code not in text
+
+
+def test_an_undecided_interval_leaves_the_value_alone() -> None:
+    (answer, _) = Study(make_quickstart(cycles=2, levels=LEVELS)).cells()
+    row = format_row(ANALYSES["cells"], answer)
+    assert not any("(" in text for text in row)
+    assert list_undecided(ANALYSES["cells"], [answer]) == ["no 95 % CI: too few samples"]
