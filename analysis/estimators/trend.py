@@ -18,9 +18,9 @@ from pathlab.analysis.estimators.interval import (
     check_confidence,
     undecided_interval,
 )
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.serial import bound_order
 from pathlab.analysis.estimators.shifts import hodges_lehmann, student_interval, student_p_value
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, log_margins
 from pathlab.errors import UsageError
 
 METHOD = "theil-sen"

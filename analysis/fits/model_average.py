@@ -10,9 +10,9 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.margins import SUFFICIENT_RATIO
 from pathlab.analysis.fits.curve_fit import Estimate, Problem, Replicates, Statement, lack_of_fit
 from pathlab.analysis.fits.models import MODELS, Family
-from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
 
 CAPACITY = ("capacity", "bit/s")
 N_90 = ("n_90", "streams")

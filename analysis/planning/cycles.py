@@ -18,6 +18,7 @@ from pathlab.analysis.estimators.interval import (
     as_samples,
     undecided_interval,
 )
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.serial import (
     BOUND_RATIO,
     CEILING_RATIO,
@@ -27,7 +28,6 @@ from pathlab.analysis.estimators.serial import (
     order_moments,
 )
 from pathlab.analysis.estimators.shifts import MINIMUM_PAIRS, ROUNDING_RATIO
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, log_margins
 from pathlab.errors import UsageError
 
 METHOD = "chi-square"

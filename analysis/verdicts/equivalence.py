@@ -11,11 +11,11 @@ from scipy import special
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
 from pathlab.analysis.estimators.interval import Interval, Undecided, as_samples, undecided_interval
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.shifts import Shift, hodges_lehmann, student_interval
 from pathlab.errors import UsageError
 
 METHOD = "signed-rank-widened"
-MARGIN_RATIO = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,20 +38,6 @@ class Equivalence:
     equivalent: bool | None = None
     bound: float | None = None
     undecided: Undecided | None = None
-
-
-def log_margins(margin_ratio: float) -> tuple[float, float]:
-    """Margins of a log ratio, -log(1 + margin) and log(1 + margin): the same whichever side is divided."""
-    if not 0 < margin_ratio < 1:
-        raise UsageError(
-            f"margin {margin_ratio} is not between 0 and 1", hint="0.05 stands for differences up to 5 %"
-        )
-    return -math.log1p(margin_ratio), math.log1p(margin_ratio)
-
-
-def list_thresholds(margin_ratio: float) -> tuple[float, float, float]:
-    """The ratios that a verdict depends on: the lower margin, 1, the upper margin (as ``log_margins``)."""
-    return 1 / (1 + margin_ratio), 1.0, 1 + margin_ratio
 
 
 def log_ratios(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], Undecided | None]:

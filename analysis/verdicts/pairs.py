@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha, holm_levels
 from pathlab.analysis.estimators.dominance import Dominance, cliffs_delta
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval, Undecided
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.shifts import Shift, hodges_lehmann
 from pathlab.analysis.planning.cycles import Pilot, cycles_beyond, describe_pilot
 from pathlab.analysis.verdicts.equivalence import (
-    MARGIN_RATIO,
     Equivalence,
     evaluate_shift,
-    log_margins,
     log_ratios,
     undecided_equivalence,
 )

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.loss import Loss
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
 
 #: Differences of loss up to this are too small to matter (half a percentage point).
 LOSS_MARGIN_RATIO = MARGIN_RATIO / 10

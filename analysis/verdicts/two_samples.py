@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
 from pathlab.analysis.estimators.interval import Interval, Undecided, as_samples, undecided_interval
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.shifts import (
     MINIMUM_PAIRS,
     Shift,
@@ -17,12 +18,7 @@ from pathlab.analysis.estimators.shifts import (
     student_interval,
     student_p_value,
 )
-from pathlab.analysis.verdicts.equivalence import (
-    MARGIN_RATIO,
-    check_margins,
-    equivalence_p_value,
-    log_margins,
-)
+from pathlab.analysis.verdicts.equivalence import check_margins, equivalence_p_value
 
 METHOD = "hodges-lehmann-welch-widened"
 #: Trials on each side, below which nothing is decided.

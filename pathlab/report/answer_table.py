@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, list_thresholds
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, list_thresholds
 from pathlab.campaign.factors import format_levels
 from pathlab.report.phrases import format_count, format_reason
 from pathlab.store.flags import Flag

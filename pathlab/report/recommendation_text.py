@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pathlab.analysis.estimators.interval import Interval, Undecided
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.planning.cycles import MINIMUM_CYCLES
 from pathlab.analysis.verdicts.drift import DriftVerdict
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
-from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
 from pathlab.report.names import enumerate_cells, format_loss, name_levels, shorten_levels
 from pathlab.study.answer import Spread
 from pathlab.study.candidates import Candidate

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, correct_holm
 from pathlab.analysis.estimators.loss import Loss, pool_loss
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.analysis.fits.curve_fit import Estimate
@@ -21,10 +22,9 @@ from pathlab.analysis.planning.cycles import (
     difference_power,
     find_cycles,
 )
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO, evaluate_ratio
+from pathlab.analysis.verdicts.equivalence import evaluate_ratio
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import Option
-from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.cells import Levels, MeasuredCondition

@@ -10,12 +10,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval
+from pathlab.analysis.estimators.margins import SUFFICIENT_RATIO
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.verdicts.drift import DriftVerdict
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import DifferenceTest, Preference, Reason, prefer
-from pathlab.analysis.verdicts.sufficiency import SUFFICIENT_RATIO
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer
 from pathlab.study.candidates import (

@@ -13,13 +13,13 @@ from statsmodels.stats.multitest import multipletests
 
 from pathlab.analysis.estimators.corrections import correct_holm, holm_levels
 from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.margins import log_margins
 from pathlab.analysis.estimators.shifts import hodges_lehmann
 from pathlab.analysis.verdicts.equivalence import (
     evaluate_equivalence,
     evaluate_estimate,
     evaluate_ratio,
     evaluate_shift,
-    log_margins,
 )
 from pathlab.errors import UsageError
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.margins import log_margins
 from pathlab.analysis.estimators.serial import order_moments
 from pathlab.analysis.planning.cycles import (
     cycles_to_decide,
@@ -19,7 +20,7 @@ from pathlab.analysis.planning.cycles import (
     find_cycles,
     plan_cycles,
 )
-from pathlab.analysis.verdicts.equivalence import evaluate_equivalence, log_margins
+from pathlab.analysis.verdicts.equivalence import evaluate_equivalence
 from pathlab.analysis.verdicts.pairs import compare_pairs
 from pathlab.errors import UsageError
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from pathlab.analysis.estimators.interval import Interval
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.pairs import CostComparison, PairVerdict
 from pathlab.report.answer_table import (
     Row,

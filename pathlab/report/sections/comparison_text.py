@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pathlab.analysis.verdicts.equivalence import list_thresholds
+from pathlab.analysis.estimators.margins import list_thresholds
 from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_count
 from pathlab.study.comparison.groups import ComparedCell

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from pathlab.analysis.estimators.margins import list_thresholds
 from pathlab.analysis.estimators.trend import ChangeBound
-from pathlab.analysis.verdicts.equivalence import list_thresholds
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs, find_first_number

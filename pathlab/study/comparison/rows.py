@@ -12,7 +12,7 @@ import numpy as np
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, holm_levels
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Undecided, undecided_interval
-from pathlab.analysis.verdicts.equivalence import MARGIN_RATIO
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.two_samples import (
     METHOD,
     MINIMUM_TRIALS,
