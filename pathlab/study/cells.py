@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pathlab.campaign.factors import format_levels
 from pathlab.store.flags import Flag, Status
 from pathlab.store.trial_table import format_exact_time
+from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.links import find_bottleneck, find_direct_link
 from pathlab.study.selection import ExclusionCount, Rules, Sample, collect_sample, name_exclusions, select
 from pathlab.study.trials import Condition, TrialTable
@@ -47,6 +48,11 @@ class Cell:
     def name(self) -> str:
         """The cell in short: ``4 × 64 KiB``."""
         return f"{self.streams} × {format_window(self.window_bytes)}"
+
+    @property
+    def throughput(self) -> Spread:
+        """The spread of the throughput, bit/s, of the trials that count."""
+        return measure_spread(self.sample.rates_bits_per_s)
 
     @property
     def carried(self) -> bool:
@@ -194,6 +200,18 @@ class MeasuredCondition:
             for total, cells in sorted(groups.items())
             if len(cells) > 1
         }
+
+    def find_largest_ratio(self) -> tuple[float, int] | None:
+        """The largest ratio of two medians at one total window, and that window, bytes.
+
+        Medians of 0 are left out; None where no total window has two others.
+        """
+        ratios = []
+        for total, cells in self.by_total_window.items():
+            rates = [rate for cell in cells if (rate := cell.throughput.median)]
+            if len(rates) > 1:
+                ratios.append((max(rates) / min(rates), total))
+        return max(ratios, key=lambda one: one[0], default=None)
 
     def along(self, window_bytes: int | None) -> tuple[Cell, ...]:
         """The cells of one window, by streams."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pandas as pd
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.verdicts.evidence import Evidence
 from pathlab.analysis.verdicts.limits import FlowVerdict, Limit, classify_limits
 from pathlab.analysis.verdicts.warm_up import WarmUp, detect_warm_up
 from pathlab.errors import StoreError, UsageError
@@ -62,6 +64,19 @@ class LimitCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceFigure:
+    """One figure of evidence over the ``known`` trials that have it: ``met`` meet its threshold.
+
+    ``median`` is that of all known ones, in the unit of the name.
+    """
+
+    name: str
+    median: float
+    met: int
+    known: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellLimit:
     """The limit that most of a cell's classified trials share, all counts, and every trial's verdict.
 
@@ -71,6 +86,7 @@ class CellLimit:
     judged: int
     limit: Limit | None
     counts: tuple[LimitCount, ...]
+    evidence: tuple[EvidenceFigure, ...]
     trials: tuple[TrialLimit, ...]
     undecided: Undecided | None = None
 
@@ -259,9 +275,23 @@ def agree_on_limit(found: Sequence[TrialLimit]) -> CellLimit:
         judged=len(found),
         limit=agreed,
         counts=tuple(LimitCount(limit=limit, trials=counts[limit]) for limit in ordered),
+        evidence=tuple(_summarise_evidence(found)),
         trials=tuple(found),
         undecided=None if agreed is not None else _why(found, named),
     )
+
+
+def _summarise_evidence(found: Sequence[TrialLimit]) -> Iterator[EvidenceFigure]:
+    """Every measured figure of these trials' flows, in the order of first mention."""
+    figures: dict[str, list[Evidence]] = {}
+    for trial in found:
+        for one in trial.verdict.flow.evidence:
+            if one.value is not None:
+                figures.setdefault(one.name, []).append(one)
+    for name, known in figures.items():
+        middle = median(one.value for one in known if one.value is not None)
+        met = sum(bool(one.met) for one in known)
+        yield EvidenceFigure(name=name, median=middle, met=met, known=len(known))
 
 
 def _why(found: Sequence[TrialLimit], named: list[Limit]) -> Undecided:

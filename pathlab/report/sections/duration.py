@@ -20,7 +20,7 @@ from pathlab.report.sections.answer_tables import build_table, format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.study.answer import Answer, measure_spread
+from pathlab.study.answer import Answer
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.registry import ANALYSES
 from pathlab.units import format_rate, format_ratio, format_time, format_window
@@ -35,7 +35,7 @@ Conditions = tuple[MeasuredCondition, ...]
 
 
 def _list_groups(inputs: ReportInputs) -> list[Conditions]:
-    """Places that differ in the duration alone, where it varied and a trial of each counts, in its order."""
+    """Conditions that differ in the duration alone, by duration; each has a usable trial."""
     groups: dict[Any, list[MeasuredCondition]] = {}
     for condition in inputs.conditions:
         if condition.cells:
@@ -80,7 +80,7 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
     layers: list[Layer] = list(drawn.layers)
     spreads = []
     for slot, (name, line) in enumerate(zip(names, cells, strict=True)):
-        found = [measure_spread(cell.sample.rates_bits_per_s) for cell in line]
+        found = [cell.throughput for cell in line]
         spreads += found
         x = np.array([float(DURATION.take(cell.sample)[0]) for cell in line])
         layers.append(draw_spreads(name, x, found, unit.size, slot))
@@ -125,7 +125,7 @@ def _tabulate_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Bl
     rows = []
     for answer in answers:
         for cell in _take_cell(conditions, answer):
-            spread = measure_spread(cell.sample.rates_bits_per_s)
+            spread = cell.throughput
             length = format_time(float(cell.sample.get("duration_ns")[0]))
             rows.append((cell.name, length, str(spread.n), format_spread(spread, format_rate)))
     yield TableBlock(

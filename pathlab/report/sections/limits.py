@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from statistics import median
 
 import numpy as np
 
@@ -36,7 +34,7 @@ from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 UNDECIDED = "undecided"
 TITLE = "Limits of the throughput"
 EVIDENCE_NOTE = (
-    "Evidence: median of each figure over its threshold, and the number of trials over it; "
+    "Evidence: median of each figure that meets its threshold, and the number of trials that meet it; "
     "'pathlab analyze RESULTS --json' has every figure of every trial."
 )
 EVIDENCE_UNITS: Mapping[str, Callable[[float | None], str]] = {
@@ -116,21 +114,13 @@ def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> It
     answers = inputs.answers("limits", condition)
     for answer in answers:
         found: CellLimit = answer.result
-        values: dict[str, list[float]] = {}
-        met: Counter[str] = Counter()
-        for trial in found.trials:
-            for one in trial.verdict.flow.evidence:
-                if one.value is not None:
-                    values.setdefault(one.name, []).append(one.value)
-                    met[one.name] += bool(one.met)
-        told = [
-            f"{_format_evidence(name, median(known))} ({met[name]} of {len(known)})"
-            for name, known in values.items()
-            if met[name]
+        figures = [
+            f"{_format_evidence(one.name, one.median)} ({one.met} of {one.known})"
+            for one in found.evidence
+            if one.met
         ]
-        why = "no figure over its threshold"
         *shown, undecided = format_row(entry, answer)
-        rows.append((*shown, "; ".join(told) or why, undecided))
+        rows.append((*shown, "; ".join(figures) or "no figure meets its threshold", undecided))
     if rows:
         yield TableBlock(
             name=f"limits-table-{condition.number}",

@@ -25,7 +25,6 @@ from pathlab.report.sections.lazy import (
 )
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.study.answer import measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time, format_window
 
@@ -38,11 +37,11 @@ RESIDUALS = "Deviation from the model (%)"
 
 def plot_grid(condition: MeasuredCondition) -> Drawing:
     """The median throughput of every cell as a grid: streams across, windows upwards."""
-    medians = {cell: measure_spread(cell.sample.rates_bits_per_s).median for cell in condition.cells}
+    medians = {cell: cell.throughput.median for cell in condition.cells}
     unit = choose_unit("rate", [value for value in medians.values() if value is not None])
     values = {cell: np.nan if value is None else value / unit.size for cell, value in medians.items()}
     best = max(condition.cells, key=lambda cell: medians[cell] or 0.0)
-    products = _describe_products(condition, medians)
+    products = _describe_products(condition)
     return Drawing(
         unit=unit.unit,
         said=(f"Highest median: {format_rate(medians[best])} with {best.name}. {products}".strip(),),
@@ -161,27 +160,20 @@ def _describe_fit(found: Surface | None) -> str:
     return f"{text} The measurements do not contradict this model ({p})."
 
 
-def _describe_products(condition: MeasuredCondition, medians: Mapping[Cell, float | None]) -> str:
-    """Where equal products differ most."""
-    worst: tuple[float, int] | None = None
-    for product, cells in condition.by_total_window.items():
-        rates = [rate for cell in cells if (rate := medians[cell])]
-        if len(rates) > 1 and (worst is None or max(rates) / min(rates) > worst[0]):
-            worst = max(rates) / min(rates), product
-    if worst is None:
+def _describe_products(condition: MeasuredCondition) -> str:
+    """Where combinations with the same total window differ most."""
+    largest = condition.find_largest_ratio()
+    if largest is None:
         return ""
-    where = format_bytes(worst[1])
-    return f"Combinations with the same total window differ by a factor of up to {worst[0]:.3g} (at {where})."
+    ratio, where = largest[0], format_bytes(largest[1])
+    return f"Combinations with the same total window differ by a factor of up to {ratio:.3g} (at {where})."
 
 
 def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
     """Each product of streams × window with the medians of the cells that make it."""
     rows = []
     for product, cells in condition.by_total_window.items():
-        told = [
-            f"{cell.name}: {format_rate(measure_spread(cell.sample.rates_bits_per_s).median)}"
-            for cell in cells
-        ]
+        told = [f"{cell.name}: {format_rate(cell.throughput.median)}" for cell in cells]
         rows.append((format_bytes(product), str(len(cells)), "; ".join(told)))
     if rows:
         yield TableBlock(

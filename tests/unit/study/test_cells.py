@@ -59,6 +59,11 @@ def test_cells_that_share_a_total_window_are_grouped_by_it() -> None:
         512: ["2 × 256 KiB", "8 × 64 KiB"],
     }
     assert list(groups) == sorted(groups)
+    medians = {total: [cell.throughput.median or 0.0 for cell in cells] for total, cells in groups.items()}
+    ratios = {total: max(rates) / min(rates) for total, rates in medians.items()}
+    assert condition.find_largest_ratio() == max((ratio, total) for total, ratio in ratios.items())
+    (alone,) = Study(make_quickstart(cycles=1, levels=[(1, 65536), (2, 65536)])).conditions()
+    assert alone.find_largest_ratio() is None
 
 
 def test_throughput_and_rise_are_the_models() -> None:

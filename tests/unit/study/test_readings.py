@@ -209,6 +209,9 @@ def test_cells_are_judged_from_their_series_evenly_over_the_cycles() -> None:
     assert answer.selection.used == 9
     (every,) = Study(source).limits(None)
     assert every.result.judged == 9
+    figures = {one.name: (one.median, one.met, one.known) for one in every.result.evidence}
+    assert figures["rate_spread_ratio"] == (0.0, 9, 9)
+    assert figures["busiest_core_ratio"] == (0.36, 0, 9)
     (warm_up,) = Study(source).warm_up(2)
     assert warm_up.result.undecided is Undecided.TOO_FEW_SAMPLES
 
