@@ -31,7 +31,7 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
     """
     if name == LIST:
         _refuse_rest(out, style)
-        for listed in _list_drafts(gather_inputs(stored)):
+        for listed in _list_figures(gather_inputs(stored)):
             click.echo(f"{listed.name}\t{listed.title}, {listed.condition}")
         click.echo(f"trial-N\tall series of trial N, {_format_range(stored)}")
         return
@@ -50,9 +50,9 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
     click.echo(str(place))
 
 
-def _list_drafts(inputs: ReportInputs) -> Iterator[LazyPlot]:
-    yield from chapters.list_drafts(inputs)
-    yield from trials.list_trial_drafts(inputs)
+def _list_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    yield from chapters.list_figures(inputs)
+    yield from trials.list_trial_plots(inputs)
 
 
 def _refuse_rest(out: Path | None, style: Path | None) -> None:
@@ -87,7 +87,7 @@ def _write_table(plot: Plot, place: Path) -> None:
 
 
 def _unknown(inputs: ReportInputs, name: str) -> UsageError:
-    names = [*(draft.name for draft in _list_drafts(inputs)), "trial-1"]
+    names = [*(lazy.name for lazy in _list_figures(inputs)), "trial-1"]
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     meant = f"; did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
     return UsageError(f"there is no figure '{name}'{meant}", hint="'--figure list' names all of them")

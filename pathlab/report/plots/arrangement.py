@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from matplotlib.ticker import MaxNLocator
 
-from pathlab.report.plots.extents import Extent, break_title, count_letters, mark_axis, spell_number
+from pathlab.report.plots.extents import Extent, break_title, count_letters, format_tick, mark_axis
 from pathlab.report.plots.model import Axis, Grid, Panel, Plot
 
 WIDTH_INCH = 6.6  # between the margins of A4; on a phone its text can still be read
@@ -156,16 +156,16 @@ def _mark(axis: Axis, extent: Extent, most: int) -> Marks:
         return Marks(places=tuple(chosen[0]), labels=tuple(chosen[1]))
     found = MaxNLocator(nbins=most, steps=(1, 2, 2.5, 5, 10)).tick_values(extent.low, extent.high)
     places = tuple(float(place) for place in found if extent.low <= place <= extent.high)
-    return Marks(places=places, labels=_spell_evenly(places))
+    return Marks(places=places, labels=_format_evenly(places))
 
 
-def _spell_evenly(places: tuple[float, ...]) -> tuple[str, ...]:
+def _format_evenly(places: tuple[float, ...]) -> tuple[str, ...]:
     """Labels of a linear axis, all with as many decimals as its step needs."""
     if len(places) < 2:
-        return tuple(spell_number(place) for place in places)
+        return tuple(format_tick(place) for place in places)
     step, largest = abs(places[1] - places[0]), max(map(abs, places))
     if largest >= 1e5 or largest < 1e-3 or not step:
         digits = max(1, math.ceil(math.log10(largest / step)) + 1) if step and largest else 3
-        return tuple(spell_number(place, digits) for place in places)
+        return tuple(format_tick(place, digits) for place in places)
     decimals = next((n for n in range(7) if abs(round(step, n) - step) < step * 1e-3), 7)
     return tuple(f"{place:.{decimals}f}" for place in places)

@@ -63,7 +63,7 @@ def mark_axis(axis: Axis, extent: Extent) -> tuple[list[float], list[str]] | Non
     if axis.scale is Scale.LOG2:
         first, last = math.ceil(math.log2(extent.low)), math.floor(math.log2(extent.high))
         powers = range(first, last + 1, max(1, -(-(last - first) // 12)))
-        return [2.0**power for power in powers], [spell_number(2.0**power) for power in powers]
+        return [2.0**power for power in powers], [format_tick(2.0**power) for power in powers]
     if axis.scale is Scale.LOG10:
         return _mark_decades(extent)
     return None
@@ -74,7 +74,7 @@ def break_title(text: str, letters: int) -> list[str]:
     return textwrap.wrap(text, letters) or [""]
 
 
-def spell_number(value: float, digits: int = 3) -> str:
+def format_tick(value: float, digits: int = 3) -> str:
     """A number as an axis shows it: ``2048``, ``0.25``, ``10⁷``, ``5×10⁵``; ``digits``: before a power."""
     if value == 0 or 1e-4 <= abs(value) < 1e5:
         return f"{value:.6g}"
@@ -90,7 +90,7 @@ def _mark_decades(extent: Extent) -> tuple[list[float], list[str]]:
     factors = (1, 2, 5) if last - first <= 3 else (1,)
     marks = [factor * 10.0**power for power in range(first, last + 1, step) for factor in factors]
     inside = [mark for mark in marks if extent.low <= mark <= extent.high]
-    return inside, [spell_number(mark) for mark in inside]
+    return inside, [format_tick(mark) for mark in inside]
 
 
 def _drop_crowded(pairs: list[tuple[float, str]], scale: Scale, extent: Extent) -> list[str]:
@@ -116,7 +116,7 @@ def _write_labels(axis: Axis) -> tuple[str, ...]:
     if axis.ticks is None:
         return ()
     if axis.tick_labels is None:
-        return tuple(spell_number(tick) for tick in axis.ticks)
+        return tuple(format_tick(tick) for tick in axis.ticks)
     return tuple("\n".join(break_title(label, LABEL_LETTERS)) for label in axis.tick_labels)
 
 

@@ -8,7 +8,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 
-from pathlab.report.plots.extents import spell_number
+from pathlab.report.plots.extents import format_tick
 from pathlab.report.plots.model import (
     Area,
     Bars,
@@ -52,7 +52,7 @@ def draw_layer(axes: Axes, layer: Layer, panel: Panel, number: int) -> None:
 def format_fields(grid: Grid) -> list[list[str]]:
     """The number of each field as it is shown; "" where nothing was measured."""
     return [
-        ["" if not np.isfinite(value) else spell_number(float(f"{value:.3g}")) for value in row]
+        ["" if not np.isfinite(value) else format_tick(float(f"{value:.3g}")) for value in row]
         for row in grid.values.tolist()
     ]
 

@@ -26,7 +26,7 @@ def render_figure(plot: Plot, key: str, *, static: bool = True) -> str:
     described = describe_plot(ready)
     data = seal_json(json.dumps(described, allow_nan=False, separators=(",", ":"), ensure_ascii=False))
     room = "" if static else f' style="min-height:{described["layout"]["height"]}px"'
-    still = f'<div class="plot-still">{render_svg(ready, key)}</div>' if static else _tell_way(plot)
+    still = f'<div class="plot-still">{render_svg(ready, key)}</div>' if static else _describe_way(plot)
     inside = f'{still}<div class="plot-live"{room}></div>'
     return _frame(ready, "waiting", inside, f'<script type="application/json">{data}</script>')
 
@@ -57,7 +57,7 @@ def _frame(ready: Plot, state: str, inside: str, after: str) -> str:
     return f"{opening}{head}{inside}{sentence}{after}</figure>"
 
 
-def _tell_way(plot: Plot) -> str:
+def _describe_way(plot: Plot) -> str:
     """What stands where neither a picture nor the script is."""
     return (
         '<p class="plot-empty plot-way">This figure is drawn by the page\'s script, which does not run here. '

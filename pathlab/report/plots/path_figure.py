@@ -21,7 +21,7 @@ RESOLUTION_DPI = 150
 
 
 def draw_path(report: PathReport) -> Figure:
-    """Over the hops: capacity (Mbit/s, logarithmic, 95 %), below it RTT and one-way latency so far (ms)."""
+    """Over the hops: capacity (Mbit/s, logarithmic, 95 %), below it RTT and one-way latency to here (ms)."""
     hops = report.route.hops
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(max(6.4, 1.1 * len(hops) + 2.2), 6.0), layout="constrained")
@@ -115,7 +115,7 @@ def _draw_latency(axes: Axes, report: PathReport) -> None:
     lowest = np.array([hop.rtt_min_ns or 0 for hop in answered]) / 1e6
     median = np.array([hop.rtt_median_ns or 0 for hop in answered]) / 1e6
     axes.plot(numbers, median, "s--", color=COLOURS[1], label="RTT, median")
-    axes.plot(numbers, lowest, "o-", color=COLOURS[0], label="RTT, least")
+    axes.plot(numbers, lowest, "o-", color=COLOURS[0], label="RTT, minimum")
     if report.capacity is not None:
         sums, reached = [], []
         total = 0.0
@@ -124,7 +124,7 @@ def _draw_latency(axes: Axes, report: PathReport) -> None:
                 total += hop.estimate.latency_ns / 1e6
                 sums.append(total)
                 reached.append(hop.hop)
-        axes.plot(reached, sums, "^:", color=COLOURS[2], label="one-way latency so far")
+        axes.plot(reached, sums, "^:", color=COLOURS[2], label="one-way latency to here")
     axes.set_ylim(0, 1.1 * max(axes.dataLim.y1, 1e-6) if answered else 1)
     if answered:
         axes.legend(loc="upper left")

@@ -52,10 +52,13 @@ def prepare_plot(plot: Plot) -> Plot:
     unfit, thinned = [0], dict[str, int]()
     panels = tuple(_prepare_panel(panel, plot.name, unfit, thinned) for panel in plot.panels)
     if not any(map(has_content, panels)):
-        said = _say_unfit(unfit[0])
+        said = _describe_unfit(unfit[0])
         reason = f"nothing to draw: {said}" if said else "there is no value to draw"
         return replace(plot, panels=(), empty=reason, prepared=True)
-    remarks = [_say_unfit(unfit[0]), *(_say_thinned(name, count) for name, count in thinned.items())]
+    remarks = [
+        _describe_unfit(unfit[0]),
+        *(_describe_thinned(name, count) for name, count in thinned.items()),
+    ]
     remarks = [_as_sentence(text) for text in remarks if text]
     sentence = " ".join([plot.sentence, *remarks]).strip()
     return replace(plot, panels=panels, sentence=sentence, prepared=True)
@@ -213,14 +216,14 @@ def _holds_something(layer: Layer) -> bool:
     return bool((np.isfinite(layer.x) & shown).any())
 
 
-def _say_unfit(count: int) -> str:
+def _describe_unfit(count: int) -> str:
     if not count:
         return ""
     values = "1 value has" if count == 1 else f"{count:,} values have"
     return f"{values} no place on these axes (not finite, or not above 0 on a logarithmic one)"
 
 
-def _say_thinned(name: str, count: int) -> str:
+def _describe_thinned(name: str, count: int) -> str:
     return (
         f"Of the {count:,} points of “{name}” those are drawn that differ on a screen: "
         "the least, the middle and the largest of each column"

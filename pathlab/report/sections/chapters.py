@@ -65,17 +65,17 @@ def _find_exclusion(inputs: ReportInputs) -> str | None:
     return f"no usable trial ({', '.join(f'{count} {reason}' for reason, count in sorted(counts.items()))})"
 
 
-def list_drafts(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
+def list_figures(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
     """Every figure in the order of the report, with its title; none is made."""
-    return tuple(_list_drafts(inputs))
+    return tuple(_outline_figures(inputs))
 
 
 def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
     """The figure of that name, made without any other; None where there is none."""
-    return next((draft.build() for draft in _list_drafts(inputs) if draft.name == name), None)
+    return next((lazy.build() for lazy in _outline_figures(inputs) if lazy.name == name), None)
 
 
-def _list_drafts(inputs: ReportInputs) -> Iterator[LazyPlot]:
+def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
     for chapter in SECTIONS:
         if chapter.find_gap(inputs) is None:
             yield from list_plots(chapter.outline(inputs))

@@ -20,7 +20,7 @@ CYCLES_MAX = 40  # bars of a figure
 NAMED_STREAMS_MAX, TENTHS = 16, 10
 
 
-def draft_contributions(inputs: ReportInputs, condition: MeasuredCondition, cell: Cell) -> LazyPlot:
+def outline_contributions(inputs: ReportInputs, condition: MeasuredCondition, cell: Cell) -> LazyPlot:
     """The figure of one combination, to be made: named ``contributions-1-8-64KiB``."""
     window = format_window(cell.window_bytes).replace(" ", "").replace(".", "-")
     return LazyPlot(

@@ -183,7 +183,7 @@ def draw_clouds(clouds: Sequence[Cloud], scales: tuple[float, float], most: int)
     return Drawn(layers=tuple(layers), trials=total, drawn=drawn, outliers=apart)
 
 
-def draw_aside(
+def draw_excluded(
     inputs: ReportInputs, condition: MeasuredCondition, axes: tuple[Quantity, Quantity], size: float
 ) -> list[Layer]:
     """Excluded trials, a layer of open points for each window; each point says why.

@@ -29,7 +29,7 @@ from pathlab.units import NOT_MEASURED, format_bytes, format_r_squared, format_r
 #: Kinds of the journal's entries: a survey, and what it found to differ from the one before.
 SURVEY, CHANGE = "path", "path-changed"
 COLUMNS = (
-    *("hop", "address", "RTT min", "RTT median", "unanswered"),
+    *("hop", "address", "RTT min", "RTT median", "Loss"),
     *("capacity", "95 % CI", "R²", "latency", "undecided"),
 )
 #: Hops of so many are named along the axis by their addresses.

@@ -11,7 +11,7 @@ from pathlab.report.blocks import Block, Fold, Paragraph, Section
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Panel, Plot, Span
 from pathlab.report.plots.preparation import prepare_plot
-from pathlab.report.sections.contributions import draft_contributions
+from pathlab.report.sections.contributions import outline_contributions
 from pathlab.report.sections.lazy import LazyPlot
 from pathlab.report.sections.trial_panels import (
     build_loads,
@@ -64,7 +64,7 @@ def build_trials(inputs: ReportInputs) -> Section:
         several = [cell for cell in condition.measured_cells if cell.streams > 1]
         cells = choose_evenly(_best_first(several), CONTRIBUTIONS_MAX // len(conditions))
         blocks += _fold_plots(
-            [draft_contributions(inputs, condition, cell).build() for cell in cells],
+            [outline_contributions(inputs, condition, cell).build() for cell in cells],
             f"What each stream carried, other combinations of {condition.name}",
         )
         kept = [cell for cell in condition.all_cells if len(cell.complete)]  # with round trips alone too
@@ -79,12 +79,12 @@ def build_trials(inputs: ReportInputs) -> Section:
     return Section(key="trials", title="Single trials", blocks=tuple(blocks))
 
 
-def list_trial_drafts(inputs: ReportInputs) -> Iterator[LazyPlot]:
+def list_trial_plots(inputs: ReportInputs) -> Iterator[LazyPlot]:
     """The streams' shares of every combination; none is made."""
     for condition in _list_conditions(inputs):
         for cell in condition.measured_cells:
             if cell.streams > 1:
-                yield draft_contributions(inputs, condition, cell)
+                yield outline_contributions(inputs, condition, cell)
 
 
 def find_trial_plot(inputs: ReportInputs, name: str) -> Plot | None:
@@ -92,7 +92,7 @@ def find_trial_plot(inputs: ReportInputs, name: str) -> Plot | None:
     kind, _, number = name.partition("-")
     if kind == "trial" and number.isdecimal():
         return plot_trial(inputs, int(number))
-    return next((draft.build() for draft in list_trial_drafts(inputs) if draft.name == name), None)
+    return next((lazy.build() for lazy in list_trial_plots(inputs) if lazy.name == name), None)
 
 
 def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:

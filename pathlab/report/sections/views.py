@@ -21,7 +21,7 @@ from pathlab.report.phrases import (
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.lazy import Drawing, LazyBlock, lazy_plot
-from pathlab.report.sections.points import INK_SLOT, Drawn, draw_aside, draw_clouds, draw_spreads, gather
+from pathlab.report.sections.points import INK_SLOT, Drawn, draw_clouds, draw_excluded, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
@@ -124,10 +124,10 @@ def _draw_panel(
     """The panel of one quantity (None where it was not measured), what it says, and which trials it has."""
     values = [quantity.take(cell.sample) for cell in condition.cells]
     known = [value[~np.isnan(value)] for value in values]
-    aside = quantity.take(condition.excluded)
-    if not any(one.size for one in known) and not np.any(~np.isnan(aside)):
+    excluded = quantity.take(condition.excluded)
+    if not any(one.size for one in known) and not np.any(~np.isnan(excluded)):
         return None, f"{quantity.label}: not measured.", ""
-    unit = quantity.choose_unit(np.concatenate([*values, aside]))
+    unit = quantity.choose_unit(np.concatenate([*values, excluded]))
     axis = build_streams_axis(
         sorted({*condition.stream_counts, *condition.excluded.streams.astype(int).tolist()})
     )
@@ -145,7 +145,7 @@ def _draw_panel(
     layers += _draw_truth(condition, quantity, unit)
     said = _describe_losses(losses, quantity) if losses else _describe_extremes(spreads, quantity)
     if not any(one.size for one in known):
-        said = _describe_aside(condition, quantity)
+        said = _describe_excluded(condition, quantity)
     several = len(view.quantities) > 1
     panel = Panel(
         x=axis,
@@ -174,7 +174,7 @@ def _draw_windows(
         clouds.append(gather(name, slot, condition.along(window), (across, quantity)))
     drawn = draw_clouds(clouds, (1.0, unit.size), inputs.points)
     beside = Quantity(label="Streams", kind="plain", take=partial(_shift_windows, condition, axis))
-    return [*drawn.layers, *draw_aside(inputs, condition, (beside, quantity), unit.size)], drawn
+    return [*drawn.layers, *draw_excluded(inputs, condition, (beside, quantity), unit.size)], drawn
 
 
 def _shift_windows(condition: MeasuredCondition, axis: Axis, sample: Sample) -> Floats:
@@ -226,7 +226,7 @@ def _describe_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> st
     return f"{text}. {format_few_trials(spreads.values())}".strip()
 
 
-def _describe_aside(condition: MeasuredCondition, quantity: Quantity) -> str:
+def _describe_excluded(condition: MeasuredCondition, quantity: Quantity) -> str:
     """What was seen where no trial counts, with what is doubtful about it."""
     values = quantity.take(condition.excluded)
     seen = values[~np.isnan(values)]

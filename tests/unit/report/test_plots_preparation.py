@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pathlab.report.plots.extents import Extent, break_title, mark_axis, measure_extents, spell_number
+from pathlab.report.plots.extents import Extent, break_title, format_tick, mark_axis, measure_extents
 from pathlab.report.plots.model import Area, Axis, Bars, Curve, Plot, Points, Rule, Scale, Span
 from pathlab.report.plots.preparation import COLUMNS, POINTS_MAX, keep_columns, prepare_plot
 from tests.unit.report.plot_samples import list_samples, make_empty, make_panel, make_plot
@@ -193,9 +193,9 @@ def test_logarithmic_axes_are_marked_at_round_numbers() -> None:
     marks = mark_axis(Axis(label="Rate", scale=Scale.LOG10), Extent(low=0.9, high=2e9))
     assert marks is not None
     assert all(mark == 10 ** round(np.log10(mark)) for mark in marks[0])
-    assert spell_number(5e5) == "5×10⁵"
-    assert spell_number(1e-7) == "10⁻⁷"
-    assert spell_number(0.25) == "0.25"
+    assert format_tick(5e5) == "5×10⁵"
+    assert format_tick(1e-7) == "10⁻⁷"
+    assert format_tick(0.25) == "0.25"
 
 
 def test_titles_break_into_lines() -> None:

@@ -22,7 +22,7 @@ from pathlab.report.sections.trials import (
     TRIALS_MAX,
     build_trials,
     find_trial_plot,
-    list_trial_drafts,
+    list_trial_plots,
     plot_trial,
 )
 from pathlab.store.records import TrialRecord
@@ -263,9 +263,9 @@ def test_contributions_of_very_many_streams_are_tenths_that_add_up() -> None:
     carried = np.tile(np.arange(100) * 1000, 12)
     record = replace(make_trial(4, 65536, cycle=0, row=0), streams=100, steady_ns=1_000_000_000)
     series = {"receiver_intervals": make_intervals(12, 100, bytes=carried)}
-    (draft,) = list_trial_drafts(make_inputs(record, series))
-    plot = draft.build()
-    assert (plot.name, plot.title, plot.condition) == (draft.name, draft.title, draft.condition)
+    (lazy,) = list_trial_plots(make_inputs(record, series))
+    plot = lazy.build()
+    assert (plot.name, plot.title, plot.condition) == (lazy.name, lazy.title, lazy.condition)
     bars = find_layers(plot.panels[0], Bars)
     assert list(bars) == [f"tenth {number}" for number in range(1, 11)]
     heights = [float(layer.height[0]) for layer in bars.values()]
@@ -279,7 +279,7 @@ def test_the_chapter_shows_some_and_names_the_rest(quickstart: ReportInputs) -> 
     assert len([plot for plot in plots if plot.name.startswith("trial-")]) == 8
     assert len({plot.name for plot in plots}) == len(plots)
     assert {plot.name for plot in plots if plot.name.startswith("contributions")} == {
-        draft.name for draft in list_trial_drafts(quickstart)
+        lazy.name for lazy in list_trial_plots(quickstart)
     }
     opened = [block for block in section.blocks if isinstance(block, Plot)]
     assert len(opened) == 2

@@ -79,13 +79,13 @@ def test_an_outlier_is_drawn_marked_and_kept_in_its_median(inputs: ReportInputs)
 
 def test_trials_that_do_not_count_are_drawn_apart_and_say_why(inputs: ReportInputs) -> None:
     plot = draw(inputs, "throughput-streams-1")
-    (aside,) = (one for one in plot.panels[0].layers if "excluded" in one.name)
-    assert isinstance(aside, Points)
-    assert aside.hollow
-    assert aside.y.tolist() == [1.0, 1.0]
-    assert aside.x == pytest.approx(np.array([6.0, 8.0]), abs=0.2)
-    assert aside.hover is not None
-    assert [text.split(", ")[-1] for text in aside.hover] == ["host-limited", "window-short"]
+    (excluded,) = (one for one in plot.panels[0].layers if "excluded" in one.name)
+    assert isinstance(excluded, Points)
+    assert excluded.hollow
+    assert excluded.y.tolist() == [1.0, 1.0]
+    assert excluded.x == pytest.approx(np.array([6.0, 8.0]), abs=0.2)
+    assert excluded.hover is not None
+    assert [text.split(", ")[-1] for text in excluded.hover] == ["host-limited", "window-short"]
     assert "Excluded: 1 host-limited, 1 window-short." in plot.sentence
     six = find_curve(plot, "window 64 KiB").y[STREAMS.index(6)]
     assert six > 18  # the median of the others
