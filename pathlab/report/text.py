@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pathlab.analysis.estimators.loss import Loss, probe_loss
 from pathlab.report.names import format_granted, format_loss, format_utc
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
@@ -15,7 +14,7 @@ from pathlab.study.answer import Spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
 from pathlab.study.selection import DRTT_MEDIAN_COLUMNS, measure_drtt
-from pathlab.study.streams import read_probes, summarise_streams
+from pathlab.study.streams import measure_datagram_loss, measure_probe_loss, read_probes, summarise_streams
 from pathlab.study.trials import LINUX_WINDOW_FACTOR, StudySource
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_window
 
@@ -25,7 +24,7 @@ ENDS = ("sender", "receiver")
 OF_TCP = ("Effective", "Retr.")  # which UDP does not have
 OF_UDP = ("UDP loss", "Jitter")
 HEADINGS = (
-    *("Str.", "Asked", "Granted", "Effective", "Throughput", "Mbit/s", "dRTT", "Loss", "Retr.", "n"),
+    *("Str.", "Window", "Granted", "Effective", "Throughput", "Mbit/s", "dRTT", "Loss", "Retr.", "n"),
     *OF_UDP,
 )
 
@@ -149,9 +148,9 @@ def _trial_facts(record: TrialRecord) -> Table:
     table.add_row(
         "Throughput", f"{format_rate(record.throughput_bits_per_s)} by the receiver's count, over {steady}"
     )
-    sent, lost = record.udp_sent_packets, record.udp_lost_packets
-    if sent is not None and lost is not None:
-        loss = format_loss(probe_loss(sent, sent - lost))
+    datagrams = measure_datagram_loss(record)
+    if datagrams is not None:
+        loss = format_loss(datagrams)
         table.add_row("UDP", f"{loss}; jitter {format_time(record.udp_jitter_ns)} (RFC 3550)")
     if record.undelivered_bytes:
         missing = format_bytes(record.undelivered_bytes)
@@ -204,9 +203,8 @@ def _rtt_table(record: TrialRecord, results: StudySource | None, trial_id: int) 
         ("unloaded", record.unloaded_rtt_min_ns, record.unloaded_rtt_median_ns, record.unloaded_rtt_mean_ns),
     )
     for name, *values in rows:
-        sent: int | None = getattr(record, f"{name}_sent")
-        received: int | None = getattr(record, f"{name}_received")
-        loss = NOT_MEASURED if sent is None or received is None else _short_loss(probe_loss(sent, received))
+        measured = measure_probe_loss(record, name)
+        loss = NOT_MEASURED if measured is None or not measured.sent else format_loss(measured)
         trace = None if results is None else read_probes(results, trial_id, f"{name}_probes")
         upper = NOT_MEASURED if trace is None else format_time(trace.upper_ns)
         table.add_row(name, *(format_time(value) for value in values), upper, loss)
@@ -214,10 +212,3 @@ def _rtt_table(record: TrialRecord, results: StudySource | None, trial_id: int) 
         table.caption = f"probes: {record.probe_method}, stamps: {record.probe_stamps or NOT_MEASURED}"
         table.caption_justify = "left"
     return table
-
-
-def _short_loss(loss: Loss) -> str:
-    low, high = loss.interval_ratio.low, loss.interval_ratio.high
-    if loss.loss_ratio is None or low is None or high is None:
-        return NOT_MEASURED
-    return f"{loss.lost} of {loss.sent}, 95 % interval {100 * low:.3g}–{100 * high:.3g} %"

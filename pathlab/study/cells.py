@@ -55,6 +55,21 @@ class Cell:
         return measure_spread(self.sample.rates_bits_per_s)
 
     @property
+    def fairness_min_ratio(self) -> float:
+        """Jain's index where one stream carries everything."""
+        return 1 / self.streams
+
+    def choose_trial(self) -> int:
+        """The number of the trial whose throughput is nearest to the median, the earliest of equals.
+
+        Where none is usable, the complete one nearest to the median of all complete ones.
+        """
+        trials = self.sample if len(self.sample) else self.complete
+        rates = trials.rates_bits_per_s
+        distance = np.abs(np.nan_to_num(rates) - (measure_spread(rates).median or 0.0))
+        return int(trials.get("trial_id")[np.argmin(distance)])
+
+    @property
     def carried(self) -> bool:
         """Whether the throughput of one of its trials is known, whether it counts or not."""
         return not np.isnan(self.complete.rates_bits_per_s).all()

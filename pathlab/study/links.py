@@ -81,6 +81,11 @@ class DirectLink:
     delay_ns: float  # one way
     queue_bytes: float | None
 
+    @property
+    def full_queue_ns(self) -> float | None:
+        """How long a full queue delays a packet; None without a limit."""
+        return self.queue_bytes * 8e9 / self.bottleneck.rate_bits_per_s if self.queue_bytes else None
+
 
 def find_bottleneck(environment: Mapping[str, Any], sample: Sample) -> BottleneckLink | None:
     """The line under the trials of a condition, as their transport, IP version and segments meet it.

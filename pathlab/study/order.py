@@ -78,16 +78,28 @@ def describe_series(table: TrialTable) -> tuple[Answer[SerialFigures], ...]:
 
 
 def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
-    """The outliers of every cell's throughput; rates of 0 have no logarithm and are not judged."""
+    """The outliers of every cell's throughput; rates of 0 have no logarithm and are left out."""
     answers = []
     for every in select(table, Rules(as_requested=True)):
         sample = every.exclude(~(every.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
         for streams, window, part in sample.by_cell():
-            found = name_outliers(np.log(part.rates_bits_per_s))
-            ids = part.get("trial_id")
-            named = NamedOutliers(outliers=found, trial_ids=tuple(int(ids[place]) for place in found.places))
+            found, marks = mark_outliers(part.rates_bits_per_s, logarithmic=True)
+            ids = part.get("trial_id")[marks]
+            named = NamedOutliers(outliers=found, trial_ids=tuple(int(number) for number in ids))
             answers.append(make_cell_answer(part, (streams, window), named))
     return tuple(answers)
+
+
+def mark_outliers(values: Floats, *, logarithmic: bool) -> tuple[Outliers, NDArray[np.bool_]]:
+    """The outliers of one cell's figures, and which they are; on logarithms if so, which values of 0 lack.
+
+    NaN is left out.
+    """
+    usable = np.flatnonzero(~np.isnan(values) & ((values > 0) | (not logarithmic)))
+    found = name_outliers(np.log(values[usable]) if logarithmic else values[usable])
+    marks = np.zeros(values.size, dtype=bool)
+    marks[usable[list(found.places)]] = True
+    return found, marks
 
 
 def evaluate_precision(table: TrialTable, rule: StopRule) -> tuple[Answer[StopDecision], ...]:

@@ -9,8 +9,10 @@ import pandas as pd
 import pyarrow as pa
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.store.flags import Phase
+from pathlab.analysis.estimators.loss import Loss, probe_loss
+from pathlab.store.records import TrialRecord
 from pathlab.store.steady import read_probes as read_probe_series
+from pathlab.study.trial_series import read_stream_bytes
 from pathlab.study.trials import StudySource, column, read_series
 
 UPPER_PROBES = 20  # answered ones, for a 95th percentile that is not the maximum
@@ -47,29 +49,40 @@ def summarise_streams(
     results: StudySource, trial_id: int, steady_ns: int | None
 ) -> tuple[StreamSummary, ...]:
     """Every stream of a trial in order of its number; empty without the receiver's records."""
-    received = read_series(results, trial_id, "receiver_intervals")
-    if received is None or not {"phase", "bytes"} <= set(received.columns):
+    carried = read_stream_bytes(results, trial_id)
+    if carried is None:
         return ()
-    steady = received[received["phase"] == Phase.STEADY]
-    counts = steady.groupby("stream")["bytes"].sum()
-    total = int(counts.sum())
+    total = sum(carried.values())
     sent = read_series(results, trial_id, "sender_intervals")
     by_stream = {} if sent is None else {int(str(key)): rows for key, rows in sent.groupby("stream")}
     found = []
-    for stream, count in zip(counts.index.tolist(), counts.tolist(), strict=True):
-        retransmitted, last_rtt_ns, in_flight = _tcp_figures(by_stream.get(int(stream)))
+    for stream, count in carried.items():
+        retransmitted, last_rtt_ns, in_flight = _tcp_figures(by_stream.get(stream))
         found.append(
             StreamSummary(
-                stream=int(stream),
-                received_bytes=int(count),
-                rate_bits_per_s=int(count) * 8e9 / steady_ns if steady_ns else None,
-                share_ratio=int(count) / total if total else None,
+                stream=stream,
+                received_bytes=count,
+                rate_bits_per_s=count * 8e9 / steady_ns if steady_ns else None,
+                share_ratio=count / total if total else None,
                 retransmitted_segments=retransmitted,
                 last_rtt_ns=last_rtt_ns,
                 in_flight_max_bytes=in_flight,
             )
         )
     return tuple(found)
+
+
+def measure_probe_loss(record: TrialRecord, probes: str) -> Loss | None:
+    """Loss of the ``loaded`` or ``unloaded`` probes of one trial; None where they were not counted."""
+    sent: int | None = getattr(record, f"{probes}_sent")
+    received: int | None = getattr(record, f"{probes}_received")
+    return None if sent is None or received is None else probe_loss(sent, received)
+
+
+def measure_datagram_loss(record: TrialRecord) -> Loss | None:
+    """Loss of UDP's datagrams in one trial; None where they were not counted."""
+    sent, lost = record.udp_sent_packets, record.udp_lost_packets
+    return None if sent is None or lost is None else probe_loss(sent, sent - lost)
 
 
 def read_probes(results: StudySource, trial_id: int, kind: str) -> ProbeTrace | None:

@@ -18,6 +18,7 @@ from pathlab.store.flags import Phase
 from pathlab.study.trials import StudySource
 
 Columns = Mapping[str, NDArray[Any]]
+TENTHS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +143,12 @@ def join_intervals(table: StreamTable, most: int) -> tuple[StreamTable, int]:
     return joined, every
 
 
+def sum_retransmits(table: StreamTable) -> int | None:
+    """Segments retransmitted in all intervals; None where the sender did not read the counter."""
+    counted = count_retransmits(table)
+    return None if counted is None else int(np.nansum(counted))
+
+
 def count_retransmits(table: StreamTable) -> Floats | None:
     """Retransmissions in each interval by all streams; None where the sender did not read the counter."""
     counted = table.get("total_retrans_segments")
@@ -153,17 +160,21 @@ def count_retransmits(table: StreamTable) -> Floats | None:
     return again
 
 
-def read_stream_rates(source: StudySource, trial_id: int, steady_ns: float) -> Floats | None:
-    """What each stream carried in the steady window, bit/s, by its number; None without the series."""
+def read_stream_bytes(source: StudySource, trial_id: int) -> dict[int, int] | None:
+    """The bytes received of each stream in the steady window, by its number; None without the series."""
     found = read_columns(source, trial_id, {"receiver_intervals": ("stream", "bytes", "phase")})
     columns = found.get("receiver_intervals")
-    if columns is None or not steady_ns > 0 or not {"stream", "bytes", "phase"} <= columns.keys():
+    if columns is None or not {"stream", "bytes", "phase"} <= columns.keys():
         return None
-    _, place = np.unique(columns["stream"], return_inverse=True)
+    streams, place = np.unique(columns["stream"], return_inverse=True)
     steady = columns["phase"] == Phase.STEADY
-    counted = np.bincount(place[steady], weights=columns["bytes"][steady], minlength=int(place.max()) + 1)
-    rates: Floats = np.asarray(counted * 8e9 / steady_ns, dtype=np.float64)
-    return rates
+    counts = np.bincount(place[steady], weights=columns["bytes"][steady], minlength=len(streams))
+    return {int(stream): int(count) for stream, count in zip(streams, counts, strict=True)}
+
+
+def sum_tenths(rates: Floats) -> Floats:
+    """What each tenth of the streams carried together, the slowest first."""
+    return np.array([part.sum() for part in np.array_split(np.sort(rates), TENTHS)])
 
 
 def _to_array(values: Any) -> NDArray[Any]:

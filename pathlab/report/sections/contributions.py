@@ -10,14 +10,14 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Bars, Numbers, Panel
 from pathlab.report.sections.lazy import Drawing, LazyPlot
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.study.answer import measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.costs import describe_cell
 from pathlab.study.selection import choose_evenly
-from pathlab.study.trial_series import read_stream_rates
+from pathlab.study.trial_series import read_stream_bytes, sum_tenths
 from pathlab.units import format_rate, format_window
 
 CYCLES_MAX = 40  # bars of a figure
-NAMED_STREAMS_MAX, TENTHS = 16, 10
+NAMED_STREAMS_MAX = 16
 
 
 def outline_contributions(inputs: ReportInputs, condition: MeasuredCondition, cell: Cell) -> LazyPlot:
@@ -37,9 +37,9 @@ def plot_contributions(inputs: ReportInputs, cell: Cell) -> Drawing:
     ids, cycles, steady_ns = trials.get("trial_id"), trials.cycles, trials.get("steady_ns")
     chosen = choose_evenly(range(len(trials)), CYCLES_MAX)
     bars = [
-        (int(cycles[at]) + 1, rates)
+        (int(cycles[at]) + 1, np.array(list(carried.values())) * 8e9 / steady_ns[at])
         for at in chosen
-        if (rates := read_stream_rates(inputs.source, int(ids[at]), steady_ns[at])) is not None
+        if steady_ns[at] > 0 and (carried := read_stream_bytes(inputs.source, int(ids[at])))
     ]
     return Drawing(
         said=(_describe_shares(cell, len(chosen)),),
@@ -49,11 +49,11 @@ def plot_contributions(inputs: ReportInputs, cell: Cell) -> Drawing:
 
 
 def _describe_shares(cell: Cell, drawn: int) -> str:
-    rate = measure_spread(cell.sample.rates_bits_per_s)
-    jain = measure_spread(cell.sample.get("fairness_jain"))
+    figures = describe_cell(cell.sample)
+    rate, jain = figures.throughput_bits_per_s, figures.fairness_jain
     text = f"{cell.name}: median {format_rate(rate.median)} over {rate.n} trial{'s' * (rate.n != 1)}"
     if jain.median is not None:
-        least = 1 / cell.streams
+        least = cell.fairness_min_ratio
         text += f"; Jain's index {jain.median:.3f} (1: equal shares, {least:.3g}: all to one stream)"
     if drawn < len(cell.complete):
         text += f"; {drawn} of {len(cell.complete)} trials are drawn, evenly over time"
@@ -68,9 +68,7 @@ def _stack_shares(bars: list[tuple[int, Numbers]]) -> Panel:
     stacks = [rates / size.size for _, rates in bars]
     if most > NAMED_STREAMS_MAX:
         noun = "tenth"
-        stacks = [
-            np.array([part.sum() for part in np.array_split(np.sort(rates), TENTHS)]) for rates in stacks
-        ]
+        stacks = [sum_tenths(rates) for rates in stacks]
     height = np.full((len(bars), max(len(stack) for stack in stacks)), np.nan)
     for place, stack in enumerate(stacks):
         height[place, : len(stack)] = stack

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.loss import Loss
-from pathlab.analysis.estimators.outliers import MAD_RULE, name_outliers
+from pathlab.analysis.estimators.outliers import MAD_RULE
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Layer, Points, Rule
 from pathlab.report.sections.quantities import Quantity
 from pathlab.study.answer import Spread
 from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.order import mark_outliers
 from pathlab.study.selection import Sample, name_exclusions
 from pathlab.units import format_window
 
@@ -67,17 +68,12 @@ class Drawn:
         return f"{outliers} beyond {MAD_RULE.factor:g} MAD of the combination (marked, kept)."
 
 
-def mark_outliers(cell: Cell, quantity: Quantity) -> Marks:
-    """Which trials of a cell are beyond the fences of ``outliers.name_outliers``; found once."""
-    if quantity in cell.marks:
-        return cell.marks[quantity]
-    values = quantity.take(cell.sample)
-    marks = np.zeros(values.size, dtype=bool)
-    usable = np.flatnonzero(~np.isnan(values) & ((values > 0) | (not quantity.logarithmic)))
-    known = np.log(values[usable]) if quantity.logarithmic else values[usable]
-    marks[usable[list(name_outliers(known).places)]] = True
-    cell.marks[quantity] = marks
-    return marks
+def _mark_outliers(cell: Cell, quantity: Quantity) -> Marks:
+    """Which trials of a cell are outliers of a quantity; found once."""
+    if quantity not in cell.marks:
+        values = quantity.take(cell.sample)
+        cell.marks[quantity] = mark_outliers(values, logarithmic=quantity.logarithmic)[1]
+    return cell.marks[quantity]
 
 
 def gather(
@@ -103,7 +99,7 @@ def gather(
         sample=joined,
         x=across.take(joined),
         y=up.take(joined),
-        outlier=np.concatenate([mark_outliers(cell, judged or up) for cell in cells]),
+        outlier=np.concatenate([_mark_outliers(cell, judged or up) for cell in cells]),
     )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from pathlab.errors import UsageError
 from pathlab.report.blocks import Block, Fold, Paragraph, Section
 from pathlab.report.inputs import ReportInputs
@@ -22,16 +20,16 @@ from pathlab.report.sections.trial_panels import (
 )
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
-from pathlab.study.answer import measure_spread
 from pathlab.study.cells import MEDIA, Cell, MeasuredCondition
 from pathlab.study.selection import choose_evenly, measure_drtt
+from pathlab.study.streams import measure_probe_loss
 from pathlab.study.trial_series import (
     StreamTable,
     build_core_loads,
     build_probes,
     build_stream_table,
-    count_retransmits,
     read_columns,
+    sum_retransmits,
 )
 from pathlab.study.trials import find_medium
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
@@ -70,7 +68,7 @@ def build_trials(inputs: ReportInputs) -> Section:
         kept = [cell for cell in condition.all_cells if len(cell.complete)]  # with round trips alone too
         cells = choose_evenly(_best_first(kept), TRIALS_MAX // len(conditions))
         blocks += _fold_plots(
-            [prepare_plot(plot_trial(inputs, choose_trial(cell))) for cell in cells],
+            [prepare_plot(plot_trial(inputs, cell.choose_trial())) for cell in cells],
             f"A trial of each other combination of {condition.name}",
         )
     if not blocks:
@@ -135,17 +133,6 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
     )
 
 
-def choose_trial(cell: Cell) -> int:
-    """The number of the trial whose throughput is nearest to the cell's median, the earliest of equals.
-
-    Where none counts, the complete one nearest to the median of what they carried.
-    """
-    trials = cell.sample if len(cell.sample) else cell.complete
-    rates = trials.rates_bits_per_s
-    distance = np.abs(np.nan_to_num(rates) - (measure_spread(rates).median or 0.0))
-    return int(trials.get("trial_id")[np.argmin(distance)])
-
-
 def _list_conditions(inputs: ReportInputs) -> list[MeasuredCondition]:
     """Those with a complete trial, of round trips alone as well."""
     found = inputs.study.conditions()
@@ -153,7 +140,7 @@ def _list_conditions(inputs: ReportInputs) -> list[MeasuredCondition]:
 
 
 def _best_first(cells: Sequence[Cell]) -> list[Cell]:
-    return sorted(cells, key=lambda cell: -(measure_spread(cell.sample.rates_bits_per_s).median or 0.0))
+    return sorted(cells, key=lambda cell: -(cell.throughput.median or 0.0))
 
 
 def _fold_plots(plots: list[Plot], title: str) -> list[Block]:
@@ -215,13 +202,11 @@ def _describe_trial(
     if rise is not None:
         loaded, unloaded = format_time(record.loaded_rtt_mean_ns), format_time(record.unloaded_rtt_mean_ns)
         said.append(f"average RTT {loaded} loaded, {unloaded} unloaded (dRTT {format_time(rise)})")
-    if record.loaded_sent and record.loaded_received is not None:
-        lost = record.loaded_sent - record.loaded_received
-        share = format_ratio(lost / record.loaded_sent)
-        said.append(f"{lost} of {record.loaded_sent} probes under load lost ({share})")
-    again = None if sent is None else count_retransmits(sent)
-    if again is not None:
-        count = int(np.nansum(again))
+    loss = measure_probe_loss(record, "loaded")
+    if loss is not None and loss.sent:
+        said.append(f"{loss.lost} of {loss.sent} probes under load lost ({format_ratio(loss.loss_ratio)})")
+    count = None if sent is None else sum_retransmits(sent)
+    if count is not None:
         said.append(f"{count:,} retransmission{'s' * (count != 1)}" if count else "no retransmission")
     for end in ("sender", "receiver"):
         busy = getattr(record, f"{end}_busiest_core_ratio")

@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.analysis.estimators.loss import Loss, pool_loss, probe_loss
+from pathlab.analysis.estimators.loss import Loss
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
+    format_ci,
     format_exclusions,
     format_few_trials,
     format_range,
@@ -132,7 +133,8 @@ def _draw_panel(
         sorted({*condition.stream_counts, *condition.excluded.streams.astype(int).tolist()})
     )
     spreads = dict(zip(condition.cells, map(measure_spread, values), strict=True))
-    losses = _pool_losses(condition, quantity) if view.pooled else {}
+    probes = "loaded" if quantity is of.LOSS_LOADED else "unloaded"
+    losses = {cell: cell.sample.pool_loss(probes) for cell in condition.cells} if view.pooled else {}
     layers, drawn = _draw_windows(inputs, condition, quantity, (axis, unit))
     for window in condition.windows:
         position = condition.every_window.index(window)
@@ -142,8 +144,10 @@ def _draw_panel(
         name, slot = f"window {format_window(window)}", inputs.slot(window)
         middles = [losses.get(cell, spreads[cell]) for cell in cells]
         layers.append(draw_spreads(name, x, middles, unit.size, slot))
-    layers += _draw_truth(condition, quantity, unit)
-    said = _describe_losses(losses, quantity) if losses else _describe_extremes(spreads, quantity)
+    layers += _draw_link_settings(condition, quantity, unit)
+    said = _describe_extremes(spreads, quantity)
+    if losses:
+        said = _describe_losses(condition.sample.pool_loss(probes), losses, quantity.label)
     if not any(one.size for one in known):
         said = _describe_excluded(condition, quantity)
     several = len(view.quantities) > 1
@@ -187,29 +191,19 @@ def _shift_windows(condition: MeasuredCondition, axis: Axis, sample: Sample) -> 
     return across
 
 
-def _pool_losses(condition: MeasuredCondition, quantity: Quantity) -> dict[Cell, Loss]:
-    """The loss over all probes of each cell."""
-    probes = "loaded" if quantity is of.LOSS_LOADED else "unloaded"
-    return {
-        cell: pool_loss(cell.sample.get(f"{probes}_sent"), cell.sample.get(f"{probes}_received"))
-        for cell in condition.cells
-    }
-
-
-def _draw_truth(condition: MeasuredCondition, quantity: Quantity, unit: Scaled) -> list[Layer]:
+def _draw_link_settings(condition: MeasuredCondition, quantity: Quantity, unit: Scaled) -> list[Layer]:
     """What the lab set, where it did: the link's rate for data, the delay of a full queue."""
     if quantity is of.THROUGHPUT and condition.bottleneck is not None:
         rate = condition.bottleneck.data_bits_per_s
         return [Rule(name="link rate minus headers", value=rate / unit.size)]
     if quantity is of.FAIRNESS:
-        streams = np.array(sorted({cell.streams for cell in condition.every_cell if cell.streams > 1}))
-        name = "all to one stream"
-        return [Curve(name=name, x=1.0 * streams, y=1 / streams, slot=INK_SLOT, markers=False)]
+        least = {cell.streams: cell.fairness_min_ratio for cell in condition.every_cell if cell.streams > 1}
+        x, y = np.array(sorted(least.items()), dtype=np.float64).reshape(-1, 2).T
+        return [Curve(name="all to one stream", x=x, y=y, slot=INK_SLOT, markers=False)]
     if quantity in (of.RISE_MEAN, of.RISE_MEDIAN):
         link = condition.direct_link
-        if link is not None and link.queue_bytes:
-            full_ns = link.queue_bytes * 8e9 / link.bottleneck.rate_bits_per_s
-            return [Rule(name="delay of a full queue", value=full_ns / unit.size)]
+        if link is not None and link.full_queue_ns is not None:
+            return [Rule(name="delay of a full queue", value=link.full_queue_ns / unit.size)]
     return []
 
 
@@ -227,33 +221,23 @@ def _describe_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> st
 
 
 def _describe_excluded(condition: MeasuredCondition, quantity: Quantity) -> str:
-    """What was seen where no trial counts, with what is doubtful about it."""
-    values = quantity.take(condition.excluded)
-    seen = values[~np.isnan(values)]
+    """What was measured where no trial is usable, and why they are excluded."""
+    found = measure_spread(quantity.take(condition.excluded))
     reasons = join_words(sorted({str(reason) for reason in name_exclusions(condition.excluded)}))
-    least, most = quantity.spell(float(seen.min())), quantity.spell(float(seen.max()))
+    least, most = quantity.spell(found.least), quantity.spell(found.most)
     ends = most if least == most else format_range(least, most)
     return f"{quantity.label}: {ends}; all trials were {reasons}; no median is given."
 
 
-def _describe_losses(losses: Mapping[Cell, Loss], quantity: Quantity) -> str:
+def _describe_losses(whole: Loss, losses: Mapping[Cell, Loss], label: str) -> str:
     """All probes together, and the cell that lost most."""
-    sent, lost = sum(one.sent for one in losses.values()), sum(one.lost for one in losses.values())
-    if not sent:
-        return f"{quantity.label}: no probes were sent."
-    whole = probe_loss(sent, sent - lost).interval_ratio
+    if not whole.sent:
+        return f"{label}: no probes were sent."
     text = (
-        f"{quantity.label}: {lost} of {sent} probes lost "
-        f"(95 % CI {format_range(format_ratio(whole.low), format_ratio(whole.high))})"
+        f"{label}: {whole.lost} of {whole.sent} probes lost ({format_ci(whole.interval_ratio, format_ratio)})"
     )
-    worst = max(
-        (cell for cell in losses if losses[cell].sent), key=lambda cell: losses[cell].loss_ratio or 0.0
-    )
-    found = losses[worst]
-    if found.lost and len(losses) > 1:
-        low, high = found.interval_ratio.low, found.interval_ratio.high
-        text += (
-            f"; most with {worst.name}: {format_ratio(found.loss_ratio)} "
-            f"(95 % CI {format_range(format_ratio(low), format_ratio(high))})"
-        )
+    worst, most = max(losses.items(), key=lambda pair: pair[1].loss_ratio or 0.0)
+    if most.lost and len(losses) > 1:
+        interval = format_ci(most.interval_ratio, format_ratio)
+        text += f"; most with {worst.name}: {format_ratio(most.loss_ratio)} ({interval})"
     return f"{text}."

@@ -76,7 +76,7 @@ def test_trial_shows_streams_windows_rtts_and_loss() -> None:
     assert "256 KiB per stream" in text
     assert "sender 512 KiB, receiver 512 KiB" in text
     assert "largest in flight" in text
-    assert "1 of 20, 95 % interval 0.888–23.6 %" in text
+    assert "1 of 20 (95 % CI 0.888 % to 23.6 %)" in text
     assert "engine 0.01 s user, 0.08 s kernel; busiest core 36 %" in text
     assert "49.9 ms (difference of medians 50 ms)" in text
     assert "…" not in text

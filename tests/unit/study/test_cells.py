@@ -86,6 +86,24 @@ def test_exclusions_of_a_cell_are_counted_by_reason() -> None:
     assert {one.reason: one.trials for one in describe_cell(cell.complete).flags}["lab-limited"] == 1
 
 
+def test_least_fairness_and_the_trial_nearest_to_the_median() -> None:
+    results = make_quickstart(cycles=3, levels=[(4, 64 * KIB)])
+    for place, rate in enumerate((3e6, 1e6, 2e6)):
+        results.records[place] = replace(results.records[place], throughput_bits_per_s=rate)
+    cell = find_cell(results, 4, 64 * KIB)
+    assert cell.fairness_min_ratio == 0.25
+    assert cell.choose_trial() == 3
+
+
+def test_a_full_queue_delays_by_its_bytes_over_the_rate() -> None:
+    (condition,) = Study(make_quickstart()).conditions()
+    link = condition.direct_link
+    assert link is not None
+    twice = replace(link, queue_bytes=link.bottleneck.rate_bits_per_s / 4)
+    assert twice.full_queue_ns == pytest.approx(2e9)
+    assert replace(link, queue_bytes=None).full_queue_ns is None
+
+
 def test_interval_is_undecided_below_six_cycles_and_decided_from_six_on() -> None:
     few = describe(make_quickstart(cycles=5), 1, 64 * KIB).throughput_bits_per_s
     assert few.interval.undecided == "too-few-samples"
