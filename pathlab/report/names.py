@@ -59,10 +59,10 @@ def enumerate_numbers(numbers: Sequence[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
-    told: list[str] = []
+    texts: list[str] = []
     for run in runs:
-        told += [f"{run[0]} to {run[-1]}"] if len(run) >= SHORTENED_RUN else [str(one) for one in run]
-    return f"{', '.join(told[:-1])}{' and ' if told[1:] else ''}{told[-1]}"
+        texts += [f"{run[0]} to {run[-1]}"] if len(run) >= SHORTENED_RUN else [str(one) for one in run]
+    return f"{', '.join(texts[:-1])}{' and ' if texts[1:] else ''}{texts[-1]}"
 
 
 def format_loss(loss: Loss) -> str:

@@ -24,6 +24,8 @@ def format_ci(interval: Interval, spell: Spell) -> str:
 
 def format_range(low: str, high: str) -> str:
     """``3–4 ms``: the unit once, where both have the same; ``-3 to 4 ms`` from below 0."""
+    if low == high:
+        return low
     number, _, unit = low.rpartition(" ")
     first = number if number and high.endswith(f" {unit}") else low
     return f"{first}{' to ' if low.startswith('-') else '–'}{high}"

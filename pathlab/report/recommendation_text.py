@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pathlab.analysis.estimators.interval import Interval, Undecided
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.planning.cycles import MINIMUM_CYCLES
 from pathlab.analysis.verdicts.drift import DriftVerdict
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
 from pathlab.report.names import enumerate_cells, format_loss, name_levels, shorten_levels
+from pathlab.report.phrases import format_ci, format_count, format_reason
 from pathlab.study.answer import Spread
 from pathlab.study.candidates import Candidate
 from pathlab.study.recommendation import Confidence, Recommendation, Reference
@@ -74,10 +75,10 @@ def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
     text = format_rate(one.throughput_bits_per_s.median)
     if one.over_line and line_bits_per_s is not None:
         return f"at most {format_rate(line_bits_per_s)} (measured {text}, more than the link can carry)"
-    low, high = one.throughput_bits_per_s.interval.low, one.throughput_bits_per_s.interval.high
-    if low is not None and high is not None:
-        return f"{text} (median, 95 % CI {_range(format_rate(low), format_rate(high))})"
-    return f"about {text} ({_trials(one.n)}, {_explain_no_interval(one)})"
+    interval = one.throughput_bits_per_s.interval
+    if interval.decided:
+        return f"{text} (median, {format_ci(interval, format_rate)})"
+    return f"about {text} ({format_count(one.n, 'trial')}, {_explain_no_interval(one)})"
 
 
 def _explain_no_interval(one: Candidate) -> str:
@@ -92,10 +93,9 @@ def format_rise(spread: Spread) -> str:
     if spread.median is None:
         return "not measured"
     text = format_time(spread.median)
-    low, high = spread.interval.low, spread.interval.high
-    if low is None or high is None:
-        return f"{text} ({_trials(spread.n)})"
-    return f"{text} (95 % CI {_range(format_time(low), format_time(high))})"
+    if not spread.interval.decided:
+        return f"{text} ({format_count(spread.n, 'trial')})"
+    return f"{text} ({format_ci(spread.interval, format_time)})"
 
 
 def format_cpu(one: Candidate) -> str:
@@ -111,8 +111,7 @@ def name_limit(one: Candidate) -> str:
     """What limited a combination, or why that is not known."""
     if one.limit is not None:
         return LIMITS[one.limit]
-    reason = (one.limit_undecided or "not judged").replace("-", " ")
-    return f"undecided ({reason})"
+    return f"undecided ({format_reason(one.limit_undecided or 'not classified')})"
 
 
 def format_confidence(found: Recommendation) -> str:
@@ -121,8 +120,8 @@ def format_confidence(found: Recommendation) -> str:
     if chosen is None:
         return f"none - nothing to recommend: {found.reason}"
     more = found.more_cycles
-    outlook = "" if more is None else f". {more} more cycle{'s' * (more != 1)} should settle it"
-    trials = _trials(chosen.n)
+    outlook = "" if more is None else f". {format_count(more, 'more cycle')} should settle it"
+    trials = format_count(chosen.n, "trial")
     if found.confidence is Confidence.HIGH:
         return f"high - it carries enough ({trials}){_compare_smaller(found)}"
     if found.confidence is Confidence.MEDIUM:
@@ -154,10 +153,6 @@ def _compare_smaller(found: Recommendation) -> str:
     if all(one.enough is False for one in smaller):
         return f", and {what} does not"
     return f", and {what} carries too little or adds more delay or loss"
-
-
-def _trials(count: int) -> str:
-    return f"{count} trial{'s' * (count != 1)}"
 
 
 def _lead(found: Recommendation, chosen: Candidate) -> str:
@@ -212,7 +207,7 @@ def _list_sentences(found: Recommendation, chosen: Candidate) -> Iterator[str]:
         )
     if found.confidence is Confidence.LOW and found.undecided:
         names = enumerate_cells(one.levels for one in found.undecided)
-        yield f"{_trials(chosen.n).capitalize()} cannot rule out {names} either."
+        yield f"{format_count(chosen.n, 'trial').capitalize()} cannot rule out {names} either."
     yield from _list_limits(found)
     if found.equal_windows:
         yield f"More streams or larger windows at the same total window: {_count_verdicts(found)}."
@@ -242,7 +237,8 @@ def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
         if found.preferred_by is DifferenceTest.RANGES:
             counts = sorted({rival.drtt_ns.n, chosen.drtt_ns.n})
             each = " each" if len(counts) == 1 else ""
-            caveat = f" {' and '.join(map(_trials, counts))}{each}: the difference is not tested."
+            trials = " and ".join(format_count(count, "trial") for count in counts)
+            caveat = f" {trials}{each}: the difference is not tested."
         yield f"{carries} but adds {delays[0]} instead of {delays[1]}.{caveat}"
     elif reason is Reason.LOSS:
         lost = format_ratio(rival.loaded_loss.loss_ratio), format_ratio(chosen.loaded_loss.loss_ratio)
@@ -275,7 +271,7 @@ def _format_rival_rate(found: Recommendation) -> str:
 
 def _describe_climb(one: Candidate) -> str:
     climb, name = one.climb, shorten_levels(one.streams, one.window_bytes)
-    counted = "" if climb is None else f" ({climb.rising} of {_trials(climb.judged)})"
+    counted = "" if climb is None else f" ({climb.rising} of {format_count(climb.judged, 'trial')})"
     known = one.drtt_ns.median is not None
     more = f"more than {format_time(one.drtt_ns.median)} of added delay" if known else "more delay"
     return (
@@ -312,7 +308,7 @@ def _describe_capacity(found: Recommendation) -> Iterator[str]:
     capacity, best = found.capacity, found.best
     if capacity is None or best is None or capacity.value is None:
         return
-    estimate = f"{format_rate(capacity.value)} ({_interval(capacity.interval)})"
+    estimate = f"{format_rate(capacity.value)} ({format_ci(capacity.interval, format_rate)})"
     yield f"The response surface puts the path's capacity at {estimate}."
     if found.capacity_missed:
         yield (
@@ -341,20 +337,6 @@ def _list_limits(found: Recommendation) -> Iterator[str]:
     for reason in sorted(reasons):
         names = enumerate_cells(one.levels for one in found.excluded if one.exclusion == reason)
         yield f"Not considered: {names} ({reason})."
-
-
-def _interval(interval: Interval) -> str:
-    return f"95 % CI {_range(format_rate(interval.low), format_rate(interval.high))}"
-
-
-def _range(low: str, high: str) -> str:
-    """Both ends, the unit once where it is the same."""
-    if low == high:
-        return low
-    unit = low.rpartition(" ")[2]
-    if unit and unit == high.rpartition(" ")[2]:
-        low = low.removesuffix(f" {unit}")
-    return f"{low} to {high}"
 
 
 _CERTAIN_WORDS = {

@@ -47,7 +47,7 @@ def render_trial(record: TrialRecord, results: StudySource | None, trial_id: int
         console.print(Text(f"Flags: {', '.join(record.flags)}", style="yellow"))
 
 
-def format_range(spread: Spread) -> str:
+def _format_extremes(spread: Spread) -> str:
     """Extremes of the rates of a cell in Mbit/s, empty for a single trial."""
     if spread.n < 2 or spread.least is None or spread.most is None:
         return ""
@@ -92,7 +92,7 @@ def tabulate_cells(condition: MeasuredCondition, *, wide: bool) -> Table:
             format_granted(*map(cell.complete.find_least_granted, ENDS)),
             format_bytes(found.window_effective_bytes.median),
             format_rate(found.throughput_bits_per_s.median),
-            format_range(found.throughput_bits_per_s),
+            _format_extremes(found.throughput_bits_per_s),
             format_time(found.drtt_ns.median),
             format_ratio(found.loaded_loss.loss_ratio),
             NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",

@@ -40,7 +40,7 @@ LIMIT_FLAGS = tuple(flag for flag in PATH_FLAGS if flag.endswith("-limited"))
 class Candidate:
     """One combination: what it carried, what that cost, and whether it carries enough.
 
-    Spreads are over the trials that count: complete, windows granted as requested, neither a host nor the lab
+    Spreads are over the usable trials: complete, windows granted as requested, neither a host nor the lab
     at its limit; ``n`` of ``complete``. ``share_ratio`` is the median over
     ``Recommendation.reference_bits_per_s``. ``enough`` True: shown to carry enough, False: shown not to,
     None: undecided; ``more_cycles`` more would probably decide (None: not known). ``exclusion``: why it

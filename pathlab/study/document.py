@@ -4,7 +4,7 @@ Version 1. The document's keys: ``document`` ("pathlab-analysis"), ``version``, 
 ``campaign`` (name, title, digest, seed), ``trials`` (stored, complete, and, over all conditions, used,
 excluded and with warnings, each by reason), ``analyses``: by the name of the method, a list
 of answers as ``Answer`` names their fields; ``references``: the same by the name of each
-published table that was compared with the results (none unless asked for). Enums are their values, numbers
+published table that was compared with the results (none unless requested). Enums are their values, numbers
 that are not finite (an infinite AICc, a missing value) are null, and no key is ever left out for want of a
 value. A version only grows: a field that changes its meaning or goes makes a new one.
 """

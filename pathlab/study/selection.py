@@ -20,7 +20,6 @@ from pathlab.study.trials import LINUX_WINDOW_FACTOR, Condition, TrialTable
 PATH_FLAGS = (Flag.HOST_LIMITED, Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED)
 #: Trials that say nothing at all: the lab was beyond what it emulates truly.
 LAB_FLAGS = (Flag.LAB_LIMITED,)
-#: What was asked for is not what was measured, where a cell is named by the window that was asked for.
 #: Flags of trials that are kept, and said.
 WARNING_FLAGS = (
     *(Flag.OVER_LINE_RATE, Flag.BUSY_CORE, Flag.ROUTE_CHANGED, Flag.SENDER_COUNTED, Flag.IMPORTED),
@@ -83,7 +82,7 @@ class SampleSelection:
 class Sample:
     """The trials taken of one condition, as arrays of equal length, and what they rest on.
 
-    ``window_bytes`` is what was asked for (NaN: autotuned), ``usable_window_bytes`` what each end granted.
+    ``window_bytes`` is what was requested (NaN: autotuned), ``usable_window_bytes`` what each end granted.
     """
 
     condition: Condition
@@ -110,19 +109,19 @@ class Sample:
 
     @property
     def window_bytes(self) -> Floats:
-        """Window asked for; NaN: autotuned."""
+        """Window requested; NaN: autotuned."""
         return self.get("window_requested_bytes")
 
     @property
     def usable_window_bytes(self) -> Floats:
-        """The window that a stream could use: the lesser grant, or what was asked for; NaN: autotuned."""
+        """The window that a stream could use: the lesser grant, or what was requested; NaN: autotuned."""
         granted = np.fmin(self.get("window_granted_sender_bytes"), self.get("window_granted_receiver_bytes"))
         usable = np.where(np.isnan(granted), self.window_bytes, granted / LINUX_WINDOW_FACTOR)
         return np.where(np.isnan(self.window_bytes), np.nan, np.fmin(usable, self.window_bytes))
 
     @property
     def cell_numbers(self) -> NDArray[np.int64]:
-        """A number for each trial that those of its cell (streams, window asked for) share."""
+        """A number for each trial that those of its cell (streams, window requested) share."""
         levels = np.stack([self.streams, np.nan_to_num(self.window_bytes)], axis=1)
         numbers: NDArray[np.int64] = np.unique(levels, axis=0, return_inverse=True)[1].ravel()
         return numbers
@@ -216,7 +215,7 @@ class Sample:
         """CPU % of one end's engine while it carries the throughput; 100 is one core, NaN: not measured.
 
         CPU time over the time that the bytes of the whole trial take at the throughput: engines count CPU
-        until the last byte is drained, which nobody's asked duration includes.
+        until the last byte is drained, which the requested duration does not include.
         """
         carried_bits, rates = 8 * self.get("received_total_bytes"), self.rates_bits_per_s
         known = (carried_bits > 0) & (rates > 0)
@@ -264,7 +263,7 @@ class Sample:
         return replace(kept, selection=selection)
 
     def by_window(self) -> Iterator[tuple[int | None, Sample]]:
-        """The trials of each window asked for, ascending; None: autotuned, last."""
+        """The trials of each window requested, ascending; None: autotuned, last."""
         windows = self.window_bytes
         for window in np.unique(windows[~np.isnan(windows)]):
             yield int(window), self.take(windows == window)
@@ -272,7 +271,7 @@ class Sample:
             yield None, self.take(np.isnan(windows))
 
     def by_cell(self) -> Iterator[tuple[int, int | None, Sample]]:
-        """The trials of each cell (streams, window asked for), ascending."""
+        """The trials of each cell (streams, window requested), ascending."""
         for window, sample in self.by_window():
             for streams in np.unique(sample.streams):
                 yield int(streams), window, sample.take(sample.streams == streams)
@@ -288,7 +287,7 @@ class Rules:
     """
 
     flags: Sequence[str] = PATH_FLAGS
-    as_requested: bool = False  # the cell is named by the window asked for: a shorter grant is another cell
+    as_requested: bool = False  # the cell is named by the window requested: a shorter grant is another cell
     needed: Sequence[str] = ("throughput_bits_per_s",)
     apart: str | None = None
     controls: bool = False

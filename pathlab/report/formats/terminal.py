@@ -30,7 +30,7 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
                 console.print(Text(f"{cell.name}: {flags}", style="yellow"))
     if answers:
         console.print(
-            "Medians of each combination over the trials that count (n): complete, windows and congestion "
+            "Medians of each combination over its usable trials (n): complete, windows and congestion "
             "control as requested, neither a host nor the lab at its limit. Windows: requested; granted by "
             "the sender's and the receiver's kernel (Linux reports double the usable size); effective (rate "
             "per stream × loaded RTT). dRTT: RTT increase under load, a difference of averages. Loss: of the "

@@ -58,7 +58,7 @@ def _build_opening(found: ResultsComparison) -> Section:
     for change in (ChangeVerdict.WORSE, ChangeVerdict.BETTER):
         rows = [row for row in found.rows if row.verdict is change]
         if rows:
-            told = [_tell(row, found.rules.margin_ratio, several=several) for row in rows[:ROWS_TOLD]]
+            told = [_describe_row(row, found.rules.margin_ratio, several=several) for row in rows[:ROWS_TOLD]]
             if len(rows) > ROWS_TOLD:
                 told.append(f"{len(rows) - ROWS_TOLD} more are in the tables below.")
             blocks += [Paragraph(text=f"{str(change).capitalize()}:"), Bullets(items=tuple(told))]
@@ -67,7 +67,7 @@ def _build_opening(found: ResultsComparison) -> Section:
     return Section(key="answer", title="What changed", blocks=tuple(blocks))
 
 
-def _tell(row: ComparisonRow, margin_ratio: float, *, several: bool) -> str:
+def _describe_row(row: ComparisonRow, margin_ratio: float, *, several: bool) -> str:
     """One row as a sentence."""
     change, interval = format_change(row, margin_ratio)
     before, after = (format_value(value, row.metric) for value in (row.before_median, row.after_median))
@@ -120,7 +120,9 @@ def _draw(
     label = "Combination" if named else "Row, as numbered in the table"
     upwards = Axis(label=measured.capitalize(), unit=unit or None)
     panel = Panel(x=Axis(label=label, ticks=ticks, tick_labels=labels), y=upwards, layers=layers)
-    return Plot(name=name, title=title, condition=condition, sentence=_say(rows, found), panels=(panel,))
+    return Plot(
+        name=name, title=title, condition=condition, sentence=_describe_figure(rows, found), panels=(panel,)
+    )
 
 
 def _start_sentence(title: str) -> str:
@@ -166,7 +168,7 @@ def _read_ends(row: ComparisonRow) -> tuple[float, float, float] | None:
     return value, low, high
 
 
-def _say(rows: Sequence[ComparisonRow], found: ResultsComparison) -> str:
+def _describe_figure(rows: Sequence[ComparisonRow], found: ResultsComparison) -> str:
     """What the figure shows, by its numbers."""
     counts = [(change, sum(row.verdict is change for row in rows)) for change in ChangeVerdict]
     told = ", ".join(f"{count} {change}" for change, count in counts if count)

@@ -37,17 +37,17 @@ def build_opening(answers: Sequence[Answer[Recommendation]]) -> Section:
     if len(answers) > 1:
         blocks.append(_tabulate(answers))
     for answer in answers:
-        told = tuple(_tell(answer))
+        shown = tuple(_describe(answer))
         if len(answers) > SHOWN_IN_FULL:
-            blocks.append(Fold(title=answer.result.name, blocks=told))
+            blocks.append(Fold(title=answer.result.name, blocks=shown))
         else:
-            blocks += [Subheading(text=answer.result.name), *told]
+            blocks += [Subheading(text=answer.result.name), *shown]
     if any(answer.result.recommended is not None for answer in answers):
         blocks.append(Fold(title="How this is chosen", blocks=(Paragraph(text=RULE, note=True),)))
     return Section(key="answer", title="The answer", blocks=tuple(blocks))
 
 
-def _tell(answer: Answer[Recommendation]) -> Iterator[Block]:
+def _describe(answer: Answer[Recommendation]) -> Iterator[Block]:
     told = describe_recommendation(answer.result)
     yield Paragraph(text=told.lead, lead=True)
     if told.facts:
