@@ -149,7 +149,8 @@ class Replicates:
 class Residuals:
     """Observed minus fitted, bit/s: of every trial in the order given, and of every cell's mean.
 
-    ``cell_levels`` are the cells' factor levels: (streams,) or (streams, window in bytes).
+    ``cell_levels`` are the cells' factor levels: (streams,) or (streams, window in bytes). ``cell_means``
+    were observed, ``cell_fitted`` are the fit's.
     """
 
     trial_bits_per_s: tuple[float, ...]
@@ -157,6 +158,8 @@ class Residuals:
     cell_n: tuple[int, ...]
     cell_bits_per_s: tuple[float, ...]
     cell_ratio: tuple[float, ...]
+    cell_means_bits_per_s: tuple[float, ...]
+    cell_fitted_bits_per_s: tuple[float, ...]
 
 
 def build_problem(cells: Cells, scale_source: Floats | None) -> Problem:
@@ -227,4 +230,6 @@ def describe_residuals(problem: Problem, curve: Floats) -> Residuals:
         cell_n=tuple(int(count) for count in cells.trials),
         cell_bits_per_s=tuple((means - fitted).tolist()),
         cell_ratio=tuple((means / fitted - 1).tolist()),
+        cell_means_bits_per_s=tuple(means.tolist()),
+        cell_fitted_bits_per_s=tuple(fitted.tolist()),
     )

@@ -55,7 +55,7 @@ class FrequencyDecline:
 class CumulativeClimb:
     """Share of samples at or below x = slope ln x + offset, at the bins' upper ends above 0.
 
-    ``r_squared_ratio`` is 1 - residual / squares about the mean share.
+    ``shares`` do not depend on the fit. ``r_squared_ratio`` is 1 - residual / squares about the mean share.
     """
 
     n: int
@@ -158,15 +158,16 @@ def fit_cumulative_climb(
     samples, limits = as_samples(values), _check_edges(edges)
     ends = limits[1:][limits[1:] > 0]
     n = samples.size
+    below = np.searchsorted(np.sort(samples), ends, side="right") / max(n, 1)
+    shares = tuple(below.tolist()) if n else ()
     reason = _refuse(n, ends.size)
     if reason is None and np.ptp(samples) == 0:
         reason = Undecided.NO_VARIATION
     if reason is not None:
         none = undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=CLIMB_METHOD)
         return CumulativeClimb(
-            n=n, shares=(), fitted_shares=(), slope_interval=none, offset_interval=none, undecided=reason
+            n=n, shares=shares, fitted_shares=(), slope_interval=none, offset_interval=none, undecided=reason
         )
-    below = np.searchsorted(np.sort(samples), ends, side="right") / n
     logs = np.log(ends)
     design = np.stack([logs, np.ones_like(logs)], axis=1)
     weights = np.linalg.pinv(design)
@@ -188,7 +189,7 @@ def fit_cumulative_climb(
     fitted = design @ np.array([slope, offset])
     return CumulativeClimb(
         n=n,
-        shares=tuple(below.tolist()),
+        shares=shares,
         fitted_shares=tuple(fitted.tolist()),
         slope=float(slope),
         slope_interval=intervals[0],

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.regression.linear_model import WLS
 from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
-from pathlab.analysis.estimators.cells import as_amounts, check_lengths
+from pathlab.analysis.estimators.cells import Floats, as_amounts, check_lengths
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
@@ -48,6 +48,12 @@ class MessageCost:
     rmse_ratio: float | None = None
     residual_ratio: tuple[float, ...]
     undecided: Undecided | None = None
+
+    def predict_time_ns(self, message_bytes: Floats) -> Floats | None:
+        """The fitted time of messages of these sizes; None where the cost or the rate is undecided."""
+        if self.message_ns is None or self.rate_bits_per_s is None:
+            return None
+        return self.message_ns + 8e9 * message_bytes / self.rate_bits_per_s
 
 
 def fit_message_cost(

@@ -88,7 +88,10 @@ def test_reasons() -> None:
     assert fit_frequency_decline([1.0] * 19, EDGES).undecided is Undecided.TOO_FEW_SAMPLES
     assert fit_frequency_decline([0.5] * 30, EDGES).undecided is Undecided.TOO_FEW_LEVELS
     assert fit_cumulative_climb([], EDGES).undecided is Undecided.NO_SAMPLES
+    assert fit_cumulative_climb([], EDGES).shares == ()
     assert fit_cumulative_climb([0.5] * 30, EDGES).undecided is Undecided.NO_VARIATION
+    few = fit_cumulative_climb([-1.0, 0.5, 0.5, 1.5], [0, 1, 2])
+    assert (few.undecided, few.shares) == (Undecided.TOO_FEW_SAMPLES, (0.75, 1.0))
     assert fit_cumulative_climb(many, [0, 1, 2]).undecided is Undecided.TOO_FEW_LEVELS
     with pytest.raises(UsageError, match="edges"):
         fit_frequency_decline(many, [0, 2, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,6 +42,8 @@ def test_by_hand() -> None:
     assert found.rate_bits_per_s == pytest.approx(8e9)
     assert found.half_size_bytes == pytest.approx(500)
     assert found.residual_ratio == pytest.approx([0.0] * 13, abs=1e-9)
+    assert found.predict_time_ns(np.array([500.0, 1500.0])) == pytest.approx([1000, 2000])
+    assert replace(found, rate_bits_per_s=None).predict_time_ns(np.array([500.0])) is None
 
 
 @pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.long)])

@@ -54,6 +54,9 @@ def test_fit_is_rs() -> None:
     assert found.residuals is not None
     rss = float(np.sum(np.square(found.residuals.trial_bits_per_s))) / 1e12
     assert rss == pytest.approx(expected["rss"], rel=1e-6)
+    assert found.residuals.cell_fitted_bits_per_s == pytest.approx(found.fitted_bits_per_s)
+    means, fitted = found.residuals.cell_means_bits_per_s, found.residuals.cell_fitted_bits_per_s
+    assert np.subtract(means, fitted) == pytest.approx(np.array(found.residuals.cell_bits_per_s))
     # Three cycles: values, but no interval.
     assert found.capacity.interval.undecided is Undecided.TOO_FEW_SAMPLES
 

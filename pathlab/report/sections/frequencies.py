@@ -68,8 +68,7 @@ def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str
     if found.decline.scale is not None:
         fitted = np.array(found.decline.fitted_counts)
         above.append(Curve(name="exponential fit", x=middles, y=fitted, slot=1, markers=False))
-    # the bins reach from 0 to the largest value: what is in none of them lies below 0
-    shares = 100 * (found.distributions.n - counts.sum() + np.cumsum(counts)) / found.distributions.n
+    shares = 100 * np.array(found.climb.shares)
     ends = edges[1:]
     below: list[Layer] = [Curve(name="share of trials", x=ends, y=shares, slot=0)]
     if found.climb.slope is not None:

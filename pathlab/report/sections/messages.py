@@ -95,11 +95,11 @@ def plot_messages(series: Series) -> Drawing:
     counts = draw_spreads("median", sizes, spreads, 8 * sizes)
     above: list[Layer] = [rates]
     below: list[Layer] = [counts]
-    if found.message_ns is not None and found.rate_bits_per_s is not None:
-        across = np.geomspace(sizes.min(), sizes.max(), CURVE_POINTS)
-        time_s = found.message_ns / 1e9 + 8 * across / found.rate_bits_per_s
-        above.append(_fit(across, 8 * across / time_s / unit.size))
-        below.append(_fit(across, 1 / time_s))
+    across = np.geomspace(sizes.min(), sizes.max(), CURVE_POINTS)
+    fitted_ns = found.predict_time_ns(across)
+    if fitted_ns is not None:
+        above.append(_fit(across, 8e9 * across / fitted_ns / unit.size))
+        below.append(_fit(across, 1e9 / fitted_ns))
     interval = found.half_size_interval_bytes
     above += draw_rule("half size", found.half_size_bytes, interval, 1.0, vertical=True)
     axis = Axis(label="Message", unit="bytes", scale=Scale.LOG2)

@@ -30,7 +30,7 @@ from pathlab.report.sections.points import draw_clouds, draw_rule, gather
 from pathlab.report.sections.quantities import Scaled, choose_unit
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.study.answer import Answer
-from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.cells import MeasuredCondition
 from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_window
 
 #: Points of a fitted curve and its bands.
@@ -91,11 +91,12 @@ def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         slot, name = inputs.slot(answer.window_bytes), format_window(answer.window_bytes)
         found: Saturation = answer.result
         line = f"window {name}: {_name_curve(found)}"
-        above += _draw_fit(found, condition.along(answer.window_bytes), (line, line), slot, unit.size)
+        above += _draw_fit(found, (line, line), slot, unit.size)
         below.append(_draw_residuals(found, line, slot))
     for answer in answers:
         line = f"window {format_window(answer.window_bytes)}: {_name_curve(answer.result)}"
-        above.append(_draw_means(inputs, condition, (answer.window_bytes, line), unit.size))
+        slot = inputs.slot(answer.window_bytes)
+        above.append(_draw_cells(answer.result, line, slot, unit.size, fitted=False))
     said = tuple(_describe_saturation(answer) for answer in answers)
     return Drawing(said=said, panels=_build_panels(condition, unit, above, below))
 
@@ -113,7 +114,7 @@ def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes
     across = of.Quantity(label="Streams", kind="plain", take=lambda sample: sample.streams)
     cloud = gather("trials", slot, cells, (across, of.THROUGHPUT))
     drawn = draw_clouds([cloud], (1.0, unit.size), inputs.points)
-    layers = _draw_fit(found, cells, (_name_curve(found), "one new trial, 95 %"), slot, unit.size)
+    layers = _draw_fit(found, (_name_curve(found), "one new trial, 95 %"), slot, unit.size)
     layers += drawn.layers
     layers += draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
     below = (Rule(name="fitted", value=0.0), _draw_residuals(found, "mean minus fit", slot))
@@ -171,10 +172,8 @@ def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     )
 
 
-def _draw_fit(
-    found: Saturation, cells: Sequence[Cell], names: tuple[str, str], slot: int, size: float
-) -> list[Layer]:
-    """The curve fitted to some cells, and the band for one new trial; ``names`` are those of the two.
+def _draw_fit(found: Saturation, names: tuple[str, str], slot: int, size: float) -> list[Layer]:
+    """The curve fitted to the cells of one window, and the band for one new trial; ``names`` are both's.
 
     Where there are too few cycles for a band, the curve goes through its values at the cells. Of equal names
     the legend has the curve's.
@@ -182,10 +181,7 @@ def _draw_fit(
     name, band_name = names
     band: FitBand | None = found.band
     if band is None:
-        rests = found.residuals.cell_bits_per_s if found.residuals is not None else ()
-        fitted = np.array([cell.sample.rates_bits_per_s.mean() for cell in cells]) - np.array(rests)
-        x = np.array([float(cell.streams) for cell in cells])
-        return [Curve(name=name, x=x, y=fitted / size, slot=slot, markers=False)]
+        return [_draw_cells(found, name, slot, size, fitted=True)]
     chosen = np.unique(np.linspace(0, len(band.streams) - 1, CURVE_POINTS).round().astype(int))
     x = np.array(band.streams, dtype=np.float64)[chosen]
     fitted, low, high = (
@@ -208,19 +204,19 @@ def _draw_residuals(found: Saturation, name: str, slot: int) -> Curve:
     )
 
 
-def _draw_means(
-    inputs: ReportInputs, condition: MeasuredCondition, named: tuple[int | None, str], size: float
-) -> Curve:
-    """The means of one window's cells, which the curve of that name was fitted to."""
-    window_bytes, name = named
-    cells = condition.along(window_bytes)
+def _draw_cells(found: Saturation, name: str, slot: int, size: float, *, fitted: bool) -> Curve:
+    """The curve at the cells of one window, or their means, which it was fitted to."""
+    rests = found.residuals
+    levels = rests.cell_levels if rests is not None else ()
+    values = (rests.cell_fitted_bits_per_s if fitted else rests.cell_means_bits_per_s) if rests else ()
     return Curve(
         name=name,
-        x=np.array([cell.streams for cell in cells], dtype=np.float64),
-        y=np.array([cell.sample.rates_bits_per_s.mean() for cell in cells]) / size,
-        slot=inputs.slot(window_bytes),
-        line=False,
-        legend=False,
+        x=np.array([level[0] for level in levels], dtype=np.float64),
+        y=np.array(values, dtype=np.float64) / size,
+        slot=slot,
+        line=fitted,
+        markers=not fitted,
+        legend=fitted,
     )
 
 
