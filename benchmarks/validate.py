@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from pathlab.campaign.load import build_campaign
-from pathlab.cli.validate import ENGINES, build_tables
+from pathlab.cli.validate import ENGINES, build_campaign_tables
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.runner.events import Event, TrialEnded
 from pathlab.store.results import Results
@@ -29,7 +29,7 @@ LAB = {
 def main(cycles: int) -> int:
     """Measure, print, and return 0 when every ratio is within the limits."""
     options = {"streams": "1,4,16", "cycles": cycles, "warmup": "2s", "duration": "5s"}
-    tables = build_tables("a", "b", {**options, "congestion": "cubic", "lab": None})
+    tables = build_campaign_tables("a", "b", {**options, "congestion": "cubic", "lab": None})
     campaign = build_campaign({**tables, "lab": LAB}, label="validate")
     with tempfile.TemporaryDirectory(prefix="pathlab-benchmark-") as scratch:
         folder = Path(scratch) / "validate"

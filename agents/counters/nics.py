@@ -66,7 +66,7 @@ def compare_nics(before: Mapping[str, NicCounts], after: Mapping[str, NicCounts]
     return nics
 
 
-def read_nics() -> Dict[str, NicCounts]:
+def read_nic_counters() -> Dict[str, NicCounts]:
     """The interfaces that are up. OSError or ValueError when they cannot be read, or are too many."""
     nics = parse_nics(read_text("/proc/net/dev"))
     if len(nics) > MAX_COUNTER_NICS:

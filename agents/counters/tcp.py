@@ -36,7 +36,7 @@ def compare_tcp(before: Dict[str, int], after: Dict[str, int]) -> Dict[str, Opti
     }
 
 
-def read_tcp() -> Dict[str, int]:
+def read_tcp_counters() -> Dict[str, int]:
     """``Tcp`` and ``TcpExt`` together. OSError or ValueError when one cannot be read.
 
     Both or none: without one of the files its counters would look as if they stood still.

@@ -22,9 +22,9 @@ class CounterSource(NamedTuple):
 
 
 SOURCES = (
-    CounterSource("nics", "/proc/net/dev", nics.read_nics, nics.compare_nics),
+    CounterSource("nics", "/proc/net/dev", nics.read_nic_counters, nics.compare_nics),
     CounterSource("softnet", "/proc/net/softnet_stat", softnet.read_softnet, softnet.compare_softnet),
-    CounterSource("tcp", "/proc/net/snmp and netstat", tcp.read_tcp, tcp.compare_tcp),
+    CounterSource("tcp", "/proc/net/snmp and netstat", tcp.read_tcp_counters, tcp.compare_tcp),
     CounterSource("qdiscs", "rtnetlink RTM_GETQDISC", qdiscs.read_qdiscs, qdiscs.compare_qdiscs),
 )
 

@@ -240,7 +240,7 @@ class Flow:
         if self._method == "udp":
             return packets.find_mark(data)
         if self._method == "icmp":
-            return packets.read_echo(data, self._identity)
+            return packets.parse_echo(data, self._identity)
         return packets.read_quoted_syn(data, self._ports)
 
     def _read_answer(self, data: bytes, ancillary: List[Any], source: Any) -> Optional[Reply]:
@@ -258,7 +258,7 @@ class Flow:
         elif self._method == "icmp":
             if not data or data[0] != packets.ICMP_ECHO_REPLY[self._version]:
                 return None
-            kind, number = "echo-reply", packets.read_echo(data, self._identity)
+            kind, number = "echo-reply", packets.parse_echo(data, self._identity)
         else:
             answered = packets.read_syn_answer(data, self._ports)
             kind, number = answered or ("", None)

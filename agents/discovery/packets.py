@@ -89,7 +89,7 @@ def build_echo_request(number: int, identity: int, length_bytes: int, version: i
     return head[:2] + struct.pack(">H", checksum) + head[4:] + body
 
 
-def read_echo(data: bytes, identity: int) -> Optional[int]:
+def parse_echo(data: bytes, identity: int) -> Optional[int]:
     """The number in an echo request or reply of ``identity``: 32 bits by its mark, else 16 of the header.
 
     None for another's message. A reply's type is the caller's to check.

@@ -56,7 +56,7 @@ class TransferMetrics:
     buffer_delay_percent: NDArray[np.float64]
 
 
-def measure_capacity(path: PathFigures) -> Capacity:
+def compute_rfc6349_capacity(path: PathFigures) -> Capacity:
     """Bandwidth-delay product of the line and the achievable TCP rate, from the payload of each packet.
 
     Raises ``UsageError`` for a bottleneck or RTT that is not above 0, or packets without room for data.
@@ -98,7 +98,7 @@ def measure_transfers(path: PathFigures, transfers: Mapping[str, ArrayLike]) -> 
     measured before by other means. The RFC asks for transfers of at least 30 s.
     Source: RFC 6349, sections 4.1 to 4.3.
     """
-    capacity = measure_capacity(path)
+    capacity = compute_rfc6349_capacity(path)
     figures = {name: np.asarray(transfers[name], dtype=np.float64) for name in TRANSFER_FIGURES}
     carried, span_s = figures["transfer_bytes"], figures["transfer_s"]
     sent, again, rtt_ns = figures["sent_bytes"], figures["retransmitted_bytes"], figures["rtt_mean_ns"]

@@ -12,7 +12,7 @@ from pathlab.cli.overlay import render_overlays
 from pathlab.errors import UsageError
 from pathlab.report.answer_table import render_analyses
 from pathlab.study.analyses import StudiedResults
-from pathlab.study.document import build_document
+from pathlab.study.document import build_analysis_document
 from pathlab.study.registry import ANALYSES, choose_analyses
 from pathlab.study.selection import survey_table
 
@@ -37,7 +37,7 @@ def analyze(
     references = {} if reference is None else {reference: column}
     with StudiedResults.open(results) as stored:
         if as_json:
-            document = build_document(stored, chosen, references)
+            document = build_analysis_document(stored, chosen, references)
             click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
             return
         overlays = {name: stored.against_reference(name, column) for name in references}

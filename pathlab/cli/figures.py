@@ -51,7 +51,7 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
 
 
 def _list_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
-    yield from chapters.list_figures(inputs)
+    yield from chapters.list_lazy_plots(inputs)
     yield from trials.list_trial_plots(inputs)
 
 

@@ -34,7 +34,7 @@ def list_labs() -> None:
         table.add_row(name, describe_ready_lab(name))
     console = TerminalConsole()
     console.print(table)
-    names = daemon.list_labs()
+    names = daemon.list_running_labs()
     console.print(f"\nup now: {', '.join(names) if names else 'none'}")
     for ended in daemon.read_exit_reports():
         click.echo(ended)
@@ -45,7 +45,7 @@ def up(topology: str, name: str | None, backend: str | None) -> None:
     model = load_lab(topology)
     chosen = name or Path(topology).stem
     daemon.socket_path(chosen)  # a name that cannot be is told before anything is made
-    if chosen in daemon.list_labs():
+    if chosen in daemon.list_running_labs():
         raise lab_error(
             f"a lab '{chosen}' is up already", f"pathlab lab down --name {chosen}, or choose another --name"
         )
@@ -86,7 +86,7 @@ def _the_lab(name: str | None) -> str:
     """The lab that is meant: the named one, or the only one that is up."""
     if name is not None:
         return name
-    names = daemon.list_labs()
+    names = daemon.list_running_labs()
     if len(names) == 1:
         return names[0]
     if not names:
@@ -96,7 +96,7 @@ def _the_lab(name: str | None) -> str:
 
 def execute(name: str | None, host: str, argv: tuple[str, ...]) -> int:
     """Run a command on a host of the lab; its exit status."""
-    return daemon.execute(_the_lab(name), host, list(argv))
+    return daemon.execute_in_lab(_the_lab(name), host, list(argv))
 
 
 def change(

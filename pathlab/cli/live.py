@@ -47,7 +47,7 @@ SPARK_POINTS = 40
 ADDRESSES = ("source_address", "destination_address", "control")
 
 
-def describe_cell(streams: int, window_bytes: int | None) -> str:
+def format_combination(streams: int, window_bytes: int | None) -> str:
     """``8 x 64 KiB``: streams and window as people say them."""
     return f"{streams} x {format_bytes(window_bytes) if window_bytes is not None else 'auto'}"
 
@@ -62,9 +62,9 @@ def describe_levels(settings: Mapping[str, Any]) -> str:
     return " ".join(f"{key}={text}" for key, text in format_levels(others).items())
 
 
-def describe_trial(record: TrialRecord, settings: Mapping[str, Any]) -> str:
+def format_trial_line(record: TrialRecord, settings: Mapping[str, Any]) -> str:
     """One line on a finished trial."""
-    cell = describe_cell(record.streams, record.window_requested_bytes)
+    cell = format_combination(record.streams, record.window_requested_bytes)
     others = describe_levels(settings) if len(settings) > len(ALWAYS_GIVEN) else ""
     what = f"{record.path_source} to {record.path_destination}  {cell:>12}{'  ' if others else ''}{others}"
     if record.status != Status.COMPLETE:
@@ -124,7 +124,7 @@ class RunningTable:
     def add(self, record: TrialRecord, settings: Mapping[str, Any]) -> None:
         """Take a complete trial; its cell moves to the end."""
         cell = f"{record.path_source} to {record.path_destination}  "
-        cell += describe_cell(record.streams, record.window_requested_bytes)
+        cell += format_combination(record.streams, record.window_requested_bytes)
         others = describe_levels(settings)
         control = "  control" if settings.get("control") else ""  # which enters no cell
         key = f"{cell}  {others}".rstrip() + control
@@ -278,7 +278,7 @@ class LiveView:
         self._watched = event.row
         self._rates.clear()
         self._rtts.clear()
-        cell = describe_cell(event.streams, event.window_bytes)
+        cell = format_combination(event.streams, event.window_bytes)
         self._update(place=f"trial {number}/{self._rows}  {cell}", rate="")
 
     def _update(self, **fields: Any) -> None:
@@ -298,6 +298,6 @@ class LiveView:
         if record.status == Status.COMPLETE:
             self._table.add(record, event.settings)
         style = "" if record.status == Status.COMPLETE else "red"
-        line = describe_trial(record, event.settings)
+        line = format_trial_line(record, event.settings)
         number = self._numbers.get(record.plan_row, len(self._numbers))
         self._print(Text.assemble((f"{number:>3}/{self._rows}", "dim"), "  ", (line, style)))

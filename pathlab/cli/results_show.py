@@ -11,7 +11,7 @@ import click
 
 from pathlab.escaping import escape_line
 from pathlab.report.names import format_utc
-from pathlab.store.overview import Counts, TrialLine, count_trials, stream_lines
+from pathlab.store.overview import Counts, TrialLine, count_stored_trials, stream_lines
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.answer import measure_spread
@@ -69,7 +69,7 @@ def show(results: Path, limit: int, offset: int, *, as_json: bool) -> None:
 
 def _print_json(results: Path) -> None:
     with Results.open(results) as stored:
-        counts = count_trials(stored)
+        counts = count_stored_trials(stored)
         document = {
             "path": str(stored.path),
             "format_version": stored.format_version,
@@ -92,7 +92,7 @@ def print_overview(results: Path, *, limit: int | None, offset: int) -> None:
     Combinations are left out where trials are skipped.
     """
     with StudiedResults.open(results) as stored:
-        counts = count_trials(stored)
+        counts = count_stored_trials(stored)
         _print_head(stored, counts)
         if offset == 0 and counts.trials:
             _print_combinations(stored.conditions(), limit)

@@ -44,7 +44,7 @@ def validate(
         named = name_hosts((source, destination), tables)
         hosts = {name: table for name, table in named if table is not None}
         source, destination = (name for name, _ in named)
-    data = {**build_tables(source, destination, options), "hosts": hosts}
+    data = {**build_campaign_tables(source, destination, options), "hosts": hosts}
     access = build_access(accept_new_host_keys=options["accept_new_host_keys"])
     try:
         put_hosts(data, tables)  # those to be jumped through
@@ -72,7 +72,7 @@ def validate(
         )
 
 
-def build_tables(source: str, destination: str, options: dict[str, Any]) -> dict[str, Any]:
+def build_campaign_tables(source: str, destination: str, options: dict[str, Any]) -> dict[str, Any]:
     """The campaign, as tables, that interleaves both engines in a random order within each cycle."""
     words = str(options["streams"]).split(",")
     if not all(word.strip().isdecimal() for word in words):

@@ -84,7 +84,7 @@ def read_exit_reports() -> list[str]:
     return told
 
 
-def list_labs() -> list[str]:
+def list_running_labs() -> list[str]:
     """Names of the labs that are up; the sockets of dead ones are removed."""
     alive = []
     for path in sorted(runtime_folder().glob("lab-*.sock")):
@@ -139,7 +139,7 @@ def wait_until_gone(name: str, timeout_s: float = 10.0) -> None:
     """Return once the daemon has ended everything. Raises HostError (stage lab) when it does not in time."""
     end_s = time.monotonic() + timeout_s
     while time.monotonic() < end_s:
-        if name not in list_labs():
+        if name not in list_running_labs():
             return
         time.sleep(POLL_S)
     raise lab_error(f"the lab '{name}' did not end in {timeout_s:.0f} s", "look for its process: ps x")
@@ -228,7 +228,7 @@ def _pass_signal(process: LabProcess, connection: socket.socket) -> bool:
     return True
 
 
-def execute(name: str, node: str, argv: list[str]) -> int:
+def execute_in_lab(name: str, node: str, argv: list[str]) -> int:
     """Run a command in a lab on our own stdin, stdout and stderr; SIGINT and SIGTERM go to it. Its status."""
     request = {"op": "exec", "node": node, "argv": argv}
     descriptors = array.array("i", [0, 1, 2])

@@ -10,7 +10,7 @@ from pathlab.units import NOT_MEASURED, format_bytes, format_ratio, format_windo
 SHORTENED_RUN = 4  # from how many consecutive numbers on only the ends are named
 
 
-def name_levels(streams: int, window_bytes: int | None) -> str:
+def name_combination(streams: int, window_bytes: int | None) -> str:
     """Streams and window in words: ``4 streams with a 64 KiB window each``."""
     each = " each" if streams > 1 else ""
     count = "1 stream" if streams == 1 else f"{streams} streams"

@@ -12,7 +12,7 @@ from pathlab.analysis.planning.cycles import MINIMUM_CYCLES
 from pathlab.analysis.verdicts.drift import DriftVerdict
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
-from pathlab.report.names import enumerate_cells, format_loss, name_levels, shorten_levels
+from pathlab.report.names import enumerate_cells, format_loss, name_combination, shorten_levels
 from pathlab.report.phrases import format_ci, format_count, format_reason
 from pathlab.study.answer import Spread
 from pathlab.study.candidates import Candidate
@@ -158,7 +158,7 @@ def _compare_smaller(found: Recommendation) -> str:
 def _lead(found: Recommendation, chosen: Candidate) -> str:
     verb = "Use" if found.confidence in (Confidence.HIGH, Confidence.MEDIUM) else "Tentatively, use"
     expected = format_expected(chosen, found.line_bits_per_s)
-    return f"{verb} {name_levels(chosen.streams, chosen.window_bytes)}: expect {expected}."
+    return f"{verb} {name_combination(chosen.streams, chosen.window_bytes)}: expect {expected}."
 
 
 SHARES = {
@@ -187,7 +187,7 @@ def _list_sentences(found: Recommendation, chosen: Candidate) -> Iterator[str]:
     if best is not None and best.levels != chosen.levels and not chosen.over_line:
         yield (
             f"The highest median was {format_rate(best.throughput_bits_per_s.median)} with "
-            f"{name_levels(best.streams, best.window_bytes)}, with an added delay of "
+            f"{name_combination(best.streams, best.window_bytes)}, with an added delay of "
             f"{format_rise(best.drtt_ns)}. The recommended combination reached "
             f"{format_ratio(found.share_of_best_ratio)} of it."
         )

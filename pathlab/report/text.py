@@ -14,7 +14,12 @@ from pathlab.study.answer import Spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
 from pathlab.study.selection import DRTT_MEDIAN_COLUMNS, measure_drtt
-from pathlab.study.streams import measure_datagram_loss, measure_probe_loss, read_probes, summarise_streams
+from pathlab.study.streams import (
+    measure_datagram_loss,
+    measure_probe_loss,
+    read_probe_trace,
+    summarise_streams,
+)
 from pathlab.study.trials import LINUX_WINDOW_FACTOR, StudySource
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_window
 
@@ -205,7 +210,7 @@ def _rtt_table(record: TrialRecord, results: StudySource | None, trial_id: int) 
     for name, *values in rows:
         measured = measure_probe_loss(record, name)
         loss = NOT_MEASURED if measured is None or not measured.sent else format_loss(measured)
-        trace = None if results is None else read_probes(results, trial_id, f"{name}_probes")
+        trace = None if results is None else read_probe_trace(results, trial_id, f"{name}_probes")
         upper = NOT_MEASURED if trace is None else format_time(trace.upper_ns)
         table.add_row(name, *(format_time(value) for value in values), upper, loss)
     if record.probe_method:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pathlab.store.flags import NOT_GRANTED, Flag, Stage, Status
 from pathlab.store.schema import FORMAT_VERSION, TABLES, column_types
-from pathlab.store.series_columns import SERIES, SERIES_KINDS, SeriesColumn, describe_series
+from pathlab.store.series_columns import SERIES, SERIES_KINDS, SeriesColumn, find_series_kind
 
 _TYPES = {int: "integer", float: "number", str: "text", dict: "JSON", tuple: "list"}
 _SERIES_TYPES = {"int64": "integer", "double": "number", "string": "text", "binary": "bytes"}
@@ -37,7 +37,7 @@ imported trials from the first time in the file.
 _TRIAL_ID = ["`trial_id`", "integer", "", "", "number of the trial in its file"]
 
 
-def render_page() -> str:
+def render_column_page() -> str:
     """Return the page as Markdown."""
     parts = [_HEAD]
     for record, table in TABLES.items():
@@ -56,7 +56,7 @@ def render_page() -> str:
         parts.append(_render_table(title, ("text", "meaning"), described))
     parts.append(_SERIES_HEAD)
     for kind in SERIES.values():
-        names = ", ".join(f"`{series}`" for series in SERIES_KINDS if describe_series(series) is kind)
+        names = ", ".join(f"`{series}`" for series in SERIES_KINDS if find_series_kind(series) is kind)
         rows = [
             [f"`{name}`", _name_type(column), column.unit or "", column.meaning]
             for name, column in kind.columns.items()
@@ -75,4 +75,4 @@ def _render_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(render_page(), encoding="utf-8")
+    Path(sys.argv[1]).write_text(render_column_page(), encoding="utf-8")

@@ -15,7 +15,7 @@ from pathlab.store.exporting import Selection
 from pathlab.store.records import HostRecord, JournalRecord, OriginRecord, PlanRecord, TrialRecord
 from pathlab.store.schema import column_types, find_unit
 from pathlab.store.series import decode_schema, decode_series
-from pathlab.store.series_columns import SERIES_KINDS, describe_series
+from pathlab.store.series_columns import SERIES_KINDS, find_series_kind
 
 PLANNED = "planned_"
 _ARROW: dict[type, pa.DataType] = {
@@ -116,7 +116,7 @@ def series_schema(selection: Selection, kind: str) -> pa.Schema:
             f"series '{kind}' has a column of one type in one trial and of another in the next",
             hint="Export the trials apart, with --trial, or as jsonl.",
         ) from error
-    known = describe_series(kind).columns
+    known = find_series_kind(kind).columns
     fields = []
     for field in merged:
         column = known.get(field.name)

@@ -24,7 +24,7 @@ from pathlab.store.flags import Status
 from pathlab.store.imported_trial import list_columns
 from pathlab.store.records import OriginRecord, TrialRecord
 from pathlab.store.results import Results
-from pathlab.store.trial_table import list_values, parse_trial_id
+from pathlab.store.trial_table import list_stored_values, parse_trial_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def select_trials(
     Raises UsageError for an id that is not there, or when there is none.
     """
     stored = results.records_by_id()
-    wanted = [parse_trial_id(number) for number in list_values(trial_ids)]
+    wanted = [parse_trial_id(number) for number in list_stored_values(trial_ids)]
     for number in wanted:
         if number not in stored:
             raise UsageError(

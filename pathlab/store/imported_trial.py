@@ -17,7 +17,7 @@ from pathlab.store.flags import Flag, Phase, Status
 from pathlab.store.json_fields import NOTHING, Fields
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
-from pathlab.store.series_columns import describe_series
+from pathlab.store.series_columns import find_series_kind
 from pathlab.store.steady import measure_probes
 
 Row = dict[str, Any]
@@ -108,7 +108,7 @@ class Measurement:
             part=self.part if self.exported is None else "forward",
             record=record if self.exported is None else _restore(record, self.exported, self.restored),
             settings=self._list_settings(record) if self.exported is None else self.exported.settings,
-            series={kind: build_series(kind, rows) for kind, rows in self.series.items() if rows},
+            series={kind: build_imported_series(kind, rows) for kind, rows in self.series.items() if rows},
             details=self.details,
         )
 
@@ -124,9 +124,9 @@ class Measurement:
         }
 
 
-def build_series(kind: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def build_imported_series(kind: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rows as a series of that kind; columns that no row has are left out, save the first ones."""
-    described = describe_series(kind)
+    described = find_series_kind(kind)
     first = _FIRST[kind.rpartition("_")[2]]
     others = sorted({name for row in rows for name, value in row.items() if value is not None} - set(first))
     columns = {name: described.columns[name].type for name in (*first, *others)}

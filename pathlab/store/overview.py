@@ -51,7 +51,7 @@ class TrialLine:
     undelivered_bytes: int | None
 
 
-def count_trials(results: Results) -> Counts:
+def count_stored_trials(results: Results) -> Counts:
     """Count plan rows and trials. Raises StoreError."""
     by_status = sa.select(TRIAL.c.status, sa.func.count()).group_by(TRIAL.c.status).order_by(TRIAL.c.status)
     planned = sa.select(sa.func.count()).select_from(PLAN)

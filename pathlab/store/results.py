@@ -36,7 +36,7 @@ from pathlab.store.rows import (
     encode_blobs,
     has_result,
     insert_trial,
-    read_series,
+    read_stored_series,
     stream_blobs,
 )
 from pathlab.store.schema import (
@@ -54,8 +54,8 @@ from pathlab.store.schema import (
 from pathlab.store.series import SeriesError, check_kind
 from pathlab.store.trial_table import (
     build_filter,
-    build_frame,
     build_series_frame,
+    build_trial_frame,
     parse_trial_id,
     select_rows,
 )
@@ -224,7 +224,7 @@ class Results:
         ``started_utc`` is a timestamp; as text it selects trials too. Raises UsageError for a column that
         does not exist.
         """
-        return build_frame(self._trial_batches(where))
+        return build_trial_frame(self._trial_batches(where))
 
     def records(self, **where: Any) -> list[TrialRecord]:
         """Return trials as records, in the order in which they were stored; ``where`` as in ``trials``."""
@@ -302,7 +302,7 @@ class Results:
         query = sa.select(SERIES).where(SERIES.c.trial_id == number, SERIES.c.kind.in_(list(columns)))
         with self.reading() as connection:
             found = connection.execute(query).all()
-        return {row.kind: read_series(self.path, row, columns[row.kind]) for row in found}
+        return {row.kind: read_stored_series(self.path, row, columns[row.kind]) for row in found}
 
     def series(self, trial_id: SupportsIndex, kind: str) -> pd.DataFrame:
         """Return one series as a data frame with nullable columns, so that a lost probe stays missing.

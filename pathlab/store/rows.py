@@ -56,7 +56,7 @@ def check_blob(path: Path, trial_id: int, kind: str, blob: Any, digest: str) -> 
     return blob
 
 
-def read_series(path: Path, row: sa.Row[Any], columns: Sequence[str] | None) -> pa.Table:
+def read_stored_series(path: Path, row: sa.Row[Any], columns: Sequence[str] | None) -> pa.Table:
     """The table of a row of the series table, or its ``columns`` alone.
 
     Raises StoreError, naming file and trial: damaged, or without the columns that its readers need.

@@ -255,7 +255,7 @@ SERIES_KINDS = tuple(
 )
 
 
-def describe_series(kind: str) -> SeriesKind:
+def find_series_kind(kind: str) -> SeriesKind:
     """The description of a stored kind: that of ``cpu`` for ``sender_cpu``."""
     return SERIES[kind.removeprefix("sender_").removeprefix("receiver_")]
 
@@ -265,7 +265,7 @@ def find_column_fault(kind: str, table: pa.Table, *, whole: bool = True) -> str 
 
     ``whole``: the table has every column that was stored.
     """
-    known = describe_series(kind).columns
+    known = find_series_kind(kind).columns
     for field in table.schema:
         if field.name in known and not _is_fit(field.type, known[field.name].type):
             return f"column '{field.name}' is of the type {field.type}"

@@ -28,7 +28,7 @@ def parse_trial_id(value: Any) -> int:
 
     Raises UsageError for anything else, several numbers included.
     """
-    numbers = list_values(value)
+    numbers = list_stored_values(value)
     number = numbers[0] if len(numbers) == 1 else None
     if isinstance(number, float) and number.is_integer():
         number = int(number)
@@ -41,7 +41,7 @@ def parse_trial_id(value: Any) -> int:
     return number
 
 
-def list_values(value: Any) -> list[Any]:
+def list_stored_values(value: Any) -> list[Any]:
     """One value or several (list, range, set, array, Series, Index) as Python's own; missing ones as None."""
     several = isinstance(value, (list, tuple, set, frozenset, range))
     if not several and hasattr(value, "tolist"):
@@ -50,7 +50,7 @@ def list_values(value: Any) -> list[Any]:
     return [_to_python(item) for item in (value if several else (value,))]
 
 
-def build_frame(batches: Iterable[Sequence[sa.Row[Any]]]) -> pd.DataFrame:
+def build_trial_frame(batches: Iterable[Sequence[sa.Row[Any]]]) -> pd.DataFrame:
     """Rows of the trial table with a typed column for each field; a time that is none is missing (NaT).
 
     ``batches``: rows of all columns in the table's order, so many at a time that their Python objects are no
@@ -98,7 +98,7 @@ def select_rows(where: Mapping[str, Any]) -> sa.Select[Any]:
             meant = f"; did you mean '{nearest[0]}'?" if nearest else ""
             raise UsageError(f"trials have no column '{name}'{meant}", hint="trials().columns lists them.")
         if name != "flags" and name not in TIMES:
-            values = list_values(value)
+            values = list_stored_values(value)
             known = column.in_([item for item in values if item is not None])
             query = query.where(sa.or_(known, column.is_(None)) if None in values else known)
     return query
@@ -107,7 +107,9 @@ def select_rows(where: Mapping[str, Any]) -> sa.Select[Any]:
 def build_filter(where: Mapping[str, Any]) -> Callable[[sa.Row[Any]], bool]:
     """Whether a row that ``select_rows`` found has one of the flags and times that ``where`` asks for."""
     flags = set(_list_flags(where["flags"])) if "flags" in where else None
-    times = {name: {_read_time(one) for one in list_values(where[name])} for name in TIMES if name in where}
+    times = {
+        name: {_read_time(one) for one in list_stored_values(where[name])} for name in TIMES if name in where
+    }
 
     def fits(row: sa.Row[Any]) -> bool:
         if flags is not None and not flags & set(row.flags or (None,)):
@@ -117,7 +119,7 @@ def build_filter(where: Mapping[str, Any]) -> Callable[[sa.Row[Any]], bool]:
     return fits
 
 
-def format_exact_time(value: Any) -> str:
+def format_exact_utc(value: Any) -> str:
     """A time of a frame as the file holds it; text stays as it is, a missing time is empty."""
     if _is_missing(value):
         return ""
@@ -126,7 +128,7 @@ def format_exact_time(value: Any) -> str:
 
 def _list_flags(value: Any) -> Iterator[str | None]:
     """Flags by name; of a frame's column the flags of every row, None for a row without any."""
-    for item in list_values(value):
+    for item in list_stored_values(value):
         if isinstance(item, (list, tuple)):
             yield from item or (None,)
         else:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pathlab.campaign.factors import format_levels
 from pathlab.store.flags import Flag, Status
-from pathlab.store.trial_table import format_exact_time
+from pathlab.store.trial_table import format_exact_utc
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.links import find_bottleneck, find_direct_link
 from pathlab.study.selection import ExclusionCount, Rules, Sample, collect_sample, name_exclusions, select
@@ -132,7 +132,7 @@ class MeasuredCondition:
         """The title but for one factor."""
         first = [*self.sample.places[:1], *self.excluded.places[:1]]
         dates = self.sample.table.frame["started_utc"].iloc[first]
-        started = [date for stamp in dates if (date := format_exact_time(stamp)[:10])]
+        started = [date for stamp in dates if (date := format_exact_utc(stamp)[:10])]
         return " · ".join([self.name_without(factor), self.medium, *started[:1]])
 
     @cached_property

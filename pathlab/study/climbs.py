@@ -13,7 +13,7 @@ from pathlab.store.flags import Phase
 from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS
 from pathlab.study.limits import choose_trials
 from pathlab.study.selection import Sample
-from pathlab.study.streams import read_probes
+from pathlab.study.streams import read_probe_trace
 from pathlab.study.trials import StudySource
 
 
@@ -50,7 +50,7 @@ def classify_cell_climb(source: StudySource, part: Sample, margin_ns: float, tri
 
 def _classify_trial(source: StudySource, trial_id: int, margin_ns: float) -> RttClimb:
     """By the loaded probes of the steady window; by the kernel's smoothed RTT where these are too few."""
-    probes = read_probes(source, trial_id, LOADED_PROBES)
+    probes = read_probe_trace(source, trial_id, LOADED_PROBES)
     if probes is not None:
         found = classify_rtt_climb(probes.sent_ns, probes.rtt_ns, margin_ns)
         if found.n >= MINIMUM_READINGS:

@@ -11,7 +11,12 @@ import numpy as np
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.loss import Loss
-from pathlab.analysis.estimators.rfc6349 import Capacity, PathFigures, measure_capacity, measure_transfers
+from pathlab.analysis.estimators.rfc6349 import (
+    Capacity,
+    PathFigures,
+    compute_rfc6349_capacity,
+    measure_transfers,
+)
 from pathlab.analysis.fits.cpu_cost import CpuCost, fit_cpu_cost
 from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
@@ -272,7 +277,7 @@ def _measure_transfers(part: Sample, kind: Bottleneck | None, line: BottleneckLi
     return TcpFigures(
         bottleneck=kind,
         bottleneck_bits_per_s=line.rate_bits_per_s,
-        capacity=measure_capacity(path),
+        capacity=compute_rfc6349_capacity(path),
         ideal_s=measure_spread(found.ideal_s),
         actual_s=measure_spread(np.where(np.isnan(found.transfer_time_ratio), np.nan, steady_s)),
         transfer_time_ratio=ratio,

@@ -32,7 +32,7 @@ DOCUMENT = "pathlab-analysis"
 DOCUMENT_VERSION = 1
 
 
-def build_document(
+def build_analysis_document(
     study: Analyses, names: Iterable[str] = (), references: Mapping[str, str | None] = MappingProxyType({})
 ) -> dict[str, Any]:
     """The document of these analyses (none named: of all), of values that JSON can hold.

@@ -18,7 +18,7 @@ from pathlab.analysis.verdicts.evidence import Evidence
 from pathlab.analysis.verdicts.limits import FlowVerdict, Limit, classify_limits
 from pathlab.analysis.verdicts.warm_up import WarmUp, detect_warm_up
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.trial_table import list_values
+from pathlab.store.trial_table import list_stored_values
 from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.links import BottleneckLink, find_bottleneck
 from pathlab.study.readings import (
@@ -187,7 +187,7 @@ def _share_out(trials_per_cell: int | None, cells: int) -> int | None:
     """How many trials of each cell are read; ``UsageError`` for what is no whole number from one on."""
     if trials_per_cell is None:
         return None
-    (number, *others) = list_values(trials_per_cell) or [None]
+    (number, *others) = list_stored_values(trials_per_cell) or [None]
     if others or not isinstance(number, (int, float)) or number < 1 or number != int(number):
         raise UsageError(
             f"{trials_per_cell} trials per cell cannot be classified",

@@ -79,7 +79,7 @@ class TrialSeries:
         found = source.series_tables(trial_id, {kind: (*names, "phase") for kind, names in kinds.items()})
         settings = found.pop(SETTINGS, None)
         self._settings = settings.to_pylist() if settings is not None else ()
-        self._tables = {kind: read_table(table, kinds[kind]) for kind, table in found.items()}
+        self._tables = {kind: read_series_table(table, kinds[kind]) for kind, table in found.items()}
 
     @classmethod
     def empty(cls) -> TrialSeries:
@@ -141,8 +141,8 @@ def read_flow(
         rtt_standing_ns=trial.rtt_standing_ns,
         rate_spread_ratio=_measure_spread(sent, trial.streams),
         hosts=(
-            read_load(trial.busiest_core_ratios[0], sent, series.table("sender_workers")),
-            read_load(trial.busiest_core_ratios[1], received, series.table("receiver_workers")),
+            read_host_load(trial.busiest_core_ratios[0], sent, series.table("sender_workers")),
+            read_host_load(trial.busiest_core_ratios[1], received, series.table("receiver_workers")),
         ),
         line_bits_per_s=line.data_bits_per_s if line is not None else None,
         ceiling_bits_per_s=ceiling_bits_per_s,
@@ -196,7 +196,7 @@ def _parse_rate(text: Any) -> float | None:
     return rate if 0 < rate < np.inf else None
 
 
-def read_table(table: pa.Table, names: Sequence[str]) -> Table:
+def read_series_table(table: pa.Table, names: Sequence[str]) -> Table:
     """The columns of these names of a stored series."""
     columns = {
         name: np.asarray(table.column(name).to_numpy(), dtype=np.float64)
@@ -215,7 +215,9 @@ def _is_phase(phase: pa.ChunkedArray | None, name: str, rows: int) -> Flags:
     return found
 
 
-def read_load(busiest_core_ratio: float | None, intervals: Table | None, workers: Table | None) -> HostLoad:
+def read_host_load(
+    busiest_core_ratio: float | None, intervals: Table | None, workers: Table | None
+) -> HostLoad:
     """The load of one end over its steady window, by its intervals and the records of its threads."""
     shares: dict[str, float | None] = {"work": None, "waiting": None}
     if intervals is not None and workers is not None and intervals.steady.any():

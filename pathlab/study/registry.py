@@ -23,7 +23,7 @@ from pathlab.study.answer import Answer, Answers, StudyOptions
 from pathlab.study.cells import MeasuredCondition, list_conditions
 from pathlab.study.limits import RateCache
 from pathlab.study.progress import RunCounts, count_trials
-from pathlab.study.trials import StudySource, TrialTable, read_trials
+from pathlab.study.trials import StudySource, TrialTable, read_study_trials
 
 Study = TypeVar("Study", bound="AnalysesBase")
 Asked = ParamSpec("Asked")
@@ -144,7 +144,7 @@ class AnalysesBase(ABC):
     def study_table(self) -> TrialTable:
         """All trials with their conditions, read once."""
         if self._table is None:
-            self._table = read_trials(self.study_source, self.study_plan())
+            self._table = read_study_trials(self.study_source, self.study_plan())
         return self._table
 
     def study_plan(self) -> Sequence[PlanRecord]:

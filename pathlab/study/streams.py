@@ -11,7 +11,7 @@ import pyarrow as pa
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.loss import Loss, probe_loss
 from pathlab.store.records import TrialRecord
-from pathlab.store.steady import read_probes as read_probe_series
+from pathlab.store.steady import read_probes
 from pathlab.study.trial_series import read_stream_bytes
 from pathlab.study.trials import StudySource, column, read_series
 
@@ -85,12 +85,12 @@ def measure_datagram_loss(record: TrialRecord) -> Loss | None:
     return None if sent is None or lost is None else probe_loss(sent, sent - lost)
 
 
-def read_probes(results: StudySource, trial_id: int, kind: str) -> ProbeTrace | None:
+def read_probe_trace(results: StudySource, trial_id: int, kind: str) -> ProbeTrace | None:
     """The probes of ``loaded_probes`` or ``unloaded_probes``; ``None`` when there are none.
 
     Of the loaded ones those that left in the steady window, as in the trial's columns.
     """
-    table = read_probe_series(results, trial_id, kind)
+    table = read_probes(results, trial_id, kind)
     if table is None:
         return None
     sent_ns, rtt_ns = (table[name].cast(pa.float64()).to_numpy() for name in ("sent_ns", "rtt_ns"))

@@ -123,7 +123,7 @@ class TrialTable:
         return np.zeros(len(self), dtype=bool) if found is None else found
 
 
-def read_trials(source: StudySource, plan: Sequence[PlanRecord] | None = None) -> TrialTable:
+def read_study_trials(source: StudySource, plan: Sequence[PlanRecord] | None = None) -> TrialTable:
     """Read every trial, in order of its number, with the condition that it was measured under.
 
     ``plan``: the source's, where it was read already.

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.store.column_page import render_page
+from pathlab.store.column_page import render_column_page
 from pathlab.store.flags import Flag, Stage, Status
 from pathlab.store.schema import METADATA, TABLES, column_types, find_unit
-from pathlab.store.series_columns import SERIES, SERIES_KINDS, describe_series
+from pathlab.store.series_columns import SERIES, SERIES_KINDS, find_series_kind
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "COLUMNS.md"
@@ -20,7 +20,7 @@ PROTOCOL = ROOT / "native" / "PROTOCOL.md"
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == render_page(), (
+    assert PAGE.read_text(encoding="utf-8") == render_column_page(), (
         "run: .venv/bin/python -m pathlab.store.column_page docs/COLUMNS.md"
     )
 
@@ -40,7 +40,7 @@ def test_every_table_but_the_blobs_is_described() -> None:
 
 def test_every_column_of_a_series_is_described() -> None:
     assert all(column.meaning for kind in SERIES.values() for column in kind.columns.values())
-    assert [describe_series(kind) for kind in ("sender_cpu", "lab")] == [SERIES["cpu"], SERIES["lab"]]
+    assert [find_series_kind(kind) for kind in ("sender_cpu", "lab")] == [SERIES["cpu"], SERIES["lab"]]
     assert len(SERIES_KINDS) == len(set(SERIES_KINDS)) == 22
 
 

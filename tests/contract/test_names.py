@@ -34,6 +34,31 @@ def test_a_public_class_name_exists_once_in_the_product() -> None:
     assert {name for name, count in names.items() if count > 1} == set()
 
 
+#: Functions that modules of one folder have by their interface: entry points, commands, importers.
+INTERFACES = {
+    "main": "",
+    "show": "pathlab/cli/",
+    "check": "pathlab/cli/",
+    "read_trials": "pathlab/store/importers/",
+}
+
+
+def test_a_public_function_name_means_one_thing_in_the_product() -> None:
+    places: dict[str, list[str]] = {}
+    for path in list_files():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    assert len(places) > 700  # they were found at all
+    twice = {
+        name: where
+        for name, where in places.items()
+        if len(where) > 1
+        and not (name in INTERFACES and all(place.startswith(INTERFACES[name]) for place in where))
+    }
+    assert twice == {}
+
+
 def test_no_file_name_occurs_five_times_in_the_product() -> None:
     names = Counter(path.name for path in list_files())
     often = {name for name, count in names.items() if count > FILES_OF_A_NAME_MAX}

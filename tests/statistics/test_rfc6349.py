@@ -13,7 +13,7 @@ from pathlab.analysis.estimators.rfc6349 import (
     TRANSFER_FIGURES,
     PathFigures,
     TransferMetrics,
-    measure_capacity,
+    compute_rfc6349_capacity,
     measure_transfers,
 )
 from pathlab.errors import UsageError
@@ -33,16 +33,18 @@ def measure(path: PathFigures = GIGABIT, **figures: float) -> TransferMetrics:
     [(1.536e6, 20, 30_720), (1.536e6, 100, 153_600), (44.21e6, 25, 1_105_250)],
 )
 def test_bandwidth_delay_products_of_the_rfc(bits_per_s: float, rtt_ms: float, bdp_bits: float) -> None:
-    found = measure_capacity(PathFigures(bottleneck_bits_per_s=bits_per_s, rtt_ns=rtt_ms * 1e6))
+    found = compute_rfc6349_capacity(PathFigures(bottleneck_bits_per_s=bits_per_s, rtt_ns=rtt_ms * 1e6))
     assert found.bdp_bytes * 8 == pytest.approx(bdp_bits)
 
 
 def test_achievable_rate_is_packets_a_second_times_their_data() -> None:
     # Gigabit Ethernet, MTU 1500: 1e9 / (1538 x 8) = 81,274.38 packets a second of 1460 bytes
-    assert measure_capacity(GIGABIT).achievable_bits_per_s == pytest.approx(81_274.38 * 1460 * 8, rel=1e-6)
+    assert compute_rfc6349_capacity(GIGABIT).achievable_bits_per_s == pytest.approx(
+        81_274.38 * 1460 * 8, rel=1e-6
+    )
     # 20 bytes of link framing and the time-stamp option of TCP
     other = replace(GIGABIT, link_bytes=20, header_bytes=52)
-    assert measure_capacity(other).achievable_bits_per_s == pytest.approx(1e9 * 1448 / 1520)
+    assert compute_rfc6349_capacity(other).achievable_bits_per_s == pytest.approx(1e9 * 1448 / 1520)
 
 
 def test_metrics_by_the_examples_of_the_rfc() -> None:
@@ -84,16 +86,16 @@ def test_ratio_is_the_shortfall_of_the_rate(line: float, rtt: float, count: floa
     path = PathFigures(bottleneck_bits_per_s=line, rtt_ns=rtt)
     found = measure(path, transfer_bytes=count, transfer_s=length)
     rate = count * 8 / length
-    achievable = measure_capacity(path).achievable_bits_per_s
+    achievable = compute_rfc6349_capacity(path).achievable_bits_per_s
     assert found.transfer_time_ratio == pytest.approx([achievable / rate], rel=1e-9)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: measure_capacity(replace(GIGABIT, rtt_ns=0.0)),
-        lambda: measure_capacity(replace(GIGABIT, bottleneck_bits_per_s=float("nan"))),
-        lambda: measure_capacity(replace(GIGABIT, mtu_bytes=40)),
+        lambda: compute_rfc6349_capacity(replace(GIGABIT, rtt_ns=0.0)),
+        lambda: compute_rfc6349_capacity(replace(GIGABIT, bottleneck_bits_per_s=float("nan"))),
+        lambda: compute_rfc6349_capacity(replace(GIGABIT, mtu_bytes=40)),
     ],
 )
 def test_wrong_values_are_refused_with_a_hint(call: object) -> None:

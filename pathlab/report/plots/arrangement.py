@@ -69,7 +69,7 @@ def arrange_plot(plot: Plot, extents: Sequence[tuple[Extent, Extent]], *, titled
         for panel, (across, upwards) in zip(plot.panels, extents, strict=True)
     ]
     heights = [_panel_inch(panel, len(plot.panels)) for panel in plot.panels]
-    names = list_names(plot)
+    names = list_trace_names(plot)
     columns = _count_columns(names)
     legend = LEGEND_ROW_INCH * math.ceil(len(names) / columns) + PAD_INCH if names else 0.0
     title = write_title(plot) if titled else ""
@@ -106,7 +106,7 @@ def arrange_plot(plot: Plot, extents: Sequence[tuple[Extent, Extent]], *, titled
     return _settle(stands, top + legend, title, columns)
 
 
-def list_names(plot: Plot) -> list[str]:
+def list_trace_names(plot: Plot) -> list[str]:
     """The names that the legend shows, in the order in which they are drawn."""
     names = dict.fromkeys(
         layer.name

@@ -65,7 +65,7 @@ def _find_exclusion(inputs: ReportInputs) -> str | None:
     return f"no usable trial ({', '.join(f'{count} {reason}' for reason, count in sorted(counts.items()))})"
 
 
-def list_figures(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
+def list_lazy_plots(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
     """Every figure in the order of the report, with its title; none is made."""
     return tuple(_outline_figures(inputs))
 

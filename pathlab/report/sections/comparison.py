@@ -11,9 +11,9 @@ from pathlab.report.blocks import Block, Bullets, Heading, Paragraph, Report, Se
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
 from pathlab.report.sections.comparison_text import (
     count_verdicts,
-    format_cell,
     format_change,
-    format_value,
+    format_metric,
+    format_result_cell,
     list_notes,
 )
 from pathlab.study.comparison.metrics import METRICS, ComparedMetric
@@ -70,9 +70,9 @@ def _build_opening(found: ResultsComparison) -> Section:
 def _describe_row(row: ComparisonRow, margin_ratio: float, *, several: bool) -> str:
     """One row as a sentence."""
     change, interval = format_change(row, margin_ratio)
-    before, after = (format_value(value, row.metric) for value in (row.before_median, row.after_median))
+    before, after = (format_metric(value, row.metric) for value in (row.before_median, row.after_median))
     kind = "ratio" if row.shift is None else "difference"
-    where = f"{row.label}, " * several + format_cell(row.cell)
+    where = f"{row.label}, " * several + format_result_cell(row.cell)
     return f"{where}: {row.metric.title} {before} before, {after} after ({kind} {change}; {interval})."
 
 
@@ -114,7 +114,7 @@ def _draw(
     ticks = tuple(float(place) for place in range(1, len(rows) + 1))
     named = len(rows) <= NAMED_ROWS
     labels = tuple(
-        format_cell(row.cell, with_path=with_path) if named else str(place)
+        format_result_cell(row.cell, with_path=with_path) if named else str(place)
         for place, row in enumerate(rows, start=1)
     )
     label = "Combination" if named else "Row, as numbered in the table"
@@ -178,7 +178,7 @@ def _describe_figure(rows: Sequence[ComparisonRow], found: ResultsComparison) ->
         noise = f" Results without any change differ by ±{format_ratio(first.noise_ratio - 1)}."
     elif first.noise_difference is not None:
         noise = (
-            f" Results without any change differ by ±{format_value(first.noise_difference, first.metric)}."
+            f" Results without any change differ by ±{format_metric(first.noise_difference, first.metric)}."
         )
     return f"{told}, Holm-corrected over all {len(found.rows)} rows; shaded: within the margin.{noise}"
 
@@ -191,9 +191,9 @@ def _tabulate(
         rows=tuple(
             (
                 str(place),
-                format_cell(row.cell, with_path=with_path),
-                format_value(row.before_median, metric),
-                format_value(row.after_median, metric),
+                format_result_cell(row.cell, with_path=with_path),
+                format_metric(row.before_median, metric),
+                format_metric(row.after_median, metric),
                 *format_change(row, margin_ratio),
                 NOT_MEASURED if row.p_value is None else f"{row.p_value:.2g}",
                 f"{row.change.first_n}/{row.change.second_n}",

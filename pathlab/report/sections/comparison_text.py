@@ -15,7 +15,7 @@ from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_count
 from pathlab.study.comparison.groups import ComparedCell
 from pathlab.study.comparison.metrics import LOSS_SHARE_RATIO, ComparedMetric
-from pathlab.study.comparison.mismatch import format_setting
+from pathlab.study.comparison.mismatch import format_differing_setting
 from pathlab.study.comparison.rows import TOO_FEW_TRIALS, ChangeVerdict, ComparisonRow, ResultsComparison
 from pathlab.units import format_beside, format_bytes, format_rate, format_ratio, format_time
 
@@ -132,10 +132,10 @@ class _Common:
 def _format_row(row: ComparisonRow, common: _Common) -> tuple[str, ...]:
     own = replace(row.cell, settings=tuple(one for one in row.cell.settings if one not in common.settings))
     return (
-        format_cell(own, with_path=not common.path, with_congestion=not common.congestion),
+        format_result_cell(own, with_path=not common.path, with_congestion=not common.congestion),
         row.metric.name,
-        format_value(row.before_median, row.metric),
-        format_value(row.after_median, row.metric),
+        format_metric(row.before_median, row.metric),
+        format_metric(row.after_median, row.metric),
         *format_change(row, common.margin_ratio),
         *(() if common.trials else (_count_trials(row),)),
         f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),
@@ -153,8 +153,8 @@ def format_change(row: ComparisonRow, margin_ratio: float) -> tuple[str, str]:
         return "–" if ratio is None else f"{ratio:.3f}", "–".join(ends) or "–"
     low, high = row.shift.interval.low, row.shift.interval.high
     known = low is not None and high is not None
-    signed = (format_value(end, row.metric, signed=True) for end in (low, high))
-    return format_value(row.shift.shift, row.metric, signed=True), " to ".join(signed) if known else "–"
+    signed = (format_metric(end, row.metric, signed=True) for end in (low, high))
+    return format_metric(row.shift.shift, row.metric, signed=True), " to ".join(signed) if known else "–"
 
 
 def _count_trials(row: ComparisonRow) -> str:
@@ -167,7 +167,7 @@ def format_path(cell: ComparedCell) -> str:
     return f"{ends[0]} → {ends[1]}" if any(ends) else ""
 
 
-def format_cell(cell: ComparedCell, *, with_path: bool = True, with_congestion: bool = True) -> str:
+def format_result_cell(cell: ComparedCell, *, with_path: bool = True, with_congestion: bool = True) -> str:
     """The combination on one line."""
     window = "auto" if cell.window_bytes < 0 else format_bytes(cell.window_bytes)
     shown = replace(
@@ -191,14 +191,14 @@ def _list_parts(cell: ComparedCell, cells: str) -> Iterator[str]:
 
 def _format_settings(settings: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Settings that the system did not choose, as text."""
-    named = (format_setting(name, level) for name, level in settings if level != "None")
+    named = (format_differing_setting(name, level) for name, level in settings if level != "None")
     yield from (f"{key}={text}" for key, text in named)
 
 
-def format_value(value: float | None, metric: ComparedMetric, *, signed: bool = False) -> str:
+def format_metric(value: float | None, metric: ComparedMetric, *, signed: bool = False) -> str:
     """A metric's value in its unit; ``signed``: a difference, which bears its sign."""
     if signed and value is not None and value > 0:
-        return f"+{format_value(value, metric)}"
+        return f"+{format_metric(value, metric)}"
     if metric.unit == "bit/s":
         return format_rate(value)
     if metric.unit == "ns":
@@ -221,7 +221,7 @@ def _list_alone(found: ResultsComparison) -> Iterator[str]:
 def _list_noises(found: ResultsComparison) -> Iterator[str]:
     for metric, noise in dict.fromkeys((row.metric, row.noise_difference) for row in found.rows):
         if noise is not None:
-            yield f"{metric.name} ±{format_value(noise, metric)}"
+            yield f"{metric.name} ±{format_metric(noise, metric)}"
 
 
 def _list_margins(found: ResultsComparison) -> Iterator[str]:

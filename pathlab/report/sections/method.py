@@ -21,7 +21,7 @@ from pathlab.report.tables import (
     tabulate_plan,
 )
 from pathlab.store.flags import Status
-from pathlab.store.trial_table import format_exact_time
+from pathlab.store.trial_table import format_exact_utc
 from pathlab.study.analyses import Analyses
 from pathlab.study.links import DirectLink
 from pathlab.study.progress import survey_conditions
@@ -135,7 +135,7 @@ def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:
         outcomes = f"{counts.done} of {counts.planned} planned trials completed, {counts.failed} failed"
         yield "Trials", f"{outcomes}; {cycles}"
     if len(complete):
-        first, last = (format_utc(format_exact_time(one)) for one in complete["started_utc"].iloc[[0, -1]])
+        first, last = (format_utc(format_exact_utc(one)) for one in complete["started_utc"].iloc[[0, -1]])
         yield "First and last trial", f"from {first} to {last}"
         for label, spell, *columns in (
             ("Steady window", format_time, "duration_ns"),

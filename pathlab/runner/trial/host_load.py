@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.engines.spec import TrialSpec
-from pathlab.study.readings import WORKER_COLUMNS, read_load, read_table
+from pathlab.study.readings import WORKER_COLUMNS, read_host_load, read_series_table
 
 
 def measure_host_load(spec: TrialSpec, tables: Mapping[str, pa.Table], end: str) -> HostLoad:
@@ -20,10 +20,10 @@ def measure_host_load(spec: TrialSpec, tables: Mapping[str, pa.Table], end: str)
     """
     columns = {"intervals": ("start_ns", "end_ns"), "workers": WORKER_COLUMNS}
     series = [
-        read_table(tables[f"{end}_{kind}"], names) if f"{end}_{kind}" in tables else None
+        read_series_table(tables[f"{end}_{kind}"], names) if f"{end}_{kind}" in tables else None
         for kind, names in columns.items()
     ]
-    return read_load(_find_busiest_core(spec, tables.get(f"{end}_cpu")), *series)
+    return read_host_load(_find_busiest_core(spec, tables.get(f"{end}_cpu")), *series)
 
 
 def _find_busiest_core(spec: TrialSpec, cpu: pa.Table | None) -> float | None:

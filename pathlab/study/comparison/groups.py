@@ -11,7 +11,7 @@ import numpy as np
 from pathlab.campaign.factors import find_default
 from pathlab.store.flags import Flag
 from pathlab.study.selection import ExclusionCount, Rules, Sample, collect_sample, select_everywhere
-from pathlab.study.trials import StudySource, list_values, read_trials
+from pathlab.study.trials import StudySource, list_values, read_study_trials
 
 _OWN_SETTINGS = {"streams", "window_bytes", "congestion"}
 #: Settings whose default nobody knows where a file does not name them.
@@ -49,7 +49,7 @@ class ComparedResults:
 
     def __init__(self, source: StudySource) -> None:
         self.settings = {row.row: row.settings for row in source.plan()}
-        self.table = read_trials(source)
+        self.table = read_study_trials(source)
         self.imported = self.table.flagged(Flag.IMPORTED)
 
 
@@ -69,7 +69,7 @@ def share_settings(sources: Sequence[ComparedResults]) -> tuple[tuple[str, ...],
     return tuple(sorted(every - ignored - alike)), tuple(sorted(ignored))
 
 
-def group_trials(
+def group_combinations(
     source: ComparedResults, shared: Sequence[str], *, any_path: bool
 ) -> tuple[dict[ComparedCell, Sample], tuple[ExclusionCount, ...]]:
     """The usable trials by combination with the ``shared`` settings, and how many were excluded and why.

@@ -53,7 +53,7 @@ def _list_mismatches(
     ]
 
 
-def format_setting(name: str, text: str) -> tuple[str, str]:
+def format_differing_setting(name: str, text: str) -> tuple[str, str]:
     """A setting's name and level for reading; ``text`` is the level as a combination holds it."""
     level = None if text == "None" else int(text) if text.isdecimal() else text
     ((key, written),) = format_levels({name: level}).items()
@@ -66,7 +66,7 @@ def _list_parts(one: ComparedCell) -> Iterator[tuple[str, str]]:
     yield "window", "auto" if one.window_bytes < 0 else format_bytes(one.window_bytes)
     yield "congestion control", one.congestion or DEFAULT
     for name, text in one.settings:
-        yield format_setting(name, text)
+        yield format_differing_setting(name, text)
 
 
 def _enumerate(texts: Iterator[str]) -> str:

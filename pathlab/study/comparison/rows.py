@@ -26,7 +26,7 @@ from pathlab.study.comparison.groups import (
     CellSamples,
     ComparedCell,
     ComparedResults,
-    group_trials,
+    group_combinations,
     share_settings,
 )
 from pathlab.study.comparison.metrics import METRICS, ComparedMetric, find_noise
@@ -167,9 +167,11 @@ def compare_results(
     excluded: dict[str, tuple[ExclusionCount, ...]] = {}
     groups: list[CellSamples] = []
     for label, source in read:
-        group, excluded[label] = group_trials(source, shared, any_path=rules.any_path)
+        group, excluded[label] = group_combinations(source, shared, any_path=rules.any_path)
         groups.append(group)
-    again = None if again_source is None else group_trials(again_source, shared, any_path=rules.any_path)[0]
+    again = (
+        None if again_source is None else group_combinations(again_source, shared, any_path=rules.any_path)[0]
+    )
     labels = [label for label, _ in results]
     _check_usable(labels, groups, excluded)
     check_shared(labels, groups, again)

@@ -82,13 +82,13 @@ def test_too_many_interfaces_are_refused_by_number(monkeypatch: pytest.MonkeyPat
     lines = "".join(f"v{at}: {numbers}\n" for at in range(MAX_COUNTER_NICS + 1))
     monkeypatch.setattr(nics, "read_text", lambda _path: HEADINGS + lines)
     with pytest.raises(ValueError, match=f"{MAX_COUNTER_NICS + 1} interfaces"):
-        nics.read_nics()
+        nics.read_nic_counters()
 
 
 def test_an_interface_that_is_gone_when_asked_for_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     ghost = "ghost-of-none: " + " ".join(["7"] * 16)
     monkeypatch.setattr(nics, "read_text", lambda _path: f"{HEADINGS}{ghost}\n")
-    assert nics.read_nics() == {}
+    assert nics.read_nic_counters() == {}
 
 
 SOFTNET = """\
@@ -206,11 +206,11 @@ def test_only_tcp_counters_that_changed_are_named() -> None:
 def test_tcp_is_read_from_both_files_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {"/proc/net/snmp": SNMP, "/proc/net/netstat": NETSTAT}
     monkeypatch.setattr(tcp, "read_text", texts.__getitem__)
-    counters = tcp.read_tcp()
+    counters = tcp.read_tcp_counters()
     assert (counters["RetransSegs"], counters["TCPLostRetransmit"], len(counters)) == (23620, 2, 14)
     texts["/proc/net/netstat"] = "IpExt: InNoRoutes\nIpExt: 0\n"
     with pytest.raises(ValueError, match="0 lines of TcpExt"):
-        tcp.read_tcp()
+        tcp.read_tcp_counters()
 
 
 COUNT = st.none() | st.integers(min_value=0, max_value=2**64 - 1)

@@ -64,9 +64,9 @@ def test_an_echo_request_is_scapys_and_has_one_checksum(number: int, size: int) 
     theirs = bytes(ICMP(type=8, id=53101, seq=number & 0xFFFF) / Raw(ours[8:]))
     assert ours == theirs
     assert ours[:4] == packets.build_echo_request(99, 53101, size - 20, 4)[:4]
-    assert packets.read_echo(ours, 53101) == number
-    assert packets.read_echo(ours, 53102) is None
-    assert packets.read_echo(ours[:8], 53101) == number & 0xFFFF  # the shortest quote there may be
+    assert packets.parse_echo(ours, 53101) == number
+    assert packets.parse_echo(ours, 53102) is None
+    assert packets.parse_echo(ours[:8], 53101) == number & 0xFFFF  # the shortest quote there may be
 
 
 def test_an_echo_request_of_ipv6_is_scapys_but_for_the_checksum() -> None:

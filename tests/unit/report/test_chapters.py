@@ -53,7 +53,7 @@ def test_names_are_unique_and_those_listed_are_those_made(
     names = Counter(block.name for block in blocks if isinstance(block, (Plot, TableBlock)))
     assert [name for name, count in names.items() if count > 1] == []
     made = [block.name for block in blocks if isinstance(block, Plot)]
-    figures = chapters.list_figures(inputs)
+    figures = chapters.list_lazy_plots(inputs)
     listed = [lazy.name for lazy in figures]
     assert len(set(listed)) == len(listed)
     assert [name for name in listed if name in made] == made
@@ -78,7 +78,7 @@ def test_every_figure_has_a_sentence_and_layers_of_equal_length(sections: tuple[
 
 def test_one_figure_is_made_without_the_analyses_of_others() -> None:
     inputs = make_inputs(make_sweep(6))
-    assert "surface-1" in [lazy.name for lazy in chapters.list_figures(inputs)]
+    assert "surface-1" in [lazy.name for lazy in chapters.list_lazy_plots(inputs)]
     assert inputs.study.answered == {}
     plot = chapters.find_plot(inputs, "throughput-streams-1")
     assert plot is not None
@@ -94,7 +94,7 @@ def test_results_without_a_trial_say_what_is_missing() -> None:
     (only,) = chapters.build_sections(inputs)
     assert only.key == "not-measured"
     assert len(only.blocks) == len(chapters.SECTIONS)
-    assert chapters.list_figures(inputs) == ()
+    assert chapters.list_lazy_plots(inputs) == ()
 
 
 def test_failed_trials_alone_fill_no_chapter() -> None:

@@ -30,7 +30,7 @@ from pathlab.store.exporting import Selection, list_formats, load_format, select
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import column_types
-from pathlab.study.streams import read_probes
+from pathlab.study.streams import read_probe_trace
 from tests.unit.store.export_samples import LOADED, ODD, STEADY_NS, fill_results, make_intervals
 from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN, make_probes, make_results
 
@@ -227,7 +227,7 @@ def test_loaded_rtts_of_an_hdr_log_are_those_of_the_steady_window(tmp_path: Path
         series = {"sender_intervals": make_intervals(sender=True), "loaded_probes": probes}
         results.add_trial(COMPLETE, series)
         out = export(results, "hdr", tmp_path / "out.hlog")
-        trace = read_probes(results, 1, "loaded_probes")
+        trace = read_probe_trace(results, 1, "loaded_probes")
     reader = HistogramLogReader(str(out), HdrHistogram(1, 3_600_000_000_000, 3))
     log = reader.get_next_interval_histogram()
     reader.input_file.close()

@@ -29,7 +29,7 @@ from pathlab.store.exporting import select_trials
 from pathlab.store.results import Results
 from pathlab.store.schema import FORMAT_VERSION
 from pathlab.store.series import decode_series
-from pathlab.store.trial_table import format_exact_time
+from pathlab.store.trial_table import format_exact_utc
 from tests.unit.store.series_samples import make_intervals, make_raw
 from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_probes, make_results
 
@@ -445,7 +445,7 @@ def test_started_utc_is_a_timestamp_and_selects_as_one(tmp_path: Path) -> None:
         assert list(results.trials(started_utc=later.started_utc)["trial_id"]) == [2]
         assert list(results.trials(started_utc=frame["started_utc"].iloc[:2])["trial_id"]) == [1, 2]
         assert results.records()[1] == later
-        read = [format_exact_time(value) for value in frame["started_utc"]]
+        read = [format_exact_utc(value) for value in frame["started_utc"]]
         assert read == ["2026-01-02T03:05:00.000+00:00", "2026-01-02T03:05:00.250+00:00", ""]
         assert format_utc(read[2]) == "at a time that is not known"
 

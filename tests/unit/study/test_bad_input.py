@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.store.records import TrialRecord
-from pathlab.study.document import build_document
+from pathlab.study.document import build_analysis_document
 from pathlab.study.registry import ANALYSES
 from tests.unit.study.trials import BareResults, make_sweep, study
 from tests.unit.synthetic_results import SyntheticResults
@@ -76,7 +76,7 @@ BAD: dict[str, SyntheticResults] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_every_analysis_answers_without_a_number_that_is_none(name: str) -> None:
-    document = build_document(study(BAD[name]))
+    document = build_analysis_document(study(BAD[name]))
     assert set(document["analyses"]) == set(ANALYSES)
     json.dumps(document, allow_nan=False)
 
@@ -112,7 +112,7 @@ def test_holes_and_nonsense_at_random(seed: int) -> None:
         changes = {str(name): choices[value] for name, value in zip(names, values, strict=True)}
         return replace(record, **changes)
 
-    json.dumps(build_document(study(make_sweep(4, levels=LEVELS, change=spoil))), allow_nan=False)
+    json.dumps(build_analysis_document(study(make_sweep(4, levels=LEVELS, change=spoil))), allow_nan=False)
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))

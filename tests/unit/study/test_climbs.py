@@ -11,7 +11,7 @@ import pyarrow as pa
 from pathlab.errors import StoreError
 from pathlab.study.climbs import CellClimb, classify_cell_climb
 from pathlab.study.selection import Rules, select
-from pathlab.study.trials import StudySource, read_trials
+from pathlab.study.trials import StudySource, read_study_trials
 from tests.unit.study.trials import make_sweep, with_series
 from tests.unit.synthetic_results import SyntheticResults
 
@@ -21,7 +21,7 @@ MARGIN_NS = 8e6
 
 
 def classify(results: StudySource) -> CellClimb:
-    (sample,) = select(read_trials(results), Rules(as_requested=True))
+    (sample,) = select(read_study_trials(results), Rules(as_requested=True))
     return classify_cell_climb(results, sample, MARGIN_NS, 3)
 
 

@@ -19,7 +19,7 @@ from pathlab.study.analyses import StudiedResults, Study
 from pathlab.study.links import BottleneckLink, Traffic, find_bottleneck, find_narrowest_link
 from pathlab.study.readings import LIMIT_SERIES, TrialFigures, TrialSeries, find_ceiling, read_flow
 from pathlab.study.selection import select
-from pathlab.study.trials import read_trials
+from pathlab.study.trials import read_study_trials
 from tests.unit.store.store_samples import COMPLETE, make_results
 from tests.unit.study.trials import make_sweep, with_series
 from tests.unit.synthetic_results import SyntheticResults, make_quickstart
@@ -317,7 +317,7 @@ def test_a_line_leaves_for_data_what_the_trials_segments_let_it(
     results = make_quickstart(cycles=1, levels=[(1, 65_536)])
     results.records = [replace(one, **changes) for one in results.records]
     rows = [replace(row, settings={**row.settings, **settings}) for row in results.plan()]
-    table = read_trials(SyntheticResults(results.campaign, rows, results.records, {}))
+    table = read_study_trials(SyntheticResults(results.campaign, rows, results.records, {}))
     (sample,) = select(table)
     environment = {"lab": {"links": [{"between": ["west", "east"], "rate_bits_per_s": 15 * 10**6}]}}
     line = find_bottleneck(environment, sample)
