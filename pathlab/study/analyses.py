@@ -163,7 +163,7 @@ class Analyses(AnalysesBase):
         "Limits",
         AnswerColumn("combination", "part"),
         AnswerColumn("limit", "limit"),
-        AnswerColumn("trials", "judged"),
+        AnswerColumn("trials", "classified"),
         AnswerColumn("trials by limit", "counts"),
         UNDECIDED,
     )
@@ -179,7 +179,7 @@ class Analyses(AnalysesBase):
         "Warm-up",
         AnswerColumn("combination", "part"),
         AnswerColumn("enough", "sufficient"),
-        AnswerColumn("trials", "judged"),
+        AnswerColumn("trials", "checked"),
         UNDECIDED,
     )
     def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellWarmUp]]:

@@ -80,10 +80,10 @@ class EvidenceFigure:
 class CellLimit:
     """The limit that most of a cell's classified trials share, all counts, and every trial's verdict.
 
-    ``judged`` (classified) trials, evenly chosen over the cycles, of all that the selection counts.
+    ``classified`` trials, evenly chosen over the cycles, of all that the selection counts.
     """
 
-    judged: int
+    classified: int
     limit: Limit | None
     counts: tuple[LimitCount, ...]
     evidence: tuple[EvidenceFigure, ...]
@@ -101,9 +101,12 @@ class TrialWarmUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellWarmUp:
-    """``sufficient`` where no decided trial of the cell says otherwise; ``judged`` as in ``CellLimit``."""
+    """``sufficient`` where no decided trial of the cell says otherwise.
 
-    judged: int
+    ``checked`` trials are chosen as in ``CellLimit``.
+    """
+
+    checked: int
     sufficient: bool | None
     trials: tuple[TrialWarmUp, ...]
     undecided: Undecided | None = None
@@ -272,7 +275,7 @@ def agree_on_limit(found: Sequence[TrialLimit]) -> CellLimit:
     named = [limit for limit in ordered if limit is not None]
     agreed = named[0] if named and counts[named[0]] > AGREEING_RATIO * len(found) else None
     return CellLimit(
-        judged=len(found),
+        classified=len(found),
         limit=agreed,
         counts=tuple(LimitCount(limit=limit, trials=counts[limit]) for limit in ordered),
         evidence=tuple(_summarise_evidence(found)),
@@ -310,7 +313,7 @@ def _agree_on_warm_up(found: list[TrialWarmUp]) -> CellWarmUp:
     if not decided:
         reason = found[0].warm_up.undecided if found else Undecided.NO_SAMPLES
     return CellWarmUp(
-        judged=len(found),
+        checked=len(found),
         sufficient=all(decided) if decided else None,
         trials=tuple(found),
         undecided=reason,

@@ -95,12 +95,12 @@ def _describe_serial(answers: Answers) -> Iterator[str]:
 def _describe_outliers(answers: Answers) -> Iterator[str]:
     found = [one for one in answers if one.result.trial_ids]
     count = sum(len(one.result.trial_ids) for one in found)
-    judged = [one for one in answers if one.result.outliers.undecided is None]
-    if not judged:
+    decided = [one for one in answers if one.result.outliers.undecided is None]
+    if not decided:
         if answers:
             yield "Outliers: too few trials of each combination."
         return
-    rule = judged[0].result.outliers.rule
+    rule = decided[0].result.outliers.rule
     if not count:
         yield f"No throughput is beyond {rule} of its combination."
         return
@@ -137,7 +137,7 @@ def _describe_condition(inputs: ReportInputs, condition: MeasuredCondition) -> I
 
 
 def _is_shown(answer: Answer[Any]) -> bool:
-    """Of outliers, the cells that have any or could not be judged for another reason than few trials."""
+    """Of outliers, the cells that have any or are undecided for another reason than few trials."""
     quiet = (Undecided.TOO_FEW_SAMPLES, None)
     return bool(answer.result.trial_ids) or answer.result.outliers.undecided not in quiet
 

@@ -96,7 +96,7 @@ def _describe_limits(inputs: ReportInputs, condition: MeasuredCondition) -> str:
         if answer.streams is not None:
             groups.setdefault(answer.result.limit, []).append((answer.streams, answer.window_bytes))
     ordered = sorted(groups.items(), key=lambda pair: -len(pair[1]))
-    sentences = [f"{format_count(sum(answer.result.judged for answer in answers), 'trial')}."]
+    sentences = [f"{format_count(sum(answer.result.classified for answer in answers), 'trial')}."]
     for limit, cells in ordered:
         name = UNDECIDED if limit is None else LIMITS[limit]
         sentences.append(f"{name[0].upper()}{name[1:]}: {_enumerate(cells)}.")
@@ -109,7 +109,7 @@ def _enumerate(cells: list[tuple[int, int | None]]) -> str:
 
 
 def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
-    """Every cell's limit, and the figures that speak for it, as medians over its judged trials."""
+    """Every cell's limit, and the figures that speak for it, as medians over its classified trials."""
     rows, entry = [], ANALYSES["limits"]
     answers = inputs.answers("limits", condition)
     for answer in answers:

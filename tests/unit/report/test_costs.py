@@ -169,7 +169,7 @@ def test_cpu_over_streams_at_one_product() -> None:
     assert kernel.x.tolist() == [1, 2, 4, 8]
     assert kernel.y == pytest.approx(np.array([5, 10, 20, 40]))
     assert find_curve(plot, "throughput", panel=2).y == pytest.approx(np.full(4, 30), rel=0.02)
-    assert "5 % (95 % CI 5–5 %) with 1 stream, 40 % (95 % CI 40–40 %) with 8" in plot.sentence
+    assert "5 % (95 % CI 5 %) with 1 stream, 40 % (95 % CI 40 %) with 8" in plot.sentence
 
 
 def test_throughput_over_durations_joins_their_conditions() -> None:

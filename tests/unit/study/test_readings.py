@@ -200,7 +200,7 @@ def test_what_was_not_kept_is_not_measured() -> None:
     assert read({"sender_intervals": backwards}).streams[0].sent_bytes is None
 
 
-def test_cells_are_judged_from_their_series_evenly_over_the_cycles() -> None:
+def test_cells_are_classified_from_their_series_evenly_over_the_cycles() -> None:
     frames = {"sender_intervals": make_intervals(), "receiver_intervals": make_intervals()}
     source = with_series(make_sweep(9, levels=[(STREAMS, 65536)]), frames)
     (answer,) = Study(source).limits(trials_per_cell=3)
@@ -208,7 +208,7 @@ def test_cells_are_judged_from_their_series_evenly_over_the_cycles() -> None:
     assert answer.result.limit is Limit.RECEIVER_WINDOW
     assert answer.selection.used == 9
     (every,) = Study(source).limits(None)
-    assert every.result.judged == 9
+    assert every.result.classified == 9
     figures = {one.name: (one.median, one.met, one.known) for one in every.result.evidence}
     assert figures["rate_spread_ratio"] == (0.0, 9, 9)
     assert figures["busiest_core_ratio"] == (0.36, 0, 9)
@@ -219,7 +219,7 @@ def test_cells_are_judged_from_their_series_evenly_over_the_cycles() -> None:
 def test_trials_without_series_are_undecided() -> None:
     (answer,) = Study(make_sweep(3, levels=[(2, None)])).limits()
     assert (answer.result.limit, answer.result.undecided) == (None, Undecided.NOT_MEASURED)
-    assert answer.result.judged == 3
+    assert answer.result.classified == 3
 
 
 def test_a_damaged_series_is_said_and_the_trial_undecided(tmp_path: Path) -> None:
