@@ -11,6 +11,7 @@ from pathlab.report.blocks import CampaignFacts, Report, Section
 from pathlab.report.formats.forms import FORMS
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
+from pathlab.report.phrases import format_count
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison import build_comparison
 from pathlab.report.sections.method import build_appendices, build_method
@@ -87,8 +88,8 @@ def _list_chapters(inputs: ReportInputs) -> Iterator[Section]:
 def _list_facts(inputs: ReportInputs) -> list[str]:
     campaign, counts = inputs.source.campaign, inputs.study.count_trials()
     facts = [
-        f"{counts.complete} complete trial{'s' * (counts.complete != 1)}",
-        f"{counts.cycles} cycle{'s' * (counts.cycles != 1)}",
+        format_count(counts.complete, "complete trial"),
+        format_count(counts.cycles, "cycle"),
         f"created {format_utc(campaign.created_utc)}",
         f"seed {campaign.seed}",
     ]

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_count
 from pathlab.report.plots.model import Axis, Bars, Numbers, Panel
 from pathlab.report.sections.lazy import Drawing, LazyPlot
 from pathlab.report.sections.quantities import choose_unit
@@ -51,7 +52,7 @@ def plot_contributions(inputs: ReportInputs, cell: Cell) -> Drawing:
 def _describe_shares(cell: Cell, drawn: int) -> str:
     figures = describe_cell(cell.sample)
     rate, jain = figures.throughput_bits_per_s, figures.fairness_jain
-    text = f"{cell.name}: median {format_rate(rate.median)} over {rate.n} trial{'s' * (rate.n != 1)}"
+    text = f"{cell.name}: median {format_rate(rate.median)} over {format_count(rate.n, 'trial')}"
     if jain.median is not None:
         least = cell.fairness_min_ratio
         text += f"; Jain's index {jain.median:.3f} (1: equal shares, {least:.3g}: all to one stream)"

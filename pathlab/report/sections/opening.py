@@ -48,12 +48,12 @@ def build_opening(answers: Sequence[Answer[Recommendation]]) -> Section:
 
 
 def _describe(answer: Answer[Recommendation]) -> Iterator[Block]:
-    told = describe_recommendation(answer.result)
-    yield Paragraph(text=told.lead, lead=True)
-    if told.facts:
-        yield Facts(items=told.facts)
-    if told.sentences:
-        yield Bullets(items=told.sentences)
+    text = describe_recommendation(answer.result)
+    yield Paragraph(text=text.lead, lead=True)
+    if text.facts:
+        yield Facts(items=text.facts)
+    if text.sentences:
+        yield Bullets(items=text.sentences)
 
 
 def _tabulate(answers: Sequence[Answer[Recommendation]]) -> TableBlock:

@@ -13,6 +13,7 @@ from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.loss import Loss
 from pathlab.analysis.estimators.outliers import MAD_RULE
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_count
 from pathlab.report.plots.model import Curve, Layer, Points, Rule
 from pathlab.report.sections.quantities import Quantity
 from pathlab.study.answer import Spread
@@ -64,7 +65,7 @@ class Drawn:
         """How many stand apart; empty for none."""
         if not self.outliers:
             return ""
-        outliers = f"{self.outliers} outlier{'s' * (self.outliers != 1)}"
+        outliers = format_count(self.outliers, "outlier")
         return f"{outliers} beyond {MAD_RULE.factor:g} MAD of the combination (marked, kept)."
 
 
