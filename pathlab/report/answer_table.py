@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -22,6 +22,7 @@ from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
 from pathlab.study.registry import ANALYSES, AnalysisEntry, AnswerColumn
+from pathlab.study.selection import ExclusionCount
 from pathlab.study.trials import Condition
 from pathlab.units import (
     NOT_MEASURED,
@@ -214,9 +215,10 @@ def _list_intervals(value: Any) -> Iterator[Interval]:
             yield from _list_intervals(one)
 
 
-def list_warnings(answers: Sequence[Answer[Any]]) -> list[str]:
-    """Excluded trials and flags of those used, each once for the table."""
+def list_warnings(answers: Sequence[Answer[Any]], known: Iterable[ExclusionCount] = ()) -> list[str]:
+    """Excluded trials, but for those of ``known``, and flags of those used, each once for the table."""
     left = {(one.reason, one.trials) for answer in answers for one in answer.selection.excluded}
+    left -= {(one.reason, one.trials) for one in known}
     flags: dict[str, int] = {}
     for answer in answers:
         for one in answer.selection.warnings:

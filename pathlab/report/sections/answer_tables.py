@@ -8,6 +8,7 @@ from typing import Any
 from pathlab.report.answer_table import Row, format_row, list_headings, list_undecided, list_warnings
 from pathlab.report.blocks import Block, Heading, Paragraph, TableBlock, TextTable
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_exclusions, format_few_trials
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
@@ -52,10 +53,26 @@ def build_table(columns: Sequence[str], rows: Iterable[Row], meanings: Sequence[
     )
 
 
-def format_note(answers: Sequence[Answer[Any]], entry: AnalysisEntry | None = None) -> str | None:
-    """What was left out and what is doubtful, as one line; None for nothing."""
-    lines = [*(list_undecided(entry, answers) if entry else ()), *list_warnings(answers)]
+def format_note(
+    answers: Sequence[Answer[Any]],
+    entry: AnalysisEntry | None = None,
+    conditions: Iterable[MeasuredCondition] = (),
+) -> str | None:
+    """What was excluded, which flags were kept and what is undecided, as one line; None for nothing.
+
+    The exclusions of ``conditions``, which ``list_caveats`` states once, are not repeated.
+    """
+    known = [one for each in conditions for one in each.sample.selection.excluded]
+    lines = [*(list_undecided(entry, answers) if entry else ()), *list_warnings(answers, known)]
     return "; ".join(lines) + "." if lines else None
+
+
+def list_caveats(condition: MeasuredCondition) -> Iterator[Block]:
+    """The excluded trials of a condition, and how many combinations have too few for an interval."""
+    few = format_few_trials(cell.throughput for cell in condition.cells)
+    text = " ".join(word for word in (format_exclusions(condition), few) if word)
+    if text:
+        yield Paragraph(text=f"{condition.name}: {text[:1].lower()}{text[1:]}", note=True)
 
 
 def outline_tables(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[LazyBlock]:
@@ -99,7 +116,7 @@ def tabulate_answers(
             name=f"{name.replace('_', '-')}-table{f'-{condition.number}' if condition else ''}",
             title=entry.title + (f": {condition.name}" if condition else ""),
             table=build_table(("path",) * several + list_headings(entry), rows),
-            note=format_note([answer for _, answer in shown], entry),
+            note=format_note([answer for _, answer in shown], entry, conditions),
         )
 
 

@@ -173,7 +173,7 @@ def _build_table(
         name=f"{table.name}{suffix}",
         title=title,
         table=build_table(labels, rows, meanings),
-        note=table.note or format_note(answers),
+        note=table.note or format_note(answers, conditions=conditions),
     )
 
 

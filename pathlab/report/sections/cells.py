@@ -23,7 +23,7 @@ from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_ci, format_count, format_range
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
-from pathlab.report.sections.answer_tables import build_table, format_note
+from pathlab.report.sections.answer_tables import build_table, format_note, list_caveats
 from pathlab.report.sections.cell_tables import GRANTS, RATES, UDP, outline_table
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -129,7 +129,7 @@ def _tabulate_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
         name=f"streams-windows-table-{condition.number}",
         title=f"{entry.title}: {condition.name}",
         table=build_table(("pair", *list_headings(entry)), rows),
-        note=format_note(answers, entry),
+        note=format_note(answers, entry, (condition,)),
     )
 
 
@@ -175,6 +175,8 @@ def _has_pairs(condition: MeasuredCondition) -> bool:
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     yield from outline_table(RATES, inputs.conditions)
+    for condition in inputs.conditions:
+        yield lazy_text(list_caveats, condition)
     yield from outline_table(UDP, [one for one in inputs.conditions if one.key.is_udp])
     for condition in inputs.conditions:
         if _has_pairs(condition):

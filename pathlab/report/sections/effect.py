@@ -16,7 +16,6 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     format_count,
     format_estimate,
-    format_exclusions,
     format_p_value,
     format_reason,
     format_spread,
@@ -86,7 +85,7 @@ def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
             )
         )
     return Drawing(
-        said=(*said, format_exclusions(condition)),
+        said=tuple(said),
         panels=tuple(panels),
         empty="no round trips were measured",
     )

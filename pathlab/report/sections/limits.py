@@ -122,11 +122,12 @@ def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> It
         *shown, undecided = format_row(entry, answer)
         rows.append((*shown, "; ".join(figures) or "no figure meets its threshold", undecided))
     if rows:
+        note = format_note(answers, conditions=(condition,))
         yield TableBlock(
             name=f"limits-table-{condition.number}",
             title=f"Limit of each combination: {condition.name}",
             table=build_table((*list_headings(entry)[:-1], "evidence", "undecided"), rows),
-            note=" ".join(cell for cell in (EVIDENCE_NOTE, format_note(answers)) if cell),
+            note=f"{EVIDENCE_NOTE} {note}" if note else EVIDENCE_NOTE,
         )
 
 

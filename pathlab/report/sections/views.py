@@ -13,8 +13,6 @@ from pathlab.analysis.estimators.loss import Loss
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     format_ci,
-    format_exclusions,
-    format_few_trials,
     format_range,
     format_spread,
     join_words,
@@ -90,7 +88,7 @@ def plot_view(inputs: ReportInputs, condition: MeasuredCondition, view: View) ->
             panels.append(panel)
         said.append(words)
         choices += [choice] if choice else []
-    said += [*choices[:1], format_exclusions(condition) if condition.cells else ""]
+    said += choices[:1]
     sentence = " ".join(dict.fromkeys(word for word in said if word)) if panels else ""
     return Drawing(
         said=(sentence,),
@@ -217,7 +215,7 @@ def _describe_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> st
     text = f"{quantity.label}: highest median {format_spread(spreads[most], quantity.spell)} with {most.name}"
     if least is not most:
         text += f"; lowest {format_spread(spreads[least], quantity.spell)} with {least.name}"
-    return f"{text}. {format_few_trials(spreads.values())}".strip()
+    return f"{text}."
 
 
 def _describe_excluded(condition: MeasuredCondition, quantity: Quantity) -> str:

@@ -9,9 +9,11 @@ import pytest
 
 from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.analysis.estimators.serial import ordered_median_interval
+from pathlab.report.blocks import Paragraph
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Area, Curve, Grid, Plot, Points, Rule, Scale
 from pathlab.report.sections import chapters
+from pathlab.report.sections.answer_tables import list_caveats
 from pathlab.report.sections.points import choose_points
 from pathlab.store.records import TrialRecord
 from tests.unit.report.section_samples import find_curve, find_layer, make_inputs, take_trials
@@ -86,7 +88,6 @@ def test_trials_that_do_not_count_are_drawn_apart_and_say_why(inputs: ReportInpu
     assert excluded.x == pytest.approx(np.array([6.0, 8.0]), abs=0.2)
     assert excluded.hover is not None
     assert [text.split(", ")[-1] for text in excluded.hover] == ["host-limited", "window-short"]
-    assert "Excluded: 1 host-limited, 1 window-short." in plot.sentence
     six = find_curve(plot, "window 64 KiB").y[STREAMS.index(6)]
     assert six > 18  # the median of the others
 
@@ -114,7 +115,17 @@ def test_small_samples_have_gaps_instead_of_intervals() -> None:
     assert curve.low is not None
     assert np.isnan(curve.low).all()
     assert np.isfinite(curve.y).all()
-    assert "No confidence interval for 28 combinations: at most 3 trials each, 6 needed." in plot.sentence
+
+
+def test_exclusions_and_small_samples_are_stated_once(inputs: ReportInputs) -> None:
+    (found,) = (block for condition in inputs.conditions for block in list_caveats(condition))
+    assert isinstance(found, Paragraph)
+    assert found.text.endswith(": excluded: 1 host-limited, 1 window-short.")
+    few = make_inputs(make_sweep(3))
+    (found,) = (block for condition in few.conditions for block in list_caveats(condition))
+    assert isinstance(found, Paragraph)
+    assert "no confidence interval for 28 combinations: at most 3 trials each, 6 needed." in found.text
+    assert "confidence interval for" not in draw(few, "throughput-streams-1").sentence
 
 
 def test_what_was_not_measured_is_an_empty_figure_with_the_reason() -> None:
