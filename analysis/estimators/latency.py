@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval, Undecided, undecided_interval
 from pathlab.analysis.estimators.trend import find_trend, pair_slopes
@@ -30,17 +30,6 @@ class RttClimb:
     slope_interval: Interval
     rising: bool | None = None
     undecided: Undecided | None = None
-
-
-def answered_rtts(rtts_ns: ArrayLike) -> NDArray[np.float64]:
-    """The RTTs of answered probes, in order; a lost probe is NaN. ``UsageError`` if an RTT is not above 0."""
-    rtts = np.asarray(rtts_ns, dtype=np.float64)
-    if rtts.ndim != 1:
-        raise UsageError(f"RTTs: expected one dimension, got {rtts.ndim}", hint="pass a flat sequence of ns")
-    rtts = rtts[~np.isnan(rtts)]
-    if rtts.size and (rtts.min() <= 0 or np.isinf(rtts).any()):
-        raise UsageError("RTTs: a value is not above 0 and finite", hint="mark a lost probe with NaN")
-    return rtts
 
 
 def classify_rtt_climb(times_ns: ArrayLike, rtts_ns: ArrayLike, margin_ns: float) -> RttClimb:

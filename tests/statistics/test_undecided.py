@@ -7,7 +7,6 @@ import pytest
 
 from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.estimators.latency import answered_rtts
 from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.analysis.estimators.quantiles import median_interval, quartiles
 from pathlab.analysis.estimators.throughput import aggregate_throughput, effective_window
@@ -48,8 +47,6 @@ def test_remaining_reasons() -> None:
         lambda: probe_loss(3, 4),
         lambda: probe_loss(-1, -1),
         lambda: jain_index([1, -1]),
-        lambda: answered_rtts([0.0, 1.0]),
-        lambda: answered_rtts([[1.0]]),
         lambda: aggregate_throughput([-1], 5),
         lambda: effective_window(1.0, 0, 1.0),
     ],
