@@ -43,6 +43,14 @@ class CpuLine:
     r_squared_definition: str
     undecided: Undecided | None = None
 
+    def predict_percent(self, throughput_bits_per_s: ArrayLike) -> NDArray[np.float64]:
+        """CPU % on the line at these rates; NaN where the line is undecided."""
+        rates = np.asarray(throughput_bits_per_s, dtype=np.float64)
+        slope, offset = self.slope_percent_per_gbit_s, self.intercept_percent
+        if slope is None or offset is None:
+            return np.full_like(rates, np.nan)
+        return np.asarray(offset + slope * rates / 1e9, dtype=np.float64)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CpuCost:

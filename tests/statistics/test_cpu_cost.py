@@ -38,6 +38,13 @@ def test_lines_are_rs() -> None:
     assert found.through_origin.intercept_percent == 0.0
 
 
+def test_a_line_predicts_and_an_undecided_one_does_not() -> None:
+    rates = np.arange(1.0, 9.0) * 1e9
+    line = fit_cpu_cost(rates, 5 + 3 * rates / 1e9).with_intercept
+    assert line.predict_percent([0.0, 10e9]) == pytest.approx([5.0, 35.0])
+    assert np.isnan(fit_cpu_cost([1e9], [5.0]).with_intercept.predict_percent([1e9])).all()
+
+
 def test_seconds_per_gigabyte_by_hand() -> None:
     """50 % of a core at 2 Gbit/s: 0.5 s of CPU for 0.25 GB, 2 s per GB; idle trials carry no cost."""
     found = fit_cpu_cost([2e9] * 6 + [1e9, 0.0], [50.0] * 6 + [25.0, 3.0])

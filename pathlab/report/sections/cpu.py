@@ -133,7 +133,7 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
                 )
             )
     unit = of.THROUGHPUT.choose_unit(np.concatenate([cell.sample.rates_bits_per_s for cell in cells]))
-    spreads = [measure_spread(cell.sample.rates_bits_per_s) for cell in cells]
+    spreads = [cell.throughput for cell in cells]
     rate = draw_spreads("throughput", streams, spreads, unit.size, 2)
     rates = [one.median for one in spreads if one.median is not None]
     said.insert(0, f"Median throughput: {format_range(format_rate(min(rates)), format_rate(max(rates)))}.")
@@ -167,11 +167,8 @@ def _percent_quantity(end: str, names: tuple[str, ...]) -> Quantity:
 def _draw_line(cell: str, slot: int, found: CpuCost, across: tuple[Floats, Scaled]) -> Curve:
     """The line with intercept over the range of what was measured; nothing where it is undecided."""
     rates, unit = across
-    line = found.with_intercept
-    known = rates[~np.isnan(rates)]
-    ends = np.array([known.min(), known.max()])
-    slope, offset = line.slope_percent_per_gbit_s, line.intercept_percent
-    values = np.full(2, np.nan) if slope is None or offset is None else offset + slope * ends / 1e9
+    ends = np.array([np.nanmin(rates), np.nanmax(rates)])
+    values = found.with_intercept.predict_percent(ends)
     return Curve(name=cell, x=ends / unit.size, y=values, slot=slot, markers=False)
 
 
@@ -217,7 +214,7 @@ def _tabulate_part(cell: Cell) -> tuple[str, ...]:
         for end in ENDS
         for name in ("kernel", "user")
     ]
-    rate = format_rate(measure_spread(cell.sample.rates_bits_per_s).median)
+    rate = format_rate(cell.throughput.median)
     return rate, *percents, format_figure(measure_spread(cell.sample.cpu_s_per_gb).median)
 
 
