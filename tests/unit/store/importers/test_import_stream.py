@@ -17,7 +17,7 @@ from pathlab.store.imported_trial import ImportedTrial
 from pathlab.store.importing import read_file
 from tests.unit.store.import_samples import make_iperf3, make_json_stream
 
-DATA = Path(__file__).parents[2] / "data" / "iperf3-3.21"
+DATA = Path(__file__).parents[3] / "data" / "iperf3-3.21"
 
 
 def read_text(tmp_path: Path, text: str) -> list[ImportedTrial]:

@@ -263,7 +263,7 @@ def test_windows_beyond_a_hosts_limit_are_told_with_the_sysctl() -> None:
     told = find_short_windows(rows, hosts)
     # against the path: b and d send, a and c receive; b has room, what c may is not known
     assert [line.split(" grants")[0] for line in told] == ["a", "d"]
-    assert "and 1 MiB is asked" in told[0]
+    assert "the plan requests 1 MiB" in told[0]
     assert "sysctl -w net.core.rmem_max=1048576" in told[0]
     assert "sysctl -w net.core.wmem_max=1048576" in told[1]
 

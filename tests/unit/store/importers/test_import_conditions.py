@@ -37,7 +37,7 @@ from tests.unit.store.import_samples import (
 )
 from tests.unit.store.store_samples import CAMPAIGN
 
-DATA = Path(__file__).parents[2] / "data" / "iperf3-3.21"
+DATA = Path(__file__).parents[3] / "data" / "iperf3-3.21"
 TEST = "start.test_start"
 
 
