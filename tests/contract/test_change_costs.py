@@ -131,12 +131,12 @@ USE_OF_AN_ANALYSIS = """
 import json
 import pathlab
 from pathlab.cli.main import pathlab as command
-from pathlab.study.document import build_document
+from pathlab.study.document import build_analysis_document
 
 folder = "results"
 with pathlab.open(folder) as results:
     print(results.medians().to_frame()["result.median_bits_per_s"].tolist())
-    document = json.loads(json.dumps(build_document(results, ["medians"])))
+    document = json.loads(json.dumps(build_analysis_document(results, ["medians"])))
     print([answer["result"]["median_bits_per_s"] for answer in document["analyses"]["medians"]])
 command(["analyze", folder, "--only", "medians"], standalone_mode=False)
 command(["analyze", folder, "--only", "list"], standalone_mode=False)
@@ -224,7 +224,7 @@ from pathlab.campaign.model import ProbeSettings, TrialSettings
 from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
-from pathlab.store.column_page import render_page
+from pathlab.store.column_page import render_column_page
 from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.store.results import Results
@@ -246,7 +246,7 @@ with Results.create("results", CampaignRecord(**texts, seed=0), plan) as results
     load_format("csv").export(select_trials(results), pathlib.Path("exported"))
     assert results.trials(tint="red")["trial_id"].tolist() == [1]
 header, row = pathlib.Path("exported/trials.csv").read_text().splitlines()
-print(dict(zip(header.split(","), row.split(",")))['"tint"'], "| `tint` |" in render_page())
+print(dict(zip(header.split(","), row.split(",")))['"tint"'], "| `tint` |" in render_column_page())
 """
 
 
