@@ -161,14 +161,14 @@ def count_retransmits(table: StreamTable) -> Floats | None:
 
 
 def read_stream_bytes(source: StudySource, trial_id: int) -> dict[int, int] | None:
-    """The bytes received of each stream in the steady window, by its number; None without the series."""
+    """Bytes received by each stream that has intervals in the steady window; None without the series."""
     found = read_columns(source, trial_id, {"receiver_intervals": ("stream", "bytes", "phase")})
     columns = found.get("receiver_intervals")
     if columns is None or not {"stream", "bytes", "phase"} <= columns.keys():
         return None
-    streams, place = np.unique(columns["stream"], return_inverse=True)
     steady = columns["phase"] == Phase.STEADY
-    counts = np.bincount(place[steady], weights=columns["bytes"][steady], minlength=len(streams))
+    streams, place = np.unique(columns["stream"][steady], return_inverse=True)
+    counts = np.bincount(place, weights=columns["bytes"][steady], minlength=len(streams))
     return {int(stream): int(count) for stream, count in zip(streams, counts, strict=True)}
 
 
