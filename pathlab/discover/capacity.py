@@ -7,6 +7,7 @@ would grow with it, which halves every rate.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -76,6 +77,15 @@ class CapacityResult:
     sizes_bytes: tuple[int, ...]
     gap_ns: int
     stamps: tuple[str, ...]
+
+    @property
+    def latencies_to_hops_ns(self) -> dict[int, float]:
+        """One-way latency from here to each hop whose own latency is known: the sum of those up to it."""
+        known = [
+            (one.hop, one.estimate.latency_ns) for one in self.hops if one.estimate.latency_ns is not None
+        ]
+        sums = itertools.accumulate(latency_ns for _, latency_ns in known)
+        return dict(zip((hop for hop, _ in known), sums, strict=True))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -172,6 +172,14 @@ def read_stream_bytes(source: StudySource, trial_id: int) -> dict[int, int] | No
     return {int(stream): int(count) for stream, count in zip(streams, counts, strict=True)}
 
 
+def percentile_over_streams(values: Floats, percent: float) -> Floats:
+    """A percentile over the streams or cores (columns) at each time (row); NaN where nothing was measured."""
+    found = np.full(len(values), np.nan)
+    known = np.isfinite(values).any(axis=1)
+    found[known] = np.nanpercentile(values[known], percent, axis=1)
+    return found
+
+
 def sum_tenths(rates: Floats) -> Floats:
     """What each tenth of the streams carried together, the slowest first."""
     return np.array([part.sum() for part in np.array_split(np.sort(rates), TENTHS)])

@@ -117,14 +117,9 @@ def _draw_latency(axes: Axes, report: PathReport) -> None:
     axes.plot(numbers, median, "s--", color=COLOURS[1], label="RTT, median")
     axes.plot(numbers, lowest, "o-", color=COLOURS[0], label="RTT, minimum")
     if report.capacity is not None:
-        sums, reached = [], []
-        total = 0.0
-        for hop in report.capacity.hops:
-            if hop.estimate.latency_ns is not None:
-                total += hop.estimate.latency_ns / 1e6
-                sums.append(total)
-                reached.append(hop.hop)
-        axes.plot(reached, sums, "^:", color=COLOURS[2], label="one-way latency to here")
+        sums_ns = report.capacity.latencies_to_hops_ns
+        latency = np.array(list(sums_ns.values())) / 1e6
+        axes.plot(list(sums_ns), latency, "^:", color=COLOURS[2], label="one-way latency to here")
     axes.set_ylim(0, 1.1 * max(axes.dataLim.y1, 1e-6) if answered else 1)
     if answered:
         axes.legend(loc="upper left")

@@ -6,7 +6,14 @@ import numpy as np
 
 from pathlab.report.plots.model import Area, Axis, Curve, Layer, Numbers, Panel, Points, Span
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.study.trial_series import CoreLoads, Probes, StreamTable, count_retransmits, join_intervals
+from pathlab.study.trial_series import (
+    CoreLoads,
+    Probes,
+    StreamTable,
+    count_retransmits,
+    join_intervals,
+    percentile_over_streams,
+)
 
 STACKED_STREAMS_MAX = 16  # more: their total, and how they spread
 LINES_MAX = 8  # streams or cores with a line each
@@ -77,9 +84,9 @@ def build_round_trips(
             layers += _draw_probes(probes, name, slot)
     smoothed = None if table is None else table.get("rtt_us") / 1e3
     if table is not None and smoothed is not None and np.isfinite(smoothed).any():
-        middle = _over_streams(smoothed, 50)
+        middle = percentile_over_streams(smoothed, 50)
         if len(table.streams) > 1:
-            least, most = _over_streams(smoothed, 0), _over_streams(smoothed, 100)
+            least, most = percentile_over_streams(smoothed, 0), percentile_over_streams(smoothed, 100)
             layers.append(Area(name="TCP's RTT, all streams", x=table.end_s, low=least, high=most, slot=2))
         name = "TCP's RTT, smoothed" if len(table.streams) == 1 else "TCP's RTT, median stream"
         layers.append(Curve(name=name, x=table.end_s, y=middle, slot=2, markers=False))
@@ -137,20 +144,12 @@ def _lines_or_spread(values: Numbers, time_s: Numbers, names: list[str], noun: s
 
 def _spread(values: Numbers, time_s: Numbers, noun: str) -> list[Layer]:
     """Least to most, the middle half, and the median of all streams or cores at each time."""
-    least, low, middle, high, most = (_over_streams(values, at) for at in (0, 25, 50, 75, 100))
+    least, low, middle, high, most = (percentile_over_streams(values, at) for at in (0, 25, 50, 75, 100))
     return [
         Area(name=f"all {noun}", x=time_s, low=least, high=most, slot=SINGLE_SLOT),
         Area(name=f"middle half of the {noun}", x=time_s, low=low, high=high, slot=SINGLE_SLOT),
         Curve(name=f"median of the {noun}", x=time_s, y=middle, slot=SINGLE_SLOT, markers=False),
     ]
-
-
-def _over_streams(values: Numbers, percent: float) -> Numbers:
-    """A percentile over the columns of each row; NaN for a row without a value."""
-    found = np.full(len(values), np.nan)
-    known = np.isfinite(values).any(axis=1)
-    found[known] = np.nanpercentile(values[known], percent, axis=1)
-    return found
 
 
 def _draw_probes(probes: Probes, name: str, slot: int) -> list[Layer]:
