@@ -66,12 +66,12 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-def format_interval(interval: Interval, spell: Format) -> str:
+def format_interval(interval: Interval, formatter: Format) -> str:
     """``low–high``, ``-low to high`` where that begins below 0, or why there is none."""
     if interval.low is None or interval.high is None:
         return format_reason(interval.undecided)
     word = " to " if interval.low < 0 else "–"
-    return f"{spell(interval.low)}{word}{spell(interval.high)}"
+    return f"{formatter(interval.low)}{word}{formatter(interval.high)}"
 
 
 def format_cells(text: str) -> str:
@@ -96,7 +96,7 @@ def format_value(value: Any, unit: str = "") -> str:
 
     Why there is no interval is said below the table (``list_undecided``).
     """
-    spell = FORMATS.get(unit, format_figure)
+    formatter = FORMATS.get(unit, format_figure)
     if isinstance(value, Answer):
         return format_part(value)
     if isinstance(value, Spread | Estimate):
@@ -104,9 +104,13 @@ def format_value(value: Any, unit: str = "") -> str:
         if middle is None and isinstance(value, Estimate):
             return format_reason(value.undecided)
         decided = value.interval.decided
-        return f"{spell(middle)} ({format_interval(value.interval, spell)})" if decided else spell(middle)
+        return (
+            f"{formatter(middle)} ({format_interval(value.interval, formatter)})"
+            if decided
+            else formatter(middle)
+        )
     if isinstance(value, Interval):
-        return format_interval(value, spell) if value.decided else NOT_MEASURED
+        return format_interval(value, formatter) if value.decided else NOT_MEASURED
     if isinstance(value, Breakpoint):
         return _format_breakpoint(value, unit)
     if isinstance(value, LimitCount):
@@ -119,7 +123,7 @@ def format_value(value: Any, unit: str = "") -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return format_cells(str(value))
-    return str(value) if isinstance(value, int) and not unit else spell(value)
+    return str(value) if isinstance(value, int) and not unit else formatter(value)
 
 
 def _format_breakpoint(found: Breakpoint, unit: str) -> str:

@@ -14,11 +14,11 @@ from pathlab.units import NOT_MEASURED
 Spell = Callable[[float | None], str]
 
 
-def format_ci(interval: Interval, spell: Spell) -> str:
+def format_ci(interval: Interval, formatter: Spell) -> str:
     """``95 % CI 3–4 ms``, or why there is none."""
     if interval.low is None or interval.high is None:
         return f"no confidence interval: {format_reason(interval.undecided)}"
-    ends = format_range(spell(interval.low), spell(interval.high))
+    ends = format_range(formatter(interval.low), formatter(interval.high))
     return f"{interval.confidence_ratio * 100:g} % CI {ends}"
 
 
@@ -31,20 +31,20 @@ def format_range(low: str, high: str) -> str:
     return f"{first}{' to ' if low.startswith('-') else '–'}{high}"
 
 
-def format_spread(spread: Spread, spell: Spell) -> str:
+def format_spread(spread: Spread, formatter: Spell) -> str:
     """The median with its interval, or the number of trials where that is too small for one."""
     if spread.median is None:
         return "not measured"
     if spread.interval.decided:
-        return f"{spell(spread.median)} ({format_ci(spread.interval, spell)})"
-    return f"{spell(spread.median)} ({format_count(spread.n, 'trial')}, no confidence interval)"
+        return f"{formatter(spread.median)} ({format_ci(spread.interval, formatter)})"
+    return f"{formatter(spread.median)} ({format_count(spread.n, 'trial')}, no confidence interval)"
 
 
-def format_estimate(estimate: Estimate, spell: Spell) -> str:
+def format_estimate(estimate: Estimate, formatter: Spell) -> str:
     """An estimate with its interval, or why there is none."""
     if estimate.value is None:
         return f"undecided ({format_reason(estimate.undecided)})"
-    return f"{spell(estimate.value)} ({format_ci(estimate.interval, spell)})"
+    return f"{formatter(estimate.value)} ({format_ci(estimate.interval, formatter)})"
 
 
 def format_p_value(value: float) -> str:

@@ -271,7 +271,7 @@ def _format_rival_rate(found: Recommendation) -> str:
 
 def _describe_climb(one: Candidate) -> str:
     climb, name = one.climb, shorten_levels(one.streams, one.window_bytes)
-    counted = "" if climb is None else f" ({climb.rising} of {format_count(climb.judged, 'trial')})"
+    counted = "" if climb is None else f" ({climb.rising} of {format_count(climb.classified, 'trial')})"
     known = one.drtt_ns.median is not None
     more = f"more than {format_time(one.drtt_ns.median)} of added delay" if known else "more delay"
     return (

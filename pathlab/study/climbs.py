@@ -19,19 +19,19 @@ from pathlab.study.trials import StudySource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellClimb:
-    """``judged`` trials whose series tell, and those ``rising`` of them, whose dRTT is a lower bound.
+    """``classified`` trials with readings at their end, and the ``rising`` ones: their dRTT is a lower bound.
 
-    ``damaged``: why a stored series could not be read; its trial is none of those judged.
+    ``damaged``: why a stored series could not be read; its trial is none of those classified.
     """
 
-    judged: int
+    classified: int
     rising: int
     damaged: tuple[str, ...] = ()
 
     @property
     def still_rising(self) -> bool:
         """Whether most of the trials that tell were rising."""
-        return 2 * self.rising > self.judged
+        return 2 * self.rising > self.classified
 
 
 def classify_cell_climb(source: StudySource, part: Sample, margin_ns: float, trials: int) -> CellClimb:
@@ -45,7 +45,7 @@ def classify_cell_climb(source: StudySource, part: Sample, margin_ns: float, tri
         except StoreError as error:
             damaged.append(str(error))
     known = [verdict for verdict in verdicts if verdict is not None]
-    return CellClimb(judged=len(known), rising=sum(known), damaged=tuple(damaged))
+    return CellClimb(classified=len(known), rising=sum(known), damaged=tuple(damaged))
 
 
 def _classify_trial(source: StudySource, trial_id: int, margin_ns: float) -> RttClimb:

@@ -139,7 +139,7 @@ def _find_figure(value: Any) -> float | str | None:
 def _format_figure(name: str, figure: float | str) -> str:
     if isinstance(figure, str):
         return f"{name} {figure}"
-    for ending, spell in _FORMATS.items():
+    for ending, formatter in _FORMATS.items():
         if name.endswith(ending):
-            return f"{name.removesuffix(ending)} {spell(float(figure))}"
+            return f"{name.removesuffix(ending)} {formatter(float(figure))}"
     return f"{name} {figure:.4g}"

@@ -54,67 +54,69 @@ def figures_folder(out: Path) -> Path:
 
 def render_markdown(report: Report, figures: str) -> str:
     """The text, which looks for its figures in the folder ``figures``."""
-    lines = [f"# {spell(report.title)}", "", spell(" · ".join(report.facts)), ""]
+    lines = [f"# {escape_markdown(report.title)}", "", escape_markdown(" · ".join(report.facts)), ""]
     lines += _write_section(report.opening, figures)
     for notice in report.notices:
         where = f"{notice.path}: " if notice.path else ""
-        lines += [f"> **Warning.** {spell(where + notice.text)}", ""]
+        lines += [f"> **Warning.** {escape_markdown(where + notice.text)}", ""]
     lines += ["## Contents", ""]
-    lines += [f"- {spell(section.title)}" for section in report.sections]
+    lines += [f"- {escape_markdown(section.title)}" for section in report.sections]
     lines.append("")
     for section in report.sections:
         lines += _write_section(section, figures)
-    return escape_controls("\n".join([*lines, "---", "", spell(report.footer), ""]))
+    return escape_controls("\n".join([*lines, "---", "", escape_markdown(report.footer), ""]))
 
 
-def spell(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
     line = " ".join(text.split())
     return _NUMBERED.sub(r"\1\\\2", _MARKED.sub(r"\\\1", line))
 
 
 def _write_section(section: Section, figures: str) -> list[str]:
-    return [f"## {spell(section.title)}", "", *_write_blocks(section.blocks, figures)]
+    return [f"## {escape_markdown(section.title)}", "", *_write_blocks(section.blocks, figures)]
 
 
 def _write_blocks(blocks: Sequence[Block], figures: str) -> Iterator[str]:
     for block in blocks:
         match block:
             case Paragraph():
-                text = spell(block.text)
+                text = escape_markdown(block.text)
                 yield from (f"**{text}**" if block.lead else text, "")
             case Subheading():
-                yield from (f"### {spell(block.text)}", "")
+                yield from (f"### {escape_markdown(block.text)}", "")
             case Bullets():
-                yield from (f"- {spell(text)}" for text in block.items)
+                yield from (f"- {escape_markdown(text)}" for text in block.items)
                 yield ""
             case Facts():
-                yield from (f"- **{spell(label)}**: {spell(text)}" for label, text in block.items)
+                yield from (
+                    f"- **{escape_markdown(label)}**: {escape_markdown(text)}" for label, text in block.items
+                )
                 yield ""
             case Preformatted():
                 fence = _find_fence(block.text)
                 yield from (f"{fence}text", block.text.rstrip("\n"), fence, "")
             case TableBlock():
-                yield from (f"#### {spell(block.title)}", "")
+                yield from (f"#### {escape_markdown(block.title)}", "")
                 yield from _write_table(block.table)
                 if block.note:
-                    yield from (spell(block.note), "")
+                    yield from (escape_markdown(block.note), "")
             case Plot():
                 yield from _write_figure(block, figures)
             case Fold():
-                yield from (f"### {spell(block.title)}", "")
+                yield from (f"### {escape_markdown(block.title)}", "")
                 yield from _write_blocks(block.blocks, figures)
 
 
 def _write_figure(plot: Plot, figures: str) -> Iterator[str]:
     ready = prepare_plot(plot)
-    yield from (f"#### {spell(f'{plot.title} ({plot.condition})')}", "")
+    yield from (f"#### {escape_markdown(f'{plot.title} ({plot.condition})')}", "")
     if ready.empty is not None:
-        yield from (f"Not drawn: {spell(ready.empty)}", "")
+        yield from (f"Not drawn: {escape_markdown(ready.empty)}", "")
     else:
-        yield from (f"![{spell(plot.title)}]({figures}/{plot.name}.svg)", "")
+        yield from (f"![{escape_markdown(plot.title)}]({figures}/{plot.name}.svg)", "")
     if ready.sentence:
-        yield from (spell(ready.sentence), "")
+        yield from (escape_markdown(ready.sentence), "")
     if ready.empty is None:
         yield from (f"[Data (CSV)]({figures}/{plot.name}.csv)", "")
 
@@ -127,11 +129,11 @@ def _write_table(table: TextTable) -> Iterator[str]:
     yield ""
     if len(table.rows) > ROWS_SHOWN:
         rest = f"The first {ROWS_SHOWN} of {len(table.rows)} rows; all of them: --format json"
-        yield from (spell(rest), "")
+        yield from (escape_markdown(rest), "")
 
 
 def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(spell(cell) for cell in cells) + " |"
+    return "| " + " | ".join(escape_markdown(cell) for cell in cells) + " |"
 
 
 def _find_fence(text: str) -> str:

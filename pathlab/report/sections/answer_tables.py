@@ -120,7 +120,7 @@ def tabulate_answers(
         )
 
 
-def say(text: str, *, note: bool = False) -> Iterator[Block]:
+def write_paragraph(text: str, *, note: bool = False) -> Iterator[Block]:
     """A paragraph, none for an empty text."""
     if text:
         yield Paragraph(text=text, note=note)

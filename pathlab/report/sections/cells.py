@@ -147,7 +147,7 @@ def _tabulate_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
     rows: list[Row] = []
     for at, answer in enumerate(answers, 1):
         costs = {cost.name: cost for cost in answer.result.costs}
-        cells = [_format_cost(costs[name], spell) for name, (_, spell) in COST_SPELL.items()]
+        cells = [_format_cost(costs[name], formatter) for name, (_, formatter) in COST_SPELL.items()]
         rows.append((str(at), format_cells(answer.result.name), *cells))
     yield TableBlock(
         name=f"streams-windows-costs-{condition.number}",
@@ -158,13 +158,13 @@ def _tabulate_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
     )
 
 
-def _format_cost(cost: CostComparison, spell: Callable[[float | None], str]) -> str:
+def _format_cost(cost: CostComparison, formatter: Callable[[float | None], str]) -> str:
     if not cost.pairs:
         return NOT_MEASURED
-    shift = spell(cost.shift.shift)
+    shift = formatter(cost.shift.shift)
     return (
-        f"{spell(cost.streams_median)} : {spell(cost.windows_median)} "
-        f"({shift}; {format_interval(cost.shift.interval, spell)})"
+        f"{formatter(cost.streams_median)} : {formatter(cost.windows_median)} "
+        f"({shift}; {format_interval(cost.shift.interval, formatter)})"
     )
 
 

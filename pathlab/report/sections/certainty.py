@@ -13,7 +13,7 @@ from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_ci, format_count, format_reason
-from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, say
+from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, write_paragraph
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
@@ -133,7 +133,7 @@ def _describe_condition(inputs: ReportInputs, condition: MeasuredCondition) -> I
     sentences = [
         text for name, describe in SENTENCES.items() for text in describe(inputs.answers(name, condition))
     ]
-    yield from say(f"{condition.name}: {' '.join(sentences)}" if sentences else "")
+    yield from write_paragraph(f"{condition.name}: {' '.join(sentences)}" if sentences else "")
 
 
 def _is_shown(answer: Answer[Any]) -> bool:

@@ -184,11 +184,11 @@ def _describe_line(name: str, found: CpuCost) -> str:
 
 
 def _describe_ends(name: str, cells: tuple[Cell, ...], spreads: list[Spread]) -> str:
-    def spell(value: float | None) -> str:
+    def formatter(value: float | None) -> str:
         return f"{format_figure(value)} %"
 
     few, many = format_count(cells[0].streams, "stream"), format_count(cells[-1].streams, "stream")
-    first, last = format_spread(spreads[0], spell), format_spread(spreads[-1], spell)
+    first, last = format_spread(spreads[0], formatter), format_spread(spreads[-1], formatter)
     return f"{name}: {first} with {few}, {last} with {many}."
 
 

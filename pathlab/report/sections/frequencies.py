@@ -93,8 +93,8 @@ def _describe_fits(found: QuantitySpread, quantity: Quantity) -> str:
     else:
         word = "fall" if decline.scale > 0 else "rise"
         said.append(
-            f"Frequencies {word} by a factor of e every {quantity.spell(abs(decline.scale))} "
-            f"({format_ci(decline.scale_interval, quantity.spell)}; "
+            f"Frequencies {word} by a factor of e every {quantity.format(abs(decline.scale))} "
+            f"({format_ci(decline.scale_interval, quantity.format)}; "
             f"R² = {format_r_squared(decline.r_squared_ratio)})."
         )
     if climb.slope is None:
@@ -136,8 +136,8 @@ def _tabulate_fits(inputs: ReportInputs, condition: MeasuredCondition) -> Iterat
 def _tabulate_distribution(quantity: Quantity, fit: DistributionFit) -> Row:
     told = []
     for name, value in fit.parameters.items():
-        spell: Callable[[float | None], str] = quantity.spell if name in WITH_UNIT else format_figure
-        told.append(f"{name} {spell(value)} ({format_interval(fit.intervals[name], spell)})")
+        formatter: Callable[[float | None], str] = quantity.format if name in WITH_UNIT else format_figure
+        told.append(f"{name} {formatter(value)} ({format_interval(fit.intervals[name], formatter)})")
     return (
         quantity.label,
         str(fit.distribution),
@@ -151,7 +151,7 @@ def _tabulate_distribution(quantity: Quantity, fit: DistributionFit) -> Row:
 def _tabulate_source_fits(quantity: Quantity, found: QuantitySpread) -> Iterator[Row]:
     decline, climb = found.decline, found.climb
     scale = (
-        f"scale {quantity.spell(decline.scale)} ({format_interval(decline.scale_interval, quantity.spell)})"
+        f"scale {quantity.format(decline.scale)} ({format_interval(decline.scale_interval, quantity.format)})"
     )
     yield (
         quantity.label,

@@ -133,9 +133,9 @@ def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> It
 
 def _format_evidence(name: str, value: float) -> str:
     """A figure of evidence with its unit: ``busiest core 98.2 %``."""
-    for ending, spell in EVIDENCE_UNITS.items():
+    for ending, formatter in EVIDENCE_UNITS.items():
         if name.endswith(ending):
-            return f"{name.removesuffix(ending).replace('_', ' ')} {spell(value)}"
+            return f"{name.removesuffix(ending).replace('_', ' ')} {formatter(value)}"
     return f"{name.replace('_', ' ')} {format_figure(value)}"
 
 

@@ -137,7 +137,7 @@ def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:
     if len(complete):
         first, last = (format_utc(format_exact_utc(one)) for one in complete["started_utc"].iloc[[0, -1]])
         yield "First and last trial", f"from {first} to {last}"
-        for label, spell, *columns in (
+        for label, formatter, *columns in (
             ("Steady window", format_time, "duration_ns"),
             ("Warm-up before it", format_time, "warmup_ns"),
             ("Record interval", format_time, "interval_ns"),
@@ -146,7 +146,7 @@ def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:
             ("Segment size", _format_segment, "mss_bytes"),
             ("Engine", lambda version: version or "not stated", "engine_version"),
         ):
-            yield label, _list_different(complete, spell, columns)
+            yield label, _list_different(complete, formatter, columns)
     campaign = source.campaign
     yield "Program", f"measured by PathLab {campaign.program_version}, written by PathLab {VERSION}"
     yield "Hosts", _name_hosts(source)
@@ -223,7 +223,7 @@ def _format_segment(size_bytes: int | None) -> str:
     return f"{size_bytes} bytes" if size_bytes else "not read"
 
 
-def _list_different(frame: pd.DataFrame, spell: Callable[..., str], columns: Sequence[str]) -> str:
-    """The values of some columns as ``spell`` words them, each different text once, in order."""
+def _list_different(frame: pd.DataFrame, formatter: Callable[..., str], columns: Sequence[str]) -> str:
+    """The values of some columns as ``formatter`` words them, each different text once, in order."""
     values = dict.fromkeys(zip(*list_values(frame, columns), strict=True))
-    return "; ".join(dict.fromkeys(spell(*value) for value in values))
+    return "; ".join(dict.fromkeys(formatter(*value) for value in values))

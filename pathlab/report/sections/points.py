@@ -82,9 +82,9 @@ def gather(
     slot: int,
     cells: Sequence[Cell],
     axes: tuple[Quantity, Quantity],
-    judged: Quantity | None = None,
+    measured: Quantity | None = None,
 ) -> Cloud:
-    """The trials of some cells; ``axes`` give x and y, outliers are those of ``judged`` (y) in their cell."""
+    """The trials of some cells; ``axes`` give x and y; outliers are those of ``measured`` (y) in a cell."""
     across, up = axes
     samples = [cell.sample for cell in cells]
     first = samples[0]
@@ -100,7 +100,7 @@ def gather(
         sample=joined,
         x=across.take(joined),
         y=up.take(joined),
-        outlier=np.concatenate([_mark_outliers(cell, judged or up) for cell in cells]),
+        outlier=np.concatenate([_mark_outliers(cell, measured or up) for cell in cells]),
     )
 
 

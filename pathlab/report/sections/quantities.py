@@ -34,7 +34,7 @@ UNITS = {
     "share": (Scaled(unit="%", size=0.01),),
     "plain": (Scaled(unit="", size=1.0),),
 }
-SPELL: dict[str, Callable[[float | None], str]] = {
+FORMATTERS: dict[str, Callable[[float | None], str]] = {
     "rate": format_rate,
     "time": format_time,
     "share": format_ratio,
@@ -58,9 +58,9 @@ class Quantity:
     logarithmic: bool = False
     short: str = ""
 
-    def spell(self, value: float | None) -> str:
+    def format(self, value: float | None) -> str:
         """The value with its unit, for reading."""
-        return SPELL[self.kind](value)
+        return FORMATTERS[self.kind](value)
 
     def choose_unit(self, values: Iterable[float]) -> Scaled:
         """The unit in which these are written."""

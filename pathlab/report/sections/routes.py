@@ -14,7 +14,7 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
 from pathlab.report.phrases import format_range, format_reason
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
-from pathlab.report.sections.answer_tables import build_table, say
+from pathlab.report.sections.answer_tables import build_table, write_paragraph
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -176,9 +176,9 @@ def _tabulate_changes(inputs: ReportInputs) -> Iterator[Block]:
     surveys = [entry for entry in inputs.source.journal() if entry.kind in (SURVEY, CHANGE)]
     changes = [entry.text for entry in surveys if entry.kind == CHANGE]
     if changes:
-        yield from say(f"Changed during the campaign: {'; '.join(changes)}.")
+        yield from write_paragraph(f"Changed during the campaign: {'; '.join(changes)}.")
     elif {"before", "after"} <= {entry.facts.get("when") for entry in surveys}:
-        yield from say("The surveys before the first and after the last trial agree.")
+        yield from write_paragraph("The surveys before the first and after the last trial agree.")
 
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:

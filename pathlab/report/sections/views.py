@@ -212,9 +212,11 @@ def _describe_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> st
         return f"{quantity.label}: not measured."
     most = max(measured, key=lambda pair: pair[0])[1]
     least = min(measured, key=lambda pair: pair[0])[1]
-    text = f"{quantity.label}: highest median {format_spread(spreads[most], quantity.spell)} with {most.name}"
+    text = (
+        f"{quantity.label}: highest median {format_spread(spreads[most], quantity.format)} with {most.name}"
+    )
     if least is not most:
-        text += f"; lowest {format_spread(spreads[least], quantity.spell)} with {least.name}"
+        text += f"; lowest {format_spread(spreads[least], quantity.format)} with {least.name}"
     return f"{text}."
 
 
@@ -222,7 +224,7 @@ def _describe_excluded(condition: MeasuredCondition, quantity: Quantity) -> str:
     """What was measured where no trial is usable, and why they are excluded."""
     found = measure_spread(quantity.take(condition.excluded))
     reasons = join_words(sorted({str(reason) for reason in name_exclusions(condition.excluded)}))
-    least, most = quantity.spell(found.least), quantity.spell(found.most)
+    least, most = quantity.format(found.least), quantity.format(found.most)
     ends = most if least == most else format_range(least, most)
     return f"{quantity.label}: {ends}; all trials were {reasons}; no median is given."
 

@@ -42,7 +42,7 @@ def test_the_steady_window_is_that_of_the_intervals_as_in_the_trials_columns() -
     flat, rising = [160.0 * MS] * 20, [(160.0 + 2 * place) * MS for place in range(20)]
     series = {"loaded_probes": probes([*flat, *rising, *flat]), "sender_intervals": intervals(20, 40, 60)}
     found = classify(with_series(make_sweep(3, levels=LEVELS), series))
-    assert (found.judged, found.rising, found.still_rising) == (3, 3, True)
+    assert (found.classified, found.rising, found.still_rising) == (3, 3, True)
     series["sender_intervals"] = intervals(20, 60, 60)
     assert not classify(with_series(make_sweep(3, levels=LEVELS), series)).still_rising
 
@@ -61,5 +61,5 @@ def test_a_damaged_series_is_named_and_judges_nothing() -> None:
     whole = make_sweep(3, levels=LEVELS)
     results = DamagedResults(whole.campaign, whole.plan(), whole.records, dict.fromkeys((1, 2, 3), rising))
     found = classify(results)
-    assert (found.judged, found.rising) == (2, 2)
+    assert (found.classified, found.rising) == (2, 2)
     assert found.damaged == ("results.db: loaded_probes of trial 2 is damaged",)

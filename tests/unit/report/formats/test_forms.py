@@ -17,7 +17,7 @@ import pytest
 from pathlab.errors import PathlabError, StoreError, UsageError
 from pathlab.report.blocks import Report, list_figures
 from pathlab.report.formats.forms import FORMS, choose_forms, place_form
-from pathlab.report.formats.markdown import figures_folder, render_markdown, spell, write_markdown
+from pathlab.report.formats.markdown import escape_markdown, figures_folder, render_markdown, write_markdown
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.formats.pdf import render_pdf
 from pathlab.report.report_builder import build_document
@@ -41,7 +41,7 @@ def test_markdown_says_everything_and_its_figures_are_there(report: Report, tmp_
     text = out.read_text(encoding="utf-8")
     assert text.startswith("# A \\| B \\<i\\>\\*emphasis\\*\\</i\\>\n")
     for section in (report.opening, *report.sections):
-        assert f"\n## {spell(section.title)}\n" in text
+        assert f"\n## {escape_markdown(section.title)}\n" in text
     drawn = {plot.name for plot in list_figures(report) if plot.empty is None}
     assert drawn
     linked = re.findall(r"!\[[^]]*\]\(([^)]*)\)", text)
