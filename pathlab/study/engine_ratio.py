@@ -10,7 +10,7 @@ import numpy as np
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.store.records import TrialRecord
-from pathlab.study.selection import is_counted
+from pathlab.study.selection import COMPARISON_FLAGS, is_counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +33,12 @@ def compare_engines(
 ) -> tuple[EngineRatio, ...]:
     """The ratio of the ``pair``'s engines at each number of streams, from trials and the engine of each.
 
-    Only trials that the report's medians are made of are taken; pairs are those of a cycle.
+    Pairs are those of a cycle. Trials that a host limited are taken: the engines' cost may be what limits.
     """
     found: dict[int, dict[str, dict[int, float]]] = {}
     for record, engine in zip(records, engines, strict=True):
         by_engine = found.setdefault(record.streams, {name: {} for name in pair})
-        if record.throughput_bits_per_s and is_counted(record):
+        if record.throughput_bits_per_s and is_counted(record, COMPARISON_FLAGS):
             by_engine[engine][record.cycle] = record.throughput_bits_per_s
     return tuple(_compare(streams, *(found[streams][name] for name in pair)) for streams in sorted(found))
 

@@ -20,6 +20,8 @@ from pathlab.study.trials import LINUX_WINDOW_FACTOR, Condition, TrialTable
 PATH_FLAGS = (Flag.HOST_LIMITED, Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED)
 #: Trials that say nothing at all: the lab was beyond what it emulates truly.
 LAB_FLAGS = (Flag.LAB_LIMITED,)
+#: Flags of trials that no comparison takes; a host's limit may be the very difference.
+COMPARISON_FLAGS = (Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED)
 #: Flags of trials that are kept, and said.
 WARNING_FLAGS = (
     *(Flag.OVER_LINE_RATE, Flag.BUSY_CORE, Flag.ROUTE_CHANGED, Flag.SENDER_COUNTED, Flag.IMPORTED),
@@ -329,10 +331,10 @@ def collect_sample(table: TrialTable, places: NDArray[np.int64]) -> Sample:
     return Sample(condition=table.conditions[places[0]], selection=selection, table=table, places=places)
 
 
-def is_counted(record: TrialRecord) -> bool:
-    """Whether ``select`` takes a trial where the path is judged by requested windows (``as_requested``)."""
+def is_counted(record: TrialRecord, flags: Sequence[str] = PATH_FLAGS) -> bool:
+    """Whether ``select`` takes a trial by these flags where cells are named by the requested window."""
     rate = record.throughput_bits_per_s
-    flagged = {*PATH_FLAGS, Flag.WINDOW_SHORT}.intersection(record.flags)
+    flagged = {*flags, Flag.WINDOW_SHORT}.intersection(record.flags)
     return record.status == Status.COMPLETE and not flagged and rate is not None and rate >= 0
 
 

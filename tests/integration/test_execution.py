@@ -228,4 +228,6 @@ def test_what_an_agent_says_beyond_the_protocol_is_told(monkeypatch: pytest.Monk
     watch = Watch()
     with Environment(campaign_of(), watch):
         assert watch.notices() == ""
-    assert watch.notices().endswith("not in the protocol: message 'answer': unknown field 'mood'")
+    assert watch.notices().endswith(
+        "unexpected message from its agent: message 'answer': unknown field 'mood'"
+    )

@@ -10,7 +10,14 @@ import numpy as np
 
 from pathlab.campaign.factors import find_default
 from pathlab.store.flags import Flag
-from pathlab.study.selection import ExclusionCount, Rules, Sample, collect_sample, select_everywhere
+from pathlab.study.selection import (
+    COMPARISON_FLAGS,
+    ExclusionCount,
+    Rules,
+    Sample,
+    collect_sample,
+    select_everywhere,
+)
 from pathlab.study.trials import StudySource, list_values, read_study_trials
 
 _OWN_SETTINGS = {"streams", "window_bytes", "congestion"}
@@ -74,12 +81,13 @@ def group_combinations(
 ) -> tuple[dict[ComparedCell, Sample], tuple[ExclusionCount, ...]]:
     """The usable trials by combination with the ``shared`` settings, and how many were excluded and why.
 
-    Usable as for every other figure, control rows included, with two differences. Imported trials among
-    others are excluded: two programs are not one group. Where all are imported, throughput is not needed: a
+    Usable as for every other figure, control rows included, with three differences. Trials that a host
+    limited are taken: its limit may be the difference. Imported trials among others are excluded: two
+    programs are not one group. Where all are imported, throughput is not needed: a
     file of pings is compared by its RTT. ``any_path``: combinations have no names of hosts.
     """
     table, imported = source.table, source.imported
-    rules = Rules(as_requested=True, controls=True)
+    rules = Rules(flags=COMPARISON_FLAGS, as_requested=True, controls=True)
     places, selection = select_everywhere(table, replace(rules, needed=()) if imported.all() else rules)
     excluded = selection.excluded
     mixed = imported[places] & (not imported.all())

@@ -184,16 +184,16 @@ def count_excluded(found: ResultsComparison) -> dict[str, dict[str, int]]:
 
 def test_trials_that_the_report_excludes_are_excluded_here_and_counted_by_reason() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
-    flags = ("lab-limited", "host-limited", "congestion-not-granted", "window-short")
+    flags = ("lab-limited", "congestion-not-granted", "window-short")
     second.records[0] = make_failed(second.records[0])
     for place, flag in enumerate(flags, start=1):
         second.records[place] = dataclasses.replace(second.records[place], flags=("lab", flag))
-    second.records[5] = dataclasses.replace(second.records[5], throughput_bits_per_s=None)
+    second.records[4] = dataclasses.replace(second.records[4], throughput_bits_per_s=None)
     found = compare(first, second)
     missing = "throughput_bits_per_s: not-measured"
     assert count_excluded(found) == {"r1": {"failed": 1, **dict.fromkeys((*flags, missing), 1)}}
-    assert describe_comparison(found)["left_out_trials"] == {"r0": 0, "r1": 6}
-    assert sum(row.change.second_n for row in found.rows if row.metric.name == "throughput") == 14
+    assert describe_comparison(found)["left_out_trials"] == {"r0": 0, "r1": 5}
+    assert sum(row.change.second_n for row in found.rows if row.metric.name == "throughput") == 15
     told = [line for line in list_notes(found) if line.startswith("Excluded")]
     assert len(told) == 1
     assert told[0].startswith("Excluded from r1: 1 congestion-not-granted, 1 failed,")
@@ -204,6 +204,15 @@ def test_trials_that_the_report_excludes_are_excluded_here_and_counted_by_reason
     }
     rows = [row for row in found.rows if row.metric.name == "throughput"]
     assert {row.cell.streams: row.after_median for row in rows} == medians
+
+
+def test_results_that_hosts_limited_are_compared() -> None:
+    both = [make_results(seed=seed) for seed in (1, 2)]
+    for results in both:
+        results.records = [dataclasses.replace(record, flags=("host-limited",)) for record in results.records]
+    found = compare(*both)
+    assert count_excluded(found) == {}
+    assert all(row.after_median for row in found.rows if row.metric.name == "throughput")
 
 
 def test_imported_pings_are_compared_by_their_round_trips() -> None:
