@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import errno
+import os
+import signal
 import socket
+import subprocess
 from typing import Any
 
 import pytest
 
+from pathlab.agents import peers
 from pathlab.agents.peers import Peer
 
 LISTEN = {"argument": "-p", "address": "127.0.0.1", "ports": "0"}
@@ -68,3 +72,14 @@ def test_a_server_gets_the_first_free_port_of_its_range() -> None:
             listening(str(port)).choose_port()
         assert caught.value.errno == errno.EADDRINUSE
     assert listening("0").choose_port() > 0
+
+
+def test_a_child_that_holds_the_output_open_delays_no_answer() -> None:
+    command = ["sh", "-c", "sleep 30 & echo $!; exec sleep 30"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        try:
+            assert peers._read_last_output(process) == "a child of it holds its output open"
+        finally:
+            os.kill(child, signal.SIGKILL)
