@@ -44,7 +44,7 @@ def up(topology: str, name: str | None, backend: str | None) -> None:
     """Make the lab of a ready-made topology or of the table [lab] of a file, and leave it up."""
     model = load_lab(topology)
     chosen = name or Path(topology).stem
-    daemon.socket_path(chosen)  # a name that cannot be is told before anything is made
+    daemon.socket_path(chosen)  # refuses an invalid name before anything is made
     if chosen in daemon.list_running_labs():
         raise lab_error(
             f"a lab '{chosen}' is up already", f"pathlab lab down --name {chosen}, or choose another --name"

@@ -64,7 +64,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What a file tells of one measurement, in columns of ``TrialRecord`` and rows of series.
+    """One measurement of a file, in columns of ``TrialRecord`` and rows of series.
 
     ``ends`` sent and received; ``settings`` are those out of the ordinary, None: not set. Each is part of
     the trial's combination, so that different tests are never pooled. ``restored`` names columns that our own
@@ -210,7 +210,7 @@ def list_columns(record: TrialRecord) -> dict[str, Any]:
 
 
 def read_exported(fields: Fields) -> Exported | None:
-    """What an export told, None where it was not PathLab's. Raises StoreError for values that cannot be."""
+    """What PathLab's export adds to the format; None for other files. Raises StoreError for bad values."""
     if "settings" not in fields:
         return None
     settings = fields.sub("settings")
@@ -230,7 +230,7 @@ def read_exported(fields: Fields) -> Exported | None:
 
 
 def _restore(record: TrialRecord, exported: Exported, names: tuple[str, ...]) -> TrialRecord:
-    """The record with what its file told apart; what the format itself told stays, save some columns."""
+    """The record with the columns that its file adds; values of the format itself stay, save some columns."""
     told = exported.columns
     missing = {name: value for name, value in told.items() if getattr(record, name) is None}
     named = {name: told[name] for name in (*_RESTORED, *names) if told.get(name) is not None}

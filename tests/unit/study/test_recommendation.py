@@ -147,7 +147,7 @@ def test_delays_that_do_not_differ_leave_it_to_the_total_window() -> None:
     assert found.preferred_for is Reason.WINDOW
     assert describe_recommendation(found).sentences[0] == (
         "4 × 256 kB carries the same by its median (equivalence undecided), and no difference in delay or "
-        "loss was shown (adds 16.5 ms against 17.5 ms). We recommend the one with the smaller total window."
+        "loss was shown (adds 16.5 ms against 17.5 ms). We recommend the smaller total window."
     )
 
 
