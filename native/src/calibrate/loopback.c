@@ -123,7 +123,7 @@ static pl_ns time_tcp_info(const struct end *sender)
     pl_ns begin_ns = pl_now_ns();
     for (int round = 0; round < TCP_INFO_READS; round++)
         for (uint32_t i = 0; i < (uint32_t)sender->flow.streams; i++)
-            pl_tcp_info_read(sender->streams[i].fd, &info, NULL);
+            (void)pl_tcp_info_read(sender->streams[i].fd, &info, NULL);
     return (pl_now_ns() - begin_ns) / (TCP_INFO_READS * sender->flow.streams);
 }
 

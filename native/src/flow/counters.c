@@ -118,8 +118,8 @@ static pl_ns take_sample(struct pl_counters *counters)
         counters->received.current[s] = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
     }
     for (uint32_t s = 0; s < counters->count && counters->flow->tcp_info != PL_TCP_INFO_NONE; s++)
-        pl_tcp_info_read(counters->streams[s].fd, &counters->tcp_info[s],
-                         counters->tcp_info_raw != NULL ? &counters->tcp_info_raw[s] : NULL);
+        (void)pl_tcp_info_read(counters->streams[s].fd, &counters->tcp_info[s],
+                               counters->tcp_info_raw != NULL ? &counters->tcp_info_raw[s] : NULL);
     read_usage(counters, counters->usage);
     return now_ns;
 }

@@ -36,7 +36,7 @@ uint64_t pl_delivery_progress(const struct pl_stream *stream, enum pl_transport 
     struct pl_tcp_info info = {0};
     uint64_t count;
     if (pl_transport_is_tcp(transport)) {
-        pl_tcp_info_read(stream->fd, &info, NULL);
+        (void)pl_tcp_info_read(stream->fd, &info, NULL);
         progress += pl_tcp_info_find(&info, "delivered_segments", &count) ? count : 0;
         progress += info.data_segments_in;
     }

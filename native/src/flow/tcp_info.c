@@ -50,6 +50,8 @@ static const struct field fields[PL_TCP_INFO_FIELDS] = {
     {"max_pacing_bytes_per_s", 112, 8, ABSENT_AT_UINT64_MAX},
 };
 
+#define STATE_OFFSET 0
+
 /* Not in the records: it only shows whether data arrives. */
 static const struct field data_segments_in = {"data_segments_in", 152, 4, ALWAYS_THERE};
 
@@ -114,18 +116,6 @@ void pl_tcp_info_parse(const uint8_t *bytes, size_t length, struct pl_tcp_info *
         info->data_segments_in = read_value(bytes, &data_segments_in);
 }
 
-void pl_tcp_info_read(int fd, struct pl_tcp_info *info, struct pl_tcp_info_raw *raw)
-{
-    struct pl_tcp_info_raw own = {.length = 0};
-    struct pl_tcp_info_raw *into = raw != NULL ? raw : &own;
-    socklen_t length = sizeof into->bytes;
-    memset(into->bytes, 0, sizeof into->bytes);
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, into->bytes, &length) != 0)
-        length = 0;
-    into->length = length;
-    pl_tcp_info_parse(into->bytes, length, info);
-}
-
 bool pl_tcp_info_find(const struct pl_tcp_info *info, const char *name, uint64_t *value)
 {
     for (size_t i = 0; i < PL_TCP_INFO_FIELDS; i++) {
@@ -135,6 +125,31 @@ bool pl_tcp_info_find(const struct pl_tcp_info *info, const char *name, uint64_t
         }
     }
     return false;
+}
+
+/* A TCP connection keeps its figures when it is closed; one that was disconnected has lost even its RTT. */
+static bool is_cleared(const struct pl_tcp_info_raw *raw, const struct pl_tcp_info *info)
+{
+    uint64_t rtt_us;
+    return raw->length > 0 && raw->bytes[STATE_OFFSET] == TCP_CLOSE &&
+           !pl_tcp_info_find(info, "rtt_us", &rtt_us);
+}
+
+bool pl_tcp_info_read(int fd, struct pl_tcp_info *info, struct pl_tcp_info_raw *raw)
+{
+    struct pl_tcp_info_raw own = {.length = 0};
+    socklen_t length = sizeof own.bytes;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, own.bytes, &length) != 0)
+        length = 0;
+    own.length = length;
+    struct pl_tcp_info parsed;
+    pl_tcp_info_parse(own.bytes, length, &parsed);
+    if (is_cleared(&own, &parsed))
+        return false;
+    *info = parsed;
+    if (raw != NULL)
+        *raw = own;
+    return true;
 }
 
 void pl_tcp_info_write(struct pl_json *j, const char *key, const struct pl_tcp_info *infos, size_t count)

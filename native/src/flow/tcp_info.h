@@ -31,8 +31,10 @@ const char *pl_tcp_info_name(size_t field);
 /* Parses the first `length` bytes of the kernel's struct. A field beyond them, or with the value for "none
  * yet", is absent. */
 void pl_tcp_info_parse(const uint8_t *bytes, size_t length, struct pl_tcp_info *info);
-/* Reads the socket; every field is absent when the kernel refuses. `raw` may be NULL. */
-void pl_tcp_info_read(int fd, struct pl_tcp_info *info, struct pl_tcp_info_raw *raw);
+/* Reads the socket; every field is absent when the kernel refuses. `raw` may be NULL. Returns false, and
+ * changes nothing, for a connection whose figures the kernel has cleared: MPTCP does so when it closes the
+ * first subflow. */
+bool pl_tcp_info_read(int fd, struct pl_tcp_info *info, struct pl_tcp_info_raw *raw);
 /* The field of that name; false when it is absent. */
 bool pl_tcp_info_find(const struct pl_tcp_info *info, const char *name, uint64_t *value);
 /* One array per field under `key`, one value per stream, null where absent. */

@@ -195,7 +195,7 @@ static void check_connection(void)
 
     struct pl_tcp_info info;
     struct pl_tcp_info_raw raw;
-    pl_tcp_info_read(accepted, &info, &raw);
+    CHECK(pl_tcp_info_read(accepted, &info, &raw));
     /* The fields are those of the raw struct. */
     struct pl_tcp_info parsed;
     CHECK(raw.length >= 104 && raw.length <= sizeof raw.bytes);
@@ -206,16 +206,26 @@ static void check_connection(void)
     CHECK(!pl_tcp_info_find(&info, "no_such_field", &received));
     CHECK(is_present(&info, find_field("bytes_received")));
     CHECK_EQUAL(info.values[find_field("bytes_received")], sizeof scratch);
-    pl_tcp_info_read(caller, &info, NULL);
+    CHECK(pl_tcp_info_read(caller, &info, NULL));
     CHECK(is_present(&info, find_field("rtt_us")));
     CHECK(info.values[find_field("rtt_us")] < 1000000);
     size_t mss = find_field("snd_mss_bytes");
     CHECK(is_present(&info, mss) && info.values[mss] > 500 && info.values[mss] <= 65536);
+
+    /* A disconnected socket has lost its figures; the last reading stays, parsed and raw. */
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+    CHECK(pl_tcp_info_read(caller, &info, &raw));
+    struct pl_tcp_info last = info;
+    size_t last_length = raw.length;
+    CHECK_EQUAL(connect(caller, &nobody, sizeof nobody), 0);
+    CHECK(!pl_tcp_info_read(caller, &info, &raw));
+    CHECK(memcmp(&last, &info, sizeof info) == 0);
+    CHECK_EQUAL(raw.length, last_length);
     (void)close(accepted);
     (void)close(caller);
     (void)close(listener);
 
-    pl_tcp_info_read(-1, &info, &raw); /* absent rather than old */
+    CHECK(pl_tcp_info_read(-1, &info, &raw)); /* absent rather than old */
     CHECK_EQUAL(info.present, 0);
     CHECK_EQUAL(raw.length, 0);
 }
