@@ -11,9 +11,9 @@ import click
 from pathlab.errors import UsageError
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.export import write_csv
-from pathlab.report.plots.model import Plot
+from pathlab.report.plots.figure_file import FORMATS, check_figure_file, refuse_unwritable
 from pathlab.report.plots.preparation import prepare_plot
-from pathlab.report.plots.printed import FORMATS, write_figure
+from pathlab.report.plots.printed import write_figure
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections import chapters, trials
 from pathlab.report.sections.lazy import LazyPlot
@@ -36,13 +36,16 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
         click.echo(f"trial-N\tall series of trial N, {_format_range(stored)}")
         return
     place = Path(f"{name}.svg") if out is None else out
-    _check_place(place, style)
+    check_figure_file(place, "--out", (*FORMATS, TABLE))
+    if place.suffix.lower() == TABLE and style is not None:
+        raise UsageError("--style does not apply to .csv", hint="leave --style out, or write .svg")
     inputs = gather_inputs(stored)
     plot = chapters.find_plot(inputs, name) or trials.find_trial_plot(inputs, name)
     if plot is None:
         raise _unknown(inputs, name)
     if place.suffix.lower() == TABLE:
-        _write_table(plot, place)
+        with refuse_unwritable(place):
+            place.write_text(write_csv(plot), encoding="utf-8")
     else:
         write_figure(plot, place, style)
     if (reason := prepare_plot(plot).empty) is not None:
@@ -61,29 +64,6 @@ def _refuse_rest(out: Path | None, style: Path | None) -> None:
             raise UsageError(
                 f"'--figure {LIST}' writes no file, so it takes no {option}", hint=f"leave {option} out"
             )
-
-
-def _check_place(place: Path, style: Path | None) -> None:
-    """What can be refused is refused before a figure is made."""
-    endings = (*FORMATS, TABLE)
-    if place.suffix.lower() not in endings:
-        raise UsageError(
-            f"--out: '{place}' does not end in {', '.join(endings)}", hint="name a file such as figure.svg"
-        )
-    if not place.absolute().parent.is_dir():
-        raise UsageError(f"--out: there is no folder '{place.parent}'", hint="name a folder that exists")
-    if place.suffix.lower() == TABLE and style is not None:
-        raise UsageError("--style does not apply to .csv", hint="leave --style out, or write .svg")
-
-
-def _write_table(plot: Plot, place: Path) -> None:
-    try:
-        place.write_text(write_csv(plot), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"the table '{place}' cannot be written: {error.strerror or error}",
-            hint="name a file that may be written",
-        ) from error
 
 
 def _unknown(inputs: ReportInputs, name: str) -> UsageError:

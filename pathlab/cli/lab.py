@@ -15,12 +15,12 @@ from rich.table import Table
 from pathlab.campaign.load import load_lab
 from pathlab.campaign.ready_labs import describe_ready_lab, list_ready_labs
 from pathlab.cli.console import TerminalConsole
-from pathlab.errors import UsageError
 from pathlab.lab import daemon
 from pathlab.lab.namespaces import lab_error
 from pathlab.lab.topology import Topology, read_facts
 from pathlab.remote.engine import find_engine
 from pathlab.report.lab_text import describe_direction, draw_text
+from pathlab.report.plots.figure_file import check_figure_file, refuse_unwritable
 from pathlab.runner.hosts.lab_changes import change_settings
 from pathlab.runner.hosts.lab_topology import build_topology
 
@@ -149,16 +149,11 @@ def show(topology: str | None, name: str | None, figure: Path | None, *, as_json
 
 
 def _save_figure(plan: Topology, title: str, path: Path) -> None:
-    if path.suffix not in (".svg", ".png", ".pdf"):
-        raise UsageError(f"'{path}' is not a figure file", hint="end its name with .svg, .png or .pdf")
+    check_figure_file(path, "--figure")
     from pathlab.report.plots.lab_figure import draw_figure  # takes a second to import
 
-    try:
+    with refuse_unwritable(path):
         draw_figure(plan, title).savefig(path, dpi=FIGURE_DPI)
-    except OSError as error:
-        raise UsageError(
-            f"'{path}' cannot be written: {error.strerror}", hint="choose another place"
-        ) from error
 
 
 def down(name: str | None) -> None:

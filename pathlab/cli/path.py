@@ -23,6 +23,7 @@ from pathlab.remote.hosts import RemoteHosts, build_access
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
+from pathlab.report.plots.figure_file import check_figure_file
 from pathlab.units import format_exact_time, parse_time_ns
 
 
@@ -42,9 +43,7 @@ def find_path(
     tables = read_tables(hosts_file)
     named = name_hosts(ends if both else (source,), tables)
     if figure is not None:
-        from pathlab.report.plots.path_figure import check_figure_file  # drawing takes a second to load
-
-        check_figure_file(figure)
+        check_figure_file(figure, "--figure")
     options = _read_options(settings)
     address = "127.0.0.1" if target == LOCAL else _address_of(target, tables)
     remote = _open_remote(named, tables, accept_new_host_keys=accept_new_host_keys)
@@ -90,11 +89,12 @@ def _start_agent(name: str, remote: RemoteHosts) -> Session:
 
 
 def _draw(reports: list[PathReport], figure: Path) -> None:
-    from pathlab.report.plots.path_figure import save_path_figure
+    from pathlab.report.plots.printed import write_figure  # takes a second to load
+    from pathlab.report.sections.routes import plot_path
 
-    save_path_figure(reports[0], figure)
-    for report in reports[1:]:
-        save_path_figure(report, figure.with_stem(f"{figure.stem}-back"))
+    places = (figure, figure.with_stem(f"{figure.stem}-back"))
+    for report, place in zip(reports, places, strict=False):
+        write_figure(plot_path(report.as_document()), place)
 
 
 def _address_of(target: str, tables: dict[str, dict[str, Any]]) -> str:

@@ -65,6 +65,9 @@ class PathReport:
         document["routes"] = [
             {**asdict(route), "reached": route.reached, "balanced": route.balanced} for route in self.routes
         ]
+        if self.capacity is not None:
+            for hop in document["capacity"]["hops"]:
+                hop["latency_to_hop_ns"] = self.capacity.latencies_to_hops_ns.get(hop["hop"])
         return document
 
 

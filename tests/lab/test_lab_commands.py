@@ -243,7 +243,7 @@ def _command_line(pid: int) -> bytes:
         ),
         (("exec", "a", "--", "true"), 3, "no lab is up"),
         (("down", "--name", "x" * 99), 2, "is not a lab name"),
-        (("show", "lan", "--figure", "lan.txt"), 2, "'lan.txt' is not a figure file"),
+        (("show", "lan", "--figure", "lan.txt"), 2, "'lan.txt' does not end in .svg"),
         (("up", "lan", "--name", "../x"), 2, "'../x' is not a lab name"),
     ],
 )

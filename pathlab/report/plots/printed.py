@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import logging
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +32,12 @@ from pathlab.report.plots.arrangement import (
     write_title,
 )
 from pathlab.report.plots.extents import break_title, measure_extents
+from pathlab.report.plots.figure_file import check_figure_file, refuse_unwritable
 from pathlab.report.plots.layers import draw_layer
 from pathlab.report.plots.model import Plot, Scale
 from pathlab.report.plots.preparation import has_content, prepare_plot
 from pathlab.report.plots.style import BLANK, INK, STYLE
 
-FORMATS = (".svg", ".pdf", ".png")
 _TAG = re.compile(r"<[^>]*>")  # places are shortened, but not what is written between tags
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _IDLE = re.compile(
@@ -70,10 +72,7 @@ def write_figure(plot: Plot, out: Path, style: Path | None = None) -> None:
     ``style``: a matplotlib style sheet that overrides PathLab's own. Raises UsageError for an ending, a style
     or a file that cannot be used.
     """
-    if out.suffix.lower() not in FORMATS:
-        raise UsageError(
-            f"'{out}' does not end in {', '.join(FORMATS)}", hint="name a file such as figure.svg"
-        )
+    check_figure_file(out, "--out")
     with _styled(style, {"svg.hashsalt": plot.name}):
         ready = prepare_plot(plot)
         figure = draw_plot(ready, titled=True)
@@ -82,13 +81,8 @@ def write_figure(plot: Plot, out: Path, style: Path | None = None) -> None:
             metadata["CreationDate"] = None
         elif out.suffix.lower() == ".svg":
             metadata["Date"] = None
-        try:
+        with refuse_unwritable(out):
             figure.savefig(out, metadata=metadata)
-        except OSError as error:
-            raise UsageError(
-                f"the figure '{out}' cannot be written: {error.strerror or error}",
-                hint="name a file that may be written",
-            ) from error
 
 
 def draw_plot(plot: Plot, *, titled: bool) -> Figure:
@@ -172,36 +166,24 @@ def _styled(style: Path | None, more: dict[Any, Any]) -> Iterator[None]:
         yield
 
 
-class _Listener(logging.Handler):
-    """Keeps what is logged."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.said: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(record.getMessage())
-
-
 def _read_style(style: Path) -> dict[Any, Any]:
     """The settings of a style sheet; what matplotlib only logs is an error here."""
-    handler = _Listener()
-    said = handler.said
+    handler = BufferingHandler(capacity=sys.maxsize)
     logger = logging.getLogger("matplotlib")
     before = logger.propagate
     logger.addHandler(handler)
     logger.propagate = False
     try:
         found = dict[Any, Any](mpl.rc_params_from_file(style, fail_on_error=True, use_default_template=False))
+        reason = "".join(record.getMessage() for record in handler.buffer[:1])
     except (OSError, UnicodeDecodeError, ValueError, KeyError) as error:
-        said.append(getattr(error, "strerror", None) or str(error))
+        reason = getattr(error, "strerror", None) or str(error)
     finally:
         logger.removeHandler(handler)
         logger.propagate = before
-    if said:
-        line = " ".join(said[0].split())
+    if reason:
         raise UsageError(
-            f"the style '{style}' cannot be used: {line}",
+            f"the style '{style}' cannot be used: {' '.join(reason.split())}",
             hint="a style sheet has lines such as 'axes.grid: False' (matplotlib's .mplstyle)",
         )
     return found

@@ -1,4 +1,4 @@
-"""The paths themselves: route, MTU and capacity hop by hop, as surveyed before and after the trials."""
+"""A path hop by hop: route, MTU, capacity and latency, as ``pathlab path`` and surveys of campaigns found."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
-from pathlab.report.phrases import format_range, format_reason
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
+from pathlab.report.phrases import format_count, format_range, format_reason
+from pathlab.report.plots.model import Axis, Curve, Panel, Plot, Points, Scale
 from pathlab.report.sections.answer_tables import build_table, write_paragraph
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -23,7 +23,6 @@ from pathlab.report.sections.lazy import (
     lazy_text,
 )
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.store.records import JournalRecord
 from pathlab.units import NOT_MEASURED, format_bytes, format_r_squared, format_rate, format_ratio, format_time
 
 #: Kinds of the journal's entries: a survey, and what it found to differ from the one before.
@@ -32,36 +31,52 @@ COLUMNS = (
     *("hop", "address", "RTT min", "RTT median", "Loss"),
     *("capacity", "95 % CI", "R²", "latency", "undecided"),
 )
-#: Hops of so many are named along the axis by their addresses.
-NAMED_HOPS = 3
-TITLE = "Capacity and round trips along the path"
+#: Hops of so many are named along the axis by their addresses; of a file that shows the path alone, of more.
+NAMED_HOPS, NAMED_HOPS_ALONE = 3, 6
+TITLE = "Capacity and latency along the path"
+#: Times to a hop, by their names in the document.
+TRIPS = {
+    "rtt_min_ns": "RTT, minimum",
+    "rtt_median_ns": "RTT, median",
+    "latency_to_hop_ns": "one-way latency to here",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """One survey of the journal: ``document`` is what ``pathlab path --json`` would have written."""
+    """A path that was surveyed: ``document`` is what ``pathlab path --json`` writes."""
 
     number: int
     name: str
-    entry: JournalRecord
+    surveyed_utc: str
     document: Mapping[str, Any]
 
     @property
     def title(self) -> str:
         """What its figure says besides its subject."""
-        return f"{self.name} · {format_utc(self.entry.recorded_utc)[:10]}"
+        return f"{self.name} · {format_utc(self.surveyed_utc)[:10]}"
+
+    @property
+    def route(self) -> Mapping[str, Any]:
+        """The first route that reached the target, else the first."""
+        routes: Sequence[Mapping[str, Any]] = self.document.get("routes") or [{}]
+        return next((route for route in routes if route.get("reached")), routes[0])
 
     @property
     def hops(self) -> Sequence[Mapping[str, Any]]:
-        """The hops of the first method's route."""
-        routes = self.document.get("routes") or [{}]
-        return list(routes[0].get("hops") or ())
+        """The hops of the route."""
+        return self.route.get("hops") or ()
 
     @property
     def estimates(self) -> Mapping[int, Mapping[str, Any]]:
-        """The estimates of capacity by their hop."""
-        capacity = self.document.get("capacity") or {}
-        return {one["hop"]: one.get("estimate") or {} for one in capacity.get("hops") or ()}
+        """The estimates of capacity, with the latency up to the hop, by their hop."""
+        found = (self.document.get("capacity") or {}).get("hops") or ()
+        return {one["hop"]: {**one, **(one.get("estimate") or {})} for one in found}
+
+    def read(self, name: str, size: float) -> np.ndarray:
+        """One figure of every hop, divided by ``size``; NaN where there is none."""
+        hops = [{**self.estimates.get(hop["hop"], {}), **hop} for hop in self.hops]
+        return np.array([_number(hop.get(name)) for hop in hops]) / size
 
 
 def _list_surveys(inputs: ReportInputs) -> list[Survey]:
@@ -71,17 +86,29 @@ def _list_surveys(inputs: ReportInputs) -> list[Survey]:
         if isinstance(document, Mapping) and document.get("routes"):
             ends = f"{document.get('source')} → {entry.facts.get('destination') or document.get('target')}"
             name = f"{ends}, {entry.facts.get('when') or 'surveyed'} the trials"
-            found.append(Survey(number=len(found) + 1, name=name, entry=entry, document=document))
+            found.append(
+                Survey(number=len(found) + 1, name=name, surveyed_utc=entry.recorded_utc, document=document)
+            )
     return found
 
 
-def plot_survey(survey: Survey) -> Drawing:
-    """Capacity of each hop with its interval, and the round trips to it."""
+def plot_path(document: Mapping[str, Any]) -> Plot:
+    """The figure of one path: ``document`` is what ``pathlab path --json`` writes."""
+    target, address = document["target"], document["address"]
+    shown = target if target == address else f"{target} ({address})"
+    name = f"{document['source']} → {shown}"
+    survey = Survey(number=1, name=name, surveyed_utc=document["started_utc"], document=document)
+    return lazy_plot(survey, "path", TITLE, plot_survey, survey, NAMED_HOPS_ALONE).build()
+
+
+def plot_survey(survey: Survey, named_hops: int = NAMED_HOPS) -> Drawing:
+    """Capacity of each hop with its interval or lower bound; the round trips and the latency to it."""
     numbers = np.array([float(hop["hop"]) for hop in survey.hops])
     rows = [_list_capacity(survey.estimates.get(int(number), {})) for number in numbers]
     table = np.array(rows, dtype=np.float64).reshape(-1, 3)
-    unit = choose_unit("rate", table[:, 0])
-    capacity: Layer = Curve(
+    bounds = np.where(np.isnan(table[:, 0]), survey.read("at_least_bits_per_s", 1.0), np.nan)
+    unit = choose_unit("rate", np.concatenate((table[:, 0], bounds)))
+    capacity = Curve(
         name="capacity",
         x=numbers,
         y=table[:, 0] / unit.size,
@@ -89,24 +116,22 @@ def plot_survey(survey: Survey) -> Drawing:
         high=table[:, 2] / unit.size,
         line=False,
     )
+    bound = Points(name="at least (undecided)", x=numbers, y=bounds / unit.size, slot=4, hollow=True)
     trips = [
-        Curve(
-            name=f"RTT, {name}",
-            x=numbers,
-            y=np.array([_number(hop.get(f"rtt_{key}_ns")) for hop in survey.hops]) / 1e6,
-            slot=slot,
-        )
-        for slot, (key, name) in enumerate((("min", "minimum"), ("median", "median")), start=1)
+        Curve(name=name, x=numbers, y=survey.read(key, 1e6), slot=slot)
+        for slot, (key, name) in enumerate(TRIPS.items(), start=1)
     ]
-    named = len(survey.hops) <= NAMED_HOPS
+    shown = [trip for trip in trips if np.isfinite(trip.y).any()]
+    named = len(survey.hops) <= named_hops
     labels = tuple(
         f"{hop['hop']}: {_format_address(hop)}" if named else str(hop["hop"]) for hop in survey.hops
     )
     axis = Axis(label="Hop", ticks=tuple(numbers.tolist()), tick_labels=labels)
-    panels = [Panel(x=axis, y=Axis(label="RTT", unit="ms", from_zero=True), layers=tuple(trips))]
-    if np.isfinite(table[:, 0]).any():
+    panels = [Panel(x=axis, y=Axis(label="Time", unit="ms", from_zero=True), layers=tuple(shown))]
+    layers = [one for one in (capacity, bound) if np.isfinite(one.y).any()]
+    if layers:
         scale = Axis(label="Capacity", unit=unit.unit, scale=Scale.LOG10)
-        panels.insert(0, Panel(x=axis, y=scale, layers=(capacity,)))
+        panels.insert(0, Panel(x=axis, y=scale, layers=tuple(layers)))
     return Drawing(
         said=(_describe_survey(survey, table[:, 0]),),
         panels=tuple(panels),
@@ -129,9 +154,8 @@ def _format_address(hop: Mapping[str, Any]) -> str:
 
 def _describe_survey(survey: Survey, capacities: np.ndarray) -> str:
     mtu = (survey.document.get("mtu") or {}).get("mtu_bytes")
-    count = len(survey.hops)
-    text = f"{count} {'hop' if count == 1 else 'hops'}"
-    if not (survey.document.get("routes") or [{}])[0].get("reached"):
+    text = format_count(len(survey.hops), "hop")
+    if not survey.route.get("reached"):
         text += ", destination not reached"
     text += f"; MTU {format_bytes(mtu)}" if mtu is not None else "; MTU not found"
     if not np.isfinite(capacities).any():

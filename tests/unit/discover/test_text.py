@@ -8,9 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
-from matplotlib.container import ErrorbarContainer
-from matplotlib.figure import Figure
 from rich.console import Console
 
 from pathlab.discover.mtu import PathMtu
@@ -18,8 +15,13 @@ from pathlab.discover.path import PathReport
 from pathlab.discover.route import build_route
 from pathlab.discover.text import render_path
 from pathlab.errors import UsageError
-from pathlab.report.plots.path_figure import check_figure_file, draw_path, save_path_figure
+from pathlab.report.plots.figure_file import check_figure_file
+from pathlab.report.plots.model import Curve, Points
+from pathlab.report.plots.printed import write_figure
+from pathlab.report.plots.style import choose_slot
+from pathlab.report.sections.routes import plot_path
 from tests.unit.discover.path_samples import OPENED, probe, sample_capacity, sample_report
+from tests.unit.report.section_samples import find_curve, find_layer
 
 
 def render(report: PathReport, names: dict[str, str] | None = None, width: int = 80) -> str:
@@ -105,60 +107,58 @@ def test_the_document_is_json_with_null_for_what_was_not_measured() -> None:
     assert slow["capacity_bits_per_s"] == pytest.approx(20e6, rel=0.1)
 
 
-def drawn_texts(figure: Figure) -> str:
-    return "\n".join(text.get_text() for axes in figure.axes for text in axes.texts)
-
-
 def test_the_figure_has_titles_units_intervals_and_bounds() -> None:
     report = sample_report()
-    figure = draw_path(report)
-    above, below = figure.axes
-    assert above.get_title(loc="left").startswith("Capacity and latency along the path\nlocal → far.example")
-    assert above.get_ylabel() == "Capacity (Mbit/s)"
-    assert below.get_ylabel() == "Time (ms)"
-    assert below.get_xlabel()
+    plot = plot_path(report.as_document())
+    assert plot.title == "Capacity and latency along the path"
+    assert plot.condition.startswith("local → far.example")
+    assert [panel.y.title for panel in plot.panels] == ["Capacity (Mbit/s)", "Time (ms)"]
     assert report.capacity is not None
-    decided = [hop.estimate for hop in report.capacity.hops if hop.estimate.capacity_bits_per_s is not None]
-    points = [np.asarray(container[0].get_ydata())[0] for container in above.containers]
-    assert points == [(estimate.capacity_bits_per_s or 0) / 1e6 for estimate in decided]
-    assert all(isinstance(one, ErrorbarContainer) and one.has_yerr for one in above.containers)
-    assert "undecided" in drawn_texts(figure)
-    figure.canvas.draw()
-    ticks = [tick.get_text() for tick in above.get_yticklabels(which="both")]
-    assert {"20", "100"} < set(ticks)
-    assert all(not tick or float(tick) > 0 for tick in ticks)  # numbers, no powers spelt out
-    medians = np.asarray(below.lines[0].get_ydata())
-    assert medians.tolist() == [(hop.rtt_median_ns or 0) / 1e6 for hop in report.route.hops]
+    estimates = [hop.estimate for hop in report.capacity.hops]
+    capacity = find_curve(plot, "capacity")
+    known = [one.capacity_bits_per_s for one in estimates if one.capacity_bits_per_s is not None]
+    assert capacity.y[~np.isnan(capacity.y)].tolist() == [rate / 1e6 for rate in known]
+    assert capacity.low is not None
+    assert (np.isnan(capacity.low) == np.isnan(capacity.y)).all()
+    bound = find_layer(plot, "at least (undecided)", kind=Points)
+    assert isinstance(bound, Points)
+    least = [None if one.capacity_bits_per_s else one.at_least_bits_per_s for one in estimates]
+    assert bound.y.tolist() == pytest.approx([rate / 1e6 if rate else np.nan for rate in least], nan_ok=True)
+    assert any(least)
+    medians = find_curve(plot, "RTT, median", panel=1)
+    assert medians.y.tolist() == [(hop.rtt_median_ns or 0) / 1e6 for hop in report.route.hops]
+    latency = find_curve(plot, "one-way latency to here", panel=1)
+    sums_ns = report.capacity.latencies_to_hops_ns
+    assert dict(zip(latency.x[~np.isnan(latency.y)], latency.y[~np.isnan(latency.y)], strict=True)) == {
+        hop: pytest.approx(sum_ns / 1e6) for hop, sum_ns in sums_ns.items()
+    }
 
 
 def test_its_curves_are_told_apart_without_colour() -> None:
-    _, below = draw_path(sample_report()).axes
-    looks = {(line.get_linestyle(), str(line.get_marker())) for line in below.lines}
-    assert len(looks) == len(below.lines) == 3
-    greys = [
-        sum(w * c for w, c in zip((0.3, 0.59, 0.11), to_rgb(line.get_color()), strict=True))
-        for line in below.lines
-    ]
-    assert all(grey < 0.6 for grey in greys)  # dark enough on white
+    plot = plot_path(sample_report().as_document())
+    slots = [choose_slot(layer.slot) for layer in plot.panels[1].layers if isinstance(layer, Curve)]
+    assert len({(slot.dash, slot.marker) for slot in slots}) == len(slots) == 3
 
 
 def test_without_capacity_the_figure_says_so() -> None:
-    assert "not measured" in drawn_texts(draw_path(sample_report(capacity=None)))
+    plot = plot_path(sample_report(capacity=None).as_document())
+    assert "no hop's capacity was estimated" in plot.sentence
+    assert [panel.y.label for panel in plot.panels] == ["Time"]
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
 def test_the_figure_is_written_as_its_ending_says(tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"path.{ending}"
-    save_path_figure(sample_report(), file)
+    write_figure(plot_path(sample_report().as_document()), file)
     magic = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[ending]
     assert file.read_bytes().startswith(magic)
 
 
 def test_a_file_that_cannot_be_drawn_into_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"'path\.txt' does not end in \.svg, \.png, \.pdf"):
-        check_figure_file(Path("path.txt"))
+    with pytest.raises(UsageError, match=r"--figure: 'path\.txt' does not end in \.svg, \.pdf, \.png"):
+        check_figure_file(Path("path.txt"), "--figure")
     with pytest.raises(UsageError, match="there is no folder"):
-        check_figure_file(tmp_path / "nowhere" / "path.svg")
+        check_figure_file(tmp_path / "nowhere" / "path.svg", "--figure")
     (tmp_path / "taken.svg").mkdir()
-    with pytest.raises(UsageError, match="cannot write"):
-        save_path_figure(sample_report(), tmp_path / "taken.svg")
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_figure(plot_path(sample_report().as_document()), tmp_path / "taken.svg")
