@@ -59,21 +59,17 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextTable:
-    """A table ready to print; ``numeric`` tells which columns are set flush right."""
-
-    headings: tuple[Heading, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[bool, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TableBlock:
-    """A table under its own heading; ``name`` as of a figure, unique in the report."""
+    """A table under its own heading; ``name`` as of a figure, unique in the report.
+
+    ``numeric``: which columns are set flush right.
+    """
 
     name: str
     title: str
-    table: TextTable
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[bool, ...]
     note: str | None = None
 
 

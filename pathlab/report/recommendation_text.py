@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pathlab.analysis.estimators.interval import Undecided
@@ -344,7 +344,7 @@ _CERTAIN_WORDS = {
 SHORT_HEADINGS = ("Path", "Recommended", "Throughput", "dRTT", "Loss", "CPU", "Limited by", "Confidence")
 
 
-def shorten_recommendation(found: Recommendation) -> Sequence[str]:
+def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
     """The recommendation as the cells of a row under ``SHORT_HEADINGS``."""
     one = found.recommended
     if one is None:

@@ -1,20 +1,60 @@
-"""The tables of the HTML report as text: headings with their explanation, rows of strings."""
+"""Tables of a report as text: how one is built, and those of plan, failures, hosts and journal."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from pathlab.report.blocks import Heading, TextTable
+from pathlab.report.blocks import Heading, TableBlock
 from pathlab.report.names import format_utc
 from pathlab.store.flags import Status
 from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
 from pathlab.study.trials import TrialTable, list_values
 from pathlab.units import NOT_MEASURED, format_bytes, format_time, format_window
 
+#: Columns that hold words; every other one but the first is set flush right.
+WORDS = frozenset(
+    {
+        *("verdict", "limit", "trials", "undecided", "distribution", "model", "bottleneck", "rule", "enough"),
+        *("path", "medians within ±5 %", "widest", "within ±5 %", "parameters", "formula", "source"),
+        "evidence",
+    }
+)
 
-def tabulate_plan(plan: Sequence[PlanRecord], trials: TrialTable) -> TextTable:
+
+def build_table(
+    name: str,
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[tuple[str, ...]],
+    *,
+    note: str | None = None,
+    meanings: Sequence[str] = (),
+    words: Collection[str] = (),
+) -> TableBlock:
+    """A table; a last column ``undecided`` that is empty throughout is left out.
+
+    ``words``: the columns that hold words; empty: the first and those of ``WORDS``.
+    """
+    shown, texts = list(columns), list(rows)
+    if shown[-1] == "undecided" and not any(row[-1] for row in texts):
+        shown, texts = shown[:-1], [row[:-1] for row in texts]
+    explained = [*meanings, *[""] * (len(shown) - len(meanings))]
+    left = words or {shown[0], *WORDS}
+    return TableBlock(
+        name=name,
+        title=title,
+        headings=tuple(
+            Heading(label=label, meaning=text) for label, text in zip(shown, explained, strict=False)
+        ),
+        rows=tuple(texts),
+        numeric=tuple(label not in left for label in shown),
+        note=note,
+    )
+
+
+def tabulate_plan(title: str, plan: Sequence[PlanRecord], trials: TrialTable) -> TableBlock:
     """The plan in its order of execution, with how each row ended."""
     by_row: dict[int, list[str]] = {}
     for number, status in zip(*list_values(trials.frame, ("plan_row", "status")), strict=True):
@@ -39,10 +79,10 @@ def tabulate_plan(plan: Sequence[PlanRecord], trials: TrialTable) -> TextTable:
         for row in plan
     ]
     headings = ["Order", "Cycle", "Path", *(format_name(name) for name in names), "Outcome"]
-    return _table([Heading(label=label) for label in headings], rows, words={"Path", "Outcome", "Congestion"})
+    return build_table("plan", title, headings, rows, words={"Path", "Outcome", "Congestion"})
 
 
-def tabulate_failures(trials: TrialTable) -> TextTable:
+def tabulate_failures(title: str, trials: TrialTable) -> TableBlock:
     """Trials that did not complete, each with stage and reason."""
     names = ("trial_id", "cycle", "path_source", "path_destination", "streams", "window_requested_bytes")
     failed = trials.frame[trials.frame["status"] != Status.COMPLETE]
@@ -62,20 +102,19 @@ def tabulate_failures(trials: TrialTable) -> TextTable:
         )
     ]
     headings = ("Trial", "Cycle", "Path", "Streams × window", "Outcome", "Stage", "Reason")
-    return _table([Heading(label=label) for label in headings], rows, words=set(headings[2:]))
+    return build_table("failures", title, headings, rows, words=headings[2:])
 
 
-def tabulate_hosts(hosts: Sequence[HostRecord]) -> TextTable:
+def tabulate_hosts(title: str, hosts: Sequence[HostRecord]) -> TableBlock:
     """Facts against hosts; of a host recorded more than once the last facts."""
     latest = {host.name: flatten_facts(host.facts) for host in hosts}
     names = sorted(latest)
     keys = list(dict.fromkeys(key for name in names for key in latest[name]))
     rows = [(key, *(latest[name].get(key, NOT_MEASURED) for name in names)) for key in keys]
-    headings = [Heading(label="Fact"), *(Heading(label=name) for name in names)]
-    return _table(headings, rows, words={"Fact", *names})
+    return build_table("hosts", title, ["Fact", *names], rows, words={"Fact", *names})
 
 
-def tabulate_journal(journal: Sequence[JournalRecord]) -> TextTable:
+def tabulate_journal(title: str, journal: Sequence[JournalRecord]) -> TableBlock:
     """What happened to the run besides its trials, in order of time."""
     rows = [
         (
@@ -87,7 +126,7 @@ def tabulate_journal(journal: Sequence[JournalRecord]) -> TextTable:
         for entry in journal
     ]
     headings = ("Time", "What", "Row", "In words")
-    return _table([Heading(label=label) for label in headings], rows, words={"Time", "What", "In words"})
+    return build_table("journal", title, headings, rows, words={"Time", "What", "In words"})
 
 
 def flatten_facts(facts: Any, prefix: str = "") -> dict[str, str]:
@@ -133,11 +172,3 @@ def _fact_text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(item, (str, int, float)) for item in value):
         return ", ".join(str(item) for item in value)
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _table(headings: Sequence[Heading], rows: Sequence[tuple[str, ...]], *, words: set[str]) -> TextTable:
-    return TextTable(
-        headings=tuple(headings),
-        rows=tuple(rows),
-        numeric=tuple(heading.label not in words for heading in headings),
-    )

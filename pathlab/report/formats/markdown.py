@@ -18,7 +18,6 @@ from pathlab.report.blocks import (
     Section,
     Subheading,
     TableBlock,
-    TextTable,
     list_figures,
 )
 from pathlab.report.formats.output_file import write_whole
@@ -98,7 +97,7 @@ def _write_blocks(blocks: Sequence[Block], figures: str) -> Iterator[str]:
                 yield from (f"{fence}text", block.text.rstrip("\n"), fence, "")
             case TableBlock():
                 yield from (f"#### {escape_markdown(block.title)}", "")
-                yield from _write_table(block.table)
+                yield from _write_table(block)
                 if block.note:
                     yield from (escape_markdown(block.note), "")
             case Plot():
@@ -121,7 +120,7 @@ def _write_figure(plot: Plot, figures: str) -> Iterator[str]:
         yield from (f"[Data (CSV)]({figures}/{plot.name}.csv)", "")
 
 
-def _write_table(table: TextTable) -> Iterator[str]:
+def _write_table(table: TableBlock) -> Iterator[str]:
     yield _row([heading.label for heading in table.headings])
     yield "|" + "|".join("---:" if numeric else "---" for numeric in table.numeric) + "|"
     for row in table.rows[:ROWS_SHOWN]:

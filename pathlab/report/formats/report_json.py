@@ -96,8 +96,8 @@ def _describe_block(block: Block) -> dict[str, Any]:
                 "type": "table",
                 "name": block.name,
                 "title": block.title,
-                "headings": encode(block.table.headings),
-                "rows": [list(row) for row in block.table.rows],
+                "headings": encode(block.headings),
+                "rows": [list(row) for row in block.rows],
                 "note": block.note,
             }
         case Fold():

@@ -5,52 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from pathlab.report.answer_table import Row, format_row, list_headings, list_undecided, list_warnings
-from pathlab.report.blocks import Block, Heading, Paragraph, TableBlock, TextTable
+from pathlab.report.answer_table import format_row, list_headings, list_undecided, list_warnings
+from pathlab.report.blocks import Block, Paragraph
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_exclusions, format_few_trials
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
+from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES, AnalysisEntry
 
-#: Columns that hold words; every other one but the first is set flush right.
-WORDS = frozenset(
-    {
-        *("verdict", "limit", "trials", "undecided", "distribution", "model", "bottleneck", "rule", "enough"),
-        *(
-            "path",
-            "medians within ±5 %",
-            "widest",
-            "within ±5 %",
-            "parameters",
-            "formula",
-            "source",
-            "evidence",
-        ),
-    }
-)
 #: A table of more rows is shown on demand.
 LONG_ROWS = 24
 #: Analyses that are told in a sentence, so that their tables are shown on demand.
 FOLDED = frozenset({"warm_up", "serial", "outliers", "planning"})
 Choose = Callable[[Answer[Any]], bool]
-
-
-def build_table(columns: Sequence[str], rows: Iterable[Row], meanings: Sequence[str] = ()) -> TextTable:
-    """A table; a last column ``undecided`` that is empty throughout is left out."""
-    told = list(rows)
-    shown = list(columns)
-    if shown[-1] == "undecided" and not any(row[-1] for row in told):
-        shown, told = shown[:-1], [row[:-1] for row in told]
-    explained = [*meanings, *[""] * (len(shown) - len(meanings))]
-    return TextTable(
-        headings=tuple(
-            Heading(label=label, meaning=text) for label, text in zip(shown, explained, strict=False)
-        ),
-        rows=tuple(told),
-        numeric=tuple(at > 0 and label not in WORDS for at, label in enumerate(shown)),
-    )
 
 
 def format_note(
@@ -112,10 +81,11 @@ def tabulate_answers(
     ]
     if shown:
         rows = ((one.name,) * several + format_row(entry, answer) for one, answer in shown)
-        yield TableBlock(
-            name=f"{name.replace('_', '-')}-table{f'-{condition.number}' if condition else ''}",
-            title=entry.title + (f": {condition.name}" if condition else ""),
-            table=build_table(("path",) * several + list_headings(entry), rows),
+        yield build_table(
+            f"{name.replace('_', '-')}-table{f'-{condition.number}' if condition else ''}",
+            entry.title + (f": {condition.name}" if condition else ""),
+            ("path",) * several + list_headings(entry),
+            rows,
             note=format_note([answer for _, answer in shown], entry, conditions),
         )
 

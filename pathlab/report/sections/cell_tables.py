@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pathlab.report.answer_table import Row, format_cell
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.names import format_granted, format_short_loss
-from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, format_note
+from pathlab.report.sections.answer_tables import LONG_ROWS, format_note
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
+from pathlab.report.tables import build_table
 from pathlab.report.text import RUN_FLAGS
 from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.cells import Cell, MeasuredCondition
@@ -169,10 +170,12 @@ def _build_table(
     meanings = ["source, destination and setting"] * several
     meanings += ["requested, per stream", "connections of a trial", *(one.meaning for one in table.columns)]
     answers = [Answer(condition=one.key, selection=one.sample.selection, result=None) for one in conditions]
-    yield TableBlock(
-        name=f"{table.name}{suffix}",
-        title=title,
-        table=build_table(labels, rows, meanings),
+    yield build_table(
+        f"{table.name}{suffix}",
+        title,
+        labels,
+        rows,
+        meanings=meanings,
         note=table.note or format_note(answers, conditions=conditions),
     )
 

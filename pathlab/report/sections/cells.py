@@ -19,11 +19,11 @@ from pathlab.report.answer_table import (
     format_row,
     list_headings,
 )
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_ci, format_count, format_range
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
-from pathlab.report.sections.answer_tables import build_table, format_note, list_caveats
+from pathlab.report.sections.answer_tables import format_note, list_caveats
 from pathlab.report.sections.cell_tables import GRANTS, RATES, UDP, outline_table
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -33,6 +33,7 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
+from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
 from pathlab.study.throughput import StreamsVsWindows
@@ -125,10 +126,11 @@ def _tabulate_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
     answers = inputs.answers("streams_vs_windows", condition)
     entry = ANALYSES["streams_vs_windows"]
     rows = [(str(at), *format_row(entry, answer)) for at, answer in enumerate(answers, 1)]
-    yield TableBlock(
-        name=f"streams-windows-table-{condition.number}",
-        title=f"{entry.title}: {condition.name}",
-        table=build_table(("pair", *list_headings(entry)), rows),
+    yield build_table(
+        f"streams-windows-table-{condition.number}",
+        f"{entry.title}: {condition.name}",
+        ("pair", *list_headings(entry)),
+        rows,
         note=format_note(answers, entry, (condition,)),
     )
 
@@ -149,10 +151,11 @@ def _tabulate_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
         costs = {cost.name: cost for cost in answer.result.costs}
         cells = [_format_cost(costs[name], formatter) for name, (_, formatter) in COST_SPELL.items()]
         rows.append((str(at), format_cells(answer.result.name), *cells))
-    yield TableBlock(
-        name=f"streams-windows-costs-{condition.number}",
-        title=f"Costs of more streams and of larger windows: {condition.name}",
-        table=build_table(("pair", "streams : windows", *(label for label, _ in COST_SPELL.values())), rows),
+    yield build_table(
+        f"streams-windows-costs-{condition.number}",
+        f"Costs of more streams and of larger windows: {condition.name}",
+        ("pair", "streams : windows", *(label for label, _ in COST_SPELL.values())),
+        rows,
         note="Median of more streams : of larger windows; in brackets the Hodges–Lehmann shift within cycles "
         "and its 95 % CI, above 0 where more streams have more of it.",
     )

@@ -7,15 +7,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pathlab._version import VERSION
-from pathlab.report.blocks import Block, Bullets, Heading, Paragraph, Report, Section, TableBlock, TextTable
+from pathlab.report.blocks import Block, Bullets, Paragraph, Report, Section, TableBlock
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
 from pathlab.report.sections.comparison_text import (
     count_verdicts,
     format_change,
+    format_compared,
     format_metric,
     format_result_cell,
+    format_trials,
+    format_verdict,
     list_notes,
 )
+from pathlab.report.tables import build_table
 from pathlab.study.comparison.metrics import METRICS, ComparedMetric
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison
 from pathlab.units import NOT_MEASURED, format_ratio
@@ -186,21 +190,16 @@ def _describe_figure(rows: Sequence[ComparisonRow], found: ResultsComparison) ->
 def _tabulate(
     rows: Sequence[ComparisonRow], metric: ComparedMetric, name: str, margin_ratio: float, *, with_path: bool
 ) -> TableBlock:
-    table = TextTable(
-        headings=tuple(Heading(label=label) for label in HEADINGS),
-        rows=tuple(
-            (
-                str(place),
-                format_result_cell(row.cell, with_path=with_path),
-                format_metric(row.before_median, metric),
-                format_metric(row.after_median, metric),
-                *format_change(row, margin_ratio),
-                NOT_MEASURED if row.p_value is None else f"{row.p_value:.2g}",
-                f"{row.change.first_n}/{row.change.second_n}",
-                f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),
-            )
-            for place, row in enumerate(rows, start=1)
-        ),
-        numeric=tuple(label not in ("Combination", "Verdict") for label in HEADINGS),
+    texts = (
+        (
+            str(place),
+            format_result_cell(row.cell, with_path=with_path),
+            *format_compared(row, margin_ratio),
+            NOT_MEASURED if row.p_value is None else f"{row.p_value:.2g}",
+            format_trials(row),
+            format_verdict(row),
+        )
+        for place, row in enumerate(rows, start=1)
     )
-    return TableBlock(name=name, title=f"Every row of {metric.title}", table=table)
+    words = ("Combination", "Verdict")
+    return build_table(name, f"Every row of {metric.title}", HEADINGS, texts, words=words)

@@ -79,7 +79,7 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
     common = _Common(
         path=len({(row.cell.source, row.cell.destination) for row in found.rows}) == 1,
         congestion=len({row.cell.congestion for row in found.rows}) == 1,
-        trials=len({_count_trials(row) for row in found.rows}) == 1,
+        trials=len({format_trials(row) for row in found.rows}) == 1,
         settings=frozenset.intersection(*(frozenset(row.cell.settings) for row in found.rows)),
         margin_ratio=found.rules.margin_ratio,
     )
@@ -134,12 +134,21 @@ def _format_row(row: ComparisonRow, common: _Common) -> tuple[str, ...]:
     return (
         format_result_cell(own, with_path=not common.path, with_congestion=not common.congestion),
         row.metric.name,
-        format_metric(row.before_median, row.metric),
-        format_metric(row.after_median, row.metric),
-        *format_change(row, common.margin_ratio),
-        *(() if common.trials else (_count_trials(row),)),
-        f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict),
+        *format_compared(row, common.margin_ratio),
+        *(() if common.trials else (format_trials(row),)),
+        format_verdict(row),
     )
+
+
+def format_compared(row: ComparisonRow, margin_ratio: float) -> tuple[str, ...]:
+    """The medians before and after, the change and its interval."""
+    medians = (format_metric(one, row.metric) for one in (row.before_median, row.after_median))
+    return (*medians, *format_change(row, margin_ratio))
+
+
+def format_verdict(row: ComparisonRow) -> str:
+    """The verdict, with the reason where it is undecided."""
+    return f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict)
 
 
 def format_change(row: ComparisonRow, margin_ratio: float) -> tuple[str, str]:
@@ -157,7 +166,8 @@ def format_change(row: ComparisonRow, margin_ratio: float) -> tuple[str, str]:
     return format_metric(row.shift.shift, row.metric, signed=True), " to ".join(signed) if known else "–"
 
 
-def _count_trials(row: ComparisonRow) -> str:
+def format_trials(row: ComparisonRow) -> str:
+    """The numbers of trials before and after: ``6/7``."""
     return f"{row.change.first_n}/{row.change.second_n}"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.fits.cpu_cost import CpuCost
 from pathlab.report.answer_table import format_figure
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     format_ci,
@@ -21,7 +21,7 @@ from pathlab.report.phrases import (
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table, tabulate_answers
+from pathlab.report.sections.answer_tables import tabulate_answers
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -33,6 +33,7 @@ from pathlab.report.sections.lazy import (
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.report.sections.views import build_streams_axis
+from pathlab.report.tables import build_table
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import CPU_PARTS
@@ -200,10 +201,11 @@ def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
         for cell in cells
     ]
     columns = [f"{end} {name} %" for end in ENDS for name in ("kernel", "user")]
-    yield TableBlock(
-        name=f"cpu-products-{condition.number}",
-        title=f"CPU at the same total window: {condition.name}",
-        table=build_table(("total window", "combination", "n", "throughput", *columns, "CPU-s/GB"), rows),
+    yield build_table(
+        f"cpu-products-{condition.number}",
+        f"CPU at the same total window: {condition.name}",
+        ("total window", "combination", "n", "throughput", *columns, "CPU-s/GB"),
+        rows,
         note="Medians over trials; CPU % of the engine while it carries the throughput, one core is 100.",
     )
 

@@ -11,15 +11,16 @@ import numpy as np
 from pathlab.analysis.estimators.margins import list_thresholds
 from pathlab.analysis.estimators.trend import ChangeBound
 from pathlab.report.answer_table import format_row, list_headings
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.phrases import format_ci, format_few_trials, format_reason, format_spread
 from pathlab.report.plots.model import Axis, Layer, Panel, Scale
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table, format_note
+from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import choose_unit
+from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.registry import ANALYSES
@@ -128,17 +129,19 @@ def _tabulate_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Bl
             spread = cell.throughput
             length = format_time(float(cell.sample.get("duration_ns")[0]))
             rows.append((cell.name, length, str(spread.n), format_spread(spread, format_rate)))
-    yield TableBlock(
-        name=f"durations-{number}",
-        title=f"Throughput by duration: {where}",
-        table=build_table(("combination", "duration", "n", "throughput, median"), rows),
+    yield build_table(
+        f"durations-{number}",
+        f"Throughput by duration: {where}",
+        ("combination", "duration", "n", "throughput, median"),
+        rows,
         note=format_note(answers),
     )
     entry = ANALYSES["duration"]
-    yield TableBlock(
-        name=f"duration-table-{number}",
-        title=f"{entry.title}: {where}",
-        table=build_table(list_headings(entry), [format_row(entry, answer) for answer in answers]),
+    yield build_table(
+        f"duration-table-{number}",
+        f"{entry.title}: {where}",
+        list_headings(entry),
+        [format_row(entry, answer) for answer in answers],
         note="Change: Theil–Sen over the logarithm of the duration, from the shortest to the longest.",
     )
 

@@ -11,7 +11,7 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.report.answer_table import format_figure
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     format_count,
@@ -22,7 +22,7 @@ from pathlab.report.phrases import (
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table, outline_tables
+from pathlab.report.sections.answer_tables import outline_tables
 from pathlab.report.sections.frequencies import outline_frequencies
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -33,6 +33,7 @@ from pathlab.report.sections.lazy import (
 )
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
+from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.delay import (
     STEADY_VARIABILITY_RATIO,
@@ -233,11 +234,7 @@ def _tabulate_variability(inputs: ReportInputs) -> Iterator[Block]:
             )
     if rows:
         columns = ("path", "probes", "n", "mean", "median", "IQR", "max", f"trials with RV ≤ {STEADY}")
-        yield TableBlock(
-            name="variability-table",
-            title=VARIABILITY,
-            table=build_table(columns, rows),
-        )
+        yield build_table("variability-table", VARIABILITY, columns, rows)
 
 
 def _is_shown(condition: MeasuredCondition) -> bool:

@@ -8,12 +8,11 @@ import numpy as np
 
 from pathlab.analysis.fits.distributions import DistributionFit
 from pathlab.report.answer_table import Row, format_figure, format_interval
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_ci, format_count, format_reason
 from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -22,6 +21,7 @@ from pathlab.report.sections.lazy import (
     lazy_text,
 )
 from pathlab.report.sections.quantities import Quantity
+from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.delay import QuantitySpread
 from pathlab.units import format_r_squared
@@ -125,10 +125,11 @@ def _tabulate_fits(inputs: ReportInputs, condition: MeasuredCondition) -> Iterat
         found: QuantitySpread = answer.result
         rows += [_tabulate_distribution(quantity, fit) for fit in found.distributions.fits]
         rows += list(_tabulate_source_fits(quantity, found))
-    yield TableBlock(
-        name=f"distribution-fits-{condition.number}",
-        title=f"Distributions and their fits: {condition.name}",
-        table=build_table(("quantity", "fit", "parameters", "ΔAIC", "KS or R²", "undecided"), rows),
+    yield build_table(
+        f"distribution-fits-{condition.number}",
+        f"Distributions and their fits: {condition.name}",
+        ("quantity", "fit", "parameters", "ΔAIC", "KS or R²", "undecided"),
+        rows,
         note="Distributions: maximum likelihood, smallest AIC first, KS distance. Fits to 20 bins: R².",
     )
 

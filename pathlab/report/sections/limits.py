@@ -9,13 +9,13 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.answer_table import format_figure, format_row, list_headings
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_count
 from pathlab.report.plots.model import Axis, Bars, Layer, Panel
 from pathlab.report.recommendation_text import LIMITS
-from pathlab.report.sections.answer_tables import LONG_ROWS, build_table, format_note, outline_tables
+from pathlab.report.sections.answer_tables import LONG_ROWS, format_note, outline_tables
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -25,6 +25,7 @@ from pathlab.report.sections.lazy import (
     lazy_text,
 )
 from pathlab.report.sections.views import FAIRNESS, plot_view
+from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.limits import CellLimit
 from pathlab.study.registry import ANALYSES
@@ -123,10 +124,11 @@ def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> It
         rows.append((*shown, "; ".join(figures) or "no figure meets its threshold", undecided))
     if rows:
         note = format_note(answers, conditions=(condition,))
-        yield TableBlock(
-            name=f"limits-table-{condition.number}",
-            title=f"Limit of each combination: {condition.name}",
-            table=build_table((*list_headings(entry)[:-1], "evidence", "undecided"), rows),
+        yield build_table(
+            f"limits-table-{condition.number}",
+            f"Limit of each combination: {condition.name}",
+            (*list_headings(entry)[:-1], "evidence", "undecided"),
+            rows,
             note=f"{EVIDENCE_NOTE} {note}" if note else EVIDENCE_NOTE,
         )
 

@@ -12,14 +12,15 @@ import numpy as np
 
 from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.report.answer_table import format_interval, format_row, list_headings
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.phrases import format_few_trials, format_reason
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
-from pathlab.report.sections.answer_tables import build_table, format_note
+from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.points import draw_rule, draw_spreads
 from pathlab.report.sections.quantities import choose_unit
+from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer, measure_spread
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.costs import MESSAGE_SIZE, select_messages
@@ -132,10 +133,11 @@ def _describe_cost(found: MessageCost) -> str:
 
 def _tabulate_costs(series: Series) -> Iterator[Block]:
     entry = ANALYSES["message_cost"]
-    yield TableBlock(
-        name=f"message-cost-table-{series.key}",
-        title=f"Cost of a message: {series.name(series.conditions[0].name_without('message'))}",
-        table=build_table(list_headings(entry)[1:], [format_row(entry, series.answer)[1:]]),
+    yield build_table(
+        f"message-cost-table-{series.key}",
+        f"Cost of a message: {series.name(series.conditions[0].name_without('message'))}",
+        list_headings(entry)[1:],
+        [format_row(entry, series.answer)[1:]],
         note=format_note([series.answer], entry),
     )
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pathlab._version import VERSION
 from pathlab.analysis.verdicts.host_limits import BUSY_CORE_RATIO
-from pathlab.report.blocks import Block, Facts, Fold, Paragraph, Preformatted, Section, TableBlock, TextTable
+from pathlab.report.blocks import Block, Facts, Fold, Paragraph, Preformatted, Section, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
 from pathlab.report.phrases import format_count
@@ -100,18 +100,17 @@ def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
     source, study = inputs.source, inputs.study
     sections = []
     if study.count_trials().failed:
-        table = tabulate_failures(study.study_table())
-        failures = TableBlock(name="failures", title="Trials that did not complete", table=table)
+        failures = tabulate_failures("Trials that did not complete", study.study_table())
         sections.append(Section(key="failures", title="Trials that failed", blocks=(failures,)))
     blocks: list[Block] = []
     if plan := study.study_plan():
-        table = tabulate_plan(plan, study.study_table())
-        blocks.append(_fold("plan", f"The plan, row by row ({len(plan)})", table))
+        title = f"The plan, row by row ({len(plan)})"
+        blocks.append(_fold(tabulate_plan(title, plan, study.study_table())))
     if journal := source.journal():
-        blocks.append(_fold("journal", f"Journal ({len(journal)})", tabulate_journal(journal)))
+        blocks.append(_fold(tabulate_journal(f"Journal ({len(journal)})", journal)))
     if hosts := source.hosts():
         names = len({host.name for host in hosts})
-        blocks.append(_fold("hosts", f"Hosts ({names})", tabulate_hosts(hosts)))
+        blocks.append(_fold(tabulate_hosts(f"Hosts ({names})", hosts)))
     if source.campaign.text.strip():
         text = Preformatted(text=source.campaign.text)
         blocks.append(Fold(title="Campaign file", blocks=(text,)))
@@ -120,8 +119,8 @@ def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def _fold(name: str, title: str, table: TextTable) -> Fold:
-    return Fold(title=title, blocks=(TableBlock(name=name, title=title, table=table),))
+def _fold(table: TableBlock) -> Fold:
+    return Fold(title=table.title, blocks=(table,))
 
 
 def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:

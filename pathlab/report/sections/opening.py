@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pathlab.report.blocks import (
-    Block,
-    Bullets,
-    Facts,
-    Fold,
-    Heading,
-    Paragraph,
-    Section,
-    Subheading,
-    TableBlock,
-    TextTable,
-)
+from pathlab.report.blocks import Block, Bullets, Facts, Fold, Paragraph, Section, Subheading, TableBlock
 from pathlab.report.recommendation_text import (
     RULE,
     SHORT_HEADINGS,
     describe_recommendation,
     shorten_recommendation,
 )
+from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.recommendation import Recommendation
 
@@ -57,9 +47,6 @@ def _describe(answer: Answer[Recommendation]) -> Iterator[Block]:
 
 
 def _tabulate(answers: Sequence[Answer[Recommendation]]) -> TableBlock:
-    table = TextTable(
-        headings=tuple(Heading(label=label) for label in SHORT_HEADINGS),
-        rows=tuple(tuple(shorten_recommendation(answer.result)) for answer in answers),
-        numeric=tuple(label in ("dRTT", "Loss", "CPU") for label in SHORT_HEADINGS),
-    )
-    return TableBlock(name="answers", title="Every path and setting", table=table)
+    rows = (shorten_recommendation(answer.result) for answer in answers)
+    words = set(SHORT_HEADINGS) - {"dRTT", "Loss", "CPU"}
+    return build_table("answers", "Every path and setting", SHORT_HEADINGS, rows, words=words)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from pathlab.report.answer_table import Row
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
 from pathlab.report.phrases import format_count, format_range, format_reason
 from pathlab.report.plots.model import Axis, Curve, Panel, Plot, Points, Scale
-from pathlab.report.sections.answer_tables import build_table, write_paragraph
+from pathlab.report.sections.answer_tables import write_paragraph
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -23,6 +23,7 @@ from pathlab.report.sections.lazy import (
     lazy_text,
 )
 from pathlab.report.sections.quantities import choose_unit
+from pathlab.report.tables import build_table
 from pathlab.units import NOT_MEASURED, format_bytes, format_r_squared, format_rate, format_ratio, format_time
 
 #: Kinds of the journal's entries: a survey, and what it found to differ from the one before.
@@ -170,10 +171,11 @@ def _describe_survey(survey: Survey, capacities: np.ndarray) -> str:
 
 
 def _tabulate_survey(survey: Survey) -> Iterator[Block]:
-    yield TableBlock(
-        name=f"path-table-{survey.number}",
-        title=f"Hops: {survey.name}",
-        table=build_table(COLUMNS, [_tabulate_hop(hop, survey) for hop in survey.hops]),
+    yield build_table(
+        f"path-table-{survey.number}",
+        f"Hops: {survey.name}",
+        COLUMNS,
+        [_tabulate_hop(hop, survey) for hop in survey.hops],
     )
 
 

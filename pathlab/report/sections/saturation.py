@@ -12,12 +12,12 @@ from pathlab.analysis.fits.model_average import FitBand
 from pathlab.analysis.fits.optimum import OptimalStreams
 from pathlab.analysis.fits.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, FamilyFit, Saturation
 from pathlab.report.answer_table import Row, format_figure, format_interval
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_ci, format_estimate, format_reason, join_words
 from pathlab.report.plots.model import Area, Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table, tabulate_answers
+from pathlab.report.sections.answer_tables import tabulate_answers
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -29,6 +29,7 @@ from pathlab.report.sections.lazy import (
 from pathlab.report.sections.points import draw_clouds, draw_rule, gather
 from pathlab.report.sections.quantities import Scaled, choose_unit
 from pathlab.report.sections.views import build_streams_axis
+from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
 from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_window
@@ -269,10 +270,11 @@ def _tabulate_models(inputs: ReportInputs, condition: MeasuredCondition) -> Iter
         for fit in answer.result.fits
     ]
     if rows:
-        yield TableBlock(
-            name=f"saturation-models-{condition.number}",
-            title=f"Models of saturation: {condition.name}",
-            table=build_table(columns, rows),
+        yield build_table(
+            f"saturation-models-{condition.number}",
+            f"Models of saturation: {condition.name}",
+            columns,
+            rows,
             note="Akaike weights. Parameters have a 95 % CI where one model has 90 % of the weight.",
         )
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.fits.surface import Surface
-from pathlab.report.blocks import Block, TableBlock
+from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_estimate, format_p_value
 from pathlab.report.plots.model import Axis, Curve, Grid, Panel, Rule, Scale
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import build_table, outline_tables
+from pathlab.report.sections.answer_tables import outline_tables
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -25,6 +25,7 @@ from pathlab.report.sections.lazy import (
 )
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import choose_unit
+from pathlab.report.tables import build_table
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time, format_window
 
@@ -176,10 +177,11 @@ def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
         told = [f"{cell.name}: {format_rate(cell.throughput.median)}" for cell in cells]
         rows.append((format_bytes(product), str(len(cells)), "; ".join(told)))
     if rows:
-        yield TableBlock(
-            name=f"products-{condition.number}",
-            title=f"Combinations with the same total window: {condition.name}",
-            table=build_table(("Total window", "combinations", "medians"), rows),
+        yield build_table(
+            f"products-{condition.number}",
+            f"Combinations with the same total window: {condition.name}",
+            ("Total window", "combinations", "medians"),
+            rows,
         )
 
 

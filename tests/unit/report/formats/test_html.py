@@ -186,7 +186,7 @@ def test_a_long_table_is_cut_in_the_page_alone_and_says_so(report: Report) -> No
     page = render_page(long, draw=lambda _: "", sheet="", scripts=(), shape=Shape())
     assert f"The first {ROWS_SHOWN} of {len(plan)} rows" in page
     tables = [block for block in list_blocks(long.sections[0].blocks) if isinstance(block, TableBlock)]
-    assert {table.name: len(table.table.rows) for table in tables}["plan"] == len(plan)
+    assert {table.name: len(table.rows) for table in tables}["plan"] == len(plan)
 
 
 def test_on_paper_a_heading_goes_with_its_wide_table_and_stands_once(report: Report) -> None:

@@ -240,5 +240,5 @@ def test_a_style_file_that_cannot_be_used_is_one_line(
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a\.gif"):
         write_figure(make_sweep(windows=1), tmp_path / "a.gif")
-    with pytest.raises(UsageError, match="no folder .*nowhere"):
+    with pytest.raises(UsageError, match=r"no folder .*nowhere"):
         write_figure(make_sweep(windows=1), tmp_path / "nowhere" / "a.svg")

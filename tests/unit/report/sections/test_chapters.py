@@ -118,7 +118,7 @@ def test_trials_that_only_measured_the_lab_are_drawn_but_counted_nowhere() -> No
     assert points[2].name == "window 64 KiB, excluded (lab-limited)"
     assert all(one.hollow and one.x.size == 14 for one in points)
     assert "all trials were lab-limited; no median is given." in plot.sentence
-    table = find_table(list_blocks(sections), "windows-streams-1").table
+    table = find_table(list_blocks(sections), "windows-streams-1")
     assert {row[2] for row in table.rows} == {"0 usable (2 lab-limited)"}
     assert {row[4] for row in table.rows} == {"–"}
     gaps = [block.text for block in sections[-1].blocks if isinstance(block, Paragraph)]
@@ -154,7 +154,7 @@ def test_conditions_are_numbered_named_and_kept_apart() -> None:
     ratio = find_curve(second, "window 64 KiB").y / find_curve(first, "window 64 KiB").y
     assert ratio == pytest.approx(np.full(3, 1.2))
     table = find_table(list_blocks(chapters.build_sections(inputs)), "windows-streams")
-    assert [row[0] for row in table.table.rows] == ["west → east, congestion cubic"] * SEVERAL + [
+    assert [row[0] for row in table.rows] == ["west → east, congestion cubic"] * SEVERAL + [
         "west → east, congestion reno"
     ] * SEVERAL
 
@@ -223,7 +223,7 @@ def test_surveys_of_the_path_become_a_chapter() -> None:
     assert "no hop's capacity was estimated" in undecided.sentence
     assert len(undecided.panels) == 1
     blocks = list(build_blocks(routes.SECTION.outline(inputs)))
-    assert find_table(iter(blocks), "path-table-2").table.rows[1][-1] == "not positive"
+    assert find_table(iter(blocks), "path-table-2").rows[1][-1] == "not positive"
     assert any(isinstance(one, Paragraph) and "agree" in one.text for one in blocks)
 
 

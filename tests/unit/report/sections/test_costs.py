@@ -56,7 +56,7 @@ def measured() -> ReportInputs:
 
 
 def test_the_table_of_the_source_is_that_of_the_trials(measured: ReportInputs) -> None:
-    table = find_table(build_blocks(cells.SECTION.outline(measured)), "windows-streams").table
+    table = find_table(build_blocks(cells.SECTION.outline(measured)), "windows-streams")
     labels = [heading.label for heading in table.headings]
     assert labels[:10] == [
         *("Window", "Streams", "n", "Throughput", "95 % CI", "IQR"),
@@ -86,7 +86,7 @@ def test_windows_are_shown_as_requested_granted_and_used() -> None:
     inputs = make_inputs(make_sweep(3, levels=[(1, 65536), (2, 65536)], change=cut))
     folds = list(build_blocks(cells.SECTION.outline(inputs)))
     fold = next(one for one in folds if isinstance(one, Fold) and one.title.startswith("Windows requested"))
-    table = find_table(iter(fold.blocks), "windows-granted").table
+    table = find_table(iter(fold.blocks), "windows-granted")
     labels = [heading.label for heading in table.headings]
     row = dict(zip(labels, table.rows[0], strict=False))
     assert row["Window"] == "64 KiB"
@@ -113,7 +113,7 @@ def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: ReportInputs) ->
     costs = next(
         one for one in blocks if not isinstance(one, Plot) and "Each pair" in getattr(one, "title", "")
     )
-    table = find_table(iter(costs.blocks), "streams-windows-costs-1").table  # type: ignore[union-attr]
+    table = find_table(iter(costs.blocks), "streams-windows-costs-1")  # type: ignore[union-attr]
     assert [heading.label for heading in table.headings[2:]] == ["dRTT", "loss", "RV", "CPU-s/GB", "Jain"]
 
 
@@ -189,7 +189,7 @@ def test_throughput_over_durations_joins_their_conditions() -> None:
     assert curve.y == pytest.approx(np.array([20, 22, 24]), rel=2e-3)
     assert "duration" not in plot.condition
     assert "not shown to be equivalent within -4.76 % to 5 %" in plot.sentence
-    rows = find_table(build_blocks(duration.SECTION.outline(inputs)), "durations-1").table.rows
+    rows = find_table(build_blocks(duration.SECTION.outline(inputs)), "durations-1").rows
     assert [row[1] for row in rows] == ["1 s", "2 s", "4 s"]
 
 

@@ -176,7 +176,7 @@ def test_loss_and_jitter_are_shown(tmp_path: Path) -> None:
         assert loss.interval_ratio.high == pytest.approx(0.34757, abs=1e-4)
         assert figures.result.udp_jitter_ns.median == 500_000
         tables = [
-            block.table
+            block
             for section in build_sections(gather_inputs(results))
             for block in section.blocks
             if isinstance(block, TableBlock) and block.name == "udp-loss"
