@@ -12,6 +12,9 @@ from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import render_svg
 
+#: Room for axes and legend of a figure that is not drawn yet.
+AROUND_PX = 130
+
 
 def render_figure(plot: Plot, key: str, *, static: bool = True) -> str:
     """The ``<figure>`` element of a plot; ``key``: letters, digits and dashes, unique in the page.
@@ -25,7 +28,7 @@ def render_figure(plot: Plot, key: str, *, static: bool = True) -> str:
         return _frame(ready, "empty", "", "")
     described = describe_plot(ready)
     data = seal_json(json.dumps(described, allow_nan=False, separators=(",", ":"), ensure_ascii=False))
-    room = "" if static else f' style="min-height:{described["layout"]["height"]}px"'
+    room = "" if static else f' style="min-height:{sum(described["heights"]) + AROUND_PX}px"'
     still = f'<div class="plot-still">{render_svg(ready, key)}</div>' if static else _describe_way(plot)
     inside = f'{still}<div class="plot-live"{room}></div>'
     return _frame(ready, "waiting", inside, f'<script type="application/json">{data}</script>')

@@ -29,9 +29,6 @@ DASHES: tuple[Dash, ...] = (
     (0, (8, 3)),
 )
 HATCHES = ("", "///", "\\\\\\", "xxx", "|||", "---", "++")  # lines only: dots are large in SVG
-LIVE_MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
-LIVE_DASHES = ("solid", "dash", "dashdot", "dot", "5px,2px,1px,2px,1px,2px", "2px,2px", "longdash")
-LIVE_HATCHES = ("", "/", "\\", "x", "|", "-", "+")
 STYLE: dict[Any, Any] = {
     "axes.prop_cycle": cycler(color=COLOURS),
     "font.family": "sans-serif",
@@ -64,27 +61,37 @@ STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """How one slot is drawn in print and in the browser (``live_``)."""
+    """How one slot is drawn; ``look`` and ``hatch_look`` are the places of marker, dash and hatch in lists.
+
+    ``templates/report.js`` has the same lists for the browser.
+    """
 
     colour: str
-    marker: str
-    dash: Dash
-    hatch: str
-    live_marker: str
-    live_dash: str
-    live_hatch: str
+    look: int
+    hatch_look: int
+
+    @property
+    def marker(self) -> str:
+        """The marker in print."""
+        return MARKERS[self.look]
+
+    @property
+    def dash(self) -> Dash:
+        """The line style in print."""
+        return DASHES[self.look]
+
+    @property
+    def hatch(self) -> str:
+        """The hatch in print."""
+        return HATCHES[self.hatch_look]
 
 
 def choose_slot(number: int, colours: tuple[str, ...] = COLOURS) -> Slot:
     """The looks of a slot; those after the last colour begin again with other markers, dashes and hatches."""
     turn = number // len(colours)
-    place = (number + turn) % len(MARKERS)
+    look = (number + turn) % len(MARKERS)
     return Slot(
         colour=colours[number % len(colours)],
-        marker=MARKERS[place],
-        dash=DASHES[place],
-        hatch=HATCHES[(turn + place if turn else number) % len(HATCHES)],
-        live_marker=LIVE_MARKERS[place],
-        live_dash=LIVE_DASHES[place],
-        live_hatch=LIVE_HATCHES[(turn + place if turn else number) % len(LIVE_HATCHES)],
+        look=look,
+        hatch_look=(turn + look if turn else number) % len(HATCHES),
     )

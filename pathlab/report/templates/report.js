@@ -1,12 +1,22 @@
 // Draws each figure of the page when it comes into sight, in the page's own ink, and offers its numbers.
+// A figure is described by the JSON in it: panels of layers, as pathlab.report.plots.live writes them.
 // Needs plotly.js before it; without it the pictures that stand in the page stay.
 (function () {
   "use strict";
-  const INK = /"#1f2328"/g;
   const NARROW_PX = 560;
   const LETTER_PX = 7.1;
   const LEGEND_ROW_PX = 22;
   const BESIDE_NAME_PX = 52;
+  const GAP_PX = 46;
+  const TOP_PX = 24;
+  const BOTTOM_PX = 56;
+  // How a slot is drawn besides its colour, in the order of the same lists for print.
+  const MARKERS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x"];
+  const DASHES = ["solid", "dash", "dashdot", "dot", "5px,2px,1px,2px,1px,2px", "2px,2px", "longdash"];
+  const HATCHES = ["", "/", "\\", "x", "|", "-", "+"];
+  const RULE_DASHES = ["dot", "dashdot", "2px,2px", "longdash"];
+  const CLEAR = "rgba(0,0,0,0)";
+  const FAINT = "#8b949e";
   const coarse = window.matchMedia("(pointer: coarse)").matches;
   const figures = Array.from(document.querySelectorAll("figure.plot"));
   const live = figures.filter((figure) => figure.querySelector("script[type='application/json']"));
@@ -17,9 +27,226 @@
   }
 
   function read(figure) {
-    const ink = JSON.stringify(window.getComputedStyle(figure).color);
-    const text = figure.querySelector("script[type='application/json']").textContent;
-    return JSON.parse(text.replace(INK, ink));
+    const plot = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+    const ink = window.getComputedStyle(figure).color;
+    plot.panels.forEach((panel) => panel.layers.forEach((layer) => { layer.colour = layer.colour || ink; }));
+    return { ...plot, ink };
+  }
+
+  // Text that plotly.js, which knows some markup, shows as it is.
+  function plain(text) {
+    return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  }
+
+  function fade(colour, share) {
+    const hex = () => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    const parts = colour.startsWith("#") ? hex() : colour.match(/[\d.]+/g).slice(0, 3);
+    return "rgba(" + parts.join(",") + "," + share + ")";
+  }
+
+  // The traces of a layer; shapes, such as lines across a panel, are added to the frame.
+  const build = {
+    curve(layer, frame) {
+      const { colour, x, y } = layer;
+      const trace = {
+        type: "scatter", mode: [layer.line && "lines", layer.marked && "markers"].filter(Boolean).join("+"),
+        x, y, connectgaps: false, line: { color: colour, width: 2, dash: DASHES[layer.look] },
+      };
+      if (layer.step) { trace.line.shape = "hv"; }
+      if (layer.marked) {
+        trace.marker = { symbol: MARKERS[layer.look] + "-open", size: 8, color: colour };
+        trace.cliponaxis = false;
+      }
+      if (layer.low && layer.high) {
+        const distance = (from, to) => from.map((value, at) =>
+          value === null || to[at] === null ? null : Math.max(value - to[at], 0));
+        trace.error_y = {
+          type: "data", symmetric: false, color: colour, thickness: 1, width: 3,
+          array: distance(layer.high, y), arrayminus: distance(y, raise(layer.low, frame.panel.y)),
+        };
+      }
+      return [trace];
+    },
+    points(layer, frame) {
+      const { colour, x } = layer;
+      const common = { type: "scatter", mode: "markers", cliponaxis: false };
+      if (layer.at_axis) {
+        return [{
+          ...common, x, y: x.map(() => 0.025), yaxis: frame.floor, hovertemplate: "%{x}<extra></extra>",
+          marker: { symbol: "x-thin", size: 8, line: { width: 2, color: colour } },
+        }];
+      }
+      const apart = new Set(layer.outlier);
+      const pick = (chosen) => {
+        const places = x.map((_, at) => at).filter((at) => apart.has(at) === chosen);
+        const found = { ...common, x: places.map((at) => x[at]), y: places.map((at) => layer.y[at]) };
+        if (layer.hover) {
+          found.text = places.map((at) => plain(layer.hover[at]));
+          found.hovertemplate = "%{text}<br>%{x}, %{y}<extra></extra>";
+        }
+        return found;
+      };
+      const symbol = MARKERS[layer.look];
+      const usual = pick(false);
+      usual.marker = {
+        symbol: layer.hollow ? symbol + "-open" : symbol, color: colour, opacity: layer.hollow ? 0.9 : 0.6,
+        size: x.length <= 40 ? 8 : x.length <= 300 ? 6 : 4,
+      };
+      if (!apart.size) { return [usual]; }
+      const line = { width: 1.5, color: colour };
+      return [usual, { ...pick(true), marker: { symbol: "circle-x-open", size: 10, color: colour, line } }];
+    },
+    // One polygon for each stretch without a gap: there along the upper edge, back along the lower.
+    area(layer, frame) {
+      const low = raise(layer.low, frame.panel.y);
+      const along = [];
+      const height = [];
+      const known = (at) => layer.x[at] !== null && low[at] !== null && layer.high[at] !== null;
+      for (let start = 0, end; start < layer.x.length; start = end + 1) {
+        for (end = start; end < layer.x.length && known(end); end += 1) { /* to the next gap */ }
+        if (end === start) { continue; }
+        if (along.length) { along.push(null); height.push(null); }
+        along.push(...layer.x.slice(start, end), ...layer.x.slice(start, end).reverse());
+        height.push(...layer.high.slice(start, end), ...low.slice(start, end).reverse());
+      }
+      return [{
+        type: "scatter", mode: "lines", x: along, y: height, fill: "toself", hoveron: "fills", hoverinfo: "name",
+        fillcolor: fade(layer.colour, layer.solid ? 0.75 : 0.18),
+        line: { width: layer.solid ? 0.5 : 0, color: layer.colour },
+      }];
+    },
+    bars(layer) {
+      const pattern = {
+        shape: HATCHES[layer.hatch], fgcolor: "rgba(255,255,255,0.6)", bgcolor: layer.colour, size: 9, solidity: 0.2,
+      };
+      const { x, height: y, width } = layer;
+      const trace = { type: "bar", x, y, width, marker: { color: layer.colour, opacity: 0.85, pattern } };
+      const stacked = { base: layer.bottom, customdata: y, hovertemplate: "%{x}: %{customdata}" };
+      return [layer.bottom ? { ...trace, ...stacked } : trace];
+    },
+    grid(layer) {
+      const places = (names) => names.map((_, at) => at);
+      return [{
+        type: "heatmap", x: places(layer.x), y: places(layer.y), z: layer.values, text: layer.texts,
+        texttemplate: "%{text}", colorscale: "Cividis", showscale: false, xgap: 1, ygap: 1,
+        hovertemplate: "%{text} " + plain(layer.unit) + "<extra></extra>",
+      }];
+    },
+    rule(layer, frame) {
+      const axis = layer.vertical ? frame.panel.x : frame.panel.y;
+      const dash = RULE_DASHES[frame.rules % RULE_DASHES.length];
+      frame.rules += 1;
+      if (layer.low !== undefined && layer.high !== undefined) {
+        const [low] = raise([layer.low], axis);
+        frame.shapes.push({ ...stretch(frame, layer.vertical, low, layer.high), legendgroup: layer.name });
+      }
+      frame.shapes.push({
+        ...stretch(frame, layer.vertical, layer.value, layer.value), ...entitle(layer, frame),
+        type: "line", layer: "above", line: { color: frame.plot.ink, width: 1.3, dash },
+      });
+      return [];
+    },
+    span(layer, frame) {
+      frame.shapes.push({ ...stretch(frame, true, layer.start, layer.end), ...entitle(layer, frame) });
+      return [];
+    },
+  };
+
+  // On a logarithmic axis an interval that reaches 0 begins where the axis does.
+  function raise(values, axis) {
+    return axis.log ? values.map((value) => value === null ? null : Math.max(value, axis.ends[0])) : values;
+  }
+
+  // From one value to another, over the whole panel in the other direction.
+  function stretch(frame, vertical, start, end) {
+    const place = vertical
+      ? { xref: frame.x, yref: frame.y + " domain", x0: start, x1: end, y0: 0, y1: 1 }
+      : { xref: frame.x + " domain", yref: frame.y, x0: 0, x1: 1, y0: start, y1: end };
+    return { ...place, type: "rect", fillcolor: fade(FAINT, 0.2), line: { width: 0, color: FAINT }, layer: "below" };
+  }
+
+  // The name of a layer, which the legend shows once.
+  function entitle(layer, frame) {
+    const shown = Boolean(layer.legend) && !frame.named.has(layer.name);
+    if (layer.legend) { frame.named.add(layer.name); }
+    return { name: plain(layer.name), legendgroup: layer.name, showlegend: shown };
+  }
+
+  function buildAxis(axis, plot) {
+    const found = {
+      title: { text: axis.title.map(plain).join("<br>") }, type: axis.log ? "log" : "linear",
+      range: axis.ends.map((end) => axis.log ? Math.log10(end) : end),
+      automargin: true, ticklabeloverflow: "allow", zeroline: false, showline: true, linecolor: plot.ink,
+      ticks: "outside", ticklen: 4, tickcolor: plot.ink, gridcolor: fade(FAINT, 0.3), exponentformat: "power",
+    };
+    if (!axis.marks) { return found; }
+    const texts = axis.marks[1].map((text) => plain(text).replace(/\n/g, "<br>"));
+    return { ...found, tickmode: "array", tickvals: axis.marks[0], ticktext: texts };
+  }
+
+  function buildAxes(frame, domain) {
+    const { panel, plot, number } = frame;
+    const across = { ...buildAxis(panel.x, plot), anchor: frame.y };
+    const upwards = { ...buildAxis(panel.y, plot), anchor: frame.x, domain };
+    upwards.title.standoff = 4;
+    if (plot.shared_x && number) { across.matches = "x"; }
+    if (plot.shared_x && number < plot.panels.length - 1) {
+      Object.assign(across, { showticklabels: false, title: { text: "" } });
+    }
+    const axes = { ["xaxis" + frame.suffix]: across, ["yaxis" + frame.suffix]: upwards };
+    if (panel.layers.some((layer) => layer.at_axis)) {
+      const floor = { overlaying: frame.y, anchor: frame.x, range: [0, 1], visible: false, fixedrange: true };
+      axes["yaxis" + frame.floor.slice(1)] = floor;
+    }
+    return axes;
+  }
+
+  // What plotly.js draws from.
+  function describe(plot) {
+    const data = [];
+    const inner = plot.heights.reduce((sum, height) => sum + height + GAP_PX, -GAP_PX);
+    const named = new Set();
+    const layout = {
+      shapes: [], annotations: [], margin: { t: TOP_PX }, showlegend: true,
+      legend: {
+        orientation: "h", x: 0, xanchor: "left", y: 0, yref: "container", yanchor: "bottom", bgcolor: CLEAR,
+        itemwidth: 36,
+      },
+      hovermode: "closest", hoverlabel: { namelength: -1 }, dragmode: coarse ? false : "zoom", barmode: "overlay",
+      paper_bgcolor: CLEAR, plot_bgcolor: CLEAR, colorway: [plot.ink], title: { text: "" },
+      font: { color: plot.ink, family: "system-ui, -apple-system, Segoe UI, sans-serif" },
+      modebar: { bgcolor: CLEAR, color: FAINT, activecolor: plot.ink },
+    };
+    let top = 1;
+    plot.panels.forEach((panel, number) => {
+      const suffix = number ? String(number + 1) : "";
+      const frame = { panel, plot, number, suffix, named, rules: 0, shapes: layout.shapes };
+      // marks without a height stand on an axis of their own over y
+      Object.assign(frame, { x: "x" + suffix, y: "y" + suffix, floor: "y" + (100 + number) });
+      const domain = [Math.max(0, top - plot.heights[number] / inner), top];
+      top -= (plot.heights[number] + GAP_PX) / inner;
+      for (const layer of panel.layers) {
+        build[layer.kind](layer, frame).forEach((trace) => data.push(
+          { xaxis: frame.x, yaxis: frame.y, meta: layer.kind, ...trace, ...entitle(layer, frame) }));
+      }
+      Object.assign(layout, buildAxes(frame, domain));
+      const middle = { xref: frame.x + " domain", yref: frame.y + " domain", x: 0.5, y: 0.5 };
+      const head = { xref: "paper", yref: "paper", x: 0, y: domain[1], xanchor: "left", yanchor: "bottom" };
+      if (panel.title && plot.panels.length > 1) {
+        layout.annotations.push({ ...head, text: plain(panel.title), showarrow: false });
+      }
+      if (panel.blank) { layout.annotations.push({ ...middle, text: plain(panel.blank), showarrow: false }); }
+    });
+    layout.meta = { inner, names: Array.from(named, (name) => name.length) };
+    // this script draws anew where the width changes; plotly.js, at any change of the window (a phone hides
+    // its bar of addresses), takes the height away that a figure has by its contents
+    const config = {
+      responsive: false, displaylogo: false, scrollZoom: false, topojsonURL: "about:blank",
+      showSendToCloud: false, plotlyServerURL: "",  // nothing leaves the page
+      modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+      toImageButtonOptions: { format: "svg", filename: plot.name },
+    };
+    return { data, layout, config };
   }
 
   // Rows that the names need at this width, so that the legend covers no axis.
@@ -33,15 +260,14 @@
       left -= wide;
     }
     const narrow = width < NARROW_PX;
-    const below = 56 + rows * LEGEND_ROW_PX;
-    layout.margin = { l: narrow ? 46 : 62, r: narrow ? 6 : 14, t: layout.margin.t, b: below };
-    layout.height = layout.meta.inner + layout.margin.t + below;
+    const below = BOTTOM_PX + rows * LEGEND_ROW_PX;
+    layout.margin = { l: narrow ? 46 : 62, r: narrow ? 6 : 14, t: TOP_PX, b: below };
+    layout.height = layout.meta.inner + TOP_PX + below;
     layout.font.size = narrow ? 11 : 12;
     for (const key of Object.keys(layout)) {
       if (/^[xy]axis/.test(key) && layout[key].title) { layout[key].title.font = { size: narrow ? 11 : 13 }; }
     }
     for (const note of layout.annotations) { note.font = { size: narrow ? 10.5 : 12 }; }
-    if (coarse) { layout.dragmode = false; }
     return layout;
   }
 
@@ -49,12 +275,13 @@
     const area = figure.querySelector(".plot-live");
     try {
       const plot = read(figure);
+      const { data, layout, config } = describe(plot);
       figure.dataset.state = "drawn";  // shows the area, which has no width before
       const width = area.clientWidth;
       area.dataset.width = String(width);
-      plot.config.displayModeBar = width < NARROW_PX ? false : "hover";
+      config.displayModeBar = width < NARROW_PX ? false : "hover";
       offer(figure, plot);
-      return window.Plotly.react(area, plot.data, fit(plot.layout, width), plot.config)
+      return window.Plotly.react(area, data, fit(layout, width), config)
         .then(count, (error) => fail(figure, error));
     } catch (error) {
       fail(figure, error);
@@ -69,69 +296,41 @@
     count();
   }
 
-  // One row for each point, as write_csv does; bands come as polygons, there along the top and back below.
+  // One row for each point, as write_csv does.
   function tabulate(plot) {
-    const along = Object.keys(plot.layout).filter((key) => key.startsWith("xaxis"))
-      .map((key) => plain((plot.layout[key].title || {}).text || "")).filter(Boolean);
-    const x = ["x", ...new Set(along)].join(": ");
-    const rows = [["panel", "series", x, "y", "low", "high", "note"]];
-    for (const trace of plot.data) {
-      const axis = plot.layout["yaxis" + (trace.yaxis || "y").slice(1)] || {};
-      const panel = plain((axis.title || {}).text || "");
-      const name = plain(trace.name);
-      const kind = (trace.meta || {}).layer;
-      if (kind === "grid") {
-        trace.z.forEach((line, row) => line.forEach((value, column) =>
-          rows.push([panel, name, trace.meta.x[column], value, null, null, trace.meta.y[row]])));
-      } else if (kind === "band") {
-        for (const [place, low, high] of unfold(trace)) { rows.push([panel, name, place, null, low, high, null]); }
-      } else {
-        trace.x.forEach((place, at) => {
-          const y = kind === "marks" ? null : trace.y[at];
-          const ends = span(trace, at, y, kind);
-          const notes = [plain((trace.text || [])[at] || ""), (trace.meta || {}).outliers ? "outlier" : ""];
-          rows.push([panel, name, place, y, ends[0], ends[1], notes.filter(Boolean).join("; ")]);
-        });
+    const along = new Set(plot.panels.map((panel) => panel.x.title.join(" ")));
+    const rows = [["panel", "series", "x: " + Array.from(along).join("; "), "y", "low", "high", "note"]];
+    for (const panel of plot.panels) {
+      for (const layer of panel.layers) {
+        const add = (...cells) => rows.push([panel.title || panel.y.title.join(" "), layer.name, ...cells]);
+        list[layer.kind](layer, add);
       }
     }
     return rows.map((row) => row.map(quote).join(",")).join("\n") + "\n";
   }
 
-  function span(trace, at, y, kind) {
-    if (kind === "bars") {
-      const base = trace.base ? trace.base[at] : 0;
-      return [base, y === null ? null : tidy(base + y)];
-    }
-    if (!trace.error_y || y === null) { return [null, null]; }
-    const below = trace.error_y.arrayminus[at];
-    const above = trace.error_y.array[at];
-    const low = trace.meta.low ? trace.meta.low[at] : below === null ? null : tidy(y - below);
-    return [low, above === null ? null : tidy(y + above)];
-  }
-
-  function unfold(trace) {
-    const found = [];
-    let from = 0;
-    for (let at = 0; at <= trace.x.length; at += 1) {
-      if (at < trace.x.length && trace.x[at] !== null) { continue; }
-      const half = (at - from) / 2;
-      for (let step = 0; step < half; step += 1) {
-        const low = (trace.meta.low || [])[found.length];
-        found.push([trace.x[from + step], low === undefined ? trace.y[at - 1 - step] : low, trace.y[from + step]]);
-      }
-      from = at + 1;
-    }
-    return found;
-  }
-
-  // Sums of rounded numbers have no more digits than those.
-  function tidy(value) {
-    return Number(value.toPrecision(7));
-  }
-
-  function plain(text) {
-    return String(text).replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
-  }
+  const pick = (values, at) => values ? values[at] : null;
+  const list = {
+    curve: (layer, add) => layer.x.forEach((x, at) =>
+      add(x, layer.y[at], pick(layer.low, at), pick(layer.high, at), null)),
+    area: (layer, add) => layer.x.forEach((x, at) => add(x, null, layer.low[at], layer.high[at], null)),
+    points: (layer, add) => layer.x.forEach((x, at) => {
+      const notes = [pick(layer.hover, at), (layer.outlier || []).includes(at) ? "outlier" : ""];
+      add(x, layer.at_axis ? null : layer.y[at], null, null, notes.filter(Boolean).join("; "));
+    }),
+    bars: (layer, add) => layer.x.forEach((x, at) => {
+      const [bottom, height] = [layer.bottom ? layer.bottom[at] : 0, layer.height[at]];
+      // sums of rounded numbers have no more digits than those
+      add(x, height, bottom, height === null ? null : Number((bottom + height).toPrecision(7)), null);
+    }),
+    rule: (layer, add) => {
+      const ends = layer.vertical ? [layer.value, null] : [null, layer.value];
+      add(...ends, layer.low, layer.high, "line");
+    },
+    span: (layer, add) => add(null, null, layer.start, layer.end, "stretch of x"),
+    grid: (layer, add) => layer.values.forEach((line, row) => line.forEach((value, column) =>
+      add(layer.x[column], value, null, null, layer.y[row]))),
+  };
 
   function quote(value) {
     if (value === null || value === undefined) { return ""; }
@@ -183,8 +382,5 @@
       return figure.dataset.state === "drawn" && String(area.clientWidth) !== area.dataset.width;
     }).forEach(draw), 150);
   });
-  window.pathlabPlots = { drawAll: () => drawAll(live), tabulate: (name) => {
-    const figure = live.find((one) => one.dataset.name === name);
-    return figure ? tabulate(read(figure)) : null;
-  } };
+  window.pathlabPlots = { drawAll: () => drawAll(live), describe, tabulate };
 }());

@@ -129,7 +129,7 @@ def test_every_figure_stands_once_with_its_sentence_and_its_numbers(page: str, r
     assert found == names
     described = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
     drawn = [plot for plot in list_figures(report) if plot.empty is None]
-    assert [json.loads(text)["layout"]["meta"]["name"] for text in described] == [one.name for one in drawn]
+    assert [json.loads(text)["name"] for text in described] == [one.name for one in drawn]
     assert all(plot.sentence for plot in drawn)
     stills = page.count('class="plot-still"')
     assert 0 < stills <= STATIC_FIGURES
@@ -221,7 +221,7 @@ def test_small_formats() -> None:
 
 
 def test_host_facts_stand_side_by_side() -> None:
-    table = tabulate_hosts(make_hosts())
+    table = tabulate_hosts("Hosts", make_hosts())
     assert [heading.label for heading in table.headings] == ["Fact", "east", "west"]
     assert ("cpu.cores", "4", "2") in table.rows
     assert ("cpu.model", "–", "Example CPU <4 GHz>") in table.rows
@@ -244,7 +244,7 @@ def test_the_journal_is_told_in_its_order_and_left_out_where_there_is_none() -> 
     assert "Journal (" not in render_html(build_document(quiet))
     page = render_html(build_document(told))
     assert page.index("text of &lt;started&gt;") < page.index("text of &lt;clock-jump&gt;")
-    assert tabulate_journal(entries).rows[1] == (
+    assert tabulate_journal("Journal", entries).rows[1] == (
         "2026-01-02 03:04:05 UTC",
         "clock jump",
         "5",

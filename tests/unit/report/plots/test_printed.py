@@ -118,8 +118,8 @@ def test_points_of_no_median_are_open() -> None:
     cloud = Points(name="lab-limited", x=x, y=x, slot=2, hollow=True)
     (line,) = draw(make_plot(make_panel(cloud))).axes[0].get_lines()
     assert (line.get_markerfacecolor(), line.get_marker()) == ("none", MARKERS[2])
-    (trace,) = describe_plot(make_plot(make_panel(cloud)))["data"]
-    assert trace["marker"]["symbol"] == "triangle-up-open"
+    (layer,) = describe_plot(make_plot(make_panel(cloud)))["panels"][0]["layers"]
+    assert (layer["hollow"], layer["look"]) == (True, 2)
 
 
 def test_slots_differ_by_more_than_colour() -> None:
