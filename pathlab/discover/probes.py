@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from types import TracebackType
 from typing import Any, Self
 
 from pathlab.errors import HostError
@@ -163,9 +162,7 @@ class RemoteProber:
             raise ProbesRefused(text, host=host, stage="network", hint=hint) from None
         raise HostError(text, host=host, stage="network", hint="check the name or address") from None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         assert self._job is not None
         if self._session.death() is None and not self._job.ended:
             self._job.kill()

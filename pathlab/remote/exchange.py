@@ -7,9 +7,10 @@ import functools
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from pathlab._version import VERSION
 from pathlab.agents.protocol import (
@@ -44,30 +45,21 @@ class _Request:
     answer: Record | None = None
 
 
-class Exchange:
+class Exchange(ABC):
     """One channel to one agent, from hello to the end. Every method may be called from any thread.
 
-    ``on_message`` gets the type and the message of everything that is no answer, and returns what is wrong
-    with it, or None; ``on_end`` is called when the exchange is over. Both run on the exchange's threads and
-    must not wait. When the agent dies, everyone who waits wakes with a HostError (stage agent).
-    ``unexpected`` holds the first hundred fields and messages that this version does not know.
+    When the agent dies, everyone who waits wakes with a HostError (stage agent). ``hello`` is the agent's,
+    empty before it came; ``unexpected`` holds the first hundred things that this version does not know.
     """
 
     def __init__(
-        self,
-        transport: Transport,
-        *,
-        host: str,
-        on_message: Callable[[str, Record], str | None],
-        on_end: Callable[[], None],
-        request_timeout_s: float = REQUEST_TIMEOUT_S,
+        self, transport: Transport, host: str, require: tuple[str, ...], request_timeout_s: float
     ) -> None:
+        self.host = host
         self.unexpected: list[str] = []
-        self.hello: Record | None = None
-        self._host = host
+        self.hello: Record = {}
         self._transport = transport
-        self._on_message, self._on_end = on_message, on_end
-        self._request_timeout_s = request_timeout_s
+        self._require, self._request_timeout_s = require, request_timeout_s
         self._channel: Channel | None = None
         self._lock = threading.Lock()
         self._send_lock = threading.Lock()
@@ -82,19 +74,33 @@ class Exchange:
         self._threads: list[threading.Thread] = []
         self._callback_thread: int | None = None
 
-    @property
-    def opened(self) -> bool:
-        """Whether it was opened; it stays so."""
-        return self._channel is not None
+    @abstractmethod
+    def _on_message(self, kind: str, message: Record) -> str | None:
+        """Take a message that is no answer, in the reader thread; what is wrong with it, or None."""
 
-    def open(self, require: tuple[str, ...], timeout_s: float) -> Record:
-        """Start the agent and exchange hellos; its own. Errors as of :meth:`Session.open`."""
+    @abstractmethod
+    def _on_end(self) -> None:
+        """Called when the exchange is over, on one of its threads; must not wait."""
+
+    def __enter__(self) -> Self:
+        if self._channel is None:
+            self.open()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def open(self, timeout_s: float = 15.0) -> Record:
+        """Start the agent and exchange hellos; the agent's, with the fields of agents/PROTOCOL.md and others.
+
+        HostError when it cannot be started or is late, ProtocolError naming both versions on a mismatch.
+        """
         if self._channel is not None:
             raise RuntimeError("a session is opened once")
         self._channel = self._transport.open()
         self._start_thread("read", self._read_messages)
         self._start_thread("records", self._run_callbacks)
-        hello = {"protocol": PROTOCOL_VERSION, "program": VERSION, "require": list(require)}
+        hello = {"protocol": PROTOCOL_VERSION, "program": VERSION, "require": list(self._require)}
         with contextlib.suppress(PathlabError):  # raised below, after everything is closed
             self._send({"op": "hello", **hello})
         if not self._handshake_done.wait(timeout_s):
@@ -103,7 +109,6 @@ class Exchange:
         if death is not None:
             self.close(0.0)
             raise death
-        assert self.hello is not None
         if self._transport.heartbeat_s is not None:
             self._last_heard_s = time.monotonic()
             self._start_thread("alive", self._keep_alive)
@@ -112,10 +117,10 @@ class Exchange:
     def request(
         self,
         operation: str,
-        fields: Mapping[str, Any],
         *,
         timeout_s: float | None = None,
         register: Callable[[Record], None] | None = None,
+        **fields: Any,
     ) -> Record:
         """One request and its result, which ``register`` sees before any later message is looked at.
 
@@ -141,15 +146,16 @@ class Exchange:
             raise self.death() or self._unanswered(operation, wait_s)
         if not request.answer["ok"]:
             error = request.answer["error"]
-            raise HostError(str(error.get("text")), host=self._host, stage=str(error.get("stage", "agent")))
+            raise HostError(str(error.get("text")), host=self.host, stage=str(error.get("stage", "agent")))
         result: Record = request.answer["result"]
         return result
 
-    def defer(self, call: Callable[[], None]) -> None:
+    def _defer(self, call: Callable[[], None]) -> None:
         """Have something called on the thread of the callbacks, which may ask and wait."""
         self._callbacks.put(call)
 
     def in_callback(self) -> bool:
+        """Whether the calling thread is the one that runs the callbacks."""
         return threading.get_ident() == self._callback_thread
 
     def death(self) -> PathlabError | None:
@@ -157,7 +163,7 @@ class Exchange:
         with self._lock:
             return None if self._death is None else self._death()
 
-    def close(self, timeout_s: float) -> None:
+    def close(self, timeout_s: float = 5.0) -> None:
         """Say bye, so that the agent ends its engines, and close the channel. Never raises; idempotent."""
         channel = self._channel
         if channel is None:
@@ -166,7 +172,7 @@ class Exchange:
         self._closing = True  # the agent may be gone before its answer to bye is looked at
         if self.death() is None and timeout_s > 0:
             with contextlib.suppress(PathlabError):
-                self.request("bye", {}, timeout_s=timeout_s)
+                self.request("bye", timeout_s=timeout_s)
         self._die(CLOSED)
         self._ended.set()
         with contextlib.suppress(OSError):
@@ -178,13 +184,13 @@ class Exchange:
         self._transport.close()
 
     def _start_thread(self, name: str, target: Callable[[], None]) -> None:
-        thread = threading.Thread(target=target, name=f"pathlab-{name}-{self._host}", daemon=True)
+        thread = threading.Thread(target=target, name=f"pathlab-{name}-{self.host}", daemon=True)
         thread.start()
         self._threads.append(thread)
 
     def _unanswered(self, operation: str, wait_s: float) -> HostError:
         text = f"the agent did not answer '{operation}' within {wait_s:g} s"
-        return HostError(text, host=self._host, stage="agent", hint="check whether the host is overloaded")
+        return HostError(text, host=self.host, stage="agent", hint="check whether the host is overloaded")
 
     def _send(self, message: Record) -> None:
         death = self.death()
@@ -195,7 +201,7 @@ class Exchange:
         try:
             frame = encode_frame(message)
         except FrameError as error:
-            raise ProtocolError(f"host '{self._host}': {error}") from error
+            raise ProtocolError(f"host '{self.host}': {error}") from error
         try:
             with self._send_lock:
                 self._channel.write(frame)
@@ -238,14 +244,14 @@ class Exchange:
                 decoder.feed(data)
                 while (message := decoder.read()) is not None:
                     self._dispatch(message)
-            noise = decoder.noise if self.hello is None else b""
+            noise = b"" if self.hello else decoder.noise
             self._die(CLOSED if self._closing else f"the agent is gone{self._last_output(noise)}")
         except LostError as error:
             self._die(str(error), *LOST)
         except OSError as error:
             self._die(f"lost the agent: {error.strerror or error}{self._last_output()}")
         except FrameError as error:
-            noise = decoder.noise if self.hello is None else b""
+            noise = b"" if self.hello else decoder.noise
             self._refuse(f"{error}{self._last_output(noise)}")
             self._abandon_channel()
         except (MessageError, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -253,14 +259,14 @@ class Exchange:
             self._abandon_channel()
 
     def _dispatch(self, message: Record) -> None:
-        if self.hello is None and message.get("protocol") not in (None, PROTOCOL_VERSION):
+        if not self.hello and message.get("protocol") not in (None, PROTOCOL_VERSION):
             # Before the fields: another version may well have other fields.
             self._refuse(_format_versions(message), _VERSION_HINT)
             return
         kind, unknown = check_agent_message(message)
         if unknown and kind != "hello":
             self._note(f"message '{kind}': unknown field '{unknown[0]}'")
-        if self.hello is None:
+        if not self.hello:
             self._on_first_message(kind, message)
         elif kind == "answer":
             self._on_answer(message)
@@ -301,11 +307,11 @@ class Exchange:
         result = message.get("result", {})
         for key, operation in (("job", "engine.kill"), ("watch", "counters.stop")):
             if key in result:
-                self.defer(functools.partial(self._undo, operation, {key: result[key]}))
+                self._defer(functools.partial(self._undo, operation, {key: result[key]}))
 
     def _undo(self, operation: str, fields: Record) -> None:
         with contextlib.suppress(PathlabError):
-            self.request(operation, fields)
+            self.request(operation, **fields)
 
     def _note(self, text: str) -> None:
         if len(self.unexpected) < MAX_UNEXPECTED:
@@ -313,11 +319,11 @@ class Exchange:
 
     def _refuse(self, text: str, hint: str | None = None) -> None:
         """End the exchange: the two sides do not understand each other."""
-        self._end(functools.partial(ProtocolError, f"host '{self._host}': {text}", hint=hint))
+        self._end(functools.partial(ProtocolError, f"host '{self.host}': {text}", hint=hint))
 
     def _die(self, text: str, stage: str = "agent", hint: str | None = None) -> None:
         """End the exchange: the agent or the host is gone."""
-        self._end(functools.partial(HostError, text, host=self._host, stage=stage, hint=hint))
+        self._end(functools.partial(HostError, text, host=self.host, stage=stage, hint=hint))
 
     def _end(self, death: Callable[[], PathlabError]) -> None:
         """Remember the first reason and wake everyone who waits."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from pathlab.errors import PathlabError
 from pathlab.remote.exchange import REQUEST_TIMEOUT_S, Exchange
 from pathlab.remote.jobs import CounterWatch, EngineJob, Record
 from pathlab.remote.transport import Transport
 
 
-class Session:
+class Session(Exchange):
     """A conversation with the agent of one host. Every method may be called from any thread.
 
     Records reach ``on_record`` callbacks on a thread of their own, so that a callback may use the session.
-    When the agent dies, everyone who waits wakes with a HostError (stage agent).
     """
 
     def __init__(
@@ -28,38 +25,13 @@ class Session:
         require: tuple[str, ...] = ("engine", "counters", "facts"),
         request_timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
-        self.host = host
-        self._require = require
+        super().__init__(transport, host, require, request_timeout_s)
         self._jobs: dict[int, EngineJob] = {}
         self._watches: dict[int, CounterWatch] = {}
-        self._exchange = Exchange(
-            transport,
-            host=host,
-            on_message=self._on_message,
-            on_end=self._wake_jobs,
-            request_timeout_s=request_timeout_s,
-        )
-
-    def open(self, timeout_s: float = 15.0) -> Record:
-        """Start the agent and exchange hellos; the agent's, with the fields of agents/PROTOCOL.md and others.
-
-        HostError when it cannot be started or is late, ProtocolError naming both versions on a mismatch.
-        """
-        return self._exchange.open(self._require, timeout_s)
-
-    @property
-    def hello(self) -> Record:
-        """The agent's hello, as :meth:`open` returned it."""
-        return self._exchange.hello or {}
-
-    @property
-    def unexpected(self) -> list[str]:
-        """The first hundred fields and messages that this version does not know."""
-        return self._exchange.unexpected
 
     def facts(self, timeout_s: float | None = None) -> dict[str, Any]:
         """The host's facts: one key per probe, None where unread, and ``unread`` with the reasons."""
-        return self._exchange.request("facts", {}, timeout_s=timeout_s)
+        return self.request("facts", timeout_s=timeout_s)
 
     def clock(self) -> tuple[int, int]:
         """That host's CLOCK_MONOTONIC and CLOCK_REALTIME, read one after the other, in ns."""
@@ -133,7 +105,7 @@ class Session:
             self._jobs[number] = job
             started.append(job)
 
-        self._exchange.request(operation, fields, register=register)
+        self.request(operation, register=register, **fields)
         return started[0]
 
     def start_counters(self, interval_ns: int) -> CounterWatch:
@@ -145,43 +117,14 @@ class Session:
             started.append(CounterWatch(self, number, answer=result))
             self._watches[number] = started[0]
 
-        self._exchange.request("counters.start", {"interval_ns": interval_ns}, register=register)
+        self.request("counters.start", register=register, interval_ns=interval_ns)
         return started[0]
 
-    def request(self, operation: str, **fields: Any) -> Record:
-        """One request and its result. HostError when it is refused or late, or when the agent is gone."""
-        return self._exchange.request(operation, fields)
-
-    def close(self, timeout_s: float = 5.0) -> None:
-        """Say bye, so that the agent ends its engines, and close the channel. Never raises; idempotent."""
-        self._exchange.close(timeout_s)
-
-    def __enter__(self) -> Self:
-        if not self._exchange.opened:
-            self.open()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def death(self) -> PathlabError | None:
-        """A fresh error when the conversation is over, else None."""
-        return self._exchange.death()
-
-    def in_callback(self) -> bool:
-        """Whether the calling thread is the one that runs the callbacks."""
-        return self._exchange.in_callback()
-
-    def _wake_jobs(self) -> None:
+    def _on_end(self) -> None:
         for job in list(self._jobs.values()):
             job.wake()
 
-    # What follows runs in the exchange's reader thread.
+    # What follows runs in the reader thread.
 
     def _on_message(self, kind: str, message: Record) -> str | None:
         if kind == "engine":
@@ -199,11 +142,11 @@ class Session:
         if job is None:
             return f"a record of job {number}, which nobody waits for"
         job.add_record(record)
-        self._exchange.defer(functools.partial(job.call_back, record))
+        self._defer(functools.partial(job.call_back, record))
         return None
 
     def _on_exit(self, event: Record) -> None:
         job = self._jobs.pop(event["job"], None)
         if job is not None:
             job.add_exit(event)
-            self._exchange.defer(functools.partial(job.call_back, None))
+            self._defer(functools.partial(job.call_back, None))

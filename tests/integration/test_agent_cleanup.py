@@ -54,7 +54,7 @@ if stage == "traffic":
     receiver.wait_for("interval", 20)
 print(json.dumps({"agent": agent, "engines": [job.pid for job in jobs], "port": port}), flush=True)
 sys.stdin.read()
-session._exchange._channel._input.close()  # without a word: what a broken connection looks like to the agent
+session._channel._input.close()  # without a word: what a broken connection looks like to the agent
 sys.stdout.write("hung up\\n")
 sys.stdout.flush()
 import signal

@@ -222,11 +222,11 @@ def test_the_next_trial_waits_until_the_queue_has_drained(tmp_path: Path) -> Non
     assert [("not-drained" in r.flags) for r in stored(tmp_path / "blocked")] == [False, True]
 
 
-def test_what_an_agent_says_beyond_the_protocol_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_agent_says_beyond_the_protocol_is_reported() -> None:
     require_engine()
-    monkeypatch.setattr(Session, "unexpected", ["message 'answer': unknown field 'mood'"])
     watch = Watch()
-    with Environment(campaign_of(), watch):
+    with Environment(campaign_of(), watch) as environment:
+        environment.session("local").unexpected.append("message 'answer': unknown field 'mood'")
         assert watch.notices() == ""
     assert watch.notices().endswith(
         "unexpected message from its agent: message 'answer': unknown field 'mood'"
