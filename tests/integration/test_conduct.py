@@ -15,14 +15,15 @@ import pytest
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.order import plan_rows
 from pathlab.errors import HostError, UsageError
-from pathlab.lab.daemon import runtime_folder
+from pathlab.remote.local import LocalTransport
+from pathlab.remote.session import Session
 from pathlab.runner.campaign.folders import choose_folder
 from pathlab.runner.campaign.slots import CycleSlot, Timetable
 from pathlab.runner.campaign.waiting import StopRequest
 from pathlab.runner.events import Event, RateNow, TrialEnded, TrialStarted, Waiting
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.route_watch import RouteWatch
-from pathlab.runner.hosts.run_lock import lock_controller
+from pathlab.runner.hosts.run_lock import RunOwner, lock_host
 from pathlab.store.records import HostRecord
 from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
 from tests.require import require_namespaces
@@ -308,9 +309,9 @@ def test_a_jump_of_the_wall_clock_is_marked(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_host_in_use_is_refused_with_its_owner(tmp_path: Path) -> None:
-    with (
-        lock_controller(["local"], owner="campaign 'other'", folder=runtime_folder()),
-        pytest.raises(HostError, match=r"is being measured by campaign 'other' \(process \d+\)"),
-    ):
-        run(campaign_of(), tmp_path / "out")
+    owner = RunOwner(run="1", campaign="other", user="ann", controller="desk")
+    with Session(LocalTransport(), host="local") as session:
+        assert lock_host(session, owner) is None
+        with pytest.raises(HostError, match="is busy with campaign 'other' of user ann from desk since"):
+            run(campaign_of(), tmp_path / "out")
     assert not (tmp_path / "out").exists()
