@@ -9,9 +9,9 @@ from operator import attrgetter
 
 from pathlab.campaign.engine_rules import load_rules
 from pathlab.campaign.lab_model import LabLink
-from pathlab.campaign.makespan import span_rows
 from pathlab.campaign.model import Campaign, MeasuredPath
 from pathlab.campaign.order import PlanRow, plan_rows
+from pathlab.campaign.schedule import span_rows
 from pathlab.units import SECOND_NS
 
 # Starting engines, connecting, and gathering results; seen on a small machine, an estimate and no bound.

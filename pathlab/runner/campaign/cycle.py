@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
 
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.model import Campaign
-from pathlab.campaign.order import PlanRow
+from pathlab.campaign.order import PlanRow, plan_rows
+from pathlab.campaign.schedule import Schedule
 from pathlab.engines.base import load_engine
 from pathlab.engines.spec import BOTH
 from pathlab.errors import HostError
@@ -20,8 +20,7 @@ from pathlab.runner.campaign.budget_accounting import BudgetAccount, count_sent
 from pathlab.runner.campaign.failures import FAILURES_IN_A_ROW, LAB, Failures
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
 from pathlab.runner.campaign.row import RowResult, RowRunner, RowTask
-from pathlab.runner.campaign.schedule import Schedule
-from pathlab.runner.campaign.waiting import Wait
+from pathlab.runner.campaign.waiting import StopRequest, Wait
 from pathlab.runner.events import Emit, TrialEnded, TrialStarted
 from pathlab.runner.journal import Journal
 from pathlab.runner.trial.record import build_record
@@ -39,16 +38,15 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunParts:
-    """What a run works with."""
+    """What a run works with; ``rows`` are those of the whole plan."""
 
-    campaign: Campaign
-    rows: Mapping[int, PlanRow]  # of the whole plan
-    results: Results
-    journal: Journal
-    wait: Wait
-    emit: Emit
+    def __init__(self, campaign: Campaign, results: Results, emit: Emit) -> None:
+        self.campaign, self.results, self.emit = campaign, results, emit
+        self.rows = {row.row: row for row in plan_rows(campaign)}
+        self.journal = Journal(results, emit)
+        self.stop = StopRequest(results.folder)
+        self.wait = Wait(self.stop)
 
 
 class CycleRunner:

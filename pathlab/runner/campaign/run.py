@@ -12,12 +12,10 @@ from typing import Any
 
 from pathlab import __version__
 from pathlab.campaign.budget import Estimator
-from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, UsageError
-from pathlab.lab.daemon import runtime_folder
 from pathlab.remote.engine import find_engine
 from pathlab.remote.hosts import RemoteAccess
 from pathlab.runner.campaign.cycle import STOPPED, CycleRunner, RunParts
@@ -26,15 +24,15 @@ from pathlab.runner.campaign.precision import Precision, name_cell
 from pathlab.runner.campaign.resumption import refuse_other_plan
 from pathlab.runner.campaign.row import RowRunner
 from pathlab.runner.campaign.slots import Timetable, describe_missed
-from pathlab.runner.campaign.waiting import StopRequest, Wait
+from pathlab.runner.campaign.waiting import StopRequest
 from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit
 from pathlab.runner.hosts.changes import describe_programs, find_changes, read_last_routes
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.path_surveys import AFTER, BEFORE, PathSurveys
 from pathlab.runner.hosts.route_watch import RouteWatch
-from pathlab.runner.hosts.run_lock import lock_controller, name_run
+from pathlab.runner.hosts.run_lock import name_run
 from pathlab.runner.hosts.window_limits import find_short_windows
-from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED, Journal
+from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED
 from pathlab.store.flags import Flag, Stage, Status
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
@@ -96,9 +94,6 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
     campaign, interruption = source.campaign, Interruption()
     with (
         interruption.watch(),
-        lock_controller(
-            _hosts_to_lock(campaign), owner=f"campaign '{campaign.name}'", folder=runtime_folder()
-        ),
         Environment(campaign, emit, access=source.access, owner=name_run(campaign.name)) as environment,
         _open_results(source, folder, environment.facts) as results,
     ):
@@ -111,16 +106,6 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
         except Interrupted:
             run.stopped_by = interruption.reason
         return run.close()
-
-
-def _hosts_to_lock(campaign: Campaign) -> Iterator[str]:
-    """Hosts that other campaigns may want as well: this machine, and those reached over the network."""
-    emulated = campaign.lab.hosts if campaign.lab is not None else ()
-    for path in campaign.paths:
-        for name in (path.source, path.destination):
-            if name not in emulated:
-                host = campaign.hosts.get(name)
-                yield LOCAL if host is None or host.transport == "local" else name
 
 
 def _open_results(source: CampaignSource, folder: Path, facts: dict[str, Any]) -> Results:
@@ -147,21 +132,15 @@ def _open_results(source: CampaignSource, folder: Path, facts: dict[str, Any]) -
     return Results.create(folder, record, planned)
 
 
-class CampaignRun:
+class CampaignRun(RunParts):
     """One run of a campaign: its beginning, its cycles and its end."""
 
     def __init__(self, campaign: Campaign, environment: Environment, results: Results, emit: Emit) -> None:
-        self._campaign = campaign
+        super().__init__(campaign, results, emit)
         self._environment = environment
-        self._results = results
-        self._emit = emit
-        self._rows = {row.row: row for row in plan_rows(campaign)}
-        self._journal = Journal(results, emit)
-        self._stop = StopRequest(results.folder)
-        self._wait = Wait(self._stop)
-        self._precision = Precision(campaign, self._rows)
+        self._precision = Precision(campaign, self.rows)
         self._routes = RouteWatch(environment.session, emit, read_last_routes(results))
-        self._surveys = PathSurveys(environment.session, self._journal)
+        self._surveys = PathSurveys(environment.session, self.journal)
         self._ending: str | None = None  # why it ends before its plan is done
         self._failed = 0
         self._precise = False
@@ -170,14 +149,14 @@ class CampaignRun:
 
     def begin(self) -> None:
         """Record what this run starts with, and what has changed since the run before."""
-        before, kind = self._results.hosts(), RESUMED if self._results.journal() else STARTED
+        before, kind = self.results.hosts(), RESUMED if self.results.journal() else STARTED
         now = self._environment.host_records()
         engine: Path | None = None
         with contextlib.suppress(HostError):  # the trials will say that there is no engine
             engine = find_engine()
         programs = describe_programs(engine)
-        changes = find_changes(before, now, self._results.journal(), programs)
-        refuses = self._campaign.on_change == "refuse"
+        changes = find_changes(before, now, self.results.journal(), programs)
+        refuses = self.campaign.on_change == "refuse"
         if refuses and kind == RESUMED:
             changes += self._find_other_routes()
         if changes and refuses:
@@ -185,16 +164,16 @@ class CampaignRun:
                 f"the hosts are not as they were when this campaign began: {'; '.join(changes)}",
                 hint='put that right, start a new run with --new, or allow it with on_change = "mark"',
             )
-        self._journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=programs)
+        self.journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=programs)
         for record in now:
-            self._results.add_host(record)
-        for line in find_short_windows(self._rows.values(), now):
-            self._journal.add("window-limit", line)
+            self.results.add_host(record)
+        for line in find_short_windows(self.rows.values(), now):
+            self.journal.add("window-limit", line)
         for change in changes:
-            self._journal.add("changed", f"since the run before: {change}")
-        marked = any(entry.kind == "changed" for entry in self._results.journal())
+            self.journal.add("changed", f"since the run before: {change}")
+        marked = any(entry.kind == "changed" for entry in self.results.journal())
         self._flags = (Flag.CHANGED_SINCE_START,) if marked else ()
-        if self._campaign.survey != "none":
+        if self.campaign.survey != "none":
             self._surveys.take(self._paths(), BEFORE)
 
     def _find_other_routes(self) -> Iterator[str]:
@@ -206,30 +185,22 @@ class CampaignRun:
 
     def all_cycles(self, interruption: Interruption) -> None:
         """Run what is unfinished, in the plan's order, until it is done or something ends it."""
-        records = self._results.records()
+        records = self.results.records()
         self._precision.add(records)
         todo = self._unsettled(records)
-        estimator = Estimator(self._campaign)
-        self._emit(
+        estimator = Estimator(self.campaign)
+        self.emit(
             CampaignStarted(
-                name=self._campaign.name,
-                folder=self._results.folder,
-                rows=len(self._rows),
-                done=len(self._rows) - len(todo),
+                name=self.campaign.name,
+                folder=self.results.folder,
+                rows=len(self.rows),
+                done=len(self.rows) - len(todo),
                 estimate_ns=self._estimate_ns(todo, estimator),
                 work_ns=sum(estimator.trial(row).time_ns for row in todo),
             )
         )
-        runner = RowRunner(self._campaign, self._environment, self._routes, self._emit)
-        parts = RunParts(
-            campaign=self._campaign,
-            rows=self._rows,
-            results=self._results,
-            journal=self._journal,
-            wait=self._wait,
-            emit=self._emit,
-        )
-        cycles = CycleRunner(parts, runner)
+        runner = RowRunner(self.campaign, self._environment, self._routes, self.emit)
+        cycles = CycleRunner(self, runner)
         cycles.remember(records, self._flags)
         try:
             for cycle, group in itertools.groupby(todo, lambda row: row.cycle):
@@ -242,14 +213,14 @@ class CampaignRun:
                 if self._ending is not None:
                     break
             self._routes.close()
-            if self._campaign.survey == "before and after" and todo:
+            if self.campaign.survey == "before and after" and todo:
                 self._surveys.take(self._paths(), AFTER)
         finally:
             self._failed = cycles.failed
 
     def _estimate_ns(self, todo: list[PlanRow], estimator: Estimator) -> int:
         """What is left will take, the waits for later slots of a periodic campaign among it."""
-        span_ns, every_ns = estimator.span_ns(todo), self._campaign.every_ns
+        span_ns, every_ns = estimator.span_ns(todo), self.campaign.every_ns
         if every_ns is None or not todo:
             return span_ns
         last = [row for row in todo if row.cycle == todo[-1].cycle]
@@ -263,7 +234,7 @@ class CampaignRun:
 
     def _forward_paths(self) -> list[TrialPath]:
         paths: dict[TrialPath, None] = {}
-        kinds = {(id(row.path), row.cell.addresses, row.cell.family): row for row in self._rows.values()}
+        kinds = {(id(row.path), row.cell.addresses, row.cell.family): row for row in self.rows.values()}
         for row in kinds.values():
             with contextlib.suppress(HostError):  # a host that does not answer: its trials will say so
                 paths[self._environment.trial_path(row)] = None
@@ -271,16 +242,16 @@ class CampaignRun:
 
     def close(self) -> RunOutcome:
         """Say how it ended, for the journal and for the caller."""
-        complete = len(self._rows) - len(self._results.unfinished())
-        unsettled = self._unsettled(self._results.records())
+        complete = len(self.rows) - len(self.results.unfinished())
+        unsettled = self._unsettled(self.results.records())
         needed: list[PlanRow] = []
         for cycle, group in itertools.groupby(unsettled, lambda row: row.cycle):
             needed += self._needed(list(group), cycle, quiet=True)
-        aborted = len(self._rows) - complete - len(unsettled)
+        aborted = len(self.rows) - complete - len(unsettled)
         ended = self.stopped_by or self._ending
         outcome = RunOutcome(
-            folder=self._results.folder,
-            rows=len(self._rows),
+            folder=self.results.folder,
+            rows=len(self.rows),
             complete=complete,
             failed=self._failed,
             interrupted=self.stopped_by is not None,
@@ -289,11 +260,11 @@ class CampaignRun:
             ended=ended,
         )
         if not needed:
-            self._journal.add(FINISHED, f"{complete} of {outcome.rows} trials are complete")
+            self.journal.add(FINISHED, f"{complete} of {outcome.rows} trials are complete")
         else:
-            self._journal.add(ENDED, ended or f"{self._failed} trials failed", facts={"missing": len(needed)})
-        self._stop.clear()
-        self._emit(CampaignEnded(complete=complete, rows=outcome.rows, reason=ended))
+            self.journal.add(ENDED, ended or f"{self._failed} trials failed", facts={"missing": len(needed)})
+        self.stop.clear()
+        self.emit(CampaignEnded(complete=complete, rows=outcome.rows, reason=ended))
         return outcome
 
     def _unsettled(self, records: list[TrialRecord]) -> list[PlanRow]:
@@ -301,7 +272,7 @@ class CampaignRun:
         settled = {
             r.plan_row for r in records if r.status == Status.COMPLETE or r.failed_stage == Stage.SAFETY_LIMIT
         }
-        return [row for number, row in self._rows.items() if number not in settled]
+        return [row for number, row in self.rows.items() if number not in settled]
 
     def _needed(self, rows: list[PlanRow], cycle: int, *, quiet: bool = False) -> list[PlanRow]:
         """The rows whose cells the stop rule still wants; none, control rows included, when all are done."""
@@ -311,33 +282,33 @@ class CampaignRun:
         if decision.stop:
             if not quiet and not self._precise:
                 self._precise = True  # said once for all cycles to come
-                self._journal.add("stop-rule", f"after {cycle} cycles every cell is precise enough")
+                self.journal.add("stop-rule", f"after {cycle} cycles every cell is precise enough")
             return []
         done = self._precision.list_done(cycle)
         return [row for row in rows if row.control or name_cell(row) not in done]
 
     def _await_slot(self, cycle: int) -> bool:
         """With ``every``: wait for the time of a cycle that has not begun; False when stopped meanwhile."""
-        if self._campaign.every_ns is None:
+        if self.campaign.every_ns is None:
             return True
-        used = [entry.facts for entry in self._results.journal() if entry.kind == "slot"]
+        used = [entry.facts for entry in self.results.journal() if entry.kind == "slot"]
         if any(facts["cycle"] == cycle for facts in used):
             return True
         timetable = Timetable(
-            origin=datetime.datetime.fromisoformat(self._results.campaign.created_utc),
-            every_ns=self._campaign.every_ns,
-            jitter_ns=self._campaign.every_jitter_ns,
-            seed=self._campaign.seed,
+            origin=datetime.datetime.fromisoformat(self.results.campaign.created_utc),
+            every_ns=self.campaign.every_ns,
+            jitter_ns=self.campaign.every_jitter_ns,
+            seed=self.campaign.seed,
         )
         last = max((facts["slot"] for facts in used), default=None)
-        slot = timetable.choose(last, self._wait.now())
-        known = {n for entry in self._results.journal() for n in entry.facts.get("slots", ())}
+        slot = timetable.choose(last, self.wait.now())
+        known = {n for entry in self.results.journal() for n in entry.facts.get("slots", ())}
         missed = [number for number in slot.missed if number not in known]
         if missed:
-            self._journal.add("missed-slots", describe_missed(missed), facts={"slots": missed[:1000]})
-        if not self._wait.announce(slot.begins, "the next slot (every)", self._emit):
+            self.journal.add("missed-slots", describe_missed(missed), facts={"slots": missed[:1000]})
+        if not self.wait.announce(slot.begins, "the next slot (every)", self.emit):
             return False
-        self._journal.add(
+        self.journal.add(
             "slot", f"cycle {cycle} begins in slot {slot.number}", facts={"cycle": cycle, "slot": slot.number}
         )
         return True

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pathlab.campaign.conduct_model import Budget
-from pathlab.campaign.order import plan_rows
 from pathlab.errors import UsageError
 from pathlab.runner.campaign.budget_accounting import BudgetAccount, count_sent
 from pathlab.runner.campaign.cycle import CycleRunner, RunParts
@@ -113,6 +112,8 @@ def test_what_a_trial_under_way_may_send_is_kept_back() -> None:
 class NoTrials:
     """A results file without a trial."""
 
+    folder = Path("results")
+
     def attempts(self) -> dict[int, int]:
         return {}
 
@@ -123,12 +124,8 @@ def test_an_iperf3_trial_that_ended_early_counts_as_what_it_may_have_sent() -> N
     factors = {"streams": 1, "engine": "iperf3"}
     budget = {"bytes_per_campaign": "50MB"}
     campaign = make_sample(paths=[path], trial=trial, factors=factors, budget=budget)
-    (row,) = plan_rows(campaign)
     nothing: Any = NoTrials()
-    parts = RunParts(
-        campaign=campaign, rows={0: row}, results=nothing, journal=nothing, wait=nothing, emit=nothing
-    )
-    cycles = CycleRunner(parts, nothing)
+    cycles = CycleRunner(RunParts(campaign, nothing, nothing), nothing)
     ended = make_record(status="failed", failed_stage="safety-limit", flags=("iperf3",))
     cycles.remember([ended, replace(ended, attempt=2)], ())
     # two trials of 10 MB in their second, and as much in the next one while it drains

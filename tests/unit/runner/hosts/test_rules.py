@@ -1,11 +1,7 @@
-"""Failures, safety limits, schedule, cool-down, stop rule, changes and locks, without a packet."""
+"""Failures, safety limits, schedule, cool-down, stop rule and changes, without a packet."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +10,11 @@ from pathlab.campaign.conduct_model import SafetyLimits
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
-from pathlab.errors import HostError
+from pathlab.campaign.schedule import Schedule
 from pathlab.runner.campaign.cool_down import IdleWatch
 from pathlab.runner.campaign.failures import Failures
 from pathlab.runner.campaign.precision import Precision, name_cell
-from pathlab.runner.campaign.schedule import Schedule
 from pathlab.runner.hosts.changes import find_changes, is_other_route
-from pathlab.runner.hosts.run_lock import lock_controller
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.trial.safety_limit import SafetyWatch
 from pathlab.store.records import HostRecord, JournalRecord
@@ -280,30 +274,3 @@ def test_a_hop_that_answers_from_elsewhere_is_another_route() -> None:
     assert not is_other_route(("192.0.2.1", "192.0.2.5"), route)  # that hop is silent now
     assert is_other_route(("192.0.2.2",), route)
     assert not is_other_route((), route)
-
-
-def test_a_host_is_locked_and_its_owner_named(tmp_path: Path) -> None:
-    script = (
-        "import sys; from pathlib import Path; from pathlab.runner.hosts.run_lock import lock_controller\n"
-        "with lock_controller(['local'], owner=\"campaign 'first'\", folder=Path(sys.argv[1])):\n"
-        "    print('held', flush=True); sys.stdin.read()\n"
-    )
-    holder = subprocess.Popen(
-        [sys.executable, "-c", script, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert holder.stdin is not None
-    assert holder.stdout is not None
-    with holder:
-        assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(HostError, match=rf"campaign 'first' \(process {holder.pid}\)") as caught:
-            lock_controller(["a", "local"], owner="second", folder=tmp_path).__enter__()
-        assert (caught.value.host, caught.value.stage) == ("local", "lock")
-        with lock_controller(["a"], owner="second", folder=tmp_path):
-            pass  # nothing was kept of the attempt
-        holder.kill()  # however it ends, the lock ends with it
-        holder.wait()
-        with lock_controller(["a", "local"], owner="third", folder=tmp_path):
-            assert "third" in (tmp_path / "host-local.lock").read_text()

@@ -1,10 +1,11 @@
-"""The time of rows that run at once, against the run's own choice of rows played through event by event."""
+"""Which rows run at once and how long that takes, against a schedule that looks through all waiting rows."""
 
 from __future__ import annotations
 
 import heapq
 import itertools
 import random
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -13,10 +14,9 @@ from hypothesis import strategies as st
 
 from pathlab.campaign.budget import Estimator, estimate_campaign
 from pathlab.campaign.load import build_campaign
-from pathlab.campaign.makespan import span_rows
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
-from pathlab.runner.campaign.schedule import Schedule
+from pathlab.campaign.schedule import Schedule, span_rows
 
 PAIRS = ("ab", "ac", "bc", "cd", "de", "ea", "aa")
 
@@ -34,11 +34,77 @@ def campaign_of(pairs: tuple[str, ...], **extra: Any) -> Campaign:
     return build_campaign(data | extra, label="many")
 
 
+class PlainSchedule:
+    """The definition: of the waiting rows in their order, the first whose hosts are both free begins."""
+
+    def __init__(self, rows: Iterable[PlanRow], lanes: int) -> None:
+        self.waiting, self.lanes = list(rows), lanes
+        self.busy: dict[int, set[str]] = {}
+
+    def take(self) -> PlanRow | None:
+        for row in self.waiting if len(self.busy) < self.lanes else ():
+            hosts = {row.path.source, row.path.destination}
+            if not any(hosts & others for others in self.busy.values()):
+                self.busy[row.row] = hosts
+                self.waiting.remove(row)
+                return row
+        return None
+
+    def finish(self, row: PlanRow) -> None:
+        del self.busy[row.row]
+
+    def restore(self, row: PlanRow) -> None:
+        self.finish(row)
+        self.waiting.insert(0, row)
+
+    def put_back(self, row: PlanRow) -> None:
+        self.waiting.append(row)
+
+    def drop(self, unwanted: Callable[[PlanRow], bool]) -> None:
+        self.waiting = [row for row in self.waiting if not unwanted(row)]
+
+
+def starts_at(host: str) -> Callable[[PlanRow], bool]:
+    return lambda row: row.path.source == host
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    pairs=st.lists(st.sampled_from(PAIRS), min_size=1, max_size=7, unique=True),
+    lanes=st.integers(1, 4),
+    seed=st.integers(0, 2**32),
+)
+def test_rows_begin_in_the_order_of_the_definition(pairs: list[str], lanes: int, seed: int) -> None:
+    rows = plan_rows(campaign_of(tuple(pairs), seed=seed, cycles=3))
+    chance, taken = random.Random(seed), list[PlanRow]()
+    schedule, plain = Schedule(rows, lanes), PlainSchedule(rows, lanes)
+    for _ in range(40):
+        step = chance.choice(["take", "take", "finish", "restore", "retry", "drop"])
+        if step == "take" or not taken:
+            row = schedule.take()
+            assert row is plain.take()
+            taken += [row] if row is not None else []
+        elif step == "drop" and chance.random() < 0.2:
+            unwanted = starts_at(chance.choice("abcde"))
+            schedule.drop(unwanted)
+            plain.drop(unwanted)
+        else:
+            row = taken.pop(chance.randrange(len(taken)))
+            for either in (schedule, plain):
+                if step == "restore":
+                    either.restore(row)
+                else:
+                    either.finish(row)
+                    if step == "retry":
+                        either.put_back(row)
+        assert schedule.running == len(taken)
+
+
 def play(rows: tuple[PlanRow, ...], lanes: int, times: dict[int, int]) -> int:
     """As the run does: whenever trials have ended, everything that can begin does."""
     now = 0
     for _, group in itertools.groupby(rows, lambda row: row.cycle):
-        schedule, running = Schedule(group, lanes), list[tuple[int, int, PlanRow]]()
+        schedule, running = PlainSchedule(group, lanes), list[tuple[int, int, PlanRow]]()
         while True:
             while (row := schedule.take()) is not None:
                 heapq.heappush(running, (now + times[row.row], row.row, row))
