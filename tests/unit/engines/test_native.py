@@ -1,0 +1,173 @@
+"""PathLab's own engine: which end listens, what each end is started with, and what its records set off."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from pathlab.engines.base import EngineContext, TrialObserver
+from pathlab.engines.native import NativeEngine
+from pathlab.engines.spec import Allowed, TrialSpec
+from pathlab.errors import HostError
+from pathlab.remote.session import Session
+from tests.unit.engines.spec_samples import PATH, make_spec
+
+TOKEN = "0" * 32
+S = 10**9
+ANSWERS: dict[str, dict[str, Any]] = {
+    "listening": {"type": "listening", "port": 5201},
+    "ready": {"type": "ready"},
+    "result": {"type": "result", "complete": True},
+}
+
+
+class ScriptedJob:
+    """An engine that has written every record already."""
+
+    def __init__(self, host: str, log: list[str]) -> None:
+        self.host, self._log = host, log
+        self.answers = dict(ANSWERS)
+        self.records = [{"type": "hello"}]
+
+    def wait_for(self, record_type: str, _timeout_s: float) -> dict[str, Any]:
+        self._log.append(f"{self.host} {record_type}")
+        return self.answers[record_type]
+
+    def command(self, line: str) -> None:
+        self._log.append(f"{self.host} {line}")
+
+
+@dataclasses.dataclass
+class ScriptedSession:
+    """A host that starts such engines and keeps what they were started with."""
+
+    host: str
+    log: list[str]
+    started: dict[str, dict[str, Any]]
+    jobs: dict[str, ScriptedJob]
+    on_record: dict[str, Callable[[dict[str, Any]], None]]
+
+    def start_engine(
+        self,
+        subcommand: str,
+        options: dict[str, Any],
+        *,
+        seconds: float,
+        token: str,
+        on_record: Callable[[dict[str, Any]], None],
+    ) -> ScriptedJob:
+        assert (seconds > 0, token) == (True, TOKEN)
+        self.log.append(f"{self.host} {subcommand}")
+        self.started[self.host], self.on_record[self.host] = options, on_record
+        self.jobs[self.host] = ScriptedJob(self.host, self.log)
+        return self.jobs[self.host]
+
+
+class Stage:
+    """An engine between the host that sends the counted data and the one that receives them."""
+
+    def __init__(self, spec: TrialSpec) -> None:
+        self.log: list[str] = []
+        self.started: dict[str, dict[str, Any]] = {}
+        self.jobs: dict[str, ScriptedJob] = {}
+        self.on_record: dict[str, Callable[[dict[str, Any]], None]] = {}
+        self.rates: list[tuple[float, int]] = []
+        self.probes_ended = 0
+        self.kept: list[object] = []
+        sending, receiving = (
+            cast("Session", ScriptedSession(role, self.log, self.started, self.jobs, self.on_record))
+            for role in ("sender", "receiver")
+        )
+        observer = TrialObserver(
+            rate=lambda rate, at_ns: self.rates.append((rate, at_ns)),
+            rtt=lambda _rtt_ns: None,
+            traffic=lambda: None,
+            idle=lambda: None,
+        )
+        self.engine = NativeEngine(
+            EngineContext(
+                spec=spec,
+                allowed=Allowed(probe_method="icmp", congestion="cubic"),
+                sending=sending,
+                receiving=receiving,
+                token=TOKEN,
+                observer=observer,
+                keep=self.kept.append,
+                end_probes=self._end_probes,
+            )
+        )
+
+    def _end_probes(self) -> None:
+        self.probes_ended += 1
+
+
+def make_stage(direction: str = "forward", connect_from: str = "sender") -> Stage:
+    spec = make_spec({"duration": "1s", "warmup": "1s"}, direction=direction)
+    path = dataclasses.replace(PATH, connect_from=connect_from, destination_ports="5201-5300")
+    return Stage(dataclasses.replace(spec, path=path))
+
+
+@pytest.mark.parametrize(
+    ("direction", "connect_from", "listening", "bind", "stated"),
+    [
+        ("forward", "sender", "receiver", "192.0.2.2", "forward"),
+        ("reverse", "sender", "sender", "192.0.2.2", "reverse"),
+        ("forward", "receiver", "sender", "192.0.2.1", "reverse"),
+        ("reverse", "receiver", "receiver", "192.0.2.1", "forward"),
+        ("both", "sender", "receiver", "192.0.2.2", "both"),
+    ],
+)
+def test_the_end_that_does_not_connect_listens_first(
+    direction: str, connect_from: str, listening: str, bind: str, stated: str
+) -> None:
+    stage = make_stage(direction, connect_from)
+    stage.engine.prepare()
+    connecting = "sender" if listening == "receiver" else "receiver"
+    assert stage.log[:3] == [f"{listening} receive", f"{listening} listening", f"{connecting} send"]
+    assert f"{connecting} go" not in stage.log  # no data move yet
+    ports = "5201-5300" if connect_from == "sender" else "0"
+    assert (stage.started[listening]["bind"], stage.started[listening]["port"]) == (bind, ports)
+    assert (stage.started[connecting]["address"], stage.started[connecting]["port"]) == (bind, 5201)
+    assert {options["direction"] for options in stage.started.values()} == {stated}
+    assert stage.kept == [stage.jobs[listening], stage.jobs[connecting]]
+
+
+def test_the_connecting_end_starts_and_stops_both() -> None:
+    stage = make_stage("reverse")
+    stage.engine.prepare()
+    stage.log.clear()
+    stage.engine.run()
+    stage.engine.stop()
+    assert stage.log == ["receiver go", "sender result", "receiver result", "receiver stop"]
+
+
+def test_records_show_the_rate_and_end_the_loaded_probes_with_the_steady_window() -> None:
+    stage = make_stage()
+    stage.engine.prepare()
+    interval = {"type": "interval", "phase": "steady", "start_ns": S, "end_ns": 2 * S, "bytes": [100, 25]}
+    stage.on_record["receiver"](interval)
+    stage.on_record["receiver"]({**interval, "start_ns": 2 * S})  # an empty span has no rate
+    assert stage.rates == [(1000.0, 2 * S)]
+    stage.on_record["sender"](interval)
+    assert stage.probes_ended == 0
+    stage.on_record["sender"]({**interval, "phase": "drain"})
+    stage.on_record["sender"]({"type": "result"})
+    assert stage.probes_ended == 2
+
+
+def test_an_end_that_did_not_finish_is_named_with_its_reason() -> None:
+    stage = make_stage()
+    assert stage.engine.collect() == ([], [])
+    stage.engine.prepare()
+    stage.engine.check_ends()
+    stage.jobs["receiver"].answers["result"] = {"complete": False, "reason": "volume limit"}
+    with pytest.raises(HostError, match="the receiver did not finish: volume limit") as caught:
+        stage.engine.check_ends()
+    assert (caught.value.host, caught.value.stage) == ("receiver", "engine")
+    stage.jobs["sender"].answers["result"] = {"complete": False, "reason": None}
+    with pytest.raises(HostError, match="the sender did not finish: ended early"):
+        stage.engine.check_ends()
+    assert stage.engine.collect() == ([{"type": "hello"}], [{"type": "hello"}])
