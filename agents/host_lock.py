@@ -95,9 +95,7 @@ def _try_once(descriptor: int, path: str, name: Dict[str, str]) -> Tuple[bool, D
             _write_owner(descriptor, name)
         except OSError as error:
             reason = "%s: %s; others cannot see who holds it" % (path, _explain(error))
-    if not _flock(descriptor, fcntl.LOCK_SH):
-        return False, {}, None
-    if not _is_same(descriptor, path):
+    if not _flock(descriptor, fcntl.LOCK_SH) or not _is_same(descriptor, path):
         return False, {}, None
     if reason is not None:
         return True, {}, reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List
 
 from pathlab.agents import limits
-from pathlab.agents.counters import CounterSampler
+from pathlab.agents.counters.watch import CounterSampler
 from pathlab.agents.outbox import Outbox
 from pathlab.agents.protocol import Message, RequestError, encode_frame
 

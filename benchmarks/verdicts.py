@@ -23,7 +23,7 @@ import pyarrow as pa
 from outcome import echo, translate_faults
 
 from pathlab.analysis.verdicts.limits import Limit
-from pathlab.campaign.load import CampaignText, parse_campaign
+from pathlab.campaign.load import CampaignText, load_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.study.analyses import StudiedResults, Study
@@ -219,7 +219,7 @@ def run_cause(cause: Cause, options: argparse.Namespace) -> dict[str, Any]:
     seconds = max(options.seconds, cause.least_s)
     text = HEAD.format(name=cause.name, cycles=options.runs, seconds=seconds) + cause.place
     text += f"[factors]\n{cause.factors}\n"
-    campaign = parse_campaign(CampaignText(text=text, label=cause.name))
+    campaign = load_campaign(CampaignText(text=text, label=cause.name))
     with tempfile.TemporaryDirectory(prefix="pathlab-verdicts-") as scratch:
         folder = Path(scratch) / "results"
         with keep_busy(cause.hog):

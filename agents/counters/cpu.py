@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple
 
-from pathlab.agents.counters.text import read_text
-
 # user, system, softirq, irq, steal, idle: ticks since boot
 CoreTicks = Tuple[int, int, int, int, int, int]
 SHARES = ("user_ratio", "system_ratio", "softirq_ratio", "irq_ratio", "steal_ratio", "idle_ratio")
@@ -43,15 +41,6 @@ def share_ticks(before: CoreTicks, after: CoreTicks) -> Dict[str, Optional[float
 
 def compare_cores(before: Dict[int, CoreTicks], after: Dict[int, CoreTicks]) -> List[Dict[str, Any]]:
     """Per core its number ``core`` and its shares; a core that came up meanwhile has no span yet."""
-    cores: List[Dict[str, Any]] = []
-    for core in sorted(after):
-        if core in before:
-            entry: Dict[str, Any] = {"core": core}
-            entry.update(share_ticks(before[core], after[core]))
-            cores.append(entry)
-    return cores
-
-
-def read_stat() -> str:
-    """The text of /proc/stat. OSError or ValueError when it cannot be read."""
-    return read_text("/proc/stat")
+    return [
+        {"core": core, **share_ticks(before[core], after[core])} for core in sorted(after) if core in before
+    ]

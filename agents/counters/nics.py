@@ -57,13 +57,11 @@ def parse_nics(text: str) -> Dict[str, NicCounts]:
 
 def compare_nics(before: Mapping[str, NicCounts], after: Mapping[str, NicCounts]) -> List[Dict[str, Any]]:
     """Per interface its name ``interface`` and the differences; only those that were up at both readings."""
-    nics: List[Dict[str, Any]] = []
-    for name, counts in after.items():
-        if name in before:
-            entry: Dict[str, Any] = {"interface": show_name(name)}
-            entry.update(subtract_columns(COUNTERS, before[name], counts))
-            nics.append(entry)
-    return nics
+    return [
+        {"interface": show_name(name), **subtract_columns(COUNTERS, before[name], counts)}
+        for name, counts in after.items()
+        if name in before
+    ]
 
 
 def read_nic_counters() -> Dict[str, NicCounts]:

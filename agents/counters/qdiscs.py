@@ -105,16 +105,16 @@ def compare_qdiscs(before: QdiscReading, after: QdiscReading) -> List[Dict[str, 
         name = after.interfaces.get(identity.interface_index)
         if old is None or old.kind != qdisc.kind or name is None:
             continue
-        entry: Dict[str, Any] = {
+        hardware = [counter for counter in HARDWARE_COUNTERS if counter in qdisc.counts]
+        entry = {
             "interface": show_name(name),
             "handle": f"{identity.handle >> 16:x}:",
             "parent": _show_parent(identity.parent),
             "kind": qdisc.kind,
+            **subtract_named([*COUNTERS, *hardware], old.counts, qdisc.counts),
+            "backlog_bytes": qdisc.backlog_bytes,
+            "qlen": qdisc.qlen,
         }
-        entry.update(subtract_named(COUNTERS, old.counts, qdisc.counts))
-        hardware = [counter for counter in HARDWARE_COUNTERS if counter in qdisc.counts]
-        entry.update(subtract_named(hardware, old.counts, qdisc.counts))
-        entry.update(backlog_bytes=qdisc.backlog_bytes, qlen=qdisc.qlen)
         result.append(entry)
     return result
 

@@ -51,11 +51,9 @@ def compare_softnet(before: List[CoreCounts], after: List[CoreCounts]) -> Option
     else:
         known = {row.core: row for row in before}
         pairs = [(known[row.core], row) for row in after if row.core in known]
-    cores: List[Dict[str, Any]] = []
-    for old, new in pairs:
-        entry: Dict[str, Any] = {"core": new.core}
-        entry.update(subtract_columns(COUNTERS, old.counts, new.counts))
-        cores.append(entry)
+    cores: List[Dict[str, Any]] = [
+        {"core": new.core, **subtract_columns(COUNTERS, old.counts, new.counts)} for old, new in pairs
+    ]
     result: Dict[str, Any] = {}
     for name in COUNTERS:
         parts = [entry[name] for entry in cores]

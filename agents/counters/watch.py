@@ -6,6 +6,7 @@ import time
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence
 
 from pathlab.agents.counters import cpu, nics, qdiscs, softnet, tcp
+from pathlab.agents.counters.text import read_text
 
 
 class CounterSource(NamedTuple):
@@ -42,7 +43,7 @@ class CounterSampler:
         interval_ns: int,
         *,
         clock_ns: Callable[[], int] = time.monotonic_ns,
-        read: Callable[[], str] = cpu.read_stat,
+        read: Callable[[], str] = lambda: read_text("/proc/stat"),
         sources: Sequence[CounterSource] = SOURCES,
     ) -> None:
         self.interval_ns = interval_ns

@@ -9,9 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from pathlab.campaign.host_model import HostFile
-from pathlab.campaign.mistakes import format_finding, parse_toml, refuse, translate
+from pathlab.campaign.mistakes import format_finding, parse_toml, read_toml_text, refuse, translate
 from pathlab.campaign.source_text import read_rows, read_table
-from pathlab.errors import CampaignError
 
 DEFAULT_NAME = "hosts.toml"
 
@@ -26,16 +25,9 @@ def find_host_file(campaign_label: str, named: Path | None) -> Path | None:
 
 def read_host_file(path: Path) -> dict[str, dict[str, Any]]:
     """Every host's table, as written, all of them sound. CampaignError with every mistake."""
+    data = parse_toml("hosts file", path, read_toml_text("hosts file", str(path), "Give a TOML file."))
     try:
-        data = parse_toml("hosts file", path, path.read_text(encoding="utf-8"))
         HostFile.model_validate(data)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CampaignError(
-            f"hosts file '{path}' cannot be read: {reason}", hint="Give a TOML file."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise refuse("hosts file", path, [f"{path}: is not UTF-8; expected TOML in UTF-8"]) from error
     except ValidationError as error:
         findings = translate(error, data, tables=["hosts"])
         raise refuse("hosts file", path, [format_finding(path, finding) for finding in findings]) from error

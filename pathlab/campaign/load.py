@@ -16,7 +16,7 @@ from pathlab.campaign.completion import complete_design, fill_lab, is_filled_in
 from pathlab.campaign.host_file import find_host_file, put_hosts, read_host_file
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.lab_model import LabSettings
-from pathlab.campaign.mistakes import format_finding, parse_toml, refuse, translate
+from pathlab.campaign.mistakes import format_finding, parse_toml, read_toml_text, refuse, translate
 from pathlab.campaign.model import PROFILE_NAME_PATTERN, Campaign
 from pathlab.campaign.overrides import list_keys, put_override, put_paths, put_profile, take_profiles
 from pathlab.campaign.plan_checks import find_plan_faults
@@ -25,7 +25,6 @@ from pathlab.campaign.source_text import Finding, Key, list_names, read_table, s
 from pathlab.errors import CampaignError, UsageError
 
 SHIPPED_PACKAGE = "pathlab.campaigns"
-TEXT_MAX_BYTES = 4 * 1024**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,34 +54,19 @@ def read_campaign(source: str | Path) -> CampaignText:
             f"there is no campaign '{name}': neither a file nor one that ships{suggest_name(name, shipped)}"
         )
         raise CampaignError(message, hint=f"Give a TOML file, or one of {list_names(shipped)}.")
-    try:
-        with path.open("rb") as file:
-            content = file.read(TEXT_MAX_BYTES + 1)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CampaignError(
-            f"campaign file '{name}' cannot be read: {reason}",
-            hint=f"Give a readable TOML file, or one that ships: {list_names(shipped)}.",
-        ) from error
-    if len(content) > TEXT_MAX_BYTES:
-        raise CampaignError(f"'{name}' is larger than 4 MiB", hint="A campaign file is a few lines of TOML.")
-    try:
-        return CampaignText(label=name, text=content.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        mistake = f"{name}:line {line}: is not UTF-8; expected a TOML file in UTF-8"
-        raise refuse("campaign", name, [mistake]) from error
+    hint = f"Give a readable TOML file, or one that ships: {list_names(shipped)}."
+    return CampaignText(label=name, text=read_toml_text("campaign", name, hint))
 
 
 def load_campaign(
-    source: str | Path,
+    source: str | Path | CampaignText,
     overrides: Sequence[str] = (),
     *,
     profile: str | None = None,
     paths: Sequence[str] = (),
     hosts: Path | None = None,
 ) -> Campaign:
-    """Return the campaign of a file, or of a shipped name, with a profile, paths and overrides put in.
+    """Return the campaign of a file, a shipped name or a text, with a profile, paths and overrides put in.
 
     An override names a key by its dotted path (``trial.duration=5s``, ``lab.links.0.rate=10Mbit/s``); its
     value is TOML, or a text when it is not TOML. Paths are ``SOURCE:DESTINATION`` and replace the file's.
@@ -90,18 +74,7 @@ def load_campaign(
     hosts that the paths may name, by default the ``hosts.toml`` beside the campaign. Raises CampaignError
     with every mistake.
     """
-    return parse_campaign(read_campaign(source), overrides, profile=profile, paths=paths, hosts=hosts)
-
-
-def parse_campaign(
-    given: CampaignText,
-    overrides: Sequence[str] = (),
-    *,
-    profile: str | None = None,
-    paths: Sequence[str] = (),
-    hosts: Path | None = None,
-) -> Campaign:
-    """Return the campaign that a text describes, as ``load_campaign`` does. Raises CampaignError."""
+    given = source if isinstance(source, CampaignText) else read_campaign(source)
     data = parse_toml("campaign", given.label, given.text)
     profiles = take_profiles(data)
     host_file = find_host_file(given.label, hosts)

@@ -18,6 +18,7 @@ from pathlab.campaign.schema import Node, build_json_schema, describe_value, fin
 from pathlab.campaign.source_text import Finding, Key, list_names, suggest_name
 from pathlab.errors import CampaignError
 
+TEXT_MAX_BYTES = 4 * 1024**2
 #: What checks a file of each kind again.
 CHECKS = {
     "campaign": "pathlab plan",
@@ -32,6 +33,25 @@ def refuse(kind: str, label: str | Path, mistakes: Sequence[str]) -> CampaignErr
     count = f"1 mistake: {found[0]}" if len(found) == 1 else f"{len(found)} mistakes"
     hint = f"Correct the file and check it with: {CHECKS[kind]}"
     return CampaignError(f"{kind} '{label}' has {count}", mistakes=found, hint=hint)
+
+
+def read_toml_text(kind: str, label: str, hint: str) -> str:
+    """Return the text of a file. Raises CampaignError where it is out of reach, too large or not UTF-8."""
+    try:
+        with Path(label).open("rb") as file:
+            content = file.read(TEXT_MAX_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        text = f"{kind.removesuffix(' file')} file '{label}' cannot be read: {reason}"
+        raise CampaignError(text, hint=hint) from error
+    if len(content) > TEXT_MAX_BYTES:
+        raise CampaignError(f"'{label}' is larger than 4 MiB", hint="A campaign file is a few lines of TOML.")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        mistake = f"{label}:line {line}: is not UTF-8; expected a TOML file in UTF-8"
+        raise refuse(kind, label, [mistake]) from error
 
 
 def parse_toml(kind: str, label: str | Path, text: str) -> dict[str, Any]:

@@ -28,31 +28,23 @@ class PlanRow:
     control: bool = False  # repeated at fixed places to show drift; no cell of the design
 
     @property
-    def source_address(self) -> str | None:
-        """Address of the source, where the campaign names one."""
-        pair = self._address_pair
-        return self.path.source_address if pair is None else pair[0]
-
-    @property
-    def destination_address(self) -> str | None:
-        """Address of the destination, where the campaign names one."""
-        pair = self._address_pair
-        return self.path.destination_address if pair is None else pair[1]
+    def addresses(self) -> tuple[str | None, str | None]:
+        """Of source and destination, as far as the campaign names them."""
+        pair = self.path.addresses.get(self.cell.addresses) if self.cell.addresses is not None else None
+        if pair is not None:
+            return pair.source, pair.destination
+        return self.path.source_address, self.path.destination_address
 
     @property
     def settings(self) -> Mapping[str, Level]:
         """The levels of the factors given, and the addresses where named, as the store keeps them."""
+        source, destination = self.addresses
         others = {
-            "source_address": self.source_address,
-            "destination_address": self.destination_address,
+            "source_address": source,
+            "destination_address": destination,
             "control": self.control or None,
         }
         return self.cell.levels | {key: value for key, value in others.items() if value is not None}
-
-    @property
-    def _address_pair(self) -> tuple[str, str] | None:
-        pair = self.path.addresses.get(self.cell.addresses) if self.cell.addresses is not None else None
-        return None if pair is None else (pair.source, pair.destination)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,12 +18,14 @@ def list_ready_labs() -> list[str]:
 
 def read_ready_lab(name: str) -> dict[str, Any]:
     """Return the ``[lab]`` table of one of them."""
-    text = resources.files(_PACKAGE).joinpath(_FOLDER, f"{name}.toml").read_text(encoding="utf-8")
-    table: dict[str, Any] = tomllib.loads(text)["lab"]
+    table: dict[str, Any] = tomllib.loads(_read_text(name))["lab"]
     return table
 
 
 def describe_ready_lab(name: str) -> str:
     """Return what the file says of itself: its first comment line."""
-    text = resources.files(_PACKAGE).joinpath(_FOLDER, f"{name}.toml").read_text(encoding="utf-8")
-    return text.split("\n", 1)[0].removeprefix("#").strip()
+    return _read_text(name).split("\n", 1)[0].removeprefix("#").strip()
+
+
+def _read_text(name: str) -> str:
+    return resources.files(_PACKAGE).joinpath(_FOLDER, f"{name}.toml").read_text(encoding="utf-8")

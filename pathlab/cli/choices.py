@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pathlab.campaign.load import CampaignText, parse_campaign, read_campaign
+from pathlab.campaign.load import CampaignText, load_campaign, read_campaign
 from pathlab.campaign.model import Campaign
 
 
@@ -24,7 +24,7 @@ class Choices:
 
     def parse(self, given: CampaignText) -> Campaign:
         """Return the campaign that a text describes. Raises CampaignError."""
-        return parse_campaign(given, self.overrides, profile=self.profile, paths=self.paths, hosts=self.hosts)
+        return load_campaign(given, self.overrides, profile=self.profile, paths=self.paths, hosts=self.hosts)
 
     def format_words(self) -> list[str]:
         """The choices as words of a command line, for hints."""

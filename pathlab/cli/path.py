@@ -74,10 +74,7 @@ def _open_remote(
 ) -> RemoteHosts:
     known = {name: Host.model_validate(entry) for name, entry in tables.items()}
     known |= {name: Host.model_validate(table) for name, table in ends if table is not None}
-    return RemoteHosts(
-        {name: host for name, host in known.items() if host.transport == "ssh"},
-        build_access(accept_new_host_keys=accept_new_host_keys),
-    )
+    return RemoteHosts(known, build_access(accept_new_host_keys=accept_new_host_keys))
 
 
 def _start_agent(name: str, remote: RemoteHosts) -> Session:

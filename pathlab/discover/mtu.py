@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, ProbePlan, RemoteProber
 
@@ -23,9 +23,9 @@ class PathMtu:
 
     mtu_bytes: int | None
     first_link_bytes: int
-    limited_by: str | None
-    black_hole: bool
-    reason: str | None
+    limited_by: str | None = None
+    black_hole: bool = False
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +46,22 @@ def find_path_mtu(prober: RemoteProber, timeout_ns: int = 1_000_000_000) -> Path
     """
     first_link = min(int(prober.opened["mtu_bytes"]), 65535)
     if prober.target.method == "tcp":
-        return _unknown(first_link, "the size of a SYN cannot be chosen; use udp or icmp")
-    patience = _Patience(first_ns=timeout_ns, again_ns=timeout_ns)
-    smallest = _try_size(prober, prober.smallest_bytes, patience, TRIES)
+        reason = "the size of a SYN cannot be chosen; use udp or icmp"
+        return PathMtu(mtu_bytes=None, first_link_bytes=first_link, reason=reason)
+    waits_ns = (timeout_ns, timeout_ns)  # for the answer to a first try, and to a further one
+    smallest = _try_size(prober, prober.smallest_bytes, waits_ns, TRIES)
     if smallest.rtt_ns is None:
-        return _unknown(first_link, "the target does not answer even the smallest probe")
-    patience = replace(patience, first_ns=min(timeout_ns, max(SHORTEST_TIMEOUT_NS, 4 * smallest.rtt_ns)))
+        reason = "the target does not answer even the smallest probe"
+        return PathMtu(mtu_bytes=None, first_link_bytes=first_link, reason=reason)
+    # A host may answer once a second, so that only the first wait is short.
+    waits_ns = (min(timeout_ns, max(SHORTEST_TIMEOUT_NS, 4 * smallest.rtt_ns)), timeout_ns)
     search = _Search(low=prober.smallest_bytes, high=first_link, named_high=first_link)
     for _ in range(MAX_RESTARTS):
-        _narrow(prober, search, patience)
+        _narrow(prober, search, waits_ns)
         if not search.silent:
             break
         # A lossy path loses every try of a size now and then, which looks like a black hole above it.
-        trial = _try_size(prober, search.low + 1, patience, CONFIRMING_TRIES)
+        trial = _try_size(prober, search.low + 1, waits_ns, CONFIRMING_TRIES)
         search.limited_by = trial.source or search.limited_by
         search.silent = not trial.arrived and trial.source is None
         if not trial.arrived:
@@ -69,16 +72,7 @@ def find_path_mtu(prober: RemoteProber, timeout_ns: int = 1_000_000_000) -> Path
         first_link_bytes=first_link,
         limited_by=search.limited_by,
         black_hole=search.silent,
-        reason=None,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Patience:
-    """How long a size's first try and its further ones are waited for: hosts may answer once a second."""
-
-    first_ns: int
-    again_ns: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,11 +90,11 @@ class _Search:
     hints: int = MAX_HINTS
 
 
-def _narrow(prober: RemoteProber, search: _Search, patience: _Patience) -> None:
+def _narrow(prober: RemoteProber, search: _Search, waits_ns: tuple[int, int]) -> None:
     """Until the largest that arrives is known."""
     size = search.high
     while search.low < search.high:
-        trial = _try_size(prober, size, patience, TRIES)
+        trial = _try_size(prober, size, waits_ns, TRIES)
         if trial.arrived:
             search.low = size
         else:
@@ -119,15 +113,9 @@ def _narrow(prober: RemoteProber, search: _Search, patience: _Patience) -> None:
     search.silent = search.silent and search.low < search.named_high
 
 
-def _unknown(first_link_bytes: int, reason: str) -> PathMtu:
-    return PathMtu(
-        mtu_bytes=None, first_link_bytes=first_link_bytes, limited_by=None, black_hole=False, reason=reason
-    )
-
-
-def _try_size(prober: RemoteProber, size_bytes: int, patience: _Patience, tries: int) -> _Trial:
+def _try_size(prober: RemoteProber, size_bytes: int, waits_ns: tuple[int, int], tries: int) -> _Trial:
     for number in range(tries):
-        timeout_ns = patience.again_ns if number else patience.first_ns
+        timeout_ns = waits_ns[min(number, 1)]
         plan = ProbePlan(ttls=(FURTHEST_TTL,), sizes_bytes=(size_bytes,), timeout_ns=timeout_ns)
         (probe,) = prober.send(plan).probes
         if probe.kind in FROM_TARGET:

@@ -14,7 +14,6 @@ The lab ends with it, whatever ends it. Requests and answers are one JSON object
 
 from __future__ import annotations
 
-import array
 import contextlib
 import json
 import os
@@ -127,8 +126,14 @@ def request(name: str, request: dict[str, Any], descriptors: tuple[int, ...] = (
     with connect(name) as connection:
         socket.send_fds(connection, [json.dumps(request).encode()], list(descriptors))
         data = _receive(connection)
+    return _read_answer(
+        data, lab_error(f"the lab '{name}' ended", "look at what is up with: pathlab lab list")
+    )
+
+
+def _read_answer(data: bytes, gone: HostError) -> dict[str, Any]:
     if not data:
-        raise lab_error(f"the lab '{name}' ended", "look at what is up with: pathlab lab list")
+        raise gone
     answer: dict[str, Any] = json.loads(data)
     if not answer["ok"]:
         raise lab_error(answer["error"], answer["hint"])
@@ -231,7 +236,6 @@ def _pass_signal(process: LabProcess, connection: socket.socket) -> bool:
 def execute_in_lab(name: str, node: str, argv: list[str]) -> int:
     """Run a command in a lab on our own stdin, stdout and stderr; SIGINT and SIGTERM go to it. Its status."""
     request = {"op": "exec", "node": node, "argv": argv}
-    descriptors = array.array("i", [0, 1, 2])
     with connect(name) as connection:
 
         def pass_on(number: int, _frame: FrameType | None) -> None:
@@ -240,18 +244,12 @@ def execute_in_lab(name: str, node: str, argv: list[str]) -> int:
 
         before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors.tobytes())
-            connection.sendmsg([json.dumps(request).encode()], [rights])
+            socket.send_fds(connection, [json.dumps(request).encode()], [0, 1, 2])
             data = _receive(connection)
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-    if not data:
-        raise lab_error(f"the lab '{name}' ended while the command ran")
-    answer = json.loads(data)
-    if not answer["ok"]:
-        raise lab_error(answer["error"], answer["hint"])
-    return int(answer["status"])
+    return int(_read_answer(data, lab_error(f"the lab '{name}' ended while the command ran"))["status"])
 
 
 def _report(answer: dict[str, Any]) -> bool:

@@ -21,7 +21,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from pathlab.errors import HostError
@@ -86,7 +85,7 @@ class LabProcess:
 
     def poll(self) -> int | None:
         """Exit status as ``subprocess`` counts it, or None while it runs; -9 once the lab is gone."""
-        return self._lab.exit_status(self.pid)
+        return self.wait(0.0)
 
     def wait(self, timeout_s: float) -> int | None:
         return self._lab.wait_exit(self.pid, timeout_s)
@@ -120,9 +119,7 @@ class Namespaces:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def start(self) -> None:
@@ -260,16 +257,10 @@ class Namespaces:
         with self._changed:
             return self._gone
 
-    def exit_status(self, pid: int) -> int | None:
-        """See :meth:`LabProcess.poll`."""
-        with self._changed:
-            return self._exits.get(pid, -int(signal.SIGKILL) if self._gone else None)
-
     def wait_exit(self, pid: int, timeout_s: float) -> int | None:
-        """See :meth:`LabProcess.wait`."""
         with self._changed:
             self._changed.wait_for(lambda: pid in self._exits or self._gone, timeout_s)
-        return self.exit_status(pid)
+            return self._exits.get(pid, -int(signal.SIGKILL) if self._gone else None)
 
     def close(self) -> None:
         """End the lab and everything in it; safe to call twice."""

@@ -107,10 +107,10 @@ class Topology:
     """
 
     hosts: tuple[str, ...]
-    links: tuple[Link, ...]
-    seed: int = 1
     routers: tuple[str, ...] = ()
+    seed: int = 1
     ipv6: bool = False
+    links: tuple[Link, ...]
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -203,39 +203,19 @@ class Topology:
         except KeyError:
             return False
 
-    def as_facts(self) -> list[dict[str, Any]]:
-        """The links' settings as JSON-able values, as stored with the results."""
-        return [{**asdict(link), "between": list(link.between)} for link in self.links]
-
     def as_table(self) -> dict[str, Any]:
         """Everything as JSON-able values; :func:`read_facts` reads it back."""
-        return {
-            "hosts": list(self.hosts),
-            "routers": list(self.routers),
-            "seed": self.seed,
-            "ipv6": self.ipv6,
-            "links": self.as_facts(),
-        }
+        return asdict(self)
 
 
 def read_facts(table: Mapping[str, Any]) -> Topology:
     """The topology that :meth:`Topology.as_table` wrote."""
     links = []
     for facts in table["links"]:
-        reverse = facts["reverse"]
-        settings = {
-            **facts,
-            "between": tuple(facts["between"]),
-            "reverse": None if reverse is None else LinkSettings(**reverse),
-        }
-        links.append(Link(**settings))
-    return Topology(
-        hosts=tuple(table["hosts"]),
-        routers=tuple(table["routers"]),
-        seed=table["seed"],
-        ipv6=table["ipv6"],
-        links=tuple(links),
-    )
+        reverse = facts["reverse"] and LinkSettings(**facts["reverse"])
+        links.append(Link(**{**facts, "between": tuple(facts["between"]), "reverse": reverse}))
+    names = {kind: tuple(table[kind]) for kind in ("hosts", "routers")}
+    return Topology(**names, links=tuple(links), seed=table["seed"], ipv6=table["ipv6"])
 
 
 def link_address(number: int, end: int, version: int = 4) -> str:

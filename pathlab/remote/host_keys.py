@@ -22,7 +22,7 @@ import paramiko
 
 from pathlab.errors import HostError
 
-STAGE = "host key"
+KEY_STAGE = "host key"
 _MARKERS = ("@revoked", "@cert-authority")
 
 
@@ -158,4 +158,4 @@ def add_host_key(file: Path, name: str, key: paramiko.PKey, *, hashed: bool) -> 
 
 
 def _refusal(host: str, text: str, hint: str) -> HostError:
-    return HostError(text, host=host, stage=STAGE, hint=hint)
+    return HostError(text, host=host, stage=KEY_STAGE, hint=hint)

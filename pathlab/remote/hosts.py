@@ -1,4 +1,4 @@
-"""The hosts of a run that are reached over SSH: one connection each, their transports and their addresses."""
+"""The hosts of a run: SSH connections, one each, transports, addresses and ports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pathlab.errors import HostError
 from pathlab.remote.bootstrap import Delivery
@@ -25,7 +25,9 @@ MEASURE_HINT = "set `measure_addresses` to the address for the traffic"
 class RemoteHost(HostAccess, Protocol):
     """What a campaign's table of a host says besides how to reach it."""
 
+    transport: Literal["ssh", "local"]
     measure_addresses: tuple[str, ...]  # that traffic uses, best first
+    port_range: str | None  # for data
     cpus: tuple[int, ...]  # that carry the traffic
     numa_node: int | None
 
@@ -50,10 +52,14 @@ def build_access(*, accept_new_host_keys: bool = False) -> RemoteAccess:
 
 
 class RemoteHosts:
-    """Hosts by name. Methods may be called from any thread; connections are opened on first use."""
+    """Hosts by name; those reached over SSH are ``in`` it, others are this machine.
+
+    Methods may be called from any thread; connections are opened on first use.
+    """
 
     def __init__(self, hosts: Mapping[str, RemoteHost], access: RemoteAccess) -> None:
-        self._hosts = dict(hosts)
+        self._declared = dict(hosts)
+        self._hosts = {name: host for name, host in hosts.items() if host.transport == "ssh"}
         self._access = access
         self._connections = SshConnections(access.options)
         self._settings: dict[str, SshSettings] = {}
@@ -86,11 +92,12 @@ class RemoteHosts:
     def addresses(self, name: str) -> tuple[str, ...]:
         """Numeric addresses of a host for traffic, best first: those it names, else that SSH connects to.
 
-        HostError (stage connect) when none can be made out from here.
+        This machine has none but those that its table names. HostError (stage connect) when none can be made
+        out from here.
         """
-        host = self._hosts[name]
-        if host.measure_addresses:
-            return host.measure_addresses
+        host = self._declared.get(name)
+        if name not in self or (host is not None and host.measure_addresses):
+            return host.measure_addresses if host is not None else ()
         settings = self.settings(name)
         peer = self.connection(name).peer_address
         if peer is not None:
@@ -106,6 +113,15 @@ class RemoteHosts:
             text = f"the address of '{address}' is not known here, since it is reached through another host"
             raise HostError(text, host=name, stage="connect", hint=MEASURE_HINT) from error
         return tuple(dict.fromkeys(str(item[4][0]) for item in found))
+
+    def pair_addresses(self, source: str, destination: str) -> tuple[str, str]:
+        """As :func:`pair_addresses`, of two hosts by their names."""
+        return pair_addresses(source, destination, (self.addresses(source), self.addresses(destination)))
+
+    def ports(self, name: str) -> str:
+        """What a host may listen on, as the engine's ``--port`` takes it."""
+        host = self._declared.get(name)
+        return (host.port_range if host is not None else None) or "0"
 
     def close(self) -> None:
         self._connections.close()

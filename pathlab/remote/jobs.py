@@ -169,13 +169,8 @@ class EngineJob:
 
     def _end(self) -> EngineExit:
         assert self._exit is not None
-        return EngineExit(
-            status=self._exit["status"],
-            signal=self._exit["signal"],
-            stderr=self._exit["stderr"],
-            fault=self._exit["fault"],
-            records=tuple(self._records),
-        )
+        stated = {name: self._exit[name] for name in ("status", "signal", "stderr", "fault")}
+        return EngineExit(**stated, records=tuple(self._records))
 
     def _check_agent(self) -> None:
         death = self._session.death()

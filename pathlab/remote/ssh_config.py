@@ -179,19 +179,17 @@ def _read_identities(named: list[str] | None, files: SshFiles) -> tuple[Path, ..
 
 
 def _read_known_hosts(table: dict[str, Any], files: SshFiles) -> tuple[Path, ...]:
-    user = table.get("userknownhostsfile")
-    system = table.get("globalknownhostsfile")
-    mine = (
-        [files.user_folder / name for name in ("known_hosts", "known_hosts2")]
-        if user is None
-        else [Path(name).expanduser() for name in shlex.split(user) if name.lower() != "none"]
-    )
-    theirs = (
-        [files.system_folder / name for name in ("ssh_known_hosts", "ssh_known_hosts2")]
-        if system is None
-        else [Path(name).expanduser() for name in shlex.split(system) if name.lower() != "none"]
-    )
-    return (*mine, *theirs)
+    found: list[Path] = []
+    for key, usual in (
+        ("userknownhostsfile", files.user_folder / "known_hosts"),
+        ("globalknownhostsfile", files.system_folder / "ssh_known_hosts"),
+    ):
+        named = table.get(key)
+        if named is None:
+            found += [usual, usual.with_name(f"{usual.name}2")]
+        else:
+            found += [Path(name).expanduser() for name in shlex.split(named) if name.lower() != "none"]
+    return tuple(found)
 
 
 def _look_up(alias: str, host: str, access: HostAccess | None, files: SshFiles) -> dict[str, Any]:

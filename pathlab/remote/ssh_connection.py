@@ -14,6 +14,7 @@ import paramiko
 
 from pathlab.errors import HostError
 from pathlab.remote.host_keys import (
+    KEY_STAGE,
     KnownKey,
     add_host_key,
     check_host_key,
@@ -192,12 +193,8 @@ class SshConnection:
         try:
             return find_known_keys(self.settings.known_name, self.settings.known_hosts)
         except OSError as error:
-            raise HostError(
-                f"{error.filename} cannot be read: {_format_reason(error)}",
-                host=self.settings.host,
-                stage="host key",
-                hint="check its owner and permissions",
-            ) from error
+            text = f"{error.filename} cannot be read: {_format_reason(error)}"
+            raise self._refusal(text, "check its owner and permissions", KEY_STAGE) from error
 
     def _start_client(self, opened: Any, via: str, known: list[KnownKey]) -> paramiko.Transport:
         step, transport = self.settings, None
@@ -230,15 +227,11 @@ class SshConnection:
         try:
             add_host_key(step.known_hosts[0], name, key, hashed=step.hash_known_hosts)
         except (OSError, IndexError) as error:
-            raise HostError(
-                f"the new key of {name} cannot be kept: {_format_reason(error)}",
-                host=step.host,
-                stage="host key",
-                hint="check the permissions of ~/.ssh/known_hosts",
-            ) from error
+            text = f"the new key of {name} cannot be kept: {_format_reason(error)}"
+            raise self._refusal(text, "check the permissions of ~/.ssh/known_hosts", KEY_STAGE) from error
 
-    def _refusal(self, text: str, hint: str) -> HostError:
-        return HostError(text, host=self.settings.host, stage="connect", hint=hint)
+    def _refusal(self, text: str, hint: str, stage: str = "connect") -> HostError:
+        return HostError(text, host=self.settings.host, stage=stage, hint=hint)
 
 
 class SshConnections:

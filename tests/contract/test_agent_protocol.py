@@ -23,7 +23,9 @@ from hypothesis import strategies as st
 
 from pathlab import agents
 from pathlab._version import VERSION
-from pathlab.agents.counters import SHARES, SOURCES, nics, qdiscs, softnet
+from pathlab.agents.counters import nics, qdiscs, softnet
+from pathlab.agents.counters.cpu import SHARES
+from pathlab.agents.counters.watch import SOURCES
 from pathlab.agents.protocol import (
     MAX_BODY_BYTES,
     MAX_NOISE_BYTES,

@@ -253,9 +253,7 @@ print(dict(zip(header.split(","), row.split(",")))['"tint"'], "| `tint` |" in re
 def test_a_column_of_a_trial_takes_its_description_and_the_place_that_fills_it(tree: TreeCopy) -> None:
     described = '    tint: Annotated[str | None, "colour of the light"] = None\n'
     tree.insert("pathlab/store/records.py", described, before="    undelivered_bytes: Annotated[")
-    tree.insert(
-        "pathlab/runner/trial/record.py", '        tint="red",\n', before="        undelivered_bytes="
-    )
+    tree.insert("pathlab/runner/trial/record.py", '        tint="red",\n', before="        engine_version=")
     assert tree.run(MEASURE_A_FAILURE) == '"red" True\n'
     assert tree.changed_files() == ["pathlab/runner/trial/record.py", "pathlab/store/records.py"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pathlab
-from pathlab.campaign.load import parse_campaign, read_campaign
+from pathlab.campaign.load import load_campaign, read_campaign
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from tests.integration.running import ROOT, Run, running
 from tests.require import require
@@ -59,7 +59,7 @@ def wait_for_instant(run: Run, done: int, chance: random.Random) -> None:
 
 def run_here(campaign: Path, folder: Path) -> RunOutcome:
     given = read_campaign(campaign)
-    source = CampaignSource(campaign=parse_campaign(given), text=given.text)
+    source = CampaignSource(campaign=load_campaign(given), text=given.text)
     return run_campaign(source, folder, lambda _event: None)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign.load import CampaignText, parse_campaign
+from pathlab.campaign.load import CampaignText, load_campaign
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, LinkSettings, Topology
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
@@ -265,7 +265,7 @@ def test_a_trial_that_was_reset_is_stored_complete_and_its_idle_probes_wait_for_
     tmp_path: Path,
 ) -> None:
     """The queue holds a second's worth of data when the connections are reset."""
-    campaign = parse_campaign(CampaignText(text=CAMPAIGN, label="drain"))
+    campaign = load_campaign(CampaignText(text=CAMPAIGN, label="drain"))
     folder = tmp_path / "results"
     run_campaign(CampaignSource(campaign=campaign, text=CAMPAIGN), folder, lambda _event: None)
     with Results.open(folder) as results:

@@ -15,7 +15,7 @@ import pytest
 
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.pairs import PairVerdict
-from pathlab.campaign.load import CampaignText, parse_campaign
+from pathlab.campaign.load import CampaignText, load_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.study.analyses import StudiedResults, Study
 from tests.require import require_engine, require_namespaces
@@ -94,7 +94,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(folder: Path, text: str = CAMPAIGN, **settings: Any) -> Study:
     text = text.format(**{**DEFAULTS, **settings})
-    campaign = parse_campaign(CampaignText(text=text, label="physics"))
+    campaign = load_campaign(CampaignText(text=text, label="physics"))
     run_campaign(CampaignSource(campaign=campaign, text=text), folder, lambda _event: None)
     return Study(Trusting(StudiedResults.open(folder)))
 

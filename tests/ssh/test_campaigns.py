@@ -13,6 +13,7 @@ import pytest
 
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
+from pathlab.remote.hosts import RemoteHosts
 from pathlab.remote.namespace import NamespaceTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
@@ -74,7 +75,7 @@ def test_a_campaign_over_ssh_has_the_results_of_local_agents(
             return NamespaceTransport(lab.namespaces, host)
 
         monkeypatch.setattr(Environment, "_transport", inside)
-        monkeypatch.setattr(Environment, "_host_addresses", lambda _self, host: (lab.address(host),))
+        monkeypatch.setattr(RemoteHosts, "addresses", lambda _self, host: (lab.address(host),))
         outcome = run_in(reach, campaign, tmp_path / "agents", lambda _event: None)
         assert outcome.complete == outcome.rows == 6
     finally:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pathlab.campaign.model import Campaign
 from pathlab.errors import PathlabError, UsageError
+from pathlab.runner.campaign.resumption import refuse_other_campaign
 from pathlab.runner.journal import is_finished
 from pathlab.store.database import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.results import Results
@@ -23,7 +24,8 @@ def choose_folder(campaign: Campaign, *, out: Path | None, new: bool, root: Path
         if (out / DATABASE_NAME).exists():
             if new:
                 raise UsageError(f"--out: '{out}' already holds results", hint="name another folder")
-            _check_same(campaign, out)
+            with Results.open(out) as results:
+                refuse_other_campaign(results, campaign)
         return out
     if not new:
         found = _unfinished(campaign, root)
@@ -38,27 +40,15 @@ def choose_folder(campaign: Campaign, *, out: Path | None, new: bool, root: Path
     return folder
 
 
-def _check_same(campaign: Campaign, folder: Path) -> None:
-    with Results.open(folder) as results:
-        if results.campaign.digest != campaign.digest:
-            raise UsageError(
-                f"{folder} holds another campaign or other settings ('{results.campaign.name}')",
-                hint="name another folder with --out, or leave --out away for a fresh one",
-            )
-
-
 def _unfinished(campaign: Campaign, root: Path) -> Path | None:
     for folder in sorted(root.glob(f"{campaign.name}-*"), reverse=True):
         if not (folder / DATABASE_NAME).exists():
             continue
         try:
             with Results.open(folder) as results:
-                if results.campaign.digest == campaign.digest and _has_more(results):
+                same = results.campaign.digest == campaign.digest
+                if same and results.unfinished() and not is_finished(results):
                     return folder
         except PathlabError:
             continue  # a folder of another format or in use is not ours to continue
     return None
-
-
-def _has_more(results: Results) -> bool:
-    return bool(results.unfinished()) and not is_finished(results)

@@ -12,23 +12,28 @@ from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
 
 
+def refuse_other_campaign(results: Results, campaign: Campaign) -> None:
+    """Raises UsageError where the folder is of another campaign, or of the same with other settings."""
+    if results.campaign.digest != campaign.digest:
+        raise UsageError(
+            f"{results.folder} holds another campaign or other settings ('{results.campaign.name}')",
+            hint="name another folder with --out, or leave --out away for a fresh one",
+        )
+
+
 def refuse_other_plan(results: Results, campaign: Campaign, planned: Sequence[PlanRecord]) -> None:
     """Compare what is stored with the campaign and its plan as this program makes it.
 
     Trials are stored by the number of their row, so a plan in another order would give them other settings.
     Raises UsageError naming the first difference.
     """
-    stored, folder = results.campaign, results.folder
-    if stored.digest != campaign.digest:
-        raise UsageError(
-            f"{folder} holds another campaign or other settings ('{stored.name}')",
-            hint="name another folder with --out, or leave --out away for a fresh one",
-        )
+    refuse_other_campaign(results, campaign)
+    version = results.campaign.program_version
     difference = _find_difference(results, campaign, planned)
     if difference is not None:
         raise UsageError(
-            f"the plan stored in {folder} differs from this program's plan: {difference}",
-            hint=f"start a new run with --new, or continue this one with PathLab {stored.program_version}",
+            f"the plan stored in {results.folder} differs from this program's plan: {difference}",
+            hint=f"start a new run with --new, or continue this one with PathLab {version}",
         )
 
 

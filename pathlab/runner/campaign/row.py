@@ -161,11 +161,12 @@ class RowRunner:
         try:
             return self._environment.trial_path(row)
         except HostError:
+            source, destination = row.addresses
             return TrialPath(
                 source=row.path.source,
                 destination=row.path.destination,
-                source_address=row.source_address or "",
-                destination_address=row.destination_address or "",
+                source_address=source or "",
+                destination_address=destination or "",
             )
 
     def _build_outcome(

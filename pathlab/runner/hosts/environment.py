@@ -11,7 +11,6 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import Any, Self
 
 from pathlab.campaign.host_model import LOCAL
@@ -23,14 +22,7 @@ from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import lab_error
 from pathlab.lab.verdict import LabSnapshot, LabVerdict, evaluate_lab, take_snapshot
 from pathlab.remote.engine import find_engine
-from pathlab.remote.hosts import (
-    LOOPBACK,
-    RemoteAccess,
-    RemoteHosts,
-    build_access,
-    own_boot_id,
-    pair_addresses,
-)
+from pathlab.remote.hosts import LOOPBACK, RemoteAccess, RemoteHosts, build_access, own_boot_id
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.namespace import NamespaceTransport
 from pathlab.remote.session import Session
@@ -77,8 +69,7 @@ class Environment:
         owner: RunOwner | None = None,
     ) -> None:
         self._campaign = campaign
-        remote = {name: host for name, host in campaign.hosts.items() if host.transport == "ssh"}
-        self._remote = RemoteHosts(remote, access or build_access())
+        self._remote = RemoteHosts(campaign.hosts, access or build_access())
         self._emit = emit
         self._owner = owner
         self._topology = build_topology(campaign.lab) if campaign.lab is not None else None
@@ -100,9 +91,7 @@ class Environment:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def _start_lab(self) -> None:
@@ -223,7 +212,7 @@ class Environment:
 
     def trial_path(self, row: PlanRow) -> TrialPath:
         """The path of a row with the addresses that its traffic will use."""
-        source, destination = row.source_address, row.destination_address
+        source, destination = row.addresses
         if (
             self._lab is not None
             and self._topology is not None
@@ -235,9 +224,7 @@ class Environment:
                 row.path.destination, row.path.source, version
             )
         elif source is None or destination is None:
-            ends = (row.path.source, row.path.destination)
-            known = (self._host_addresses(ends[0]), self._host_addresses(ends[1]))
-            chosen = pair_addresses(*ends, known)
+            chosen = self._remote.pair_addresses(row.path.source, row.path.destination)
             source, destination = source or chosen[0], destination or chosen[1]
         return TrialPath(
             source=row.path.source,
@@ -245,21 +232,9 @@ class Environment:
             source_address=source or LOOPBACK,
             destination_address=destination or LOOPBACK,
             connect_from=row.path.connect_from,
-            source_ports=self._ports(row.path.source),
-            destination_ports=self._ports(row.path.destination),
+            source_ports=self._remote.ports(row.path.source),
+            destination_ports=self._remote.ports(row.path.destination),
         )
-
-    def _ports(self, host: str) -> str:
-        """What the host may listen on, as the engine's ``--port`` takes it."""
-        declared = self._campaign.hosts.get(host)
-        return declared.port_range or "0" if declared is not None else "0"
-
-    def _host_addresses(self, host: str) -> tuple[str, ...]:
-        """Addresses that a host names or is reached by; none where it is this machine and names none."""
-        if host in self._remote:
-            return self._remote.addresses(host)
-        table = self._campaign.hosts.get(host)
-        return table.measure_addresses if table is not None else ()
 
     def probe_method(self, path: TrialPath) -> str:
         """``icmp``, or ``udp`` where ICMP is not permitted or not answered; tried once a path."""

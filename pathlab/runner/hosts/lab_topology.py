@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from pathlab.campaign import lab_model
@@ -27,20 +28,7 @@ def _link(link: lab_model.LabLink) -> Link:
 
 
 def _settings(direction: lab_model.LabDirection) -> dict[str, Any]:
-    burst = direction.burst_loss
-    return {
-        "rate_bits_per_s": direction.rate_bits_per_s,
-        "delay_ns": direction.delay_ns,
-        "queue_bytes": direction.whole_queue_bytes,
-        "loss_ratio": direction.loss_ratio,
-        "jitter_ns": direction.jitter_ns,
-        "burst_enter_ratio": burst.enter_ratio if burst else 0.0,
-        "burst_leave_ratio": burst.leave_ratio if burst else 0.0,
-        "burst_loss_ratio": burst.loss_ratio if burst else 0.0,
-        "reorder_ratio": direction.reorder_ratio,
-        "reorder_ns": direction.reorder_delay_ns,
-        "duplicate_ratio": direction.duplicate_ratio,
-        "ecn_bytes": direction.ecn_bytes,
-        "aqm": direction.aqm,
-        "cross_bits_per_s": direction.cross_bits_per_s,
-    }
+    alike = lab_model.LabDirection.model_fields.keys() & {field.name for field in fields(LinkSettings)}
+    settings = {name: getattr(direction, name) for name in alike}
+    settings |= {f"burst_{name}": ratio for name, ratio in direction.burst_loss or ()}
+    return settings | {"queue_bytes": direction.whole_queue_bytes, "reorder_ns": direction.reorder_delay_ns}

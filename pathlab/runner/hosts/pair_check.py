@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pathlab.campaign.host_model import LOCAL, Host
 from pathlab.errors import HostError, PathlabError
-from pathlab.remote.hosts import RemoteAccess, RemoteHosts, pair_addresses
+from pathlab.remote.hosts import RemoteAccess, RemoteHosts
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
@@ -41,8 +41,7 @@ class HostInspection:
 
     def __init__(self, hosts: Mapping[str, Host], access: RemoteAccess) -> None:
         self._hosts = dict(hosts)
-        remote = {name: host for name, host in self._hosts.items() if host.transport == "ssh"}
-        self._remote = RemoteHosts(remote, access)
+        self._remote = RemoteHosts(hosts, access)
         self._sessions: dict[str, Session] = {}
 
     def close(self) -> None:
@@ -106,16 +105,9 @@ class HostInspection:
             )
         return tuple(checks)
 
-    def _addresses(self, name: str) -> tuple[str, ...]:
-        if name in self._remote:
-            return self._remote.addresses(name)
-        host = self._hosts.get(name)
-        return host.measure_addresses if host is not None else ()
-
     def _check_pair(self, source: str, destination: str) -> Iterator[HostCheck]:
         try:
-            known = (self._addresses(source), self._addresses(destination))
-            ends = pair_addresses(source, destination, known)
+            ends = self._remote.pair_addresses(source, destination)
         except HostError as error:
             yield HostCheck("addresses", "missing", error.reason, error.hint)
             return
@@ -146,8 +138,7 @@ class HostInspection:
     def _try_data_port(self, source: str, destination: str, ends: tuple[str, str]) -> HostCheck:
         """A short flow from the source, as a trial makes it."""
         token = secrets.token_hex(16)
-        host = self._hosts.get(destination)
-        ports = (host.port_range if host is not None else None) or "0"
+        ports = self._remote.ports(destination)
         receiver = sender = None
         try:
             options: dict[str, str | int] = {"bind": ends[1], "port": ports, "streams": 1}

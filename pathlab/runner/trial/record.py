@@ -13,6 +13,7 @@ from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.estimators.throughput import aggregate_throughput, effective_window
 from pathlab.analysis.verdicts.host_limits import HostLoad, is_core_busy, is_host_limited
+from pathlab.campaign.native_option import read_least
 from pathlab.engines.base import Record, first, load_engine
 from pathlab.engines.settings import find_refused, list_settings
 from pathlab.engines.spec import BOTH, TrialSpec
@@ -46,18 +47,16 @@ def build_record(
     spec: TrialSpec, data: TrialData, outcome: Outcome, tables: Mapping[str, pa.Table]
 ) -> TrialRecord:
     """One row for the store; ``tables`` are the series of the same trial."""
-    sent, received = first(data.sender, "result"), first(data.receiver, "result")
-    flow = _flow(_phase(data.receiver, Phase.STEADY))
-    sender_ready, receiver_ready = first(data.sender, "ready"), first(data.receiver, "ready")
+    flow = _measure_flow(_phase(data.receiver, Phase.STEADY))
+    sender_ready, receiver_ready = (first(end, "ready") or {} for end in (data.sender, data.receiver))
     probing = first(data.loaded, "start") or first(data.unloaded, "start")
     probes = _measure_probes(tables, _phase(data.sender, Phase.STEADY))
-    last_info = _last_tcp_info(data.sender)
     throughput, loaded_ns = flow["throughput_bits_per_s"], probes["loaded_rtt_mean_ns"]
     effective = None
     if throughput is not None and loaded_ns:
         effective = effective_window(throughput, spec.cell.streams, loaded_ns)
     hosts = measure_host_load(spec, tables, "sender"), measure_host_load(spec, tables, "receiver")
-    reverse = _flow(_phase(data.sender, Phase.STEADY) if spec.cell.direction == BOTH else None)
+    reverse = _measure_flow(_phase(data.sender, Phase.STEADY) if spec.cell.direction == BOTH else None)
     record = TrialRecord(
         plan_row=spec.row,
         attempt=outcome.attempt,
@@ -72,42 +71,53 @@ def build_record(
         destination_address=spec.path.destination_address,
         streams=spec.cell.streams,
         window_requested_bytes=spec.cell.window_bytes,
-        window_granted_sender_bytes=_least(sender_ready, "sndbuf_bytes"),
-        window_granted_receiver_bytes=_least(receiver_ready, "rcvbuf_bytes"),
+        window_granted_sender_bytes=read_least("sndbuf_bytes")(sender_ready),
+        window_granted_receiver_bytes=read_least("rcvbuf_bytes")(receiver_ready),
         window_effective_bytes=effective,
-        window_in_flight_max_bytes=_most_in_flight(data.sender),
         congestion_requested=spec.cell.congestion,
-        congestion_sender=_text(sender_ready, "congestion"),
-        congestion_receiver=_text(receiver_ready, "congestion"),
-        mss_bytes=_least(sender_ready, "mss_bytes"),
+        mss_bytes=read_least("mss_bytes")(sender_ready),
         interval_ns=load_engine(spec.cell.engine).find_interval_ns(spec),
         warmup_ns=spec.cell.warmup_ns,
         duration_ns=spec.cell.duration_ns,
-        steady_ns=flow["steady_ns"],
-        received_steady_bytes=flow["received_bytes"],
-        received_total_bytes=sum(received["total_bytes"]) if received else None,
-        sent_total_bytes=_sent_bytes(sent),
-        retransmitted_bytes=_total(last_info, "bytes_retrans"),
-        retransmitted_segments=_total(last_info, "total_retrans_segments"),
-        throughput_bits_per_s=throughput,
-        fairness_jain=flow["jain"],
+        **flow,
+        **_count_traffic(spec, data),
         probe_method=_text(probing, "method"),
         probe_stamps=_text(probing, "stamps"),
         **probes,
-        sender_cpu_user_s=_cpu_s(sent, "user_ns"),
-        sender_cpu_system_s=_cpu_s(sent, "system_ns"),
-        receiver_cpu_user_s=_cpu_s(received, "user_ns"),
-        receiver_cpu_system_s=_cpu_s(received, "system_ns"),
-        sender_busiest_core_ratio=hosts[0].busiest_core_ratio,
-        receiver_busiest_core_ratio=hosts[1].busiest_core_ratio,
+        **_describe_end("sender", data.sender, hosts[0]),
+        **_describe_end("receiver", data.receiver, hosts[1]),
         engine_version=_text(first(data.sender, "hello") or first(data.receiver, "hello"), "version"),
-        rejected_connections=_rejected(received, sent),
-        received_reverse_steady_bytes=reverse["received_bytes"],
+        received_reverse_steady_bytes=reverse["received_steady_bytes"],
         throughput_reverse_bits_per_s=reverse["throughput_bits_per_s"],
-        retransmitted_steady_segments=_count_steady_retransmits(data.sender),
-        undelivered_bytes=_undelivered_bytes(spec, sent, received),
     )
     return replace(record, flags=tuple(_find_flags(spec, data, outcome, record, hosts)))
+
+
+def _count_traffic(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
+    """The columns of bytes, retransmissions and connections over the whole trial."""
+    sent, received = first(data.sender, "result"), first(data.receiver, "result")
+    last_info = _last_tcp_info(data.sender)
+    return {
+        "window_in_flight_max_bytes": _most_in_flight(data.sender),
+        "received_total_bytes": sum(received["total_bytes"]) if received else None,
+        "sent_total_bytes": _sent_bytes(sent),
+        "undelivered_bytes": _undelivered_bytes(spec, sent, received),
+        "retransmitted_bytes": _total(last_info, "bytes_retrans"),
+        "retransmitted_segments": _total(last_info, "total_retrans_segments"),
+        "retransmitted_steady_segments": _count_steady_retransmits(data.sender),
+        "rejected_connections": _rejected(received, sent),
+    }
+
+
+def _describe_end(end: str, records: Sequence[Record], load: HostLoad) -> dict[str, Any]:
+    """The columns of the ``sender`` or the ``receiver``: its congestion control and its CPU."""
+    result = first(records, "result")
+    return {
+        f"congestion_{end}": _text(first(records, "ready"), "congestion"),
+        f"{end}_cpu_user_s": _cpu_s(result, "user_ns"),
+        f"{end}_cpu_system_s": _cpu_s(result, "system_ns"),
+        f"{end}_busiest_core_ratio": load.busiest_core_ratio,
+    }
 
 
 def _find_flags(
@@ -199,22 +209,15 @@ def _phase(records: Sequence[Record], name: str) -> Record | None:
     return result["phases"].get(name) if result else None
 
 
-def _flow(steady: Record | None) -> dict[str, Any]:
+def _measure_flow(steady: Record | None) -> dict[str, Any]:
+    """The columns of the steady window."""
+    columns = ("steady_ns", "received_steady_bytes", "throughput_bits_per_s", "fairness_jain")
     if not steady or steady["end_ns"] <= steady["start_ns"]:
-        return {"steady_ns": None, "received_bytes": None, "throughput_bits_per_s": None, "jain": None}
-    length_ns = steady["end_ns"] - steady["start_ns"]
-    return {
-        "steady_ns": length_ns,
-        "received_bytes": sum(steady["bytes"]),
-        "throughput_bits_per_s": aggregate_throughput(steady["bytes"], length_ns).bits_per_s,
-        "jain": jain_index(steady["bytes"]).jain_ratio,
-    }
-
-
-def _least(ready: Record | None, key: str) -> int | None:
-    """The smallest value over a flow's sockets: what the worst-off stream was granted."""
-    values = [socket[key] for socket in (ready or {}).get("sockets", ()) if socket.get(key) is not None]
-    return min(values) if values else None
+        return dict.fromkeys(columns)
+    sizes, length_ns = steady["bytes"], steady["end_ns"] - steady["start_ns"]
+    rate_bits_per_s = aggregate_throughput(sizes, length_ns).bits_per_s
+    values = (length_ns, sum(sizes), rate_bits_per_s, jain_index(sizes).jain_ratio)
+    return dict(zip(columns, values, strict=True))
 
 
 def _rejected(*results: Record | None) -> int | None:

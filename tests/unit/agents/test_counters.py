@@ -13,14 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pathlab.agents.counters import (
-    SHARES,
-    SOURCES,
-    CounterSampler,
-    CounterSource,
-    parse_core_ticks,
-    share_ticks,
-)
+from pathlab.agents.counters.cpu import SHARES, parse_core_ticks, share_ticks
+from pathlab.agents.counters.watch import SOURCES, CounterSampler, CounterSource
 
 FIRST = """\
 cpu  10386 0 3844 167934 1262 0 84 13 0 0

@@ -230,7 +230,7 @@ def test_pairs_of_addresses_by_name() -> None:
     }
     paths = [{"source": "local", "destination": "local", "addresses": pairs}]
     campaign = make_sample(paths=paths, factors={"streams": 1, "addresses": ["near", "six"]}, order="given")
-    ends = [(row.source_address, row.destination_address) for row in plan_rows(campaign)]
+    ends = [row.addresses for row in plan_rows(campaign)]
     assert ends == [("127.0.0.1", "127.0.0.2"), ("::1", "::1")]
     settings = [row.settings["addresses"] for row in plan_rows(campaign)]
     assert settings == ["near", "six"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign.load import CampaignText, build_campaign, load_campaign, parse_campaign, read_campaign
+from pathlab.campaign.load import CampaignText, build_campaign, load_campaign, read_campaign
 from pathlab.errors import CampaignError
 
 STREAMS_EXPECTED = "expected a whole number from 1 to 4096; one or a list of them"
@@ -246,7 +246,7 @@ def test_any_junk_in_a_table_is_a_mistake_and_never_a_crash(key: str, junk: obje
 )
 def test_a_syntax_error_names_its_line(text: str, mistake: str) -> None:
     with pytest.raises(CampaignError) as caught:
-        parse_campaign(CampaignText(label="f.toml", text=text))
+        load_campaign(CampaignText(label="f.toml", text=text))
     assert caught.value.mistakes == (mistake,)
     assert mistake in str(caught.value)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pathlab.campaign.factors import FACTORS_BY_KEY
-from pathlab.campaign.load import CampaignText, load_campaign, parse_campaign
+from pathlab.campaign.load import CampaignText, load_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.errors import CampaignError
 from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
@@ -43,12 +43,12 @@ GIVEN = CampaignText(label="f.toml", text=TEXT)
 
 def mistakes_of(text: str, *overrides: str, **choices: Any) -> tuple[str, ...]:
     with pytest.raises(CampaignError) as caught:
-        parse_campaign(CampaignText(label="f.toml", text=text), overrides, **choices)
+        load_campaign(CampaignText(label="f.toml", text=text), overrides, **choices)
     return caught.value.mistakes
 
 
 def test_a_profile_changes_its_keys_alone() -> None:
-    plain, quick = parse_campaign(GIVEN), parse_campaign(GIVEN, profile="quick")
+    plain, quick = load_campaign(GIVEN), load_campaign(GIVEN, profile="quick")
     assert (plain.cycles, plain.factors.levels("streams"), plain.trial.duration_ns) == (
         9,
         (1, 2, 4),
@@ -59,18 +59,18 @@ def test_a_profile_changes_its_keys_alone() -> None:
     assert (plain.profile, quick.profile) == (None, "quick")
     assert quick.to_stored()["profile"] == "quick"
     assert plain.to_stored()["profile"] is None
-    assert parse_campaign(GIVEN, ["cycles=3"], profile="full").cycles == 3
+    assert load_campaign(GIVEN, ["cycles=3"], profile="full").cycles == 3
 
 
 def test_profiles_are_not_part_of_what_is_measured() -> None:
     without = TEXT[: TEXT.index("[profiles.quick]")]
-    assert parse_campaign(GIVEN).digest == parse_campaign(CampaignText(label="g", text=without)).digest
+    assert load_campaign(GIVEN).digest == load_campaign(CampaignText(label="g", text=without)).digest
 
 
 def test_a_file_may_choose_its_profile() -> None:
     chosen = 'profile = "quick"\n' + TEXT
-    assert parse_campaign(CampaignText(label="f.toml", text=chosen)).cycles == 1
-    assert parse_campaign(CampaignText(label="f.toml", text=chosen), profile="full").cycles == 90
+    assert load_campaign(CampaignText(label="f.toml", text=chosen)).cycles == 1
+    assert load_campaign(CampaignText(label="f.toml", text=chosen), profile="full").cycles == 90
 
 
 def test_an_unknown_profile_names_those_there_are() -> None:
@@ -100,18 +100,16 @@ def test_junk_for_profiles_is_a_mistake(junk: str) -> None:
 
 
 def test_other_paths_take_the_place_of_the_files() -> None:
-    campaign = parse_campaign(GIVEN, paths=["b:a", "a:b"])
+    campaign = load_campaign(GIVEN, paths=["b:a", "a:b"])
     assert [(path.source, path.destination) for path in campaign.paths] == [("b", "a"), ("a", "b")]
     assert campaign.lab is not None
-    assert parse_campaign(GIVEN, paths=["b:a,a:b"]) == campaign
+    assert load_campaign(GIVEN, paths=["b:a,a:b"]) == campaign
 
 
 def test_paths_outside_the_lab_need_no_lab() -> None:
-    campaign = parse_campaign(GIVEN, paths=["local:local"])
+    campaign = load_campaign(GIVEN, paths=["local:local"])
     assert campaign.lab is None
-    overridden = parse_campaign(
-        GIVEN, ["hosts.near.transport=local", "paths.0.rtt=1ms"], paths=["local:near"]
-    )
+    overridden = load_campaign(GIVEN, ["hosts.near.transport=local", "paths.0.rtt=1ms"], paths=["local:near"])
     assert overridden.paths[0].rtt_ns == 1_000_000
 
 
