@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from pathlab.analysis.estimators.interval import Interval, Undecided, as_samples, undecided_interval
 from pathlab.analysis.estimators.serial import (
@@ -18,6 +17,7 @@ from pathlab.analysis.estimators.serial import (
     order_at,
     pool_bound,
 )
+from pathlab.analysis.libraries import special
 from pathlab.errors import UsageError
 
 Floats = NDArray[np.float64]

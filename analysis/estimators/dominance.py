@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
@@ -18,6 +17,7 @@ from pathlab.analysis.estimators.interval import (
     undecided_interval,
 )
 from pathlab.analysis.estimators.serial import bound_order
+from pathlab.analysis.libraries import special
 from pathlab.errors import UsageError
 
 METHOD = "paired-influence-atanh"

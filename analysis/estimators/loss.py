@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
@@ -45,7 +46,7 @@ def probe_loss(sent: int, received: int, confidence_ratio: float = CONFIDENCE_RA
     Minimum sample: 1 probe. The interval never leaves 0 to 1 and does not collapse when nothing was lost. Its
     coverage goes up and down with the true ratio, about 95 % on the whole (5 to 1,000 probes); where some 0.2
     of all probes are lost on average, so that one lost is bad luck, it is as low as 83 to 86 %.
-    Source: Wilson, JASA 22, 1927, without continuity correction; computed by ``scipy.stats.binomtest``.
+    Source: Wilson, JASA 22, 1927, without continuity correction.
     """
     check_confidence(confidence_ratio)
     if not 0 <= received <= sent:
@@ -56,11 +57,20 @@ def probe_loss(sent: int, received: int, confidence_ratio: float = CONFIDENCE_RA
         none = undecided_interval(Undecided.NO_SAMPLES, n=0, confidence_ratio=confidence_ratio, method=METHOD)
         return Loss(sent=0, lost=0, interval_ratio=none, undecided=Undecided.NO_SAMPLES)
     lost = sent - received
-    found = stats.binomtest(lost, sent).proportion_ci(confidence_level=confidence_ratio, method="wilson")
-    interval = Interval(
-        low=float(found.low), high=float(found.high), n=sent, confidence_ratio=confidence_ratio, method=METHOD
-    )
+    low, high = _compute_wilson(lost, sent, confidence_ratio)
+    interval = Interval(low=low, high=high, n=sent, confidence_ratio=confidence_ratio, method=METHOD)
     return Loss(sent=sent, lost=lost, loss_ratio=lost / sent, interval_ratio=interval)
+
+
+def _compute_wilson(lost: int, sent: int, confidence_ratio: float) -> tuple[float, float]:
+    """Both ends of the interval: the ratios whose score is the normal quantile, or less."""
+    quantile = NormalDist().inv_cdf((1 + confidence_ratio) / 2)
+    weight = quantile**2 / sent
+    ratio = lost / sent
+    middle = ratio + weight / 2
+    reach = quantile * math.sqrt(ratio * (1 - ratio) / sent + weight / (4 * sent))
+    low, high = (middle - reach) / (1 + weight), (middle + reach) / (1 + weight)
+    return 0.0 if lost == 0 else low, 1.0 if lost == sent else high
 
 
 def pool_loss(sent: ArrayLike, received: ArrayLike) -> Loss:

@@ -7,9 +7,9 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from pathlab.analysis.estimators.interval import Undecided, as_samples
+from pathlab.analysis.libraries import stats
 from pathlab.errors import UsageError
 
 MINIMUM_SAMPLES = 5

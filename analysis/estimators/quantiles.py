@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
@@ -18,6 +17,7 @@ from pathlab.analysis.estimators.interval import (
     check_confidence,
     undecided_interval,
 )
+from pathlab.analysis.libraries import stats
 
 ORDER_METHOD = "order-statistic"
 

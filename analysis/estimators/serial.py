@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
-from statsmodels.tsa.stattools import acf
 
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
@@ -27,6 +25,7 @@ from pathlab.analysis.estimators.interval import (
     undecided_interval,
 )
 from pathlab.analysis.estimators.quantiles import median_interval
+from pathlab.analysis.libraries import special, stats, stattools
 from pathlab.errors import UsageError
 
 MEDIAN_METHOD = "order-statistic-widened"
@@ -213,7 +212,7 @@ def _expect_pooled(n: int) -> NDArray[np.float64]:
 
 def _measure_shape(samples: NDArray[np.float64]) -> float:
     """The first-order correlation that inflates a mean as much as the pairs of lags of the series do."""
-    lags = np.asarray(acf(samples, nlags=max(1, samples.size // 2 - 1), fft=True))
+    lags = np.asarray(stattools.acf(samples, nlags=max(1, samples.size // 2 - 1), fft=True))
     pairs = lags[: lags.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= 0)
     pairs = np.minimum.accumulate(pairs[: ends[0]] if ends.size else pairs)
@@ -261,7 +260,7 @@ def measure_autocorrelation(values: ArrayLike, lags: int = 10) -> Autocorrelatio
     reason = _refuse(samples, MINIMUM_SAMPLES)
     if reason is not None:
         return Autocorrelation(n=samples.size, undecided=reason)
-    found = acf(samples, nlags=min(lags, samples.size - 1), fft=True)[1:]
+    found = stattools.acf(samples, nlags=min(lags, samples.size - 1), fft=True)[1:]
     return Autocorrelation(
         n=samples.size,
         lag_ratios=tuple(float(ratio) for ratio in found),

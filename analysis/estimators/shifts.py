@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
@@ -19,6 +18,7 @@ from pathlab.analysis.estimators.interval import (
     undecided_interval,
 )
 from pathlab.analysis.estimators.serial import bound_order, shows_no_level
+from pathlab.analysis.libraries import special, stats
 
 METHOD = "signed-rank-widened"
 EXACT_PAIRS = 50

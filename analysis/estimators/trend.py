@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
 from pathlab.analysis.estimators.interval import (
@@ -21,6 +20,7 @@ from pathlab.analysis.estimators.interval import (
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.serial import bound_order
 from pathlab.analysis.estimators.shifts import hodges_lehmann, student_interval, student_p_value
+from pathlab.analysis.libraries import stats
 from pathlab.errors import UsageError
 
 METHOD = "theil-sen"

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from statsmodels.regression.linear_model import OLS
 
 from pathlab.analysis.estimators.cells import as_amounts, check_lengths
 from pathlab.analysis.estimators.interval import (
@@ -18,6 +16,7 @@ from pathlab.analysis.estimators.interval import (
     undecided_interval,
 )
 from pathlab.analysis.estimators.quantiles import median_interval
+from pathlab.analysis.libraries import linear_model, stats
 
 METHOD = "least-squares-hc2-bell-mccaffrey"
 MINIMUM_TRIALS = 5
@@ -126,7 +125,7 @@ def _fit_line(
     unit = float(rates.max())
     columns = [np.ones_like(rates), rates / unit] if intercept else [rates / unit]
     design = np.stack(columns, axis=1)
-    fit = OLS(loads, design).fit(cov_type="HC2")
+    fit = linear_model.OLS(loads, design).fit(cov_type="HC2")
     student = stats.t.isf((1 - confidence_ratio) / 2, _measure_freedom(design))
     ends = np.asarray(fit.params)[:, None] + (student * np.asarray(fit.bse))[:, None] * np.array([-1.0, 1.0])
     intervals = [

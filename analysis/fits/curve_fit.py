@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
-from scipy import stats
 
 from pathlab.analysis.estimators.cells import (
     METHOD,
@@ -26,6 +25,7 @@ from pathlab.analysis.estimators.interval import (
     check_confidence,
     undecided_interval,
 )
+from pathlab.analysis.libraries import stats
 from pathlab.errors import UsageError
 
 # Fits many rows of targets and weights (B, m) from starts (B, p) and returns parameters (B, p).

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, stats
 
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
@@ -18,6 +18,7 @@ from pathlab.analysis.estimators.interval import (
     as_samples,
     check_confidence,
 )
+from pathlab.analysis.libraries import optimize, stats
 
 MINIMUM_SAMPLES = 5
 # Up to here the Weibull intervals come from simulated pivots, beyond from the normal limit.
@@ -110,7 +111,7 @@ class _Fit:
     """Parameters (value, interval's ends, how the unit enters), frozen scipy distribution and method."""
 
     parameters: dict[str, tuple[float, Ends]]
-    law: stats.rv_continuous
+    law: Any  # a frozen distribution of scipy
     method: str
     exact: bool = True
 

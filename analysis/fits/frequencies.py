@@ -8,10 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from statsmodels.genmod.families import Poisson
-from statsmodels.genmod.generalized_linear_model import GLM
-from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
@@ -21,6 +17,7 @@ from pathlab.analysis.estimators.interval import (
     check_confidence,
     undecided_interval,
 )
+from pathlab.analysis.libraries import families, generalized_linear_model, sm_exceptions, stats
 from pathlab.errors import UsageError
 
 DECLINE_METHOD = "poisson-regression"
@@ -106,8 +103,9 @@ def fit_frequency_decline(
     design = np.stack([np.ones_like(middles), (middles - limits[0]) / unit], axis=1)
     with warnings.catch_warnings():
         # Counts exactly on the curve do not speak against it.
-        warnings.simplefilter("ignore", PerfectSeparationWarning)
-        fit = GLM(counts, design, family=Poisson(), exposure=np.diff(limits)).fit()
+        warnings.simplefilter("ignore", sm_exceptions.PerfectSeparationWarning)
+        poisson, widths = families.Poisson(), np.diff(limits)
+        fit = generalized_linear_model.GLM(counts, design, family=poisson, exposure=widths).fit()
     slope = float(fit.params[1]) / unit
     ends = np.asarray(fit.conf_int(alpha=1 - confidence_ratio))[1] / unit
     fitted = np.asarray(fit.fittedvalues)

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from statsmodels.regression.linear_model import WLS
-from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from pathlab.analysis.estimators.cells import Floats, as_amounts, check_lengths
 from pathlab.analysis.estimators.interval import (
@@ -20,6 +17,7 @@ from pathlab.analysis.estimators.interval import (
     check_confidence,
     undecided_interval,
 )
+from pathlab.analysis.libraries import linear_model, sm_exceptions, stats
 from pathlab.errors import UsageError
 
 METHOD = "weighted-least-squares-hc3-t"
@@ -149,8 +147,8 @@ def _fit(
     for _ in range(ROUNDS):
         with warnings.catch_warnings():
             # Times over many orders leave one size all the weight; it then fixes the line alone, as below.
-            warnings.simplefilter("ignore", SingularMatrixWarning)
-            fit = WLS(times, design, weights=1 / fitted**2).fit()
+            warnings.simplefilter("ignore", sm_exceptions.SingularMatrixWarning)
+            fit = linear_model.WLS(times, design, weights=1 / fitted**2).fit()
         # A line that dips below 0 would weigh a point without bound.
         after = np.maximum(np.asarray(fit.fittedvalues), 1e-3 * times)
         settled = bool(np.allclose(after, fitted, rtol=1e-10, atol=0))

@@ -10,7 +10,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
@@ -20,6 +19,7 @@ from pathlab.analysis.estimators.interval import (
     check_confidence,
     undecided_interval,
 )
+from pathlab.analysis.libraries import stats
 from pathlab.errors import UsageError
 
 METHOD = "floor-line-difference"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
 from pathlab.analysis.estimators.interval import (
@@ -28,6 +27,7 @@ from pathlab.analysis.estimators.serial import (
     order_moments,
 )
 from pathlab.analysis.estimators.shifts import MINIMUM_PAIRS, ROUNDING_RATIO
+from pathlab.analysis.libraries import special, stats
 from pathlab.errors import UsageError
 
 METHOD = "chi-square"

@@ -8,13 +8,13 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha, correct_holm
 from pathlab.analysis.estimators.interval import Undecided, as_samples
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.serial import bound_order
 from pathlab.analysis.estimators.trend import ChangeBound, bound_change
+from pathlab.analysis.libraries import stats
 from pathlab.errors import UsageError
 
 MINIMUM_CONTROLS = 10

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
 from pathlab.analysis.estimators.interval import Interval, Undecided, as_samples, undecided_interval
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.shifts import Shift, hodges_lehmann, student_interval
+from pathlab.analysis.libraries import special
 from pathlab.errors import UsageError
 
 METHOD = "signed-rank-widened"

@@ -110,8 +110,7 @@ def _in_words_of_options(error: CampaignError) -> str:
 def _show(folder: Path, as_json: bool, console: Console) -> TrialRecord:
     """Print the trial, unless it failed before anything was measured."""
     with Results.open(folder) as results:
-        trial_id = int(results.trials()["trial_id"].iloc[-1])
-        record = results.record(trial_id)
+        trial_id, record = list(results.records_by_id().items())[-1]
         if as_json:
             click.echo(json.dumps(results.export_record(trial_id), indent=2))
         elif record.status == Status.COMPLETE or record.received_total_bytes is not None:

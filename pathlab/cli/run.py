@@ -35,7 +35,10 @@ def run(
     choices, given = Choices(**chosen), read_campaign(campaign)
     model = choices.parse(given)
     # Takes a second, which mistakes need not wait for; before the run, which an upgrade may outdate.
+    from pathlab.analysis.libraries import load_all
     from pathlab.cli.report import close_run
+
+    load_all()
 
     access = build_access(accept_new_host_keys=accept_new_host_keys)
     source = CampaignSource(campaign=model, text=given.text, access=access)

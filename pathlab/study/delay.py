@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
@@ -17,6 +16,7 @@ from pathlab.analysis.fits.frequencies import (
     fit_cumulative_climb,
     fit_frequency_decline,
 )
+from pathlab.analysis.libraries import stats
 from pathlab.study.answer import Answer, Spread, measure_spread
 from pathlab.study.selection import NOT_MEASURED, Sample, select
 from pathlab.study.trials import TrialTable

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.analysis.verdicts.limits import FlowReading, StreamReading, measure_rate_spread
+from pathlab.store.arrays import read_floats
 from pathlab.store.flags import Phase
 from pathlab.study.links import BottleneckLink
 from pathlab.study.trials import StudySource
@@ -198,11 +199,7 @@ def _parse_rate(text: Any) -> float | None:
 
 def read_series_table(table: pa.Table, names: Sequence[str]) -> Table:
     """The columns of these names of a stored series."""
-    columns = {
-        name: np.asarray(table.column(name).to_numpy(), dtype=np.float64)
-        for name in names
-        if name in table.column_names
-    }
+    columns = {name: read_floats(table.column(name)) for name in names if name in table.column_names}
     phase = table.column("phase") if "phase" in table.column_names else None
     steady, drain = (_is_phase(phase, name, table.num_rows) for name in (Phase.STEADY, Phase.DRAIN))
     return Table(rows=table.num_rows, columns=columns, steady=steady, drain=drain)
@@ -211,7 +208,7 @@ def read_series_table(table: pa.Table, names: Sequence[str]) -> Table:
 def _is_phase(phase: pa.ChunkedArray | None, name: str, rows: int) -> Flags:
     if phase is None:
         return np.zeros(rows, dtype=bool)
-    found: Flags = pc.fill_null(pc.equal(phase, name), False).to_numpy()
+    found: Flags = read_floats(pc.equal(phase, name)) == 1
     return found
 
 

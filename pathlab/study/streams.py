@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.loss import Loss, probe_loss
+from pathlab.store.arrays import read_floats
 from pathlab.store.records import TrialRecord
 from pathlab.store.steady import read_probes
-from pathlab.study.trial_series import read_stream_bytes
-from pathlab.study.trials import StudySource, column, read_series
+from pathlab.study.trial_series import Columns, read_columns, read_stream_bytes
+from pathlab.study.trials import StudySource, keep_possible
 
+_TCP = ("total_retrans_segments", "rtt_us", "unacked_segments", "snd_mss_bytes")
 UPPER_PROBES = 20  # answered ones, for a 95th percentile that is not the maximum
 
 
@@ -53,11 +53,10 @@ def summarise_streams(
     if carried is None:
         return ()
     total = sum(carried.values())
-    sent = read_series(results, trial_id, "sender_intervals")
-    by_stream = {} if sent is None else {int(str(key)): rows for key, rows in sent.groupby("stream")}
+    sent = read_columns(results, trial_id, {"sender_intervals": ("stream", *_TCP)}).get("sender_intervals")
     found = []
     for stream, count in carried.items():
-        retransmitted, last_rtt_ns, in_flight = _tcp_figures(by_stream.get(stream))
+        retransmitted, last_rtt_ns, in_flight = _tcp_figures(sent, stream)
         found.append(
             StreamSummary(
                 stream=stream,
@@ -93,17 +92,20 @@ def read_probe_trace(results: StudySource, trial_id: int, kind: str) -> ProbeTra
     table = read_probes(results, trial_id, kind)
     if table is None:
         return None
-    sent_ns, rtt_ns = (table[name].cast(pa.float64()).to_numpy() for name in ("sent_ns", "rtt_ns"))
+    sent_ns, rtt_ns = (read_floats(table[name]) for name in ("sent_ns", "rtt_ns"))
     return ProbeTrace(sent_ns=sent_ns, rtt_ns=rtt_ns)
 
 
-def _tcp_figures(rows: pd.DataFrame | None) -> tuple[int | None, float | None, int | None]:
+def _tcp_figures(sent: Columns | None, stream: int) -> tuple[int | None, float | None, int | None]:
     """Retransmitted segments and smoothed RTT (ns) last seen, and the most bytes in flight."""
-    if rows is None:
+    if sent is None or "stream" not in sent:
         return None, None, None
-    retransmitted = _measured(column(rows, "total_retrans_segments"))
-    rtt_us = _measured(column(rows, "rtt_us"))
-    in_flight = _measured(column(rows, "unacked_segments") * column(rows, "snd_mss_bytes"))
+    rows = sent["stream"] == stream
+    none = np.full(np.count_nonzero(rows), np.nan)
+    retransmits, rtts, unacked, segment = (
+        keep_possible(sent[name][rows]) if name in sent else none for name in _TCP
+    )
+    retransmitted, rtt_us, in_flight = _measured(retransmits), _measured(rtts), _measured(unacked * segment)
     return (
         int(retransmitted[-1]) if retransmitted.size else None,
         float(rtt_us[-1]) * 1000 if rtt_us.size else None,

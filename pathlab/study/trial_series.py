@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
+from pathlab.store.arrays import holds_numbers, read_floats, read_objects
 from pathlab.store.flags import Phase
 from pathlab.study.trials import StudySource
 
@@ -71,11 +73,10 @@ def read_columns(
 ) -> dict[str, Columns]:
     """The columns of those series that the trial kept and that are not empty; numbers are floats."""
     tables = source.series_tables(trial_id, wanted)
-    frames = {kind: table.to_pandas() for kind, table in tables.items()}
     return {
-        kind: {name: _to_array(frame[name]) for name in wanted[kind] if name in frame}
-        for kind, frame in frames.items()
-        if len(frame)
+        kind: {name: _read_array(table[name]) for name in wanted[kind] if name in table.column_names}
+        for kind, table in tables.items()
+        if table.num_rows
     }
 
 
@@ -185,9 +186,5 @@ def sum_tenths(rates: Floats) -> Floats:
     return np.array([part.sum() for part in np.array_split(np.sort(rates), TENTHS)])
 
 
-def _to_array(values: Any) -> NDArray[Any]:
-    if values.dtype.kind in "iufb":
-        return np.asarray(values, dtype=np.float64)
-    if hasattr(values.dtype, "numpy_dtype") and values.dtype.numpy_dtype.kind in "iufb":
-        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.asarray(values.astype(str).to_numpy(), dtype=object)
+def _read_array(column: pa.ChunkedArray) -> NDArray[Any]:
+    return read_floats(column) if holds_numbers(column) else read_objects(column)

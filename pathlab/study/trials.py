@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -16,6 +15,9 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.store.flags import Flag
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 from pathlab.units import LARGEST
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Settings that name a cell; every other one is a condition that is kept apart.
 CELL_SETTINGS = ("streams", "window_bytes")
@@ -105,8 +107,11 @@ class TrialTable:
             name: np.array([name in marks for marks in flags], dtype=bool)
             for name in sorted({name for marks in flags for name in marks})
         }
-        versions = frame["engine_version"].astype(object).where(frame["engine_version"].notna(), None)
-        self.versions: NDArray[np.int64] = pd.factorize(versions)[0].astype(np.int64)  # -1: not known
+        (versions,) = list_values(frame, ("engine_version",))
+        numbers = {version: number for number, version in enumerate(dict.fromkeys(versions))}
+        self.versions: NDArray[np.int64] = np.array(
+            [-1 if version is None else numbers[version] for version in versions], dtype=np.int64
+        )  # -1: not known
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -153,23 +158,18 @@ def list_values(frame: pd.DataFrame, names: Sequence[str]) -> list[list[Any]]:
     return [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in names]
 
 
-def read_series(source: StudySource, trial_id: int, kind: str) -> pd.DataFrame | None:
-    """A series of a trial, or ``None`` when it was not recorded or is empty."""
-    if kind not in source.series_kinds(trial_id):
-        return None
-    frame = source.series(trial_id, kind)
-    return None if frame.empty else frame
-
-
 def column(frame: pd.DataFrame, name: str) -> Floats:
-    """A column as floats, NaN where it has no value or does not exist.
-
-    No figure of a trial is beyond what the store's integers hold: what is was not measured. What is too small
-    to be told from 0 by any instrument is 0.
-    """
+    """A column as floats, NaN where it has no possible value or does not exist."""
     if name not in frame:
         return np.full(len(frame), np.nan)
-    values: Floats = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    return keep_possible(frame[name].to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def keep_possible(values: Floats) -> Floats:
+    """The values, NaN where one is beyond what the store's integers hold: no figure of a trial is.
+
+    What is too small to be told from 0 by any instrument is 0.
+    """
     known = np.where(np.abs(values) <= LARGEST, values, np.nan)
     return np.where(np.abs(known) < LEAST, 0.0, known)
 

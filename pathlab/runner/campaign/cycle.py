@@ -263,8 +263,7 @@ class CycleRunner:
         if total_bytes is not None and BOTH not in (self._campaign.factors.levels("direction")):
             return total_bytes
         results = self._parts.results
-        frame = results.trials(plan_row=record.plan_row, attempt=record.attempt)
-        number = int(frame["trial_id"].iloc[0])
+        number = next(iter(results.records_by_id(plan_row=record.plan_row, attempt=record.attempt)))
         kinds = [f"{end}_intervals" for end in ("sender", "receiver")]
         kept = results.series_kinds(number)
         tables = [results.series_table(number, kind) if kind in kept else None for kind in kinds]

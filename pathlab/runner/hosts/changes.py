@@ -57,14 +57,15 @@ def find_changes(
 def read_last_routes(results: Results) -> dict[tuple[str, str], tuple[str | None, ...]]:
     """Addresses by hop of the route that was last stored of each path."""
     routes: dict[tuple[str, str], tuple[str | None, ...]] = {}
-    frame = results.trials()
-    for source, destination in sorted({*zip(frame["path_source"], frame["path_destination"], strict=True)}):
-        chosen = (frame["path_source"] == source) & (frame["path_destination"] == destination)
-        for number in reversed(frame["trial_id"][chosen].tolist()):
-            if "route" in results.series_kinds(int(number)):
-                rows = results.series_table(int(number), "route").to_pylist()
-                routes[source, destination] = tuple({row["hop"]: row["address"] for row in rows}.values())
-                break
+    records, kinds = results.records_by_id(), results.all_series_kinds()
+    latest = {
+        (record.path_source, record.path_destination): number
+        for number, record in records.items()
+        if "route" in kinds.get(number, ())
+    }
+    for path, number in sorted(latest.items()):
+        rows = results.series_table(number, "route").to_pylist()
+        routes[path] = tuple({row["hop"]: row["address"] for row in rows}.values())
     return routes
 
 
