@@ -26,6 +26,7 @@ LINKED = {"pathlab.agents": "agents", "pathlab.analysis": "analysis", "pathlab.c
 NATIVE = Path("pathlab", "_native")
 MANUAL = Path("build", "man")
 DOCS = ["furo>=2025.12", "myst-parser>=5", "sphinx>=9"]
+PDF = ["weasyprint>=68.0"]
 MACHINES_VARIABLE = "PATHLAB_WHEEL_MACHINES"  # engines of other machines to pack, such as "aarch64 riscv64"
 
 
@@ -163,15 +164,12 @@ setup(
     data_files=[("share/man", [])],  # InstallWithManual puts the real ones in their place
     install_requires=[
         "click>=8.2",
-        "hdrhistogram>=0.10.3",
-        "iperf3>=0.1.11",
         "jinja2>=3.1",
         "matplotlib>=3.9",
         "numpy>=2",
         "pandas>=2.2",
         "paramiko>=3.5",
         "plotly>=6.0",
-        "prometheus_client>=0.21",
         "pyarrow>=17",
         "pydantic>=2.11",
         "rich>=13.9",
@@ -179,16 +177,18 @@ setup(
         "scipy>=1.14",
         "SQLAlchemy>=2.0.30",
         "statsmodels>=0.14.6",
-        "weasyprint>=68.0",
     ],
     extras_require={
         "dev": [
             "codespell>=2.3",
+            "hdrhistogram>=0.10.3",
             "hypothesis>=6.110",
             "import-linter>=2.3",
+            "iperf3>=0.1.11",
             "mypy>=1.14",
             "pandas-stubs",
             "pre-commit>=4",
+            "prometheus_client>=0.21",
             "pytest>=8",
             "pytest-cov>=5",
             "pytest-xdist>=3.6",
@@ -198,8 +198,10 @@ setup(
             "wheel",
             "ziglang==0.17.1",
             *DOCS,
+            *PDF,
         ],
         "docs": DOCS,
+        "pdf": PDF,
     },
     entry_points={"console_scripts": ["pathlab=pathlab.cli.main:main"]},
     cmdclass={"build_py": BuildWithEngine, "install_data": InstallWithManual},

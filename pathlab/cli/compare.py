@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pathlab.cli.console import TerminalConsole
-from pathlab.report.report_builder import write_comparison
+from pathlab.report.report_builder import choose_comparison_form, write_comparison
 from pathlab.report.sections.comparison_text import describe_comparison, render_comparison
 from pathlab.store.results import Results
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, compare_results
@@ -29,6 +29,8 @@ def compare(
     report: Path | None,
 ) -> int:
     """Print how the other results differ from the first; the exit status that ``fail_on`` asks for."""
+    if report is not None:
+        choose_comparison_form(report)  # what cannot be written is said before anything is compared
     rules = ComparisonRules(metrics=tuple(dict.fromkeys(metrics)), margin_ratio=margin, any_path=any_path)
     with contextlib.ExitStack() as stack:
         opened = [(str(path), stack.enter_context(Results.open(path))) for path in results]

@@ -10,7 +10,7 @@ from rich.console import Console
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.figures import write_single
 from pathlab.errors import UsageError
-from pathlab.report.formats.forms import FORMS, choose_forms, place_form
+from pathlab.report.formats.forms import FORMS, choose_forms, load_libraries, place_form
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.report_builder import arrange_report, gather_inputs
@@ -42,6 +42,7 @@ def write_report(
 def _write_forms(stored: StudiedResults, forms: tuple[str, ...], out: Path | None, *, quiet: bool) -> None:
     console = TerminalConsole(quiet=quiet)
     places = {name: place_form(name, stored.path.parent, out, several=len(forms) > 1) for name in forms}
+    load_libraries(forms)
     inputs = gather_inputs(stored)
     _print_summary(inputs, console)
     report = arrange_report(inputs)

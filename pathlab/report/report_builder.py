@@ -8,7 +8,7 @@ from pathlib import Path
 from pathlab._version import VERSION
 from pathlab.errors import UsageError
 from pathlab.report.blocks import CampaignFacts, Report, Section
-from pathlab.report.formats.forms import FORMS
+from pathlab.report.formats.forms import FORMS, load_libraries
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
 from pathlab.report.phrases import format_count
@@ -64,17 +64,26 @@ def arrange_report(inputs: ReportInputs) -> Report:
     )
 
 
-def write_comparison(found: ResultsComparison, out: Path) -> Path:
-    """Write the comparison as the ending of ``out`` says (.html, .md, .pdf) and return its path.
+def choose_comparison_form(out: Path) -> str:
+    """The form that the ending of ``out`` says (.html, .md, .pdf), its libraries loaded.
 
-    Raises UsageError for another ending, StoreError where the file cannot be written.
+    Raises UsageError for another ending, PathlabError where a library is missing.
     """
     name = next((form for form in COMPARISON_FORMS if FORMS[form].ending == out.suffix.lower()), None)
     if name is None:
         raise UsageError(
             f"'{out}' does not end in .html, .md or .pdf", hint="for JSON: pathlab compare --json"
         )
-    return FORMS[name].write(build_comparison(found), out)
+    load_libraries((name,))
+    return name
+
+
+def write_comparison(found: ResultsComparison, out: Path) -> Path:
+    """Write the comparison in the form of ``out`` and return its path.
+
+    Raises as ``choose_comparison_form``, and StoreError where the file cannot be written.
+    """
+    return FORMS[choose_comparison_form(out)].write(build_comparison(found), out)
 
 
 def _list_chapters(inputs: ReportInputs) -> Iterator[Section]:

@@ -1,8 +1,8 @@
 """HdrHistogram's V2 encoding and the lines of its log, format version 1.2.
 
-Sources: the classes ``AbstractHistogram``, ``ZigZagEncoding`` and ``HistogramLogWriter`` of HdrHistogram (public
-domain), and the page "Encoded Histogram format" of its .NET port. A histogram has buckets of ``_WIDTH`` values
-each. Every bucket's values are twice as far apart as those of the bucket below.
+Sources: HdrHistogram (public domain), classes ``AbstractHistogram``, ``ZigZagEncoding`` and
+``HistogramLogWriter``; "Encoded Histogram format", a page of its .NET port. A histogram has buckets of
+``_WIDTH`` values each; the values of a bucket are twice as far apart as those of the one below.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _HEADER = struct.Struct(">iiiiqqd")  # cookie, payload bytes, offset, digits, lo
 _ENVELOPE = struct.Struct(">ii")  # cookie, compressed bytes
 
 
-def format_interval(
+def format_log_line(
     tag: str, begin_s: float, end_s: float, values: NDArray[np.int64], *, highest: int, max_unit: int
 ) -> str:
-    """One line of a log, without its end: the histogram of ``values``, recorded from ``begin_s`` to ``end_s``.
+    """One line of a log: the histogram of ``values``, which were recorded from ``begin_s`` to ``end_s``.
 
-    The line also states the largest value as whole ``max_unit``.
+    It has no line break. It also states the largest value as whole ``max_unit``.
     """
     largest = _find_highest_equivalent(int(values.max())) // max_unit
     encoded = base64.b64encode(encode_histogram(values, highest=highest)).decode("ascii")
@@ -58,7 +58,8 @@ def _index_values(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """The place of each value among a histogram's counts."""
     bits = np.frexp(values.astype(np.float64))[1].astype(np.int64)
     shift = np.maximum(bits - _BITS, 0)
-    return shift * _WIDTH + (values >> shift)
+    places: NDArray[np.int64] = shift * _WIDTH + (values >> shift)
+    return places
 
 
 def _find_highest_equivalent(value: int) -> int:

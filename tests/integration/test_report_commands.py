@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -192,3 +193,24 @@ def test_a_comparison_is_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixtur
     status, _, err = call_lines(["compare", *names, "--report", str(tmp_path / "x.docx")], capsys)
     assert status == 2
     assert "does not end in .html, .md or .pdf" in err[0]
+
+
+def test_a_pdf_without_its_extra_ends_before_anything_is_analysed(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    monkeypatch.setattr("pathlab.cli.report.gather_inputs", pytest.fail)
+    monkeypatch.setattr("pathlab.cli.compare.compare_results", pytest.fail)
+    for command in (
+        ["report", str(folder), "--format", "html", "--format", "pdf", "--out", str(tmp_path / "a")],
+        ["compare", str(folder), str(folder), "--report", str(tmp_path / "a.pdf")],
+    ):
+        assert call_lines(command, capsys) == (
+            1,
+            [],
+            [
+                "pathlab: a PDF needs the package 'weasyprint', which is not installed",
+                "  fix: pip install 'pathlab[pdf]', or write HTML",
+            ],
+        )
+    assert not list(tmp_path.glob("a*"))

@@ -10,7 +10,7 @@ from pathlab.errors import UsageError
 from pathlab.report.blocks import Report
 from pathlab.report.formats.html import write_html
 from pathlab.report.formats.markdown import write_markdown
-from pathlab.report.formats.pdf import write_pdf
+from pathlab.report.formats.pdf import load_weasyprint, write_pdf
 from pathlab.report.formats.report_json import write_machine
 
 STEM = "report"
@@ -18,15 +18,16 @@ STEM = "report"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """One form: the ending of its file and how it is written."""
+    """One form: the ending of its file, how it is written, and what loads the libraries of an extra."""
 
     ending: str
     write: Callable[[Report, Path], Path]
+    load: Callable[[], object] | None = None
 
 
 FORMS: Mapping[str, Form] = {
     "html": Form(ending=".html", write=write_html),
-    "pdf": Form(ending=".pdf", write=write_pdf),
+    "pdf": Form(ending=".pdf", write=write_pdf, load=load_weasyprint),
     "md": Form(ending=".md", write=write_markdown),
     "json": Form(ending=".json", write=write_machine),
 }
@@ -38,6 +39,13 @@ def choose_forms(named: Iterable[str], out: Path | None) -> tuple[str, ...]:
         return chosen
     ending = "" if out is None else out.suffix.lower()
     return (next((name for name, form in FORMS.items() if form.ending == ending), "html"),)
+
+
+def load_libraries(forms: Iterable[str]) -> None:
+    """Load what the forms need, before anything that takes long. Raises PathlabError if it is missing."""
+    for name in forms:
+        if load := FORMS[name].load:
+            load()
 
 
 def place_form(name: str, folder: Path, out: Path | None, *, several: bool) -> Path:

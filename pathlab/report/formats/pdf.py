@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 from pathlib import Path
+from typing import Any
 
 from pathlab.errors import PathlabError
 from pathlab.report.blocks import Report
@@ -24,19 +26,25 @@ def write_pdf(report: Report, out: Path) -> Path:
     return write_whole(out, render_pdf(report))
 
 
-def render_pdf(report: Report) -> bytes:
-    """The PDF as bytes. Tables have at most ``ROWS_PRINTED`` rows; nothing is fetched from anywhere."""
+def load_weasyprint() -> Any:
+    """The module, which only a PDF needs. Raises PathlabError where it or Pango is not installed."""
     try:
-        import weasyprint  # loads Pango, which only a PDF needs
+        return importlib.import_module("weasyprint")
     except ImportError as error:
         raise PathlabError(
-            "a PDF needs the package 'weasyprint', which is not installed", hint="pip install weasyprint"
+            "a PDF needs the package 'weasyprint', which is not installed",
+            hint="pip install 'pathlab[pdf]', or write HTML",
         ) from error
     except OSError as error:
         raise PathlabError(
             "a PDF needs the library Pango, which is not installed",
-            hint="Debian: apt-get install libpango-1.0-0 libpangoft2-1.0-0; or take --format html",
+            hint="Debian: apt-get install libpango-1.0-0 libpangoft2-1.0-0; or write HTML",
         ) from error
+
+
+def render_pdf(report: Report) -> bytes:
+    """The PDF as bytes. Tables have at most ``ROWS_PRINTED`` rows; nothing is fetched from anywhere."""
+    weasyprint = load_weasyprint()
     logging.getLogger("weasyprint").setLevel(logging.ERROR)
     page = render_page(
         report,

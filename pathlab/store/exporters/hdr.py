@@ -9,7 +9,7 @@ import numpy as np
 
 from pathlab.errors import UsageError
 from pathlab.store.exporting import ChosenTrial, ExportFormat, Selection, open_target
-from pathlab.store.hdr_histogram import LOG_HEAD, format_interval
+from pathlab.store.hdr_histogram import LOG_HEAD, format_log_line
 from pathlab.store.steady import read_probes
 
 LOWEST_NS = 1
@@ -46,7 +46,7 @@ def _format_trial(selection: Selection, trial: ChosenTrial) -> Iterator[str]:
             continue
         begin_s = trial.started.timestamp()
         sent = [sent_ns for sent_ns, _ in answered if sent_ns is not None] or [0]
-        yield format_interval(
+        yield format_log_line(
             f"trial-{trial.trial_id}-{word}",
             begin_s + min(sent) / 1e9,
             begin_s + max(sent) / 1e9,

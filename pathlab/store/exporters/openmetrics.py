@@ -1,4 +1,4 @@
-"""Figures of complete trials as OpenMetrics text, in base units (seconds, bytes, ratios)."""
+"""Figures of complete trials as OpenMetrics 1.0 text, in base units (seconds, bytes, ratios)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from prometheus_client.core import GaugeMetricFamily, Metric, Timestamp
-from prometheus_client.openmetrics.exposition import generate_latest
-from prometheus_client.registry import Collector, CollectorRegistry
 
 from pathlab.store.exporting import ChosenTrial, ExportFormat, Selection, open_target
 from pathlab.store.records import TrialRecord
@@ -60,64 +56,61 @@ def export_openmetrics(selection: Selection, out: Path) -> None:
     Each sample bears the time at which its trial was begun, which Prometheus' backfill reads; the text-file
     collector of node_exporter wants none: ``timestamps=False``.
     """
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Trials(selection))
+    trials = sorted(selection.complete(), key=lambda trial: trial.trial_id)
+    lines = [
+        line
+        for name, held in column_types(TrialRecord).items()
+        if held.base in (int, float) and name not in _LEFT_OUT
+        for line in _format_family(selection, name, held.meaning, trials)
+    ]
     with open_target(out, folder=False) as fresh:
-        fresh.write_bytes(generate_latest(registry))  # type: ignore[no-untyped-call]
+        fresh.write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8", newline="\n")
 
 
-class _Trials(Collector):
-    def __init__(self, selection: Selection) -> None:
-        self._selection = selection
+def _format_family(
+    selection: Selection, column: str, meaning: str, trials: list[ChosenTrial]
+) -> Iterator[str]:
+    """The lines of a column: what it is, then its value in each trial that measured it; none without any."""
+    values = [(trial, getattr(trial.record, column)) for trial in trials]
+    measured = [(trial, value) for trial, value in values if value is not None]
+    if not measured:
+        return
+    ending = next((ending for ending in _UNITS if column.endswith(ending)), "")
+    unit = _UNITS.get(ending)
+    name = f"pathlab_{column.removesuffix(ending)}" + (f"_{unit.ending}" if unit else "")
+    yield f"# HELP {name} {_escape_text(meaning)}"
+    yield f"# TYPE {name} gauge"
+    if unit:
+        yield f"# UNIT {name} {unit.ending}"
+    for trial, value in measured:
+        labels = zip(LABELS, _list_labels(selection, trial), strict=True)
+        told = ",".join(f'{label}="{_escape_text(text)}"' for label, text in labels)
+        stamp = f" {trial.started.timestamp():.6f}" if selection.with_timestamps else ""
+        yield f"{name}{{{told}}} {value / unit.divisor if unit else value!r}{stamp}"
 
-    def collect(self) -> Iterator[Metric]:
-        """One family per column, samples in the order of the trials."""
-        trials = sorted(self._selection.complete(), key=lambda trial: trial.trial_id)
-        for name, held in column_types(TrialRecord).items():
-            if held.base not in (int, float) or name in _LEFT_OUT:
-                continue
-            measured = [(trial, getattr(trial.record, name)) for trial in trials]
-            measured = [(trial, value) for trial, value in measured if value is not None]
-            if measured:
-                yield self._build_family(name, measured)
 
-    def _build_family(self, name: str, measured: list[tuple[ChosenTrial, float]]) -> Metric:
-        ending, unit = next(
-            ((ending, unit) for ending, unit in _UNITS.items() if name.endswith(ending)), ("", None)
-        )
-        stem = f"pathlab_{name.removesuffix(ending)}"
-        full = f"{stem}_{unit.ending}" if unit else stem
-        family = GaugeMetricFamily(
-            full, column_types(TrialRecord)[name].meaning, labels=LABELS, unit=unit.ending if unit else ""
-        )
-        for trial, value in measured:
-            family.add_metric(
-                self._labels(trial), value / unit.divisor if unit else value, timestamp=self._stamp(trial)
-            )
-        return family
+def _escape_text(text: str) -> str:
+    """Text as a label's value or a help text has it."""
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
-    def _labels(self, trial: ChosenTrial) -> list[str]:
-        record = trial.record
-        window = record.window_requested_bytes
-        return [
-            self._selection.results.campaign.name,
-            str(trial.trial_id),
-            str(record.cycle),
-            record.path_source,
-            record.path_destination,
-            str(record.streams),
-            "auto" if window is None else str(window),
-            record.congestion_requested or record.congestion_sender or "",
-            _format_setting(trial.settings),
-            trial.origin.program if trial.origin else "pathlab",
-            ",".join(record.flags),
-        ]
 
-    def _stamp(self, trial: ChosenTrial) -> Timestamp | None:
-        if not self._selection.with_timestamps:
-            return None
-        started = trial.started
-        return Timestamp(int(started.timestamp()), started.microsecond * 1000)
+def _list_labels(selection: Selection, trial: ChosenTrial) -> list[str]:
+    """The values of ``LABELS``."""
+    record = trial.record
+    window = record.window_requested_bytes
+    return [
+        selection.results.campaign.name,
+        str(trial.trial_id),
+        str(record.cycle),
+        record.path_source,
+        record.path_destination,
+        str(record.streams),
+        "auto" if window is None else str(window),
+        record.congestion_requested or record.congestion_sender or "",
+        _format_setting(trial.settings),
+        trial.origin.program if trial.origin else "pathlab",
+        ",".join(record.flags),
+    ]
 
 
 FORMAT = ExportFormat(export=export_openmetrics, is_folder=False, ending=".openmetrics.txt")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import builtins
 import errno
+import importlib
 import os
 import re
 import zlib
-from collections.abc import Mapping, Sequence
 from ctypes.util import find_library
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pathlab.errors import PathlabError, StoreError, UsageError
 from pathlab.report.blocks import Report, list_figures
-from pathlab.report.formats.forms import FORMS, choose_forms, place_form
+from pathlab.report.formats.forms import FORMS, choose_forms, load_libraries, place_form
 from pathlab.report.formats.markdown import escape_markdown, figures_folder, render_markdown, write_markdown
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.formats.pdf import render_pdf
@@ -83,27 +81,21 @@ def test_pdf_is_laid_out_and_fetches_nothing(report: Report, caplog: pytest.LogC
 
 @pytest.mark.parametrize(
     ("error", "words", "hint"),
-    [(ImportError("no module"), "package 'weasyprint'", "pip"), (OSError("libpango"), "Pango", "apt-get")],
+    [
+        (ImportError("no module"), "package 'weasyprint'", "pip install 'pathlab[pdf]'"),
+        (OSError("libpango"), "Pango", "apt-get install libpango"),
+    ],
 )
 def test_a_pdf_without_its_libraries_is_one_clear_line(
-    report: Report, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str, hint: str
+    monkeypatch: pytest.MonkeyPatch, error: Exception, words: str, hint: str
 ) -> None:
-    real = builtins.__import__
+    def refuse(name: str) -> None:
+        assert name == "weasyprint"
+        raise error
 
-    def refuse(
-        name: str,
-        globals_: Mapping[str, Any] | None = None,
-        locals_: Mapping[str, Any] | None = None,
-        fromlist: Sequence[str] | None = (),
-        level: int = 0,
-    ) -> Any:
-        if name == "weasyprint":
-            raise error
-        return real(name, globals_, locals_, fromlist, level)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setattr(importlib, "import_module", refuse)
     with pytest.raises(PathlabError, match=words) as caught:
-        render_pdf(report)
+        load_libraries(FORMS)
     assert hint in (caught.value.hint or "")
 
 
