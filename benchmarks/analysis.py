@@ -168,8 +168,8 @@ def make_series(streams: int, window: int) -> dict[str, tuple[bytes, int]]:
         "waiting_ns": np.full(steps, 10**5),
     }
     names = ["streams", "congestion", "pacing_bits_per_s", "rate_cap_bits_per_s"]
-    told = [str(streams), "reno", None, None]
-    settings = {"name": names, "requested": told, "sender": told, "receiver": told}
+    state = [str(streams), "reno", None, None]
+    settings = {"name": names, "requested": state, "sender": state, "receiver": state}
     tables = {
         "sender_intervals": common | info | rest,
         "receiver_intervals": common | info | rest,
@@ -274,7 +274,7 @@ def measure_apart(folder: Path) -> dict[str, Any]:
 
 
 def report(shape: Shape, found: dict[str, Any], *, details: bool) -> None:
-    """One line for a file, and one for each analysis where asked."""
+    """One line for a file, and one for each analysis if requested."""
     total, peak = found["total_s"], found["peak_bytes"]
     per_trial = 1e3 * total / shape.trials
     verdict = ""
@@ -306,7 +306,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Build and measure the files asked for."""
+    """Build and measure the requested files."""
     options = parse_arguments(arguments)
     if options.measure:
         echo(json.dumps(measure(options.measure)))

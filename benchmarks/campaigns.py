@@ -4,7 +4,7 @@
 runs over an emulated link of 100 Mbit/s and 10 ms: trials of 20 streams for the gaps and of 8 streams
 for the store; then a few rows of the shipped sweep in its own lab, whose round trip of 160 ms every
 connection takes twice. Gaps are from a trial's last unloaded probe to the next one's first byte; drain
-and probes are what the plan asked for.
+and probes are what the plan requests.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def main(seconds: float) -> int:
         growth = [later - before for before, later in pairwise(stored.store_bytes)]
         sweep_gaps, sweep_share = measure_gaps(run_trials(Path(scratch) / "sweep", describe_sweep(seconds)))
     gap, size = float(np.median(gaps)), float(np.mean(growth))
-    judged = seconds >= 20  # shorter trials are for trying this out
+    checked = seconds >= 20  # shorter trials are for trying this out
     gap_text = f"median {1000 * gap:.0f} ms, largest {1000 * max(gaps):.0f} ms"
     sweep_text = f"{100 * sweep_share:.2f} % (gaps: median {1000 * np.median(sweep_gaps):.0f} ms)"
     lines = (
@@ -135,9 +135,9 @@ def main(seconds: float) -> int:
         (f"store: {size / 1000:.0f} kB a trial of 8 streams", size * 20 / seconds < GROWTH_MAX_BYTES),
     )
     for text, within in lines:
-        verdict = f"{'within' if within else 'BEYOND'} the limit" if judged else "not judged below 20 s"
+        verdict = f"{'within' if within else 'BEYOND'} the limit" if checked else "not checked below 20 s"
         click.echo(f"{text}: {verdict}")
-    return 0 if all(within for _, within in lines) or not judged else 1
+    return 0 if all(within for _, within in lines) or not checked else 1
 
 
 if __name__ == "__main__":

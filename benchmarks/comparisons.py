@@ -15,7 +15,7 @@ RECORD_BYTES = 200  # allowed per stream and interval beyond that limit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A ratio: the first candidate over the second. A target None is not asked for."""
+    """A ratio: the first candidate over the second. A target None: no target."""
 
     ours: Candidate
     against: Candidate
@@ -79,7 +79,7 @@ def _plan_alone() -> list[Group]:
     sampled = engine("TCP_INFO each 100 ms", 64, "--interval", "100ms", "--tcp-info", "fields")
     blind = engine("without TCP_INFO", 64, "--interval", "100ms", "--tcp-info", "none")
     fine, coarse = engine("interval 100 ms", 16, "--interval", "100ms"), engine("interval 1 s", 16)
-    # The label alone tells these two apart: what differs between them is what two runs differ by anyway.
+    # Only the label of these two differs: their ratio shows how much two runs differ anyway.
     first, second = engine("the same", 16), engine("the same again", 16)
     return [
         Group(name="many/1024", rows=(Row(ours=many, against=few, rate_at_least=0.8),), memory_of=many),

@@ -101,7 +101,7 @@ def compare(ours: Series, against: Series, quantity: str) -> Ratio | None:
     )
 
 
-def judge(ratio: Ratio, at_least: float | None, at_most: float | None) -> tuple[str, str]:
+def classify(ratio: Ratio, at_least: float | None, at_most: float | None) -> tuple[str, str]:
     """The target as text, and whether it is met; too few runs decide nothing."""
     if at_least is None and at_most is None:
         return "", ""
@@ -139,7 +139,7 @@ def report_row(testbed: str, group: Group, row: Row, series: dict[Candidate, Ser
             echo(f"{name:<22}{sides:<46}{title:<11}no quiet run on both sides ({thrown} thrown away)")
             lines.append({**facts, "quantity": quantity, "ratio": None, "thrown_away": thrown})
             continue
-        target, verdict = judge(ratio, at_least, at_most)
+        target, verdict = classify(ratio, at_least, at_most)
         span = f"[{ratio.least:.3f}, {ratio.most:.3f}]"
         echo(
             f"{name:<22}{sides:<46}{title:<11}{ratio.ours / unit:>9.3f}{ratio.against / unit:>9.3f}"

@@ -296,7 +296,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def is_chosen(only: list[str] | None) -> Callable[[Cell], bool]:
-    """Whether a cell is asked for."""
+    """Whether a cell is requested."""
     return lambda cell: only is None or any(fnmatch.fnmatch(cell.name, pattern) for pattern in only)
 
 

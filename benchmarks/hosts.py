@@ -116,7 +116,7 @@ def describe(tables: dict[str, dict[str, Any]], pairs: list[tuple[str, str]]) ->
 
 
 def main() -> int:
-    """Print the figures as JSON; exit status 1 when one is above what is asked of it."""
+    """Print the figures as JSON; exit status 1 when one exceeds its limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hosts", type=int, default=50)
     parser.add_argument("--repeats", type=int, default=5)

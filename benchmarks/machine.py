@@ -1,4 +1,4 @@
-"""What this machine's cores did, so that other people's work can be told from what is measured."""
+"""What this machine's cores did, so that other work on it can be separated from what is measured."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def counts_softirq_apart() -> bool:
 def unexplained_s(spent: CoreTime, processes_s: float, *, softirq_apart: bool) -> float:
     """Busy core seconds that neither the measured processes, softirq threads nor this script account for.
 
-    Where interrupt work is counted apart it explains itself; else it stands in the processes' own time, and
-    /proc/stat's softirq column is a part of it.
+    Where the kernel counts interrupt work separately, this is exact. Else it is part of the processes' time,
+    and /proc/stat's softirq column is a part of it.
     """
     busy_s = spent.task_s if softirq_apart else spent.task_s + spent.softirq_s - spent.ksoftirqd_s
     return busy_s - spent.own_s - processes_s

@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         "peak_rss_is_bound": usage.ru_maxrss <= own_rss_kib,
     }
     Path(arguments[0]).write_text(json.dumps(cost), encoding="ascii")
-    # Not through the interpreter's exit code alone: a killed command is told as the shell tells it.
+    # Not the interpreter's exit code alone: a killed command has the exit status that a shell gives it.
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 

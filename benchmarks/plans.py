@@ -98,7 +98,7 @@ def time_shape(changes: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -110,16 +110,18 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     arguments = parser.parse_args()
     headings = ("rows", "load s", "plan s", "bytes s", "whole s", "CPU-s", "slowest")
-    _tell(f"{'shape':38}" + "".join(f"{heading:>9}" for heading in headings) + f"  target {TARGET_S:g} s")
+    _print_line(
+        f"{'shape':38}" + "".join(f"{heading:>9}" for heading in headings) + f"  target {TARGET_S:g} s"
+    )
     figures = {}
     for shape, changes in SHAPES.items():
         runs = [time_shape(changes) for _ in range(max(1, arguments.repetitions))]
         median = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
         slowest_s = max(run["whole_s"] for run in runs)
         figures[shape] = median | {"slowest_s": slowest_s}
-        told = "".join(f"{median[key]:>9.2f}" for key in KEYS)
+        figures = "".join(f"{median[key]:>9.2f}" for key in KEYS)
         verdict = "met" if slowest_s < TARGET_S else "missed"
-        _tell(f"{shape:38}{median['rows']:>9.0f}{told}{slowest_s:>9.2f}  {verdict}")
+        _print_line(f"{shape:38}{median['rows']:>9.0f}{figures}{slowest_s:>9.2f}  {verdict}")
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 

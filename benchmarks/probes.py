@@ -67,7 +67,7 @@ class Sample:
 
 @dataclass(slots=True, kw_only=True)
 class Pairs:
-    """Runs of one method on one testbed, by repetition; None where the cores never were as asked."""
+    """Runs of one method on one testbed, by repetition; None where the cores were never as required."""
 
     idle: list[Sample | None] = field(default_factory=list)
     loaded: list[Sample | None] = field(default_factory=list)
@@ -150,7 +150,7 @@ class Prober:
         kept.append(None)
 
     def _await_cores(self, fits: Callable[[float], bool]) -> None:
-        """Wait a while for the cores to be as asked; the run itself tells whether they stayed so."""
+        """Wait a while until the cores are as required; the run itself shows whether they stayed so."""
 
         def fit_now() -> bool:
             before = read_core_time(self._ksoftirqd)
@@ -206,7 +206,7 @@ def report(name: str, pairs: Pairs) -> dict[str, Any]:
     both = [(i, b) for i, b in zip(pairs.idle, pairs.loaded, strict=True) if i is not None and b is not None]
     thrown = f", {len(pairs.thrown_away)} thrown away" if pairs.thrown_away else ""
     if not both:
-        echo(f"{name:<16}no pair of runs with the cores as asked{thrown}")
+        echo(f"{name:<16}no pair of runs with the cores as required{thrown}")
         return {"row": name, "difference_ns": None, "pairs": 0}
     differences = [loaded.p50_ns - idle.p50_ns for idle, loaded in both]
     difference = median(differences)

@@ -86,7 +86,7 @@ def measure_apart(folder: Path, form: str) -> dict[str, Any]:
     return found | {"command_s": time.perf_counter() - begin}
 
 
-def judge(trials: int, found: dict[str, Any]) -> str:
+def classify(trials: int, found: dict[str, Any]) -> str:
     """Within or beyond the smallest target that covers so many trials."""
     target = next((one for one in TARGETS if trials <= one.trials), None)
     if target is None:
@@ -117,10 +117,10 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def report_file(name: str, trials: int, found: dict[str, Any], *, details: bool) -> None:
-    """One line for a file, and one for each step where asked."""
+    """One line for a file, and one for each step if requested."""
     echo(
         f"{name:>12} {trials:8d} {found['figures']:8d} {found['command_s']:8.2f} {found['cpu_s']:8.2f} "
-        f"{found['peak_bytes'] / 1e6:8.0f} {found['page_bytes'] / 1e6:8.2f}  {judge(trials, found)}"
+        f"{found['peak_bytes'] / 1e6:8.0f} {found['page_bytes'] / 1e6:8.2f}  {classify(trials, found)}"
     )
     if details:
         for step, seconds in found["steps_s"].items():
@@ -128,7 +128,7 @@ def report_file(name: str, trials: int, found: dict[str, Any], *, details: bool)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Build and measure the files asked for."""
+    """Build and measure the requested files."""
     options = parse_arguments(arguments)
     if options.measure:
         echo(json.dumps(measure(options.measure, options.form)))

@@ -21,7 +21,7 @@ DATA_PORT = 5211  # neper's; PORT is its control port then
 
 
 class TransferError(Exception):
-    """A transfer that did not happen as asked; the text is the tool's own."""
+    """A transfer that differs from the request; the text is the tool's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -149,9 +149,9 @@ CAUSES = (
 
 
 class View:
-    """Results as the benchmark judges them: with or without what was set of link and pacing.
+    """Results as the benchmark classifies them: with or without the settings of link and pacing.
 
-    With ``lab_limited``, trials with that flag (a busy machine, say) are judged as well.
+    With ``lab_limited``, trials with that flag, such as those of a busy machine, are classified as well.
     """
 
     def __init__(self, source: StudiedResults, *, blind: bool, lab_limited: bool) -> None:
@@ -164,7 +164,7 @@ class View:
         return replace(found, environment={}) if self._blind else found
 
     def plan(self) -> list[PlanRecord]:
-        """The plan; blind: without the rate that the sender was told to keep."""
+        """The plan; blind: without the rate that the sender was set to."""
         found = self._source.plan()
         if not self._blind:
             return found
@@ -174,14 +174,14 @@ class View:
         ]
 
     def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]:
-        """Series of a trial; blind: without the settings that its ends were told."""
+        """Series of a trial; blind: without the settings of its ends."""
         hidden = ("settings",) if self._blind else ()
         return self._source.series_tables(
             trial_id, {kind: names for kind, names in columns.items() if kind not in hidden}
         )
 
     def trials(self) -> pd.DataFrame:
-        """The trials, without that flag where they are to be judged nonetheless."""
+        """The trials, without that flag where they are classified nonetheless."""
         frame = self._source.trials()
         if self._lab_limited:
             frame["flags"] = [
@@ -240,7 +240,7 @@ def run_cause(cause: Cause, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def list_verdicts(study: Study) -> list[dict[str, Any]]:
-    """Limit and evidence of every trial that was judged; evidence of the first stream."""
+    """Limit and evidence of every classified trial; evidence of the first stream."""
     return [
         {
             "limit": str(trial.verdict.flow.limit or UNDECIDED),
@@ -273,7 +273,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=10, help="trials of each cause (default 10)")
     parser.add_argument("--seconds", type=int, default=3, help="steady window of a trial (default 3)")
     parser.add_argument(
-        "--lab-limited", action="store_true", help="judge lab-limited trials as well (a busy machine)"
+        "--lab-limited", action="store_true", help="classify lab-limited trials as well (a busy machine)"
     )
     parser.add_argument("--only", action="append", metavar="CAUSE", help="this cause alone; repeatable")
     parser.add_argument("--json", type=Path, metavar="FILE", help="verdicts and evidence, as JSON")

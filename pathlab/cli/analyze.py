@@ -45,8 +45,8 @@ def analyze(
         selection = survey_table(stored.study_table())
     console = TerminalConsole()
     if not selection.used:
-        told = ", ".join(f"{count.trials} × {count.reason}" for count in selection.excluded)
-        console.print(f"No usable trial of {selection.trials}{': ' * bool(told)}{told}.")
+        reasons = ", ".join(f"{count.trials} × {count.reason}" for count in selection.excluded)
+        console.print(f"No usable trial of {selection.trials}{': ' * bool(reasons)}{reasons}.")
     render_analyses(answers, console)
     for name, found in overlays.items():
         render_overlays(name, found, console)

@@ -113,7 +113,7 @@ def _interview(name: str) -> TemplateAnswers:
 
 
 def _ask_host(question: str, addresses: dict[str, str]) -> str:
-    """A host's name; for any but this machine its address is asked for as well."""
+    """A host's name; asks for the address of any but this machine, too."""
     name = _ask(f"{question} ('{LOCAL}' is this machine)", LOCAL, _check("paths", 0, "source"))
     if name != LOCAL and name not in addresses:
         addresses[name] = _ask(f"Address of {name} for SSH", name, _check("hosts", "x", "address"))

@@ -31,7 +31,7 @@ def export(
         chosen.export(selection, target)
         left_out = chosen.list_left_out(selection)
         if left_out:
-            told = f"{len(left_out)} of {len(selection.trials)} trials ({enumerate_numbers(left_out)})"
+            count = f"{len(left_out)} of {len(selection.trials)} trials ({enumerate_numbers(left_out)})"
             series = " or ".join((", ".join(chosen.needs[:-1]), chosen.needs[-1]))
-            click.echo(f"Left out: {told}, which kept no {series}.", err=True)
+            click.echo(f"Left out: {count}, which kept no {series}.", err=True)
     click.echo(str(target))

@@ -116,7 +116,7 @@ class TimeLeft(ProgressColumn):
 
 
 class RunningTable:
-    """Throughput and dRTT per cell so far, as the report has them: medians over the trials that count."""
+    """Throughput and dRTT per cell so far, as the report has them: medians over the usable trials."""
 
     def __init__(self) -> None:
         self._cells: dict[str, list[TrialRecord]] = {}
@@ -204,7 +204,7 @@ class LiveView:
             self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """What stands below the lines printed so far."""
+        """The part below the lines printed so far."""
         parts: list[Any] = []
         table = None if self._bar_only else self._table.build()
         if table is not None:

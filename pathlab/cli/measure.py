@@ -26,7 +26,7 @@ from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 
 LABEL = "measure"
-#: Key of the campaign that stands behind a measurement, and the option that sets it.
+#: Key of the campaign that a measurement runs, and the option that sets it.
 OPTIONS = {
     "factors.window": "--window",
     "factors.congestion": "--congestion",
@@ -100,11 +100,11 @@ def _campaign(ends: tuple[str, str], settings: dict[str, Any], hosts_file: Path 
 
 def _in_words_of_options(error: CampaignError) -> str:
     """The mistakes, each under the option that its value was given by."""
-    told = []
+    lines = []
     for mistake in error.mistakes:
         key, _, text = mistake.removeprefix(f"{LABEL}:").partition(": ")
-        told.append(f"{OPTIONS.get(key, key)}: {text}")
-    return "; ".join(told)
+        lines.append(f"{OPTIONS.get(key, key)}: {text}")
+    return "; ".join(lines)
 
 
 def _show(folder: Path, as_json: bool, console: Console) -> TrialRecord:

@@ -145,17 +145,17 @@ def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -
 
 
 def _path_text(path: PathEstimate) -> str:
-    told = f"  {path.source} to {path.destination}: {path.trials} trials, bytes {_at_most(path.bytes_max)}"
+    text = f"  {path.source} to {path.destination}: {path.trials} trials, bytes {_at_most(path.bytes_max)}"
     if path.share_ratio is not None:
         share = format_ratio(min(1.0, path.share_ratio))
-        told += f"; on average at most {share} of {format_rate(path.rate_bits_per_s)}"
-    return told
+        text += f"; on average at most {share} of {format_rate(path.rate_bits_per_s)}"
+    return text
 
 
 def _link_text(share: LinkShare) -> str:
-    told = f"  link {share.number + 1}, {share.source} to {share.destination}"
+    link = f"  link {share.number + 1}, {share.source} to {share.destination}"
     part = format_ratio(min(1.0, share.share_ratio))
-    return f"{told}: on average at most {part} of {format_rate(share.rate_bits_per_s)}"
+    return f"{link}: on average at most {part} of {format_rate(share.rate_bits_per_s)}"
 
 
 def _at_most(size_bytes: int | None) -> str:

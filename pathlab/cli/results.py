@@ -77,7 +77,7 @@ def prune(results: Path, age: str | None, *, failed: bool, dry_run: bool) -> Non
 
 
 def _parse_age_ns(text: str) -> int:
-    """A time; ``d`` stands for days, which other times have no use for."""
+    """A time; ``d`` means days, which only ages have."""
     if text.endswith("d") and text[:-1].isdecimal() and len(text) < 7:
         return int(text[:-1]) * _DAY_NS
     return parse_time_ns(text)

@@ -107,8 +107,8 @@ def _print_head(stored: Results, counts: Counts) -> None:
         f"format {stored.format_version}; {format_volume(stored.path.stat().st_size)}"
     )
     done = counts.planned - counts.unfinished
-    told = ", ".join(f"{count:,} {status}" for status, count in counts.by_status.items())
-    click.echo(f"{done:,} of {counts.planned:,} planned rows have a result; trials: {told or 'none'}")
+    statuses = ", ".join(f"{count:,} {status}" for status, count in counts.by_status.items())
+    click.echo(f"{done:,} of {counts.planned:,} planned rows have a result; trials: {statuses or 'none'}")
 
 
 def _print_combinations(conditions: Sequence[MeasuredCondition], limit: int | None) -> None:

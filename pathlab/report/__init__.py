@@ -1,1 +1,1 @@
-"""What is said about results: findings, figures, pages."""
+"""Results as text, tables, figures and pages."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -13,30 +13,20 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.analysis.estimators.interval import Interval
-from pathlab.analysis.estimators.margins import MARGIN_RATIO, list_thresholds
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.campaign.factors import format_levels
-from pathlab.report.phrases import format_count, format_reason
+from pathlab.report.phrases import FORMATS, format_count, format_figure, format_interval, format_reason
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
 from pathlab.study.registry import ANALYSES, AnalysisEntry, AnswerColumn
 from pathlab.study.selection import ExclusionCount
 from pathlab.study.trials import Condition
-from pathlab.units import (
-    NOT_MEASURED,
-    format_beside,
-    format_bytes,
-    format_r_squared,
-    format_rate,
-    format_ratio,
-    format_time,
-)
+from pathlab.units import NOT_MEASURED, format_bytes
 
 _CELL = re.compile(r"\b(\d+) x (\d+)\b")
 Row = tuple[str, ...]
-Format = Callable[[float | None], str]
 #: What a distribution is of, by its name in answers.
 QUANTITIES = {
     "throughput_bits_per_s": "throughput",
@@ -45,42 +35,13 @@ QUANTITIES = {
 }
 
 
-def format_figure(value: float | None) -> str:
-    """A bare number with three significant digits."""
-    return NOT_MEASURED if value is None else f"{value:.3g}"
-
-
-def format_factor(value: float | None) -> str:
-    """A ratio with three significant digits, or as many as keep it on its side of 1 and of the margin."""
-    return NOT_MEASURED if value is None else format_beside(value, list_thresholds(MARGIN_RATIO))
-
-
-#: How a figure is written, by its unit; one of another unit as a bare number.
-FORMATS: Mapping[str, Format] = {
-    "bit/s": format_rate,
-    "ns": format_time,
-    "byte": format_bytes,
-    "ratio": format_ratio,
-    "factor": format_factor,
-    "R²": format_r_squared,
-}
-
-
-def format_interval(interval: Interval, formatter: Format) -> str:
-    """``low–high``, ``-low to high`` where that begins below 0, or why there is none."""
-    if interval.low is None or interval.high is None:
-        return format_reason(interval.undecided)
-    word = " to " if interval.low < 0 else "–"
-    return f"{formatter(interval.low)}{word}{formatter(interval.high)}"
-
-
 def format_cells(text: str) -> str:
     """Cells that an analysis names, ``4 x 65536``, as people write them: ``4 × 64 KiB``."""
     return _CELL.sub(lambda found: f"{found[1]} × {format_bytes(int(found[2]))}", text).replace(" x ", " × ")
 
 
-def format_part(answer: Answer[Any]) -> str:
-    """The part of the condition that an answer speaks of: combination, window or quantity."""
+def format_subject(answer: Answer[Any]) -> str:
+    """The subject of an answer: combination, window or quantity."""
     window = "auto" if answer.autotuned else None
     if answer.window_bytes is not None:
         window = format_bytes(answer.window_bytes)
@@ -94,11 +55,11 @@ def format_part(answer: Answer[Any]) -> str:
 def format_value(value: Any, unit: str = "") -> str:
     """A value of an answer as text; a spread and an estimate with the interval.
 
-    Why there is no interval is said below the table (``list_undecided``).
+    ``list_undecided`` gives the reasons for missing intervals, once for a table.
     """
     formatter = FORMATS.get(unit, format_figure)
     if isinstance(value, Answer):
-        return format_part(value)
+        return format_subject(value)
     if isinstance(value, Spread | Estimate):
         middle = value.median if isinstance(value, Spread) else value.value
         if middle is None and isinstance(value, Estimate):
@@ -127,7 +88,7 @@ def format_value(value: Any, unit: str = "") -> str:
 
 
 def _format_breakpoint(found: Breakpoint, unit: str) -> str:
-    """Where the line turns upwards; one that turns the other way is said to."""
+    """Where the line becomes steeper, or ``flatter from`` there."""
     before, after = found.slope_before.value, found.slope_after.value
     text = format_value(found.breakpoint, unit)
     return f"flatter from {text}" if before is not None and after is not None and after < before else text
@@ -188,9 +149,9 @@ def _build_table(entry: AnalysisEntry, condition: Condition, answers: Sequence[A
 def name_condition(condition: Condition) -> str:
     """Path, and the settings that were set."""
     levels = format_levels({name: value for name, value in condition.settings if value is not None})
-    told = [f"{key} {text}" for key, text in levels.items()]
+    texts = [f"{key} {text}" for key, text in levels.items()]
     where = "" if condition.medium == "hosts" else f" ({condition.medium})"
-    return f"{condition.path_source} → {condition.path_destination}{where}, {', '.join(told)}"
+    return f"{condition.path_source} → {condition.path_destination}{where}, {', '.join(texts)}"
 
 
 def list_undecided(entry: AnalysisEntry, answers: Sequence[Answer[Any]]) -> list[str]:

@@ -14,7 +14,7 @@ from pathlab.study.recommendation import Recommendation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paragraph:
-    """A sentence or more; ``note``: said in small print; ``lead``: for a reader in haste."""
+    """One sentence or more; ``note``: in small print; ``lead``: in large print."""
 
     text: str
     note: bool = False
@@ -30,7 +30,7 @@ class Subheading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bullets:
-    """Sentences that stand each for itself."""
+    """A list of sentences."""
 
     items: tuple[str, ...]
 
@@ -116,9 +116,9 @@ class CampaignFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A report: what it says first, and all of its chapters in their order.
+    """A report: its opening, and all of its chapters in order.
 
-    ``facts`` stand below the title. ``recommendations`` are the numbers that ``opening`` is written from;
+    ``facts`` are shown below the title. ``recommendations`` are the numbers that ``opening`` is written from;
     ``sections`` are how it was measured, the experiments, and the appendices. ``campaign`` and ``trials``:
     None where it is about several campaigns.
     """

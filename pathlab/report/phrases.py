@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, list_thresholds
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.study.answer import Spread
 from pathlab.study.cells import MeasuredCondition
-from pathlab.units import NOT_MEASURED
+from pathlab.study.registry import UNITS
+from pathlab.units import (
+    NOT_MEASURED,
+    format_beside,
+    format_bytes,
+    format_r_squared,
+    format_rate,
+    format_ratio,
+    format_time,
+)
 
-Spell = Callable[[float | None], str]
+Format = Callable[[float | None], str]
 
 
-def format_ci(interval: Interval, formatter: Spell) -> str:
+def format_figure(value: float | None) -> str:
+    """A bare number with three significant digits."""
+    return NOT_MEASURED if value is None else f"{value:.3g}"
+
+
+def format_factor(value: float | None) -> str:
+    """A ratio with three significant digits, or as many as keep it on its side of 1 and of the margin."""
+    return NOT_MEASURED if value is None else format_beside(value, list_thresholds(MARGIN_RATIO))
+
+
+#: How a figure is written, by its unit; one of another unit as a bare number.
+FORMATS: Mapping[str, Format] = {
+    "bit/s": format_rate,
+    "ns": format_time,
+    "byte": format_bytes,
+    "ratio": format_ratio,
+    "factor": format_factor,
+    "R²": format_r_squared,
+}
+
+
+def choose_format(name: str) -> Format:
+    """The format of a figure by the unit that its name ends with, such as ``drtt_ns``."""
+    return next((FORMATS[unit] for end, unit in UNITS.items() if name.endswith(end)), format_figure)
+
+
+def format_ci(interval: Interval, formatter: Format) -> str:
     """``95 % CI 3–4 ms``, or why there is none."""
-    if interval.low is None or interval.high is None:
-        return f"no confidence interval: {format_reason(interval.undecided)}"
-    ends = format_range(formatter(interval.low), formatter(interval.high))
-    return f"{interval.confidence_ratio * 100:g} % CI {ends}"
+    ends = format_interval(interval, formatter)
+    head = f"{interval.confidence_ratio * 100:g} % CI " if interval.decided else "no confidence interval: "
+    return head + ends
 
 
 def format_range(low: str, high: str) -> str:
@@ -31,7 +66,14 @@ def format_range(low: str, high: str) -> str:
     return f"{first}{' to ' if low.startswith('-') else '–'}{high}"
 
 
-def format_spread(spread: Spread, formatter: Spell) -> str:
+def format_interval(interval: Interval, formatter: Format) -> str:
+    """``3–4 ms``, or why there is no interval."""
+    if interval.low is None or interval.high is None:
+        return format_reason(interval.undecided)
+    return format_range(formatter(interval.low), formatter(interval.high))
+
+
+def format_spread(spread: Spread, formatter: Format) -> str:
     """The median with its interval, or the number of trials where that is too small for one."""
     if spread.median is None:
         return "not measured"
@@ -40,7 +82,7 @@ def format_spread(spread: Spread, formatter: Spell) -> str:
     return f"{formatter(spread.median)} ({format_count(spread.n, 'trial')}, no confidence interval)"
 
 
-def format_estimate(estimate: Estimate, formatter: Spell) -> str:
+def format_estimate(estimate: Estimate, formatter: Format) -> str:
     """An estimate with its interval, or why there is none."""
     if estimate.value is None:
         return f"undecided ({format_reason(estimate.undecided)})"

@@ -341,6 +341,8 @@ _CERTAIN_WORDS = {
     Confidence.MEDIUM: "medium: carries enough; others undecided",
     Confidence.LOW: "low",
 }
+#: With more conditions the page folds the details of each, and the terminal prints a line.
+SHOWN_IN_FULL = 3
 SHORT_HEADINGS = ("Path", "Recommended", "Throughput", "dRTT", "Loss", "CPU", "Limited by", "Confidence")
 
 

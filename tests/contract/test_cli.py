@@ -117,11 +117,11 @@ def test_an_unknown_campaign_lists_the_shipped_ones(capsys: pytest.CaptureFixtur
 def test_an_unknown_host_is_a_host_error() -> None:
     done = run("measure", "nowhere.invalid")
     assert done.returncode == 3
-    told = done.stderr.splitlines()
-    assert told[0].startswith(
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith(
         "pathlab: host 'nowhere.invalid', connect: the name nowhere.invalid is not known"
     )
-    assert told[1] == "  fix: correct `address`, or HostName in ~/.ssh/config"
+    assert lines[1] == "  fix: correct `address`, or HostName in ~/.ssh/config"
 
 
 def test_results_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,14 +68,14 @@ def test_every_output_has_the_same_combination_numbers_and_confidence(
     words = reported.pop("words")
     assert reported == {key: encode(getattr(answer, key)) for key in reported} == analysed_one
 
-    told = describe_recommendation(found)
-    assert words == encode(told)
-    assert dict(told.facts)["Confidence"].startswith(f"{confidence} - ")
+    described = describe_recommendation(found)
+    assert words == encode(described)
+    assert dict(described.facts)["Confidence"].startswith(f"{confidence} - ")
     table = call("analyze", str(folder), "--only", "recommendation").out
     assert shorten_levels(*found.recommended.levels) in table
     markdown = out.with_suffix(".md").read_text(encoding="utf-8").replace("\\", "")
     page = unescape(out.with_suffix(".html").read_text(encoding="utf-8")).replace("\xa0", " ")
-    for text in (told.lead, *(value for _, value in told.facts), *told.sentences):
+    for text in (described.lead, *(value for _, value in described.facts), *described.sentences):
         assert text in printed
         assert text in markdown
         assert text in page

@@ -1,4 +1,4 @@
-"""``pathlab report --format json``: its keys stand, its numbers are JSON, its units are in the names."""
+"""``pathlab report --format json``: its keys are stable, its numbers are JSON, its units are in the names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A headless Chromium that is asked over a pipe, in the DevTools protocol: standard library only."""
+"""A headless Chromium, controlled over a pipe by the DevTools protocol: standard library only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Browser:
     """One Chromium with one page; a context manager that ends it and leaves nothing behind.
 
     ``complaints``: every exception, console error and log entry of the page. ``requests``: every address that
-    it asked for.
+    it requested.
     """
 
     def __init__(self) -> None:
@@ -134,13 +134,13 @@ class Browser:
             self._note(message["method"], message["params"])
         return message
 
-    def _note(self, method: str, told: dict[str, Any]) -> None:
+    def _note(self, method: str, parameters: dict[str, Any]) -> None:
         if method == "Runtime.exceptionThrown":
-            details = told["exceptionDetails"]
+            details = parameters["exceptionDetails"]
             self.complaints.append(str(details.get("exception", {}).get("description") or details["text"]))
-        elif method == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning", "assert"):
-            self.complaints.append(" ".join(str(one.get("value", one)) for one in told["args"]))
-        elif method == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
-            self.complaints.append(told["entry"]["text"])
+        elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
+            self.complaints.append(" ".join(str(one.get("value", one)) for one in parameters["args"]))
+        elif method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
+            self.complaints.append(parameters["entry"]["text"])
         elif method == "Network.requestWillBeSent":
-            self.requests.append(told["request"]["url"])
+            self.requests.append(parameters["request"]["url"])

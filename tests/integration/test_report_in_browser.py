@@ -1,4 +1,4 @@
-"""The report in a headless Chromium: every figure drawn, nothing fetched, nothing complained of."""
+"""The report in a headless Chromium: every figure drawn, no request, no complaint."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def write_samples(out: Path, *, library: str) -> Path:
 
 
 def check_quiet(browser: Browser, page: Path) -> None:
-    """Nothing was complained of, and nothing asked for but the page and pictures inside it."""
+    """No complaint, and no request but for the page and the pictures inside it."""
     assert browser.complaints == []
     outside = [url for url in browser.requests if not url.startswith(("data:", "blob:"))]
     assert outside == [page.resolve().as_uri()]
 
 
 def check_drawn(browser: Browser) -> None:
-    """Every figure is drawn once asked for, save those that say why they are empty."""
+    """Every figure is drawn on request, but those that say why they are empty."""
     browser.evaluate("window.pathlabPlots.drawAll()")
     states = dict(browser.evaluate(STATES))
     assert states

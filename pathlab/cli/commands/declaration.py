@@ -24,7 +24,7 @@ def declare(name: str, place: str, text: str, *params: click.Parameter, **settin
     def call(**given: Any) -> Any:
         return getattr(importlib.import_module(f"pathlab.cli.{module}"), function)(**given)
 
-    call.__name__ = place  # which tells a test what to compare the parameters with
+    call.__name__ = place  # a test compares its parameters with these
     return click.Command(name, callback=call, params=list(params), help=text, **settings)
 
 

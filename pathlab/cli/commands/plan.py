@@ -6,7 +6,7 @@ import click
 
 from pathlab.cli.commands.declaration import CHOICES, argument, declare, flag, json_flag, option
 
-#: Rows printed unless more are asked for; a table of all would scroll the sums away.
+#: Rows printed by default; with all of them the sums would scroll out of sight.
 ROWS_SHOWN = 50
 
 command = declare(

@@ -7,7 +7,7 @@ import click
 from pathlab.cli.commands.declaration import PATH, RESULTS, argument, declare, flag, group, json_flag, option
 from pathlab.cli.commands.names import RESULTS_ROOT
 
-#: Combinations and trials printed unless others are asked for.
+#: Combinations and trials printed by default.
 ROWS_SHOWN = 50
 _SEVERAL = argument("results", nargs=-1, required=True, type=PATH, metavar="RESULTS...")
 

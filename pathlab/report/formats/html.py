@@ -19,13 +19,13 @@ from pathlab.report.plots.live import SCRIPT, SHEET, read_library
 from pathlab.report.plots.markup import render_figure
 from pathlab.report.plots.model import Plot
 
-#: Figures, not folded, that stand in the page as pictures too: what a preview without scripts shows. Drawing
+#: Figures, not folded, of which the page also has pictures: what a preview without scripts shows. Drawing
 #: one takes as long as all else about it, so that the rest is left to the page's script.
 STATIC_FIGURES = 12
 STATIC_BYTES = 3_000_000
 ROWS_FOLDED, ROWS_SHOWN = 40, 400
 COLUMNS_UPRIGHT = 9  # of a table; with more of them it is printed across
-#: Notices without which the answer would mislead: they stand before it.
+#: Notices without which the answer would mislead: they come before it.
 GRAVE = ("fallback", "empty")
 _BEFORE_UNIT = re.compile(
     r"(?<=\d) (?=(?:%|×|[kMGT]?bit/s|[kKMGT]i?B|B|ns|µs|ms|s|min)(?![\w/]))|(?<=×) (?=\d)"

@@ -47,7 +47,7 @@ def write_markdown(report: Report, out: Path) -> Path:
 
 
 def figures_folder(out: Path) -> Path:
-    """Where the figures of a Markdown report stand: ``report-figures`` for ``report.md``."""
+    """The folder for the figures of a Markdown report: ``report-figures`` for ``report.md``."""
     return out.with_name(f"{out.stem}-figures")
 
 

@@ -53,7 +53,7 @@ def render_pdf(report: Report) -> bytes:
         scripts=(),
         shape=Shape(rows_folded=0, rows=ROWS_PRINTED, flat=True),
     )
-    # what stands in the page itself, and nothing from elsewhere
+    # only what the page itself holds
     fetcher = weasyprint.urls.URLFetcher(allowed_protocols={"data"})
     found = weasyprint.HTML(string=page, url_fetcher=fetcher).write_pdf()
     if not isinstance(found, bytes):

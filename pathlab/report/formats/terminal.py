@@ -9,13 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from pathlab.report.blocks import Notice
-from pathlab.report.recommendation_text import RecommendationText, describe_recommendation
+from pathlab.report.recommendation_text import SHOWN_IN_FULL, RecommendationText, describe_recommendation
 from pathlab.report.text import list_flags, tabulate_cells
 from pathlab.study.analyses import Analyses
 
 WIDE_COLUMNS = 100  # from here on there is room for the rates' extremes
-#: With more conditions each has one line; the report has the rest.
-TOLD_IN_FULL = 3
 
 
 def render_summary(study: Analyses, notices: Sequence[Notice], console: Console) -> None:
@@ -43,7 +41,7 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
             describe_recommendation(answer.result),
             console,
             several=len(answers) > 1,
-            full=len(answers) <= TOLD_IN_FULL,
+            full=len(answers) <= SHOWN_IN_FULL,
         )
     several = len({notice.path for notice in notices if notice.path}) > 1
     for notice in notices:
@@ -51,13 +49,13 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         _print_point("!", where + notice.text, "bold yellow", console)
 
 
-def _print_answer(told: RecommendationText, console: Console, *, several: bool, full: bool) -> None:
-    _print_point("•", f"{told.name}: {told.lead}" if several else told.lead, "bold", console)
+def _print_answer(words: RecommendationText, console: Console, *, several: bool, full: bool) -> None:
+    _print_point("•", f"{words.name}: {words.lead}" if several else words.lead, "bold", console)
     if not full:
         return
-    for label, text in told.facts:
+    for label, text in words.facts:
         _print_point(" ", f"{label}: {text}", "", console)
-    for sentence in told.sentences:
+    for sentence in words.sentences:
         _print_point("•", sentence, "", console)
 
 

@@ -1,4 +1,4 @@
-"""Where the panels of a printed figure stand, reckoned from what is written around them.
+"""Positions of the panels of a printed figure, computed from the text around them.
 
 matplotlib can measure this itself, by drawing everything twice; a report of a hundred figures cannot wait.
 """
@@ -18,7 +18,7 @@ WIDTH_INCH = 6.6  # between the margins of A4; on a phone its text can still be 
 PANEL_INCH, STACKED_INCH, GRID_ROW_INCH = 2.45, 1.3, 0.36
 LINE_INCH, LETTER_INCH, PAD_INCH = 0.175, 0.089, 0.08  # of type of 10 points
 LINE_LETTERS, LETTERS_PER_INCH = 84, 14
-LEGEND_LETTERS = 92  # of names that stand side by side below a figure
+LEGEND_LETTERS = 92  # of names side by side below a figure
 LEGEND_NAMES_MAX, LEGEND_COLUMNS_MAX = 40, 4
 LEGEND_ROW_INCH = 0.19
 TICKS_ACROSS, TICKS_UPWARDS = 8, 5
@@ -33,7 +33,7 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stand:
+class PanelPlace:
     """A panel's place in inches from the lower left corner; titles by line, empty where there is none.
 
     ``beside``: the room of the labels between the y axis and its title, alike for all panels.
@@ -57,7 +57,7 @@ class Arrangement:
 
     width: float
     height: float
-    stands: tuple[Stand, ...]
+    panel_places: tuple[PanelPlace, ...]
     title: str
     legend_columns: int
 
@@ -79,31 +79,31 @@ def arrange_plot(plot: Plot, extents: Sequence[tuple[Extent, Extent]], *, titled
     ]
     beside = max(_widest(upwards) for _, upwards in marks)
     left = max(map(len, y_titles)) * LINE_INCH + PAD_INCH + beside
-    stands: list[Stand] = []
+    panel_places: list[PanelPlace] = []
     top = LINE_INCH * (title.count("\n") + 1) + PAD_INCH if title else 0.0
     for place, panel in enumerate(plot.panels):
         last = place == len(plot.panels) - 1
-        said = last or not plot.shared_x
-        x_title = "\n".join(break_title(panel.x.title, LINE_LETTERS)) if said else ""
+        labelled = last or not plot.shared_x
+        x_title = "\n".join(break_title(panel.x.title, LINE_LETTERS)) if labelled else ""
         head = panel.title if panel.title and len(plot.panels) > 1 else ""
         top += LINE_INCH * bool(head) + PAD_INCH
         across, upwards = marks[place]
-        stand = Stand(
+        one = PanelPlace(
             left=left,
             bottom=-(top + heights[place]),
             width=WIDTH_INCH - left - PAD_INCH - _overhang(across),
             height=heights[place],
             beside=beside,
-            across=across if said else Marks(places=across.places, labels=("",) * len(across.places)),
+            across=across if labelled else Marks(places=across.places, labels=("",) * len(across.places)),
             upwards=upwards,
             x_title=x_title,
             y_title="\n".join(y_titles[place]),
             title=head,
         )
-        stands.append(stand)
+        panel_places.append(one)
         lines = x_title.count("\n") + 2 + max((label.count("\n") for label in across.labels), default=0)
-        top += heights[place] + lines * LINE_INCH * said + PAD_INCH
-    return _settle(stands, top + legend, title, columns)
+        top += heights[place] + lines * LINE_INCH * labelled + PAD_INCH
+    return _settle(panel_places, top + legend, title, columns)
 
 
 def list_trace_names(plot: Plot) -> list[str]:
@@ -123,10 +123,12 @@ def write_title(plot: Plot) -> str:
     return "\n".join(lines)
 
 
-def _settle(stands: list[Stand], height: float, title: str, columns: int) -> Arrangement:
+def _settle(panel_places: list[PanelPlace], height: float, title: str, columns: int) -> Arrangement:
     """The same, seen from the lower left corner."""
-    placed = tuple(replace(stand, bottom=stand.bottom + height) for stand in stands)
-    return Arrangement(width=WIDTH_INCH, height=height, stands=placed, title=title, legend_columns=columns)
+    placed = tuple(replace(one, bottom=one.bottom + height) for one in panel_places)
+    return Arrangement(
+        width=WIDTH_INCH, height=height, panel_places=placed, title=title, legend_columns=columns
+    )
 
 
 def _panel_inch(panel: Panel, panels: int) -> float:

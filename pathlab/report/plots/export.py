@@ -69,8 +69,8 @@ def _list_rows(layer: Layer, panel: Panel) -> Iterator[tuple[Cell, ...]]:
             marks = [False] * len(layer.x) if layer.outlier is None else layer.outlier.tolist()
             rows = _zip_numbers(layer.x, height, None, None)
             for row, note, apart in zip(rows, notes, marks, strict=True):
-                said = "; ".join(text for text in (note, "outlier" if apart else "") if text)
-                yield (*start, *row, said or None)
+                remark = "; ".join(text for text in (note, "outlier" if apart else "") if text)
+                yield (*start, *row, remark or None)
         case Area():
             yield from ((*start, *row, None) for row in _zip_numbers(layer.x, None, layer.low, layer.high))
         case Bars():

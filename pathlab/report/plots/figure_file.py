@@ -1,4 +1,4 @@
-"""The file of a single figure: what its name may end in, and what is said where it cannot be written."""
+"""The file of a single figure: the endings of its name, and the error for one that cannot be written."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ LINE_INCH = 0.14
 TITLE_INCH = 0.75
 NODE_INCH = 0.5
 NARROWEST_INCH = 5.0
-#: Where the words of a link stand on it: beyond the middle, so that those of a star's links lie apart.
+#: Position of a link's label on it: beyond the middle, so that the labels of a star's links do not overlap.
 LABEL_SHARE = 0.6
 
-SAID = "rate, one-way delay and queue of each link"
+SUBTITLE = "rate, one-way delay and queue of each link"
 HARD_SPACE = "\u00a0"  # lines are not broken between a value and its unit
 
 Place = tuple[float, float]
@@ -63,7 +63,7 @@ def _height_before(plan: Topology, node: str, places: dict[str, Place]) -> float
 
 
 def _place_label(plan: Topology, number: int, places: dict[str, Place], height_inch: float) -> Place:
-    """Where the words of a link stand, and where it bends if it is not the only one between two nodes."""
+    """Position of a link's label, where the link bends if it is not the only one between two nodes."""
     parallel, (start, end) = plan.beside(number), (places[node] for node in plan.links[number].between)
     share = 0.5
     if len(parallel) == 1 and start[1] != end[1]:
@@ -95,7 +95,7 @@ def draw_figure(plan: Topology, title: str) -> Figure:
     whole_inch = height_inch + TITLE_INCH
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width_inch, whole_inch))
-        for text, below_inch, size in ((f"Lab {title}", 0.3, 12), (SAID, 0.55, 9)):
+        for text, below_inch, size in ((f"Lab {title}", 0.3, 12), (SUBTITLE, 0.55, 9)):
             figure.text(0.2 / width_inch, 1 - below_inch / whole_inch, text, fontsize=size, va="center")
         axes = figure.add_axes((0, 0, 1, height_inch / whole_inch))
         axes.axis("off")

@@ -84,12 +84,12 @@ def read_library() -> str:
 
 
 def seal_script(text: str) -> str:
-    """Script or JSON text that cannot end the element it stands in; meant alike inside strings."""
+    """Script or JSON text that cannot end its own element; the same inside strings."""
     return _SCRIPT_END.sub(r"\\x3c", text)
 
 
 def seal_json(text: str) -> str:
-    """JSON text that cannot end the ``<script>`` it stands in."""
+    """JSON text that cannot end its own ``<script>``."""
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

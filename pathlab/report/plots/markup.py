@@ -1,4 +1,4 @@
-"""A figure as it stands in a page: title, picture, its numbers, and its sentence."""
+"""A figure in a page: title, picture, its numbers, and its sentence."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ AROUND_PX = 130
 def render_figure(plot: Plot, key: str, *, static: bool = True) -> str:
     """The ``<figure>`` element of a plot; ``key``: letters, digits and dashes, unique in the page.
 
-    ``templates/report.js`` draws it from the numbers in it. ``static``: the picture that stands there before,
-    or without, the script, and on paper; else a line says how to have one. An empty plot is a box with its
+    ``templates/report.js`` draws it from the numbers in it. ``static``: with a picture for paper, and for
+    readers without the script; else a line says how to get one. An empty plot is a box with its
     reason.
     """
     ready = prepare_plot(plot)
@@ -61,7 +61,7 @@ def _frame(ready: Plot, state: str, inside: str, after: str) -> str:
 
 
 def _describe_way(plot: Plot) -> str:
-    """What stands where neither a picture nor the script is."""
+    """The text in place of a picture, for readers without the script."""
     return (
         '<p class="plot-empty plot-way">This figure is drawn by the page\'s script, which does not run here. '
         f"As a picture: <code>pathlab report RESULTS --figure {escape(plot.name)} --out FILE.svg</code> (its "

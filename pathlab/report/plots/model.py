@@ -162,12 +162,12 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A figure: its name for ``--figure``, what it shows, where that was measured, and what it tells.
+    """A figure: its name for ``--figure``, what it shows, where that was measured, and a sentence about it.
 
     ``name``: letters, digits and dashes, unique in a report; the same results give the same name. ``title``:
-    the subject; ``condition``: path, place, date. ``sentence``: what the numbers say, made from them.
-    ``panels`` stand one above the other and share x where ``shared_x``. ``empty``: why there is nothing to
-    draw; such a figure has no panel and is shown as a box with that reason. ``prepared``: it is as
+    the subject; ``condition``: path, place, date. ``sentence``: what the numbers show, made from them.
+    ``panels`` are drawn one above the other and share x where ``shared_x``. ``empty``: why there is nothing
+    to draw; such a figure has no panel and is shown as a box with that reason. ``prepared``: it is as
     ``plots.preparation`` leaves it.
     """
 

@@ -1,6 +1,6 @@
 """What of a plot can be drawn: finite, on its axes, and no more points than a screen has columns for.
 
-Whatever is left out is said in the plot's sentence.
+Whatever is left out is unfit_text in the plot's sentence.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def prepare_plot(plot: Plot) -> Plot:
     unfit, thinned = [0], dict[str, int]()
     panels = tuple(_prepare_panel(panel, plot.name, unfit, thinned) for panel in plot.panels)
     if not any(map(has_content, panels)):
-        said = _describe_unfit(unfit[0])
-        reason = f"nothing to draw: {said}" if said else "there is no value to draw"
+        unfit_text = _describe_unfit(unfit[0])
+        reason = f"nothing to draw: {unfit_text}" if unfit_text else "there is no value to draw"
         return replace(plot, panels=(), empty=reason, prepared=True)
     remarks = [
         _describe_unfit(unfit[0]),

@@ -51,7 +51,7 @@ _USE_STYLE = re.compile(r'(<g(?: clip-path="[^"]*")?)>\s*((?:<use [^>]*? (style=
 def render_svg(plot: Plot, key: str, *, titled: bool = False, alone: bool = False) -> str:
     """The plot as an ``<svg>`` element whose ids begin with ``key``, its ink and type those of the page.
 
-    ``titled``: title and condition stand in the picture too. An empty plot shows its reason. The result has
+    ``titled``: the picture also has title and condition. An empty plot shows its reason. The result has
     no width: the page sets it. ``alone``: for a file or an image, with width, ink and type of its own.
     """
     ready = prepare_plot(plot)
@@ -93,24 +93,24 @@ def draw_plot(plot: Plot, *, titled: bool) -> Figure:
     placed = arrange_plot(plot, extents, titled=titled)
     figure = Figure(figsize=(placed.width, placed.height))
     found: dict[str, Any] = {}
-    for panel, stand, reach in zip(plot.panels, placed.stands, extents, strict=True):
+    for panel, place, reach in zip(plot.panels, placed.panel_places, extents, strict=True):
         axes = figure.add_axes(
             (
-                stand.left / placed.width,
-                stand.bottom / placed.height,
-                stand.width / placed.width,
-                stand.height / placed.height,
+                place.left / placed.width,
+                place.bottom / placed.height,
+                place.width / placed.width,
+                place.height / placed.height,
             )
         )
-        _set_axis(axes, axes.xaxis, panel.x.scale, stand.across)
-        _set_axis(axes, axes.yaxis, panel.y.scale, stand.upwards)
+        _set_axis(axes, axes.xaxis, panel.x.scale, place.across)
+        _set_axis(axes, axes.yaxis, panel.y.scale, place.upwards)
         for number, layer in enumerate(panel.layers):
             draw_layer(axes, layer, panel, number)
         axes.set(xlim=(reach[0].low, reach[0].high), ylim=(reach[1].low, reach[1].high))
-        axes.set(xlabel=stand.x_title, ylabel=stand.y_title)
-        axes.yaxis.set_label_coords(-(stand.beside + 0.05) / stand.width, 0.5)
-        if stand.title:
-            axes.set_title(stand.title, fontsize=mpl.rcParams["legend.fontsize"], pad=3)
+        axes.set(xlabel=place.x_title, ylabel=place.y_title)
+        axes.yaxis.set_label_coords(-(place.beside + 0.05) / place.width, 0.5)
+        if place.title:
+            axes.set_title(place.title, fontsize=mpl.rcParams["legend.fontsize"], pad=3)
         if not has_content(panel):
             axes.annotate(BLANK, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
         handles, labels = axes.get_legend_handles_labels()

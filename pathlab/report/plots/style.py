@@ -1,7 +1,7 @@
 """Colours, markers, dashes and type of every figure, in print and in the browser.
 
-Colours are those of Okabe and Ito (2008), told apart by marker and line style as well, so that a figure also
-reads in grey. A slot chooses all of them together, the same in every figure of a report.
+Colours are those of Okabe and Ito (2008). Markers and line styles differ as well, so that a figure also reads
+in grey. A slot chooses all of them together, the same in every figure of a report.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Dash: TypeAlias = "str | tuple[float, tuple[float, ...]]"
 
 INK = "#1f2328"  # replaced by the page's own colour in SVG and in the browser
 GRID = "#8b949e"
-BLANK = "no value to draw"  # said in a panel that has none
+BLANK = "no value to draw"  # shown in a panel without a value
 PALETTE = "cividis"  # shades of a grid: read alike with every kind of colour vision, and in grey
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")

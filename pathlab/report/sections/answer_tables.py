@@ -17,7 +17,7 @@ from pathlab.study.registry import ANALYSES, AnalysisEntry
 
 #: A table of more rows is shown on demand.
 LONG_ROWS = 24
-#: Analyses that are told in a sentence, so that their tables are shown on demand.
+#: Analyses that a sentence describes, so that their tables are shown on demand.
 FOLDED = frozenset({"warm_up", "serial", "outliers", "planning"})
 Choose = Callable[[Answer[Any]], bool]
 

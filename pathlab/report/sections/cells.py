@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.pairs import CostComparison, PairVerdict
-from pathlab.report.answer_table import (
-    Row,
-    format_cells,
+from pathlab.report.answer_table import Row, format_cells, format_row, list_headings
+from pathlab.report.blocks import Block
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import (
+    choose_format,
+    format_ci,
+    format_count,
     format_factor,
     format_figure,
     format_interval,
-    format_row,
-    list_headings,
+    format_range,
 )
-from pathlab.report.blocks import Block
-from pathlab.report.inputs import ReportInputs
-from pathlab.report.phrases import format_ci, format_count, format_range
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections.answer_tables import format_note, list_caveats
 from pathlab.report.sections.cell_tables import GRANTS, RATES, UDP, outline_table
@@ -37,7 +37,7 @@ from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
 from pathlab.study.throughput import StreamsVsWindows
-from pathlab.units import NOT_MEASURED, format_ratio, format_time
+from pathlab.units import NOT_MEASURED, format_ratio
 
 #: Pairs of so many are named along the axis; more of them by their number in the table.
 NAMED_PAIRS = 8
@@ -72,7 +72,7 @@ def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     ticks = tuple(numbers.tolist()) if named else None
     names = tuple(format_cells(one.name) for one in found) if named else None
     return Drawing(
-        said=(_describe_pairs(found),),
+        sentences=(_describe_pairs(found),),
         panels=(
             Panel(
                 x=Axis(
@@ -135,12 +135,12 @@ def _tabulate_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
     )
 
 
-COST_SPELL: dict[str, tuple[str, Callable[[float | None], str]]] = {
-    "drtt_ns": ("dRTT", format_time),
-    "loaded_loss_ratio": ("loss", format_ratio),
-    "loaded_variability_ratio": ("RV", format_ratio),
-    "cpu_s_per_gb": ("CPU-s/GB", format_figure),
-    "fairness_jain": ("Jain", format_figure),
+COSTS = {
+    "drtt_ns": "dRTT",
+    "loaded_loss_ratio": "loss",
+    "loaded_variability_ratio": "RV",
+    "cpu_s_per_gb": "CPU-s/GB",
+    "fairness_jain": "Jain",
 }
 
 
@@ -149,21 +149,22 @@ def _tabulate_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
     rows: list[Row] = []
     for at, answer in enumerate(answers, 1):
         costs = {cost.name: cost for cost in answer.result.costs}
-        cells = [_format_cost(costs[name], formatter) for name, (_, formatter) in COST_SPELL.items()]
+        cells = [_format_cost(costs[name]) for name in COSTS]
         rows.append((str(at), format_cells(answer.result.name), *cells))
     yield build_table(
         f"streams-windows-costs-{condition.number}",
         f"Costs of more streams and of larger windows: {condition.name}",
-        ("pair", "streams : windows", *(label for label, _ in COST_SPELL.values())),
+        ("pair", "streams : windows", *COSTS.values()),
         rows,
         note="Median of more streams : of larger windows; in brackets the Hodges–Lehmann shift within cycles "
         "and its 95 % CI, above 0 where more streams have more of it.",
     )
 
 
-def _format_cost(cost: CostComparison, formatter: Callable[[float | None], str]) -> str:
+def _format_cost(cost: CostComparison) -> str:
     if not cost.pairs:
         return NOT_MEASURED
+    formatter = choose_format(cost.name)
     shift = formatter(cost.shift.shift)
     return (
         f"{formatter(cost.streams_median)} : {formatter(cost.windows_median)} "

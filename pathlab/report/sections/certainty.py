@@ -8,11 +8,11 @@ from typing import Any
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.planning.stopping import StopReason
 from pathlab.analysis.verdicts.drift import Drift
-from pathlab.report.answer_table import format_cells, format_figure
+from pathlab.report.answer_table import format_cells
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
-from pathlab.report.phrases import format_ci, format_count, format_reason
+from pathlab.report.phrases import format_ci, format_count, format_figure, format_reason
 from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, write_paragraph
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
 from pathlab.study.answer import Answer

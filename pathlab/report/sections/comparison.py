@@ -26,8 +26,8 @@ from pathlab.units import NOT_MEASURED, format_ratio
 
 #: Up to so many rows are named on the axis of a figure; more of them are numbered as in the table.
 NAMED_ROWS = 6
-#: Rows of one verdict that are said in words at the top.
-ROWS_TOLD = 8
+#: Rows of one verdict that are described in words at the top.
+ROWS_IN_WORDS = 8
 #: In what a difference is drawn, by the metric's unit: its name and its size.
 DRAWN_UNITS = {"ns": ("ms", 1e6), "ratio": ("%", 0.01)}
 HEADINGS = ("Row", "Combination", "Before", "After", "Change", "95 % CI", "p", "Trials", "Verdict")
@@ -62,10 +62,12 @@ def _build_opening(found: ResultsComparison) -> Section:
     for change in (ChangeVerdict.WORSE, ChangeVerdict.BETTER):
         rows = [row for row in found.rows if row.verdict is change]
         if rows:
-            told = [_describe_row(row, found.rules.margin_ratio, several=several) for row in rows[:ROWS_TOLD]]
-            if len(rows) > ROWS_TOLD:
-                told.append(f"{len(rows) - ROWS_TOLD} more are in the tables below.")
-            blocks += [Paragraph(text=f"{str(change).capitalize()}:"), Bullets(items=tuple(told))]
+            texts = [
+                _describe_row(row, found.rules.margin_ratio, several=several) for row in rows[:ROWS_IN_WORDS]
+            ]
+            if len(rows) > ROWS_IN_WORDS:
+                texts.append(f"{len(rows) - ROWS_IN_WORDS} more are in the tables below.")
+            blocks += [Paragraph(text=f"{str(change).capitalize()}:"), Bullets(items=tuple(texts))]
     blocks.append(Paragraph(text="How verdicts were reached:"))
     blocks.append(Bullets(items=tuple(list_notes(found))))
     return Section(key="answer", title="What changed", blocks=tuple(blocks))
@@ -175,7 +177,7 @@ def _read_ends(row: ComparisonRow) -> tuple[float, float, float] | None:
 def _describe_figure(rows: Sequence[ComparisonRow], found: ResultsComparison) -> str:
     """What the figure shows, by its numbers."""
     counts = [(change, sum(row.verdict is change for row in rows)) for change in ChangeVerdict]
-    told = ", ".join(f"{count} {change}" for change, count in counts if count)
+    verdicts = ", ".join(f"{count} {change}" for change, count in counts if count)
     first = rows[0]
     noise = ""
     if first.noise_ratio is not None:
@@ -184,7 +186,7 @@ def _describe_figure(rows: Sequence[ComparisonRow], found: ResultsComparison) ->
         noise = (
             f" Results without any change differ by ±{format_metric(first.noise_difference, first.metric)}."
         )
-    return f"{told}, Holm-corrected over all {len(found.rows)} rows; shaded: within the margin.{noise}"
+    return f"{verdicts}, Holm-corrected over all {len(found.rows)} rows; shaded: within the margin.{noise}"
 
 
 def _tabulate(

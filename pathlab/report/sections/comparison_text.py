@@ -12,12 +12,12 @@ from rich.table import Table
 
 from pathlab.analysis.estimators.margins import list_thresholds
 from pathlab.report.names import enumerate_cells
-from pathlab.report.phrases import format_count
+from pathlab.report.phrases import FORMATS, format_count, format_figure
 from pathlab.study.comparison.groups import ComparedCell
 from pathlab.study.comparison.metrics import LOSS_SHARE_RATIO, ComparedMetric
 from pathlab.study.comparison.mismatch import format_differing_setting
 from pathlab.study.comparison.rows import TOO_FEW_TRIALS, ChangeVerdict, ComparisonRow, ResultsComparison
-from pathlab.units import format_beside, format_bytes, format_rate, format_ratio, format_time
+from pathlab.units import format_beside, format_bytes, format_ratio
 
 JSON_VERSION = 1
 
@@ -110,7 +110,7 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Common:
-    """What all rows share, so that it stands in the title alone."""
+    """What all rows share, which only the title shows."""
 
     path: bool
     congestion: bool
@@ -172,7 +172,7 @@ def format_trials(row: ComparisonRow) -> str:
 
 
 def format_path(cell: ComparedCell) -> str:
-    """Who sent to whom; nothing where hosts' names were left aside."""
+    """Who sent to whom; nothing where host names were ignored."""
     ends = cell.source, cell.destination
     return f"{ends[0]} → {ends[1]}" if any(ends) else ""
 
@@ -190,7 +190,7 @@ def format_result_cell(cell: ComparedCell, *, with_path: bool = True, with_conge
 
 
 def _list_parts(cell: ComparedCell, cells: str) -> Iterator[str]:
-    """Path, streams and windows, and what else is the same, as far as it is told."""
+    """Path, streams, windows and settings, as far as they are known."""
     if path := format_path(cell):
         yield f"{path}:"
     yield cells
@@ -209,13 +209,9 @@ def format_metric(value: float | None, metric: ComparedMetric, *, signed: bool =
     """A metric's value in its unit; ``signed``: a difference, which bears its sign."""
     if signed and value is not None and value > 0:
         return f"+{format_metric(value, metric)}"
-    if metric.unit == "bit/s":
-        return format_rate(value)
-    if metric.unit == "ns":
-        return format_time(value)
-    if metric.unit == "ratio":
-        return format_ratio(value)
-    return "–" if value is None else f"{value:.3g} {metric.unit}"
+    if metric.unit in FORMATS:
+        return FORMATS[metric.unit](value)
+    return format_figure(value) + ("" if value is None else f" {metric.unit}")
 
 
 def _list_alone(found: ResultsComparison) -> Iterator[str]:
@@ -257,7 +253,7 @@ def count_verdicts(found: ResultsComparison) -> str:
 
 
 def list_notes(found: ResultsComparison) -> Iterator[str]:
-    """How rows were judged, what no change looks like, and what was not compared; a sentence each."""
+    """The rules of the verdicts, the noise floor, and what was not compared; a sentence each."""
     rows = format_count(len(found.rows), "row")
     yield (
         "Ratio: after over before, Hodges-Lehmann over all pairs of trials. Difference (dRTT, loss): after "

@@ -43,7 +43,7 @@ def plot_contributions(inputs: ReportInputs, cell: Cell) -> Drawing:
         if steady_ns[at] > 0 and (carried := read_stream_bytes(inputs.source, int(ids[at])))
     ]
     return Drawing(
-        said=(_describe_shares(cell, len(chosen)),),
+        sentences=(_describe_shares(cell, len(chosen)),),
         panels=(_stack_shares(bars),) if bars else (),
         empty="no trial of this combination kept what each stream carried",
     )
@@ -65,7 +65,7 @@ def _stack_shares(bars: list[tuple[int, Numbers]]) -> Panel:
     """One layer for each stream; of very many, one for each tenth of them, from those that carried least."""
     most = max(len(rates) for _, rates in bars)
     noun = "stream"
-    size = choose_unit("rate", [float(rates.sum()) for _, rates in bars])
+    size = choose_unit("bit/s", [float(rates.sum()) for _, rates in bars])
     stacks = [rates / size.size for _, rates in bars]
     if most > NAMED_STREAMS_MAX:
         noun = "tenth"

@@ -9,12 +9,12 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.fits.cpu_cost import CpuCost
-from pathlab.report.answer_table import format_figure
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     format_ci,
     format_count,
+    format_figure,
     format_range,
     format_reason,
     format_spread,
@@ -55,7 +55,7 @@ def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     rates = [of.THROUGHPUT.take(cell.sample) for cell in condition.every_cell]
     unit = of.THROUGHPUT.choose_unit(np.concatenate(rates))
     near = reaches_zero(np.concatenate(rates))
-    panels, said = [], []
+    panels, sentences = [], []
     counted, apart = _split_parts(condition)
     for end in ENDS:
         layers: list[Layer] = []
@@ -70,7 +70,7 @@ def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
             if found is not None and found.n and counted:
                 cloud = gather(cell, slot, counted, axes, of.THROUGHPUT)
                 lines.append(_draw_line(cell, slot, found, (cloud.x[~np.isnan(cloud.y)], unit)))
-                said.append(_describe_line(f"{end.capitalize()}, {cell}", found))
+                sentences.append(_describe_line(f"{end.capitalize()}, {cell}", found))
         if layers:
             panels.append(
                 Panel(
@@ -80,15 +80,15 @@ def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
                     title=end,
                 )
             )
-    if not said:
-        said.append("No usable trial, so no fit.")
+    if not sentences:
+        sentences.append("No usable trial, so no fit.")
     if apart:
         count = sum(len(cell.sample) for cell in apart)
-        said.append(f"Open markers: {count} lab-limited, not fitted.")
+        sentences.append(f"Open markers: {count} lab-limited, not fitted.")
     if condition.key.medium == "lab":
-        said.append(LAB_NOTE)
+        sentences.append(LAB_NOTE)
     return Drawing(
-        said=tuple(said),
+        sentences=tuple(sentences),
         panels=tuple(panels),
         empty="no CPU time was measured",
     )
@@ -115,7 +115,7 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
     cells = condition.by_total_window[product_bytes]
     axis = build_streams_axis([cell.streams for cell in cells])
     streams = np.array([float(cell.streams) for cell in cells])
-    panels, said = [], []
+    panels, sentences = [], []
     for end in ENDS:
         curves = []
         for slot, part_name in enumerate(("kernel", "user")):
@@ -123,7 +123,7 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
             spreads = [measure_spread(quantity.take(cell.sample)) for cell in cells]
             if spreads[0].n or spreads[-1].n:
                 curves.append(draw_spreads(part_name, streams, spreads, 1.0, slot))
-                said.append(_describe_ends(f"{end.capitalize()}, {part_name}", cells, spreads))
+                sentences.append(_describe_ends(f"{end.capitalize()}, {part_name}", cells, spreads))
         if curves:
             panels.append(
                 Panel(
@@ -137,7 +137,9 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
     spreads = [cell.throughput for cell in cells]
     rate = draw_spreads("throughput", streams, spreads, unit.size, 2)
     rates = [one.median for one in spreads if one.median is not None]
-    said.insert(0, f"Median throughput: {format_range(format_rate(min(rates)), format_rate(max(rates)))}.")
+    sentences.insert(
+        0, f"Median throughput: {format_range(format_rate(min(rates)), format_rate(max(rates)))}."
+    )
     panels.append(
         Panel(
             x=axis,
@@ -147,9 +149,9 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
         )
     )
     if condition.key.medium == "lab":
-        said.append(LAB_NOTE)
+        sentences.append(LAB_NOTE)
     return Drawing(
-        said=tuple(said),
+        sentences=tuple(sentences),
         panels=tuple(panels),
     )
 
@@ -162,7 +164,7 @@ def _find_series(condition: MeasuredCondition) -> Mapping[int, tuple[Cell, ...]]
 
 
 def _percent_quantity(end: str, names: tuple[str, ...]) -> Quantity:
-    return Quantity(label="CPU", kind="plain", take=lambda sample: sample.measure_cpu_percent(end, names))
+    return Quantity(label="CPU", take=lambda sample: sample.measure_cpu_percent(end, names))
 
 
 def _draw_line(cell: str, slot: int, found: CpuCost, across: tuple[Floats, Scaled]) -> Curve:

@@ -26,7 +26,7 @@ from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.registry import ANALYSES
 from pathlab.units import format_rate, format_ratio, format_time, format_window
 
-DURATION = of.Quantity(label="Duration", kind="plain", take=lambda sample: sample.get("duration_ns") / 1e9)
+DURATION = of.Quantity(label="Duration", take=lambda sample: sample.get("duration_ns") / 1e9)
 TITLE = "Throughput by trial duration"
 #: Cells drawn in one figure.
 MOST_CELLS = 7
@@ -76,7 +76,7 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
         gather(name, slot, line, (DURATION, of.THROUGHPUT))
         for slot, (name, line) in enumerate(zip(names, cells, strict=True))
     ]
-    unit = choose_unit("rate", np.concatenate([cloud.y for cloud in clouds]))
+    unit = choose_unit("bit/s", np.concatenate([cloud.y for cloud in clouds]))
     drawn = draw_clouds(clouds, (1.0, unit.size), inputs.points)
     layers: list[Layer] = list(drawn.layers)
     spreads = []
@@ -85,9 +85,9 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
         spreads += found
         x = np.array([float(DURATION.take(cell.sample)[0]) for cell in line])
         layers.append(draw_spreads(name, x, found, unit.size, slot))
-    said = [_describe_change(name, answer.result) for name, answer in zip(names, shown, strict=True)]
+    sentences = [_describe_change(name, answer.result) for name, answer in zip(names, shown, strict=True)]
     if len(answers) > len(shown):
-        said.append(f"{len(answers) - len(shown)} more combinations are in the table only.")
+        sentences.append(f"{len(answers) - len(shown)} more combinations are in the table only.")
     levels = sorted({float(DURATION.take(cell.sample)[0]) for line in cells for cell in line})
     axis = Axis(
         label="Duration of the steady window",
@@ -97,7 +97,7 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
         tick_labels=tuple(f"{level:g}" for level in levels),
     )
     return Drawing(
-        said=(*said, format_few_trials(spreads), drawn.words),
+        sentences=(*sentences, format_few_trials(spreads), drawn.words),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
         ),

@@ -10,12 +10,12 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.breakpoints import Breakpoint
-from pathlab.report.answer_table import format_figure
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     format_count,
     format_estimate,
+    format_figure,
     format_p_value,
     format_reason,
     format_spread,
@@ -62,11 +62,11 @@ def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     unit = of.THROUGHPUT.choose_unit(condition.sample.rates_bits_per_s)
     near = reaches_zero(condition.sample.rates_bits_per_s)
     panels: list[Panel] = []
-    said: list[str] = []
+    sentences: list[str] = []
     for quantity, broken in rows:
         values = quantity.take(condition.sample)
         if np.isnan(values).all():
-            said.append(f"{quantity.label}: not measured.")
+            sentences.append(f"{quantity.label}: not measured.")
             continue
         size = quantity.choose_unit(values)
         clouds = gather_windows(inputs, condition, (of.THROUGHPUT, quantity))
@@ -74,9 +74,9 @@ def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         layers: list[Layer] = [replace(layer, legend=not panels) for layer in drawn.layers]
         if broken is not None:
             layers += _draw_lines(broken, (unit, size))
-            said.append(_describe_climb(quantity, broken))
+            sentences.append(_describe_climb(quantity, broken))
         if quantity is of.RISE_MEAN:
-            said.insert(0, drawn.words)
+            sentences.insert(0, drawn.words)
         panels.append(
             Panel(
                 x=Axis(label="Throughput", unit=unit.unit, from_zero=near),
@@ -86,7 +86,7 @@ def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
             )
         )
     return Drawing(
-        said=tuple(said),
+        sentences=tuple(sentences),
         panels=tuple(panels),
         empty="no round trips were measured",
     )
@@ -99,7 +99,7 @@ def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
     both = ~np.isnan(rise) & ~np.isnan(variability)
     if not both.any():
         reason = "dRTT and RV were not both measured"
-        return Drawing(said=(f"{reason}.",), empty=reason)
+        return Drawing(sentences=(f"{reason}.",), empty=reason)
     unit, size = of.RISE_MEAN.choose_unit(rise), of.RV_LOADED.choose_unit(variability)
     clouds = gather_windows(inputs, condition, (of.RISE_MEAN, of.RV_LOADED))
     drawn = draw_clouds(clouds, (unit.size, size.size), inputs.points)
@@ -107,7 +107,7 @@ def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
     if found is not None and found.r_squared_ratio is not None:
         layers.append(_draw_corners("straight line", found.agreement_line, (unit, size)))
     return Drawing(
-        said=(_describe_agreement(found), drawn.words),
+        sentences=(_describe_agreement(found), drawn.words),
         panels=(
             Panel(
                 x=Axis(label="dRTT of the averages", unit=unit.unit),
@@ -121,11 +121,11 @@ def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
 def plot_variability(condition: MeasuredCondition) -> Drawing:
     """The cumulative distributions of loaded and unloaded RV over all trials."""
     layers: list[Layer] = []
-    said = []
+    sentences = []
     for slot, quantity in enumerate((of.RV_LOADED, of.RV_UNLOADED)):
         values = np.sort(_known(quantity, condition))
         if not values.size:
-            said.append(f"{quantity.label}: not measured.")
+            sentences.append(f"{quantity.label}: not measured.")
             continue
         shares = np.arange(1, values.size + 1) / values.size
         chosen = np.unique(np.linspace(0, values.size - 1, 100).round().astype(int))
@@ -140,11 +140,11 @@ def plot_variability(condition: MeasuredCondition) -> Drawing:
             )
         )
         found = describe_variability(quantity.take(condition.sample))
-        said.append(f"{quantity.label}: median {format_spread(found.spread, format_ratio)}.")
-        said.append(f"{_describe_steady(found)}.")
+        sentences.append(f"{quantity.label}: median {format_spread(found.spread, format_ratio)}.")
+        sentences.append(f"{_describe_steady(found)}.")
     layers.append(Rule(name=f"RV of {STEADY}", value=100 * STEADY_VARIABILITY_RATIO, vertical=True))
     return Drawing(
-        said=tuple(said),
+        sentences=tuple(sentences),
         panels=(
             Panel(
                 x=Axis(label="Rate variability", unit="%", from_zero=True),

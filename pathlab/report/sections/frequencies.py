@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from pathlab.analysis.fits.distributions import DistributionFit
-from pathlab.report.answer_table import Row, format_figure, format_interval
+from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.phrases import format_ci, format_count, format_reason
+from pathlab.report.phrases import format_ci, format_count, format_figure, format_interval, format_reason
 from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.lazy import (
@@ -77,7 +77,7 @@ def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str
         below.append(Curve(name="logarithmic fit", x=ends, y=fitted, slot=2, markers=False))
     across = Axis(label=quantity.label, unit=unit.unit, from_zero=True)
     return Drawing(
-        said=(_describe_fits(found, quantity),),
+        sentences=(_describe_fits(found, quantity),),
         panels=(
             Panel(x=across, y=Axis(label="Trials", from_zero=True), layers=tuple(above)),
             Panel(x=across, y=Axis(label="At or below", unit="%", from_zero=True), layers=tuple(below)),
@@ -87,32 +87,36 @@ def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str
 
 def _describe_fits(found: QuantitySpread, quantity: Quantity) -> str:
     decline, climb = found.decline, found.climb
-    said = [f"{format_count(found.distributions.n, 'trial')} of all combinations."]
+    sentences = [f"{format_count(found.distributions.n, 'trial')} of all combinations."]
     if decline.scale is None:
-        said.append(f"Exponential fit of the frequencies: undecided ({format_reason(decline.undecided)}).")
+        sentences.append(
+            f"Exponential fit of the frequencies: undecided ({format_reason(decline.undecided)})."
+        )
     else:
         word = "fall" if decline.scale > 0 else "rise"
-        said.append(
+        sentences.append(
             f"Frequencies {word} by a factor of e every {quantity.format(abs(decline.scale))} "
             f"({format_ci(decline.scale_interval, quantity.format)}; "
             f"R² = {format_r_squared(decline.r_squared_ratio)})."
         )
     if climb.slope is None:
-        said.append(f"Logarithmic fit of the shares: undecided ({format_reason(climb.undecided)}).")
+        sentences.append(f"Logarithmic fit of the shares: undecided ({format_reason(climb.undecided)}).")
     else:
-        said.append(
+        sentences.append(
             f"Shares follow {format_figure(climb.slope)} ln x {climb.offset or 0.0:+.3g} "
             f"with R² = {format_r_squared(climb.r_squared_ratio)}."
         )
     if found.distributions.fits and found.distributions.fits[0].aic is not None:
         best = found.distributions.fits[0]
-        said.append(
+        sentences.append(
             f"Best-fitting distribution: {best.distribution} "
             f"(KS distance {format_figure(best.ks_distance_ratio)})."
         )
     elif found.distributions.undecided is not None:
-        said.append(f"Best-fitting distribution: undecided ({format_reason(found.distributions.undecided)}).")
-    return " ".join(said)
+        sentences.append(
+            f"Best-fitting distribution: undecided ({format_reason(found.distributions.undecided)})."
+        )
+    return " ".join(sentences)
 
 
 def _tabulate_fits(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
@@ -135,14 +139,14 @@ def _tabulate_fits(inputs: ReportInputs, condition: MeasuredCondition) -> Iterat
 
 
 def _tabulate_distribution(quantity: Quantity, fit: DistributionFit) -> Row:
-    told = []
+    parameters = []
     for name, value in fit.parameters.items():
         formatter: Callable[[float | None], str] = quantity.format if name in WITH_UNIT else format_figure
-        told.append(f"{name} {formatter(value)} ({format_interval(fit.intervals[name], formatter)})")
+        parameters.append(f"{name} {formatter(value)} ({format_interval(fit.intervals[name], formatter)})")
     return (
         quantity.label,
         str(fit.distribution),
-        "; ".join(told),
+        "; ".join(parameters),
         format_figure(fit.aic_difference),
         format_figure(fit.ks_distance_ratio),
         format_reason(fit.undecided) if fit.undecided else "",

@@ -20,7 +20,7 @@ class Drawing:
     ``unit``: of a figure whose title names it.
     """
 
-    said: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
     empty: str | None = None
     unit: str = ""
@@ -43,7 +43,7 @@ class LazyPlot:
             name=self.name,
             title=f"{self.title} ({drawn.unit})" if drawn.unit else self.title,
             condition=self.condition,
-            sentence=" ".join(text for text in drawn.said if text),
+            sentence=" ".join(text for text in drawn.sentences if text),
             panels=drawn.panels,
             shared_x=len(drawn.panels) > 1,
             empty=None if drawn.panels else drawn.empty,

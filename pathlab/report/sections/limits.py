@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.limits import Limit
-from pathlab.report.answer_table import format_figure, format_row, list_headings
+from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
-from pathlab.report.phrases import format_count
+from pathlab.report.phrases import choose_format, format_count
 from pathlab.report.plots.model import Axis, Bars, Layer, Panel
 from pathlab.report.recommendation_text import LIMITS
 from pathlab.report.sections.answer_tables import LONG_ROWS, format_note, outline_tables
@@ -28,9 +28,8 @@ from pathlab.report.sections.views import FAIRNESS, plot_view
 from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.limits import CellLimit
-from pathlab.study.registry import ANALYSES
+from pathlab.study.registry import ANALYSES, UNITS
 from pathlab.study.selection import LAB_FLAGS
-from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 UNDECIDED = "undecided"
 TITLE = "Limits of the throughput"
@@ -38,12 +37,6 @@ EVIDENCE_NOTE = (
     "Evidence: median of each figure that meets its threshold, and the number of trials that meet it; "
     "'pathlab analyze RESULTS --json' has every figure of every trial."
 )
-EVIDENCE_UNITS: Mapping[str, Callable[[float | None], str]] = {
-    "_ratio": format_ratio,
-    "_ns": format_time,
-    "_bits_per_s": format_rate,
-    "_bytes": format_bytes,
-}
 
 
 def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
@@ -63,7 +56,7 @@ def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
             layers.append(Bars(name=name, x=x, height=heights[name], slot=slot, bottom=bottom.copy()))
             bottom = bottom + heights[name]
     return Drawing(
-        said=(_describe_limits(inputs, condition),),
+        sentences=(_describe_limits(inputs, condition),),
         panels=(
             Panel(
                 x=Axis(
@@ -135,10 +128,8 @@ def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> It
 
 def _format_evidence(name: str, value: float) -> str:
     """A figure of evidence with its unit: ``busiest core 98.2 %``."""
-    for ending, formatter in EVIDENCE_UNITS.items():
-        if name.endswith(ending):
-            return f"{name.removesuffix(ending).replace('_', ' ')} {formatter(value)}"
-    return f"{name.replace('_', ' ')} {format_figure(value)}"
+    ending = next((one for one in UNITS if name.endswith(one)), "")
+    return f"{name.removesuffix(ending).replace('_', ' ')} {choose_format(name)(value)}"
 
 
 def _has_classified(condition: MeasuredCondition) -> bool:

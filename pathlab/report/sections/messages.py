@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.fits.message_cost import MessageCost
-from pathlab.report.answer_table import format_interval, format_row, list_headings
+from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs, find_first_number
-from pathlab.report.phrases import format_few_trials, format_reason
+from pathlab.report.phrases import format_few_trials, format_interval, format_reason
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
 from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
@@ -91,7 +91,7 @@ def plot_messages(series: Series) -> Drawing:
     carried = series.sample.read_setting(MESSAGE_SIZE)
     sizes = np.unique(carried)
     spreads = [measure_spread(series.sample.rates_bits_per_s[carried == size]) for size in sizes]
-    unit = choose_unit("rate", [spread.median or 0.0 for spread in spreads])
+    unit = choose_unit("bit/s", [spread.median or 0.0 for spread in spreads])
     rates = draw_spreads("median", sizes, spreads, unit.size)
     counts = draw_spreads("median", sizes, spreads, 8 * sizes)
     above: list[Layer] = [rates]
@@ -105,7 +105,7 @@ def plot_messages(series: Series) -> Drawing:
     above += draw_rule("half size", found.half_size_bytes, interval, 1.0, vertical=True)
     axis = Axis(label="Message", unit="bytes", scale=Scale.LOG2)
     return Drawing(
-        said=(_describe_cost(found), format_few_trials(spreads, "size")),
+        sentences=(_describe_cost(found), format_few_trials(spreads, "size")),
         panels=(
             Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, scale=Scale.LOG10), layers=tuple(above)),
             Panel(x=axis, y=Axis(label="Messages", unit="1/s", scale=Scale.LOG10), layers=tuple(below)),

@@ -8,15 +8,13 @@ from pathlab.report.blocks import Block, Bullets, Facts, Fold, Paragraph, Sectio
 from pathlab.report.recommendation_text import (
     RULE,
     SHORT_HEADINGS,
+    SHOWN_IN_FULL,
     describe_recommendation,
     shorten_recommendation,
 )
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.recommendation import Recommendation
-
-#: With more conditions the details of each are folded, below the table of all.
-SHOWN_IN_FULL = 3
 
 
 def build_opening(answers: Sequence[Answer[Recommendation]]) -> Section:

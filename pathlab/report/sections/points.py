@@ -1,4 +1,4 @@
-"""Trials as points: how many of them are drawn, which stand apart, and where they stand."""
+"""Trials as points: which of them are drawn, and which are marked as outliers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Cloud:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """What was made of clouds: the layers, how many trials they have and hold, how many stand apart."""
+    """What was made of clouds: the layers, the trials that they have and draw, and their outliers."""
 
     layers: tuple[Points, ...]
     trials: int
@@ -50,7 +50,7 @@ class Drawn:
 
     @property
     def words(self) -> str:
-        """What a reader has to know of the points; empty where every trial is drawn and none stands apart."""
+        """Remarks on the points; empty where every trial is drawn and none is an outlier."""
         return " ".join(cell for cell in (self.choice, self.marked) if cell)
 
     @property
@@ -62,7 +62,7 @@ class Drawn:
 
     @property
     def marked(self) -> str:
-        """How many stand apart; empty for none."""
+        """The number of outliers; empty for none."""
         if not self.outliers:
             return ""
         outliers = format_count(self.outliers, "outlier")
@@ -198,11 +198,11 @@ def draw_excluded(
         chosen = choose_points(values, np.zeros(y.size, dtype=bool), inputs.points)
         if not chosen.size:
             continue
-        told = ", ".join(dict.fromkeys(str(reason) for reason in reasons[chosen]))
+        named = ", ".join(dict.fromkeys(str(reason) for reason in reasons[chosen]))
         texts = name_trials(found, chosen)
         layers.append(
             Points(
-                name=f"window {format_window(window)}, excluded ({told})",
+                name=f"window {format_window(window)}, excluded ({named})",
                 x=x[chosen],
                 y=y[chosen] / size,
                 slot=inputs.slot(window),

@@ -108,7 +108,7 @@ def plot_survey(survey: Survey, named_hops: int = NAMED_HOPS) -> Drawing:
     rows = [_list_capacity(survey.estimates.get(int(number), {})) for number in numbers]
     table = np.array(rows, dtype=np.float64).reshape(-1, 3)
     bounds = np.where(np.isnan(table[:, 0]), survey.read("at_least_bits_per_s", 1.0), np.nan)
-    unit = choose_unit("rate", np.concatenate((table[:, 0], bounds)))
+    unit = choose_unit("bit/s", np.concatenate((table[:, 0], bounds)))
     capacity = Curve(
         name="capacity",
         x=numbers,
@@ -134,7 +134,7 @@ def plot_survey(survey: Survey, named_hops: int = NAMED_HOPS) -> Drawing:
         scale = Axis(label="Capacity", unit=unit.unit, scale=Scale.LOG10)
         panels.insert(0, Panel(x=axis, y=scale, layers=tuple(layers)))
     return Drawing(
-        said=(_describe_survey(survey, table[:, 0]),),
+        sentences=(_describe_survey(survey, table[:, 0]),),
         panels=tuple(panels),
     )
 
@@ -190,7 +190,7 @@ def _tabulate_hop(hop: Mapping[str, Any], survey: Survey) -> Row:
         format_time(hop.get("rtt_median_ns")),
         format_ratio((hop.get("loss") or {}).get("loss_ratio")),
         format_rate(capacity),
-        f"{format_rate(low)}–{format_rate(high)}" if known else NOT_MEASURED,
+        format_range(format_rate(low), format_rate(high)) if known else NOT_MEASURED,
         format_r_squared(estimate.get("r_squared")),
         format_time(estimate.get("latency_ns")),
         format_reason(estimate["undecided"]) if estimate.get("undecided") else "",

@@ -11,10 +11,17 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.model_average import FitBand
 from pathlab.analysis.fits.optimum import OptimalStreams
 from pathlab.analysis.fits.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, FamilyFit, Saturation
-from pathlab.report.answer_table import Row, format_figure, format_interval
+from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.phrases import format_ci, format_estimate, format_reason, join_words
+from pathlab.report.phrases import (
+    format_ci,
+    format_estimate,
+    format_figure,
+    format_interval,
+    format_reason,
+    join_words,
+)
 from pathlab.report.plots.model import Area, Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import tabulate_answers
@@ -39,7 +46,7 @@ CURVE_POINTS = 48
 #: Up to so many windows of all conditions together, each has its own figure in the page.
 OWN_FIGURES = 16
 SATURATION = "Throughput by number of streams: averaged models of each window"
-#: The curve where no one model is told apart.
+#: The curve where no single model fits best.
 AVERAGE = "average of the models"
 OPTIMUM = "Added delay per Mbit/s, by number of streams"
 
@@ -85,7 +92,7 @@ def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     answers = [one for one in every if one.result.residuals is not None]
     if not answers:
         return _leave_empty(every)
-    unit = choose_unit("rate", condition.sample.rates_bits_per_s)
+    unit = choose_unit("bit/s", condition.sample.rates_bits_per_s)
     above: list[Layer] = []
     below: list[Layer] = [Rule(name="fitted", value=0.0)]
     for answer in answers:
@@ -98,8 +105,8 @@ def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         line = f"window {format_window(answer.window_bytes)}: {_name_curve(answer.result)}"
         slot = inputs.slot(answer.window_bytes)
         above.append(_draw_cells(answer.result, line, slot, unit.size, fitted=False))
-    said = tuple(_describe_saturation(answer) for answer in answers)
-    return Drawing(said=said, panels=_build_panels(condition, unit, above, below))
+    sentences = tuple(_describe_saturation(answer) for answer in answers)
+    return Drawing(sentences=sentences, panels=_build_panels(condition, unit, above, below))
 
 
 def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes: int | None) -> Drawing:
@@ -111,16 +118,16 @@ def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes
     found: Saturation = answer.result
     slot = inputs.slot(window_bytes)
     cells = condition.along(window_bytes)
-    unit = choose_unit("rate", np.concatenate([cell.sample.rates_bits_per_s for cell in cells]))
-    across = of.Quantity(label="Streams", kind="plain", take=lambda sample: sample.streams)
+    unit = choose_unit("bit/s", np.concatenate([cell.sample.rates_bits_per_s for cell in cells]))
+    across = of.Quantity(label="Streams", take=lambda sample: sample.streams)
     cloud = gather("trials", slot, cells, (across, of.THROUGHPUT))
     drawn = draw_clouds([cloud], (1.0, unit.size), inputs.points)
     layers = _draw_fit(found, (_name_curve(found), "one new trial, 95 %"), slot, unit.size)
     layers += drawn.layers
     layers += draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
     below = (Rule(name="fitted", value=0.0), _draw_residuals(found, "mean minus fit", slot))
-    said = (_describe_saturation(answer), drawn.words)
-    return Drawing(said=said, panels=_build_panels(condition, unit, layers, below))
+    sentences = (_describe_saturation(answer), drawn.words)
+    return Drawing(sentences=sentences, panels=_build_panels(condition, unit, layers, below))
 
 
 def _build_panels(
@@ -137,7 +144,7 @@ def _build_panels(
 def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """DRTT per throughput against streams, a line for each window; the least is marked in the sentence."""
     layers: list[Layer] = []
-    said = []
+    sentences = []
     answers = inputs.answers("optimum", condition)
     if not any(answer.result.candidates for answer in answers):
         return _leave_empty(answers)
@@ -160,9 +167,9 @@ def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
             else f"undecided ({format_reason(found.undecided)})"
         )
         interval = f" ({format_ci(found.interval, format_figure)})" if found.streams is not None else ""
-        said.append(f"{name}: {least}{interval}")
+        sentences.append(f"{name}: {least}{interval}")
     return Drawing(
-        said=(f"Streams with the least mean dRTT / mean throughput, window {'; '.join(said)}.",),
+        sentences=(f"Streams with the least mean dRTT / mean throughput, window {'; '.join(sentences)}.",),
         panels=(
             Panel(
                 x=build_streams_axis(condition.stream_counts),
@@ -222,7 +229,7 @@ def _draw_cells(found: Saturation, name: str, slot: int, size: float, *, fitted:
 
 
 def _name_curve(found: Saturation) -> str:
-    """What was drawn: the one model that the data tell apart, or the average."""
+    """What was drawn: the one model that fits clearly best, or the average."""
     weight = found.fits[0].weight_ratio if found.fits else None
     return str(found.best) if weight is not None and weight >= TOLD_APART_RATIO else AVERAGE
 

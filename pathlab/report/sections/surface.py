@@ -39,13 +39,13 @@ RESIDUALS = "Deviation from the model (%)"
 def plot_grid(condition: MeasuredCondition) -> Drawing:
     """The median throughput of every cell as a grid: streams across, windows upwards."""
     medians = {cell: cell.throughput.median for cell in condition.cells}
-    unit = choose_unit("rate", [value for value in medians.values() if value is not None])
+    unit = choose_unit("bit/s", [value for value in medians.values() if value is not None])
     values = {cell: np.nan if value is None else value / unit.size for cell, value in medians.items()}
     best = max(condition.cells, key=lambda cell: medians[cell] or 0.0)
     products = _describe_products(condition)
     return Drawing(
         unit=unit.unit,
-        said=(f"Highest median: {format_rate(medians[best])} with {best.name}. {products}".strip(),),
+        sentences=(f"Highest median: {format_rate(medians[best])} with {best.name}. {products}".strip(),),
         panels=(_build_grid(condition, values, f"Throughput ({unit.unit})", unit.unit),),
     )
 
@@ -68,7 +68,7 @@ def plot_residuals(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
         far = max(known, key=lambda cell: abs(known[cell]))
         sentence = f"Largest deviation: {known[far]:+.3g} % with {far.name}. {_describe_fit(found)}"
     return Drawing(
-        said=(sentence,),
+        sentences=(sentence,),
         panels=(_build_grid(condition, values, "Residual (%)", "%"),) if known else (),
         empty="the surface was not fitted",
     )
@@ -79,19 +79,18 @@ def plot_products(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing
     found = _find_surface(inputs, condition)
     product = of.Quantity(
         label="Streams × window",
-        kind="plain",
         take=lambda sample: sample.streams * sample.usable_window_bytes,
     )
     windows = [window for window in condition.windows if window is not None]
     clouds = gather_windows(inputs, condition, (product, of.THROUGHPUT), windows)
-    unit = choose_unit("rate", np.concatenate([cloud.y for cloud in clouds]))
+    unit = choose_unit("bit/s", np.concatenate([cloud.y for cloud in clouds]))
     drawn = draw_clouds(clouds, (1024.0, unit.size), inputs.points)
     fitted = _draw_fit(found, unit.size)
     limits: list[Rule] = []
     if found is not None:
         limits = draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
     return Drawing(
-        said=(_describe_fit(found), drawn.words),
+        sentences=(_describe_fit(found), drawn.words),
         panels=(
             Panel(
                 x=Axis(label="Streams × window", unit="KiB", scale=Scale.LOG2),
@@ -174,8 +173,8 @@ def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
     """Each product of streams × window with the medians of the cells that make it."""
     rows = []
     for product, cells in condition.by_total_window.items():
-        told = [f"{cell.name}: {format_rate(cell.throughput.median)}" for cell in cells]
-        rows.append((format_bytes(product), str(len(cells)), "; ".join(told)))
+        medians = [f"{cell.name}: {format_rate(cell.throughput.median)}" for cell in cells]
+        rows.append((format_bytes(product), str(len(cells)), "; ".join(medians)))
     if rows:
         yield build_table(
             f"products-{condition.number}",

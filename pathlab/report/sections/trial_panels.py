@@ -18,7 +18,7 @@ from pathlab.study.trial_series import (
 STACKED_STREAMS_MAX = 16  # more: their total, and how they spread
 LINES_MAX = 8  # streams or cores with a line each
 STEPS_MAX = 160  # of a rate
-SINGLE_SLOT = 0  # of what stands alone in its panel
+SINGLE_SLOT = 0  # of a line that is alone in its panel
 TIME = Axis(label="Time since start; receiver: since its first byte", unit="s")
 
 
@@ -30,7 +30,7 @@ def build_rates(table: StreamTable, verb: str, marks: tuple[Span, ...]) -> tuple
     joined, every = join_intervals(table, STEPS_MAX)
     rates, middle = joined.rates_bits_per_s, (joined.start_s + joined.end_s) / 2
     count = len(table.streams)
-    unit = choose_unit("rate", np.nansum(rates, axis=1))
+    unit = choose_unit("bit/s", np.nansum(rates, axis=1))
     rates, y = rates / unit.size, Axis(label="Rate", unit=unit.unit, from_zero=True)
     if count == 1:
         lines: list[Layer] = [_step("stream 0", joined, rates[:, 0], SINGLE_SLOT)]
@@ -97,14 +97,14 @@ def build_round_trips(
 
 
 def build_retransmits(table: StreamTable, marks: tuple[Span, ...]) -> Panel | None:
-    """Segments sent again in each interval, of all streams; None where none was or none is known."""
-    sent_again = count_retransmits(table)
-    if sent_again is None or not np.nansum(sent_again):
+    """Retransmissions of all streams in each interval; None where there was none or none is known."""
+    retransmits = count_retransmits(table)
+    if retransmits is None or not np.nansum(retransmits):
         return None
     curve = Curve(
         name="retransmissions",
         x=np.append(table.start_s, table.end_s[-1:]),
-        y=np.append(sent_again, sent_again[-1:]),
+        y=np.append(retransmits, retransmits[-1:]),
         slot=SINGLE_SLOT,
         markers=False,
         step=True,

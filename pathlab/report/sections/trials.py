@@ -44,7 +44,7 @@ SERIES = {
     "sender_cpu": ("time_ns", "core", "idle_ratio"),
     "receiver_cpu": ("time_ns", "core", "idle_ratio"),
 }
-SAID = {
+SERIES_NAMES = {
     "receiver_intervals": "the receiver's rates",
     "sender_intervals": "the sender's TCP",
     "loaded_probes": "probes under load",
@@ -192,30 +192,30 @@ def _describe_trial(
     record: TrialRecord, sent: StreamTable | None, lacking: Sequence[str], joined: int
 ) -> str:
     """What the trial measured, what it did not record, and how its rates were joined."""
-    said: list[str] = []
+    parts: list[str] = []
     if record.status != Status.COMPLETE:
         stage = f" at '{record.failed_stage}'" if record.failed_stage else ""
-        said.append(f"{record.status}{stage}: {record.failure or 'no reason stored'}")
+        parts.append(f"{record.status}{stage}: {record.failure or 'no reason stored'}")
     if record.throughput_bits_per_s is not None:
-        said.append(f"{format_rate(record.throughput_bits_per_s)} in the steady window")
+        parts.append(f"{format_rate(record.throughput_bits_per_s)} in the steady window")
     rise = measure_drtt(record)
     if rise is not None:
         loaded, unloaded = format_time(record.loaded_rtt_mean_ns), format_time(record.unloaded_rtt_mean_ns)
-        said.append(f"average RTT {loaded} loaded, {unloaded} unloaded (dRTT {format_time(rise)})")
+        parts.append(f"average RTT {loaded} loaded, {unloaded} unloaded (dRTT {format_time(rise)})")
     loss = measure_probe_loss(record, "loaded")
     if loss is not None and loss.sent:
-        said.append(f"{loss.lost} of {loss.sent} probes under load lost ({format_ratio(loss.loss_ratio)})")
+        parts.append(f"{loss.lost} of {loss.sent} probes under load lost ({format_ratio(loss.loss_ratio)})")
     count = None if sent is None else sum_retransmits(sent)
     if count is not None:
-        said.append(f"{count:,} retransmission{'s' * (count != 1)}" if count else "no retransmission")
+        parts.append(f"{count:,} retransmission{'s' * (count != 1)}" if count else "no retransmission")
     for end in ("sender", "receiver"):
         busy = getattr(record, f"{end}_busiest_core_ratio")
         if busy is not None:
-            said.append(f"the {end}'s busiest core busy {format_ratio(busy)} of the steady window")
-    text = "; ".join(said)
+            parts.append(f"the {end}'s busiest core busy {format_ratio(busy)} of the steady window")
+    text = "; ".join(parts)
     sentences = [f"{text[:1].upper()}{text[1:]}."] if text else []
     if joined > 1:
         sentences.append(f"Each rate is the mean of {joined} consecutive intervals.")
     if lacking:
-        sentences.append(f"Not recorded: {', '.join(SAID[kind] for kind in lacking)}.")
+        sentences.append(f"Not recorded: {', '.join(SERIES_NAMES[kind] for kind in lacking)}.")
     return " ".join(sentences)

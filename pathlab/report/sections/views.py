@@ -27,7 +27,7 @@ from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.selection import Sample, name_exclusions
 from pathlab.units import format_ratio, format_window
 
-#: Points of different windows stand side by side, so that equal values do not hide each other.
+#: Points of different windows are drawn side by side, so that equal values do not hide each other.
 SHIFT_RATIO = 0.006
 SHIFT_FACTOR = 1.012
 
@@ -80,18 +80,18 @@ def outline_views(condition: MeasuredCondition, inputs: ReportInputs) -> Iterato
 def plot_view(inputs: ReportInputs, condition: MeasuredCondition, view: View) -> Drawing:
     """One figure over streams: trials as points, each window's medians with their intervals."""
     panels: list[Panel] = []
-    said: list[str] = []
+    sentences: list[str] = []
     choices: list[str] = []
     for quantity in view.quantities:
         panel, words, choice = _draw_panel(inputs, condition, view, quantity)
         if panel is not None:
             panels.append(panel)
-        said.append(words)
+        sentences.append(words)
         choices += [choice] if choice else []
-    said += choices[:1]
-    sentence = " ".join(dict.fromkeys(word for word in said if word)) if panels else ""
+    sentences += choices[:1]
+    sentence = " ".join(dict.fromkeys(word for word in sentences if word)) if panels else ""
     return Drawing(
-        said=(sentence,),
+        sentences=(sentence,),
         panels=tuple(panels),
         empty=f"{join_words([one.label for one in view.quantities])}: not measured here",
     )
@@ -143,11 +143,11 @@ def _draw_panel(
         middles = [losses.get(cell, spreads[cell]) for cell in cells]
         layers.append(draw_spreads(name, x, middles, unit.size, slot))
     layers += _draw_link_settings(condition, quantity, unit)
-    said = _describe_extremes(spreads, quantity)
+    sentences = _describe_extremes(spreads, quantity)
     if losses:
-        said = _describe_losses(condition.sample.pool_loss(probes), losses, quantity.label)
+        sentences = _describe_losses(condition.sample.pool_loss(probes), losses, quantity.label)
     if not any(one.size for one in known):
-        said = _describe_excluded(condition, quantity)
+        sentences = _describe_excluded(condition, quantity)
     several = len(view.quantities) > 1
     panel = Panel(
         x=axis,
@@ -155,7 +155,7 @@ def _draw_panel(
         layers=tuple(layers),
         title=quantity.label if several else None,
     )
-    return panel, " ".join(cell for cell in (said, drawn.marked) if cell), drawn.choice
+    return panel, " ".join(cell for cell in (sentences, drawn.marked) if cell), drawn.choice
 
 
 def _draw_windows(
@@ -170,12 +170,12 @@ def _draw_windows(
         def shift(sample: Sample, at: int = position) -> Floats:
             return place_streams(sample.streams, axis, at, len(condition.every_window))
 
-        across = Quantity(label="Streams", kind="plain", take=shift)
+        across = Quantity(label="Streams", take=shift)
         name = f"window {format_window(window)}"
         slot = inputs.slot(window)
         clouds.append(gather(name, slot, condition.along(window), (across, quantity)))
     drawn = draw_clouds(clouds, (1.0, unit.size), inputs.points)
-    beside = Quantity(label="Streams", kind="plain", take=partial(_shift_windows, condition, axis))
+    beside = Quantity(label="Streams", take=partial(_shift_windows, condition, axis))
     return [*drawn.layers, *draw_excluded(inputs, condition, (beside, quantity), unit.size)], drawn
 
 

@@ -1,6 +1,6 @@
 // Draws each figure of the page when it comes into sight, in the page's own ink, and offers its numbers.
 // A figure is described by the JSON in it: panels of layers, as pathlab.report.plots.live writes them.
-// Needs plotly.js before it; without it the pictures that stand in the page stay.
+// Needs plotly.js before it; without it the pictures in the page remain.
 (function () {
   "use strict";
   const NARROW_PX = 560;
@@ -221,7 +221,7 @@
     plot.panels.forEach((panel, number) => {
       const suffix = number ? String(number + 1) : "";
       const frame = { panel, plot, number, suffix, named, rules: 0, shapes: layout.shapes };
-      // marks without a height stand on an axis of their own over y
+      // marks without a height have an axis of their own over y
       Object.assign(frame, { x: "x" + suffix, y: "y" + suffix, floor: "y" + (100 + number) });
       const domain = [Math.max(0, top - plot.heights[number] / inner), top];
       top -= (plot.heights[number] + GAP_PX) / inner;
@@ -289,7 +289,7 @@
     }
   }
 
-  // The picture that the page came with stands again.
+  // Shows the picture that the page came with again.
   function fail(figure, error) {
     figure.dataset.state = "failed";
     console.error("figure " + figure.dataset.name + ": " + error);
@@ -370,7 +370,7 @@
   } else {
     drawAll(live);
   }
-  // On paper stands the picture that the page came with; figures without one are drawn first.
+  // Paper shows the picture that the page came with; figures without one are drawn first.
   window.addEventListener("beforeprint", () => drawAll(live.filter((f) => !f.querySelector(".plot-still"))));
   const redraw = () => live.filter((figure) => figure.dataset.state === "drawn").forEach(draw);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

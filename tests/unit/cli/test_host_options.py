@@ -1,4 +1,4 @@
-"""Hosts as they stand on a command line, and the names that they get."""
+"""Hosts on a command line, and the names that they get."""
 
 from __future__ import annotations
 

@@ -159,19 +159,19 @@ def test_the_table_gives_an_interval_from_six_trials_on() -> None:
 def test_a_run_outlives_whoever_reads_its_output(
     gone: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[Event] = []
+    shown: list[Event] = []
     moved: list[int] = []
 
     def show(event: Event) -> None:
-        told.append(event)
-        if len(told) == 2:
+        shown.append(event)
+        if len(shown) == 2:
             raise gone
 
     monkeypatch.setattr("os.dup2", lambda _old, new: moved.append(new))
     tell = outlive_reader(show)
     for event in EVENTS:
         tell(event)
-    assert told == EVENTS[:2]
+    assert shown == EVENTS[:2]
     assert moved == [sys.stdout.fileno()]
 
 

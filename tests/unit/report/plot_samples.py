@@ -58,7 +58,7 @@ def make_sweep(windows: int = 7) -> Plot:
         layers.append(
             Curve(name=name, x=streams, y=middle, low=middle - spread, high=middle + spread, slot=slot)
         )
-    layers.append(Rule(name="link less headers (lab's truth)", value=38.6, low=38.2, high=39.0))
+    layers.append(Rule(name="link rate minus headers", value=38.6, low=38.2, high=39.0))
     x = Axis(label="Streams", ticks=STREAMS, tick_labels=tuple(f"{tick:g}" for tick in STREAMS))
     y = Axis(label="Throughput", unit="Mbit/s", from_zero=True)
     panel = Panel(x=x, y=y, layers=tuple(layers))

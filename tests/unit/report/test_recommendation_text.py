@@ -30,10 +30,10 @@ from tests.unit.synthetic_results import SyntheticResults, make_quickstart
 
 
 def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:
-    def sure(levels: list[tuple[int, int | None]], doubted: int | None = None) -> str:
+    def sure(levels: list[tuple[int, int | None]], lab_limited: int | None = None) -> str:
         def change(record: TrialRecord) -> TrialRecord:
             carried = 50e6 if record.streams > 1 else 10e6
-            flags = ("lab-limited",) if record.streams == doubted else ()
+            flags = ("lab-limited",) if record.streams == lab_limited else ()
             return replace(record, throughput_bits_per_s=carried, flags=flags)
 
         return dict(describe_recommendation(answer(make(levels, 8, change))).facts)["Confidence"]
@@ -43,8 +43,8 @@ def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:
         "it carries enough (8 trials); nothing smaller was measured"
     )
     assert sure([(1, window), (3, window)]).endswith("and everything smaller does not")
-    told = sure([(1, window), (3, window), (2, window)], doubted=2)
-    assert told.endswith("and everything usable that is smaller does not")
+    words = sure([(1, window), (3, window), (2, window)], lab_limited=2)
+    assert words.endswith("and everything usable that is smaller does not")
 
 
 @pytest.mark.parametrize("missing", ["loaded_rtt_mean_ns", "loaded_sent", "sender_cpu_user_s"])
@@ -77,9 +77,9 @@ def test_the_terminal_says_what_the_page_says() -> None:
     render_summary(inputs.study, list_notices(inputs.study), console)
     assert isinstance(console.file, io.StringIO)
     printed = console.file.getvalue()
-    told = describe_recommendation(answers[0].result)
-    assert told.lead in printed
-    for text in (*told.sentences, *(f"{label}: {value}" for label, value in told.facts)):
+    words = describe_recommendation(answers[0].result)
+    assert words.lead in printed
+    for text in (*words.sentences, *(f"{label}: {value}" for label, value in words.facts)):
         assert text in printed
 
 
@@ -114,8 +114,8 @@ def test_trials_that_drift_are_not_called_too_few() -> None:
     drifting = replace(found.recommended, throughput_bits_per_s=rates)
     assert "(20 trials, no confidence interval: they drift or step)" in format_expected(drifting, None)
     both = (drifting, replace(drifting, streams=2))
-    told = describe_recommendation(replace(found, recommended=drifting, candidates=both))
-    assert dict(told.facts)["Confidence"] == "low - 20 trials, no confidence interval: they drift or step"
+    words = describe_recommendation(replace(found, recommended=drifting, candidates=both))
+    assert dict(words.facts)["Confidence"] == "low - 20 trials, no confidence interval: they drift or step"
 
 
 def test_delays_of_few_trials_are_not_called_trials_each() -> None:
@@ -126,14 +126,14 @@ def test_delays_of_few_trials_are_not_called_trials_each() -> None:
         known = record.streams == 1 or record.cycle < 3
         return replace(record, throughput_bits_per_s=5e7, loaded_rtt_mean_ns=loaded if known else None)
 
-    told = describe_recommendation(answer(make([(1, 64 * KIB), (2, 64 * KIB)], 10, change)))
-    assert any("3 trials and 10 trials: the difference is not tested." in text for text in told.sentences)
-    assert "only" not in dict(told.facts)["Confidence"]
+    words = describe_recommendation(answer(make([(1, 64 * KIB), (2, 64 * KIB)], 10, change)))
+    assert any("3 trials and 10 trials: the difference is not tested." in text for text in words.sentences)
+    assert "only" not in dict(words.facts)["Confidence"]
 
 
 def test_a_rising_rtt_without_probes_gives_no_figure_of_added_delay() -> None:
     found = sweep(QUICK, 8, rising=(4,))
     assert found.recommended is not None
     unknown = replace(found.recommended, drtt_ns=measure_spread(np.array([np.nan])))
-    told = describe_recommendation(replace(found, recommended=unknown))
-    assert any(text.endswith("so longer trials would show more delay.") for text in told.sentences)
+    words = describe_recommendation(replace(found, recommended=unknown))
+    assert any(text.endswith("so longer trials would show more delay.") for text in words.sentences)

@@ -240,9 +240,9 @@ def test_the_journal_is_told_in_its_order_and_left_out_where_there_is_none() -> 
     ]
     failed = [make_failed(make_trial(1, 64 * KIB, cycle=0, row=0))]
     quiet = SyntheticResults(make_campaign(), [], failed, {})
-    told = SyntheticResults(make_campaign(), [], failed, {}, journal=entries)
+    results = SyntheticResults(make_campaign(), [], failed, {}, journal=entries)
     assert "Journal (" not in render_html(build_document(quiet))
-    page = render_html(build_document(told))
+    page = render_html(build_document(results))
     assert page.index("text of &lt;started&gt;") < page.index("text of &lt;clock-jump&gt;")
     assert tabulate_journal("Journal", entries).rows[1] == (
         "2026-01-02 03:04:05 UTC",

@@ -37,13 +37,13 @@ def test_a_sweep_fills_the_chapters_it_can_and_names_the_others(sections: tuple[
         *("windows-vs-streams", "streams-sweep", "surface", "throughput-effect", "cpu-cost"),
         *("fixed-product", "limits", "certainty", "not-measured"),
     ]
-    told = [block.text for block in sections[-1].blocks if isinstance(block, Paragraph)]
-    assert [text.split(":")[0] for text in told] == [
+    texts = [block.text for block in sections[-1].blocks if isinstance(block, Paragraph)]
+    assert [text.split(":")[0] for text in texts] == [
         "Trial duration",
         "Route and capacity of the paths",
         "Message size",
     ]
-    assert "several durations" in told[0]
+    assert "several durations" in texts[0]
 
 
 def test_names_are_unique_and_those_listed_are_those_made(
@@ -106,10 +106,10 @@ def test_failed_trials_alone_fill_no_chapter() -> None:
 
 
 def test_trials_that_only_measured_the_lab_are_drawn_but_counted_nowhere() -> None:
-    def doubt(record: TrialRecord) -> TrialRecord:
+    def flag(record: TrialRecord) -> TrialRecord:
         return replace(record, flags=("lab", "lab-limited"))
 
-    inputs = make_inputs(make_sweep(2, change=doubt, environment={"lab": LAB}))
+    inputs = make_inputs(make_sweep(2, change=flag, environment={"lab": LAB}))
     sections = chapters.build_sections(inputs)
     plot = chapters.find_plot(inputs, "throughput-streams-1")
     assert plot is not None

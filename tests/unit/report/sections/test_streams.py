@@ -63,7 +63,7 @@ def test_lines_go_through_the_medians_with_their_intervals(inputs: ReportInputs)
         interval = ordered_median_interval(rates)
         assert curve.y[at] == pytest.approx(np.median(rates) / 1e6)
         assert (curve.low[at], curve.high[at]) == pytest.approx((interval.low / 1e6, interval.high / 1e6))  # type: ignore[operator]
-    assert np.abs(curve.x - np.array(STREAMS)).max() < 0.2  # windows stand side by side, near their level
+    assert np.abs(curve.x - np.array(STREAMS)).max() < 0.2  # windows are side by side, near their level
 
 
 def test_an_outlier_is_drawn_marked_and_kept_in_its_median(inputs: ReportInputs) -> None:
