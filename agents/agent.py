@@ -196,12 +196,12 @@ class Agent:
                 self._answer_hello(request)
 
     def _answer_hello(self, request: Message) -> None:
-        asked = request.get("protocol")
-        if request.get("op") == "hello" and asked != PROTOCOL_VERSION:
+        requested = request.get("protocol")
+        if request.get("op") == "hello" and requested != PROTOCOL_VERSION:
             # Before the fields: another version may well have other fields.
             theirs = f"the controller (PathLab {_plain(request.get('program'))}) speaks agent protocol"
             ours = f"this agent (PathLab {self._program}) speaks {PROTOCOL_VERSION}"
-            self._refuse(f"{theirs} {_plain(asked)}, {ours}")
+            self._refuse(f"{theirs} {_plain(requested)}, {ours}")
             return
         try:
             if check_request(request) != "hello":
@@ -269,7 +269,7 @@ class Agent:
 
 
 def _clip(error: Exception) -> str:
-    """What is wrong, without the rest of what a controller may have asked for at any length."""
+    """What is wrong, without the rest of a request of any length."""
     return str(error)[: limits.MAX_ERROR_CHARACTERS]
 
 

@@ -48,8 +48,8 @@ def build_command(
     """The engine's argument list. ValueError names an option that cannot be passed on.
 
     Limits lower ``time-limit-ns``, ``volume-limit-bytes`` and ``rate-bits-per-s`` of subcommands that know
-    them (there 0 means none); they stand last, where nothing can undo them. The engine's own limit of time
-    is later than this agent's, and is there for when the agent stands still.
+    them (there 0 means none); they come last, where nothing can undo them. The engine's own limit of time
+    is later than this agent's, and is there in case the agent hangs.
     """
     if not _WORD.fullmatch(subcommand):
         raise ValueError(f"{quote(subcommand)} is no subcommand's name")

@@ -29,7 +29,7 @@ _SHARED_MODE = 0o1777
 
 
 class HostLock:
-    """The right to measure on this host; ``answer`` is what the controller is told (PROTOCOL.md)."""
+    """The right to measure on this host; ``answer`` is the result for the controller (PROTOCOL.md)."""
 
     def __init__(self, descriptor: Optional[int], path: str, answer: Dict[str, Any]) -> None:
         self._descriptor = descriptor
@@ -145,7 +145,7 @@ def _write_owner(descriptor: int, name: Dict[str, str]) -> None:
 
 
 def _read_owner(descriptor: int) -> Dict[str, str]:
-    """What stands in the file, as one may repeat it: short printable texts alone."""
+    """The owner that the file names: short printable texts alone."""
     try:
         found = json.loads(os.pread(descriptor, MAX_OWNER_BYTES, 0).decode("utf-8"))
     except (ValueError, OSError, RecursionError):

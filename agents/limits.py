@@ -1,4 +1,4 @@
-"""What a controller may ask of this host at most; every limit of the agent stands here."""
+"""What a controller may request of this host at most; every limit of the agent is here."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OUTBOX_HARD_BYTES = 4 * 1024 * 1024  # above: requests wait as well
 class Caps:
     """What the owner of this host lets any engine have at most; None: no cap.
 
-    ``rate_bits_per_s`` bounds what an engine sends. Whatever a controller asks for is clamped to these.
+    ``rate_bits_per_s`` bounds what an engine sends. Whatever a controller requests is clamped to these.
     """
 
     seconds: float = MAX_SECONDS

@@ -27,7 +27,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--discover", metavar="OPTIONS", help="probe a path instead; the agent starts this")
     parser.add_argument("--peer", metavar="OPTIONS", help="run another program; the agent starts this")
     parser.add_argument("--version", action="version", version=VERSION)
-    caps = parser.add_argument_group("caps on every engine, whatever the controller asks for")
+    caps = parser.add_argument_group("caps on every engine, whatever the controller requests")
     caps.add_argument("--max-seconds", metavar="S", type=_read_seconds, default=MAX_SECONDS)
     caps.add_argument("--max-bytes", metavar="N", type=_read_integer)
     caps.add_argument("--max-rate", metavar="BITS_PER_S", type=_read_integer, help="of what this host sends")

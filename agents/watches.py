@@ -1,4 +1,4 @@
-"""The series of counters that one controller asked for."""
+"""The series of counters that one controller requested."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from typing import Dict, Mapping, Optional, Sequence
 def subtract_count(before: Optional[int], after: Optional[int]) -> Optional[int]:
     """``after - before``; None when either is missing or the counter went backwards.
 
-    A counter goes backwards when it wraps (many have 32 bits) or when what it counts was made anew. How much
-    was counted in between cannot be told then.
+    A counter goes backwards when it wraps (many have 32 bits) or when what it counts was made anew. What was
+    counted in between is unknown then.
     """
     if before is None or after is None or after < before:
         return None

@@ -35,7 +35,7 @@ _TC_H_ROOT = 0xFFFFFFFF
 
 _RECEIVE_BYTES = 64 * 1024  # the kernel fills at most 32 KiB per datagram of a dump
 _SEQUENCE = 1
-_ATTEMPTS = 3  # a dump during which qdiscs came or went is asked for again
+_ATTEMPTS = 3  # a dump during which qdiscs came or went is requested again
 
 
 class QdiscId(NamedTuple):

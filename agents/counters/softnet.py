@@ -42,7 +42,7 @@ def compare_softnet(before: List[CoreCounts], after: List[CoreCounts]) -> Option
     """The sums over all cores, and ``cores``: per core its number ``core`` and its differences.
 
     A sum is None when one core's part of it is unknown. None altogether when cores without a number came or
-    went, because a line can then not be told to be the same core's.
+    went, because nothing shows then which line is the same core's.
     """
     if any(row.core is None for row in before + after):
         if len(before) != len(after):

@@ -1,4 +1,4 @@
-"""What a controller asks of the prober: options and batches, checked, every mistake by its name."""
+"""What a controller requests of the prober: options and batches, checked, every mistake by its name."""
 
 from __future__ import annotations
 

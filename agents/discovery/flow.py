@@ -30,7 +30,7 @@ _READ_BYTES = 65536
 _ANCILLARY_BYTES = 512
 _MAX_REPLIES = 256  # read at a time, so that a flood of them cannot hold the loop
 
-# (origin, ICMP type) to what it means; the code stands beside it.
+# (origin, ICMP type) to what it means; the code is kept beside it.
 _KINDS = {
     (_FROM_ICMP, 11): "time-exceeded",
     (_FROM_ICMP, 3): "unreachable",

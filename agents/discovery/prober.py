@@ -54,7 +54,7 @@ class _Course:
 
 
 class Prober:
-    """Runs batches over flows. ``write`` gets each record; ``interrupted`` is asked at every turn."""
+    """Runs batches over flows. ``write`` gets each record; ``interrupted`` is called at every turn."""
 
     def __init__(
         self, flows: Sequence[Flow], write: Callable[[Record], None], interrupted: Callable[[], bool]
@@ -203,7 +203,7 @@ def _time_reply(sent: Optional[_Sent], reply: Optional[Reply]) -> Tuple[Optional
 
 
 def _wait_ms(courses: List[_Course]) -> float:
-    """Until the next probe is due or over time; rounded up, so that nothing is asked too early."""
+    """Until the next probe is due or over time; rounded up, so that nothing is sent too early."""
     due = [
         course.next_ns if course.under_way is None else course.under_way.deadline_ns
         for course in courses

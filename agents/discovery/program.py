@@ -80,7 +80,7 @@ class CommandStream:
 
 
 def run_discovery(options_text: str) -> int:
-    """Open the flows that the options ask for and serve batches; return the exit status."""
+    """Open the flows that the options request and serve batches; return the exit status."""
     stream = CommandStream(0, 1)
     try:
         target, count = read_options(parse_object(options_text.encode("utf-8")))

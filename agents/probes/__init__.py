@@ -1,4 +1,4 @@
-"""One host fact per file: where it is read, and a pure parser of what stands there."""
+"""One host fact per file: where it is read, and a pure parser of its text."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def parse_triple(text: str) -> Dict[str, int]:
 
 
 def read_buffers(source: Source) -> Dict[str, Any]:
-    """What SO_RCVBUF and SO_SNDBUF may ask for, and what autotuning may reach.
+    """What SO_RCVBUF and SO_SNDBUF may request, and what autotuning may reach.
 
     Network namespaces other than the first hide the net.core limits on older kernels: these are then null.
     """

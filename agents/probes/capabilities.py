@@ -12,7 +12,7 @@ _BITS = {"net_admin": 12, "net_raw": 13, "sys_nice": 23}
 
 
 def parse_effective(text: str) -> Dict[str, bool]:
-    """Which of the capabilities that PathLab can use stand in ``CapEff``. ValueError when it is missing."""
+    """Which of the capabilities that PathLab can use are in ``CapEff``. ValueError when it is missing."""
     for line in text.splitlines():
         name, _colon, value = line.partition(":")
         if name == "CapEff":

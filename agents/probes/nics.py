@@ -127,8 +127,8 @@ def read_mtu_bytes(handle: socket.socket, name: str) -> Optional[int]:
 
 def read_driver(handle: socket.socket, name: str) -> Optional[str]:
     """The driver's name, None when the interface has none to tell."""
-    told = _request_ethtool(handle, name, struct.pack("I", _GET_DRIVER).ljust(_DRIVER_BYTES, b"\0"))
-    return None if told is None else told[4:36].partition(b"\0")[0].decode("ascii", "replace") or None
+    answer = _request_ethtool(handle, name, struct.pack("I", _GET_DRIVER).ljust(_DRIVER_BYTES, b"\0"))
+    return None if answer is None else answer[4:36].partition(b"\0")[0].decode("ascii", "replace") or None
 
 
 def read_offloads(handle: socket.socket, name: str) -> Dict[str, Optional[bool]]:
@@ -139,8 +139,8 @@ def read_offloads(handle: socket.socket, name: str) -> Dict[str, Optional[bool]]
 
 
 def _read_flag(handle: socket.socket, name: str, command: int, mask: int) -> Optional[bool]:
-    told = _request_ethtool(handle, name, struct.pack("II", command, 0))  # struct ethtool_value
-    return None if told is None else bool(struct.unpack("II", told)[1] & mask)
+    answer = _request_ethtool(handle, name, struct.pack("II", command, 0))  # struct ethtool_value
+    return None if answer is None else bool(struct.unpack("II", answer)[1] & mask)
 
 
 def _request_ethtool(handle: socket.socket, name: str, question: bytes) -> Optional[bytes]:

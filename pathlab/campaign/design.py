@@ -71,7 +71,7 @@ def _keep(names: Sequence[str], combinations: Iterable[Levels], constraint: Cons
 
 
 def _draw_part(campaign: Campaign, combinations: list[Levels]) -> list[Levels]:
-    """A random part, in the order in which the combinations stand."""
+    """A random part, in the order of the combinations."""
     drawn = sorted(combinations, key=functools.partial(_rank, "fraction-1", campaign.seed))
     chosen = set(drawn[: _part_size(campaign, len(combinations))])
     return [levels for levels in combinations if levels in chosen]

@@ -1,7 +1,7 @@
-"""The engines as a plan needs to know them: their names, and what each one can be asked for.
+"""The engines as a plan needs to know them: their names, and what each one supports.
 
 An engine is one file in the folder ``pathlab/engines``, a layer above this one. Its name is the file's; its
-class is loaded by name when a plan asks for it, so that no file here lists the engines.
+class is loaded by name when a plan uses it, so that no file here lists the engines.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Capabilities:
 class Refusal:
     """Why an engine cannot measure a plan row: in words, with what is expected instead.
 
-    ``path_key`` is the key of the path that asks for it, None where it is the combination.
+    ``path_key`` is the key of the path that requests it, None where it is the combination.
     """
 
     text: str

@@ -1,6 +1,6 @@
 """The ``[lab]`` table: hosts, routers and emulated links, as a campaign or a topology file writes them.
 
-Keys that stand for "not limited" or "none" are simply left out. What contradicts another key is found in
+A key left out means "not limited" or "none". What contradicts another key is found in
 ``pathlab.campaign.lab_checks``.
 """
 

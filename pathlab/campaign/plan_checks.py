@@ -36,13 +36,13 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
 
 
 def _check_engines(campaign: Campaign) -> Iterator[Finding]:
-    """What combinations, paths and hosts ask of an engine that it cannot do, each once."""
+    """What combinations, paths and hosts request of an engine that does not support it, each once."""
     cells: dict[str, list[PlannedCell]] = {}
     for cell in _list_measured(campaign) if campaign.factors.levels("engine") else ():
         cells.setdefault(cell.engine, []).append(cell)
     for name, own in cells.items():
         engine, found = load_rules(name), dict.fromkeys(_check_caps(campaign, name))
-        # What a path asks is the same with each combination, and the other way round.
+        # What a path requests is the same with each combination, and the other way round.
         pairs = [*((0, cell) for cell in own), *((at, own[0]) for at in range(1, len(campaign.paths)))]
         for index, cell in pairs:
             for refusal in engine.check(PlanRow(row=0, cycle=0, path=campaign.paths[index], cell=cell)):

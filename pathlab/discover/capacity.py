@@ -174,9 +174,9 @@ def _run_round(prober: RemoteProber, series: _Series, options: CapacityOptions) 
     answering = tuple(
         ttl for ttl in series.ttls if any(p.ttl == ttl and p.rtt_ns is not None for p in probes)
     )
-    asked = [probe for probe in probes if probe.ttl in answering]
-    unanswered = sum(probe.rtt_ns is None for probe in asked)
-    if asked and unanswered > LIMITED_RATIO * len(asked):
+    answerable = [probe for probe in probes if probe.ttl in answering]
+    unanswered = sum(probe.rtt_ns is None for probe in answerable)
+    if unanswered > LIMITED_RATIO * len(answerable):
         series.gap_ns = min(max(2 * series.gap_ns, 1_000_000), LONGEST_GAP_NS)
     series.ttls = answering
     return time.monotonic() - began_s

@@ -30,7 +30,7 @@ class PathMtu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trial:
-    """What became of a size: it arrived, or a router named its limit, or nothing was heard."""
+    """What became of a size: it arrived, or a router named its limit, or nothing came back."""
 
     arrived: bool
     rtt_ns: int | None = None
@@ -79,7 +79,7 @@ def find_path_mtu(prober: RemoteProber, timeout_ns: int = 1_000_000_000) -> Path
 class _Search:
     """Bytes that arrive, that may arrive, and that may by what was said.
 
-    ``silent``: of more than that nothing was heard.
+    ``silent``: nothing larger was answered.
     """
 
     low: int

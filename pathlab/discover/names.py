@@ -1,4 +1,4 @@
-"""Names of addresses, asked of the controller's resolver; the path is measured and told without them."""
+"""Names of addresses from the controller's resolver; measurement and results do without them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ TIMEOUT_S = 3.0
 
 
 def look_up_names(addresses: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str]:
-    """The names that were found in time, by address; all are asked at once."""
+    """The names that were found in time, by address; all are looked up at once."""
     found: dict[str, str] = {}
 
-    def ask(address: str) -> None:
+    def look_up(address: str) -> None:
         try:
             found[address] = socket.gethostbyaddr(address)[0]
         except OSError:
@@ -22,7 +22,7 @@ def look_up_names(addresses: Iterable[str], timeout_s: float = TIMEOUT_S) -> dic
 
     # Daemons, because a resolver may take far longer than anybody waits.
     threads = [
-        threading.Thread(target=ask, args=(address,), daemon=True) for address in sorted(set(addresses))
+        threading.Thread(target=look_up, args=(address,), daemon=True) for address in sorted(set(addresses))
     ]
     for thread in threads:
         thread.start()

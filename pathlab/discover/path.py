@@ -42,7 +42,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathReport:
-    """One direction of a path. ``capacity`` and ``mtu`` None: not asked for, or named in ``lost``."""
+    """One direction of a path. ``capacity`` and ``mtu`` None: not requested, or named in ``lost``."""
 
     source: str
     target: str
@@ -56,7 +56,7 @@ class PathReport:
 
     @property
     def route(self) -> Route:
-        """The route that the path is told by: the first that reached the target, else the first."""
+        """The route that describes the path: the first that reached the target, else the first."""
         return next((route for route in self.routes if route.reached), self.routes[0])
 
     def as_document(self) -> dict[str, Any]:
@@ -153,10 +153,10 @@ def _explain_gaps(options: PathOptions, found: _Findings) -> None:
         reason = found.mtu.reason if found.mtu is not None else None
         found.lost.append(Lost(part="path MTU", reason=reason or "no method reached the target"))
     if options.capacity is not None and found.capacity is None:
-        asked = "udp" in options.methods
+        requested = "udp" in options.methods
         reason = (
             "the target did not answer UDP probes"
-            if asked
+            if requested
             else "it needs UDP probes, which were not requested"
         )
         found.lost.append(Lost(part="capacity of the hops", reason=reason))

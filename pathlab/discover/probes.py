@@ -4,7 +4,7 @@ What is sent: UDP datagrams to a closed port, ICMP echo requests, or TCP SYNs, w
 fragmented. Each flow keeps the fields that routers choose a path by: addresses, ports or echo identifier,
 and, of UDP and ICMP, the checksum too. How replies are matched: every probe carries a number that routers
 quote (of TCP the sequence number); a flow has one probe under way at a time, so that even a quote of eight
-bytes can be told.
+bytes is enough.
 
 Who does the timing: plain sockets of the agent (`pathlab.agents.discovery`), with the kernel's receive stamps
 (SO_TIMESTAMPNS) and the socket's error queue (IP_RECVERR). scapy crafts and parses well, but a probe through

@@ -19,7 +19,7 @@ from pathlab.discover.probes import FROM_TARGET, SHORTEST_TIMEOUT_NS, Probe, Pro
 
 CONFIRMING_PROBES = 3
 #: A flow that a hop answers: this share of its probes at least, of so many at least.
-ANSWERED_RATIO, TOLD_PROBES = 0.75, 4
+ANSWERED_RATIO, DECIDING_PROBES = 0.75, 4
 
 
 class HopVerdict(StrEnum):
@@ -185,18 +185,18 @@ def _find_hops(prober: RemoteProber, trace: _Trace, options: RouteOptions, deadl
 
 
 def _confirm_ends(prober: RemoteProber, trace: _Trace, options: RouteOptions, deadline_s: float) -> None:
-    """Ask once more before an end where the hop before it was silent: a lost answer of the target itself
+    """Probe once more before an end where the hop before it was silent: a lost answer of the target itself
     leaves its flow a hop too long, since further probes reach it as well.
     """
-    asked: set[tuple[int, int]] = set()
+    probed: set[tuple[int, int]] = set()
     while time.monotonic() <= deadline_s:
-        heard = {(probe.flow, probe.ttl) for probe in trace.probes if probe.rtt_ns is not None}
-        before = {(flow, end - 1) for flow, end in trace.ends.items() if end > 1} - heard - asked
+        answered = {(probe.flow, probe.ttl) for probe in trace.probes if probe.rtt_ns is not None}
+        before = {(flow, end - 1) for flow, end in trace.ends.items() if end > 1} - answered - probed
         if not before:
             return
         ttl = max(ttl for _, ttl in before)
         flows = tuple(sorted(flow for flow, its in before if its == ttl))
-        asked |= {(flow, ttl) for flow in flows}
+        probed |= {(flow, ttl) for flow in flows}
         plan = ProbePlan(
             ttls=(ttl,),
             sizes_bytes=(prober.smallest_bytes,),
@@ -310,7 +310,7 @@ def _is_split(probes: Sequence[Probe]) -> bool:
     flows: dict[int, list[bool]] = {}
     for probe in probes:
         flows.setdefault(probe.flow, []).append(probe.rtt_ns is not None)
-    if any(len(answers) < TOLD_PROBES for answers in flows.values()):
+    if any(len(answers) < DECIDING_PROBES for answers in flows.values()):
         return False
     shares = [sum(answers) / len(answers) for answers in flows.values()]
     answering = [share for share in shares if share >= ANSWERED_RATIO]

@@ -59,7 +59,7 @@ class EngineContext:
 
 
 class Engine(ABC):
-    """The traffic of one trial. Methods are called in the order in which they stand here.
+    """The traffic of one trial. Methods are called in the order of this file.
 
     All of them may raise HostError with the stage that failed.
     """

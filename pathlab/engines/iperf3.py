@@ -196,7 +196,7 @@ def _ready(start: Mapping[str, Any], end: Mapping[str, Any], spec: TrialSpec, se
         "sndbuf_bytes": start.get("sndbuf_actual"),
         "rcvbuf_bytes": start.get("rcvbuf_actual"),
         "congestion": congestion,
-        "mss_bytes": start.get("tcp_mss_default") or None,  # tcp_mss is what was asked for
+        "mss_bytes": start.get("tcp_mss_default") or None,  # tcp_mss is what was requested
     }
     test = start["test_start"]
     return {

@@ -84,7 +84,7 @@ class TrialSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """What the hosts let a trial do of what it asks for."""
+    """What the hosts permit of what a trial requests."""
 
     probe_method: str  # icmp, or udp (to an echo at the destination)
     congestion: str | None  # to set on the sockets; None leaves the kernel's default

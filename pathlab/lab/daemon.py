@@ -1,7 +1,7 @@
 """The daemon of a named lab, which keeps it up between commands of ``pathlab lab``, and its client.
 
 ``python -m pathlab.lab.daemon NAME BACKEND ENGINE`` reads a topology from stdin, makes the lab, writes one
-line of JSON on stdout ("up", or the error) and serves a Unix socket until told ``down`` or ended by a signal.
+line of JSON on stdout ("up", or the error) and serves a Unix socket until a request ``down`` or a signal.
 The lab ends with it, whatever ends it. Requests and answers are one JSON object per message::
 
     {"op": "describe"}                              {"ok": true, "name", "pid", "lab", "counters"}
@@ -73,14 +73,14 @@ def _exit_report_path(name: str) -> Path:
 
 
 def read_exit_reports() -> list[str]:
-    """Which labs ended by themselves, and why; each is told once."""
-    told = []
+    """Which labs ended by themselves, and why; each is reported once."""
+    reports = []
     for path in sorted(runtime_folder().glob("lab-*.ended")):
         with contextlib.suppress(OSError):
             name, why = path.stem.removeprefix("lab-"), path.read_text(encoding="utf-8")
-            told.append(f"the lab '{name}' ended by itself: {why}")
+            reports.append(f"the lab '{name}' ended by itself: {why}")
             path.unlink()
-    return told
+    return reports
 
 
 def list_running_labs() -> list[str]:
@@ -95,7 +95,7 @@ def list_running_labs() -> list[str]:
 
 
 def no_lab(text: str) -> HostError:
-    """The error of a lab that is not there, with what ended since it was last asked."""
+    """The error of a lab that is not there, with what ended since the last report."""
     return lab_error("; ".join([text, *read_exit_reports()]), "make one with: pathlab lab up TOPOLOGY")
 
 
@@ -168,7 +168,7 @@ class LabDaemon:
         self._changing = threading.Lock()
 
     def serve(self, listener: socket.socket) -> None:
-        """Answer until told to end; one thread per connection, since a command may take its time."""
+        """Answer until ``end``; one thread per connection, since a command may take its time."""
         while not self._down.is_set() and self._lab.find_fault() is None:
             ready, _, _ = select.select([listener], [], [], POLL_S * 10)
             if ready:
@@ -270,7 +270,7 @@ def main(arguments: list[str]) -> int:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         listener.bind(str(path))
-        listener.listen()  # from now on the name is taken; who asks meanwhile waits
+        listener.listen()  # from now on the name is taken; requests meanwhile wait
         lab.start()
     except (HostError, OSError) as error:
         reason = error.reason if isinstance(error, HostError) else f"{path}: {error.strerror}"

@@ -22,7 +22,7 @@ PACKET_BUFFER_BYTES = 24 << 20
 TCP_RMEM_MAX_BYTES = 6 << 20
 TCP_WMEM_MAX_BYTES = 4 << 20
 
-#: IPv6 with the links' own addresses alone: nothing is asked of neighbours, which would enter the counts.
+#: IPv6 with the links' own addresses alone: no solicitations of neighbours, which would enter the counts.
 QUIET_IPV6 = {"accept_ra": "0", "accept_dad": "0", "addr_gen_mode": "1", "router_solicitations": "0"}
 MPTCP_SUBFLOWS = 8
 FURTHER_LINK_TABLE = 1000  # and the link's number
@@ -83,7 +83,7 @@ class Lab:
         return EmulatedLink(self.namespaces, link, place, self._engine)
 
     def _choose_backend(self) -> str:
-        """netem where the kernel has it and knows what is asked, else the engine's emulator.
+        """netem where the kernel has it and supports what is set, else the engine's emulator.
 
         Packet sockets come first where their buffers hold what a fast flow sends while the emulator is kept
         from running: the kernel stamps what arrives there, so that round trips are not late by a wake-up.
@@ -115,7 +115,7 @@ class Lab:
                 self.namespaces.set_sysctl(node, f"net.ipv6.conf.{scope}.disable_ipv6", "1")
 
     def _prepare_ipv6(self, node: str) -> None:
-        """IPv6 where it is asked for, and nothing that a node would send of its own."""
+        """IPv6 where it is requested, and nothing that a node would send of its own."""
         if not self.topology.ipv6:
             self._quieten(node)
             return
@@ -176,7 +176,7 @@ class Lab:
             if number == first:
                 continue
             for end, node in enumerate(link.between):
-                with contextlib.suppress(HostError):  # a kernel without MPTCP has nothing to be told
+                with contextlib.suppress(HostError):  # a kernel without MPTCP has no such setting
                     limits = f"subflow {MPTCP_SUBFLOWS} add_addr_accepted {MPTCP_SUBFLOWS}"
                     self.namespaces.run(node, *f"ip mptcp limits set {limits}".split())
                     for version in versions:
@@ -203,11 +203,11 @@ class Lab:
 
     def counters(self, *, lap: bool = False) -> list[dict[str, Any]]:
         """The emulators' counters, one per link in the topology's order; ``lap`` begins lateness anew."""
-        told = [link.counters(lap=lap) for link in self._links]
+        counted = [link.counters(lap=lap) for link in self._links]
         if lap:
-            late_ns = [one["late_ns"]["p99"] for one in told if one["late_ns"] is not None]
+            late_ns = [one["late_ns"]["p99"] for one in counted if one["late_ns"] is not None]
             self.lap_late_p99_ns.append(max((late for late in late_ns if late is not None), default=None))
-        return told
+        return counted
 
     def device_drops(self) -> int:
         """Packets that the links' devices dropped since the start, before the emulators or behind them."""

@@ -8,9 +8,9 @@ and every namespace nobody holds any more. That is the whole clean-up.
 Requests: ``{"op": "node", "name": N}`` makes a network namespace; ``{"op": "run", "node": N, "argv": [...]}``
 runs a command to its end; ``{"op": "spawn", "node": N, "argv": [...]}`` with three descriptors attached
 starts a process on them; ``{"op": "sysctl", "node": N, "key": K, "value": V}``; ``{"op": "signal", "pid": P,
-"signal": S}``; ``{"op": "probe"}`` tells what this lab may use. ``node`` null means the lab's own namespace.
+"signal": S}``; ``{"op": "probe"}`` states what the lab may use. ``node`` null means the lab's own namespace.
 Answers: ``{"ok": true, ...}`` or ``{"ok": false, "error": "..."}``.
-Unasked: ``{"event": "exit", "pid": P, "status": S}``, the status as ``subprocess`` counts it.
+Without a request: ``{"event": "exit", "pid": P, "status": S}``, the status as ``subprocess`` counts it.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class NamespaceInit:
     def _spawn(self, node: str, argv: list[str], descriptors: list[int]) -> dict[str, Any]:
         if len(descriptors) != 3:
             raise ValueError("spawn needs three descriptors")
-        with self._inside(node):  # a child is born in the namespace that its parent stands in
+        with self._inside(node):  # a child is born in the namespace that its parent is in
             child = subprocess.Popen(
                 argv,
                 stdin=descriptors[0],
@@ -149,7 +149,7 @@ class NamespaceInit:
         return True
 
     def _grant_buffer(self) -> int:
-        """The largest receive buffer a socket may have here, up to what the emulator asks for."""
+        """The largest receive buffer a socket may have here, up to what the emulator requests."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as tried:
             try:
                 tried.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, EMULATOR_BUFFER_BYTES)

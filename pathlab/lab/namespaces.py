@@ -231,7 +231,7 @@ class Namespaces:
         return bool(self.request({"op": "probe"})["tun"])
 
     def granted_buffer_bytes(self) -> int:
-        """The largest receive buffer a socket in the lab is granted, up to what the emulator asks for."""
+        """The largest receive buffer a socket in the lab is granted, up to what the emulator requests."""
         return int(self.request({"op": "probe"})["buffer_bytes"])
 
     def can_use_netem(self) -> bool:

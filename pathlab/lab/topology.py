@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-#: RFC 2544 sets this range aside for benchmarks of network devices; nothing else lives there.
+#: RFC 2544 sets this range aside for benchmarks of network devices; nothing else uses it.
 ADDRESS_RANGE = ipaddress.IPv4Network("198.18.0.0/15")
 #: The same for IPv6 (RFC 5180).
 ADDRESS_RANGE_6 = ipaddress.IPv6Network("2001:2::/48")

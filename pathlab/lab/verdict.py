@@ -1,4 +1,4 @@
-"""Whether a lab was true during a trial: what is beyond these limits belongs to the lab and not to the path.
+"""Whether a lab emulated its links correctly during a trial: beyond these limits the lab shows, not the path.
 
 The limits are those up to which the emulators were found faithful: nothing lost outside the model, deliveries
 late by no more than a fiftieth of the round trip or 0.3 ms, and cores with time left.
@@ -46,8 +46,8 @@ class LabVerdict:
 
     reasons: tuple[str, ...]
     outside_packets: int
-    late_p99_ns: int | None  # the worst link; None: not told (netem)
-    emulator_cores: float | None  # the busiest emulator; None: not told
+    late_p99_ns: int | None  # the worst link; None: not reported (netem)
+    emulator_cores: float | None  # the busiest emulator; None: not reported
     host_busy_ratio: float
     steal_ratio: float
 

@@ -25,7 +25,7 @@ INTERPRETERS = (
     *(f"python3.{minor}" for minor in range(14, 7, -1)),
     "/usr/libexec/platform-python",
 )
-# dd with bs=1 is the one POSIX program that never reads more than it was told to.
+# dd with bs=1 is the one POSIX program that never reads more than its count.
 COMMAND = """exec /bin/sh -c 'eval "$(dd bs=1 count={size} 2>/dev/null)"'"""
 _SCRIPT = """\
 PATH="$PATH:/usr/local/bin:/usr/bin:/bin"

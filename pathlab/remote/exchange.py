@@ -151,7 +151,7 @@ class Exchange(ABC):
         return result
 
     def _defer(self, call: Callable[[], None]) -> None:
-        """Have something called on the thread of the callbacks, which may ask and wait."""
+        """Have something called on the thread of the callbacks, which may send requests and wait."""
         self._callbacks.put(call)
 
     def in_callback(self) -> bool:

@@ -101,12 +101,12 @@ def check_host_key(host: str, name: str, key: paramiko.PKey, known: Sequence[Kno
     HostError (stage host key) when the key is revoked, or is another one than known_hosts has.
     """
     shown = key.asbytes()
-    told = f"{key.get_name()} {fingerprint(key)}"
+    shown_key = f"{key.get_name()} {fingerprint(key)}"
     for entry in known:
         if entry.marker == "@revoked" and entry.key == shown:
             raise _refusal(
                 host,
-                f"the key of {name} ({told}) is revoked by {entry.place}",
+                f"the key of {name} ({shown_key}) is revoked by {entry.place}",
                 "do not connect; ask who runs the host",
             )
     trusted = [entry for entry in known if not entry.marker]
@@ -116,7 +116,7 @@ def check_host_key(host: str, name: str, key: paramiko.PKey, known: Sequence[Kno
         same_kind = [entry for entry in trusted if entry.kind == key.get_name()] or trusted
         raise _refusal(
             host,
-            f"the key of {name} has changed: it shows {told}, but {same_kind[0].place} has another one",
+            f"the key of {name} has changed: it shows {shown_key}, but {same_kind[0].place} has another one",
             f"if the host was set up anew, remove that line (ssh-keygen -R '{name}'); else someone may be "
             "listening in",
         )

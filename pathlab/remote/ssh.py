@@ -96,7 +96,7 @@ class SshChannel(Channel):
         return not self._is_connected()
 
     def _is_connected(self) -> bool:
-        """Whether the connection that carries this channel stands; there may be a newer one by now."""
+        """Whether the connection that carries this channel is up; there may be a newer one by now."""
         return bool(self._channel.get_transport().is_active())
 
     def _check_connection(self) -> None:

@@ -1,4 +1,4 @@
-"""One SSH connection to one host, through whatever stands between; kept, and made anew after a loss."""
+"""One SSH connection to one host, through jumps and proxies; kept, and made anew after a loss."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from pathlab.remote.ssh_config import SshSettings
 CONNECT_TIMEOUT_S = 10.0
 HANDSHAKE_TIMEOUT_S = 15.0
 KEEPALIVE_S = 15
-LOST_AFTER_MS = 10_000  # TCP_USER_TIMEOUT: how long unacknowledged bytes may stand
+LOST_AFTER_MS = 10_000  # TCP_USER_TIMEOUT: how long bytes may stay unacknowledged
 BACK_OFF_S = (0.2, 0.5, 1.0, 2.0, 4.0)  # waits before each try to come back after a loss
 
-# Errors become one line of ours; without a handler paramiko's tracebacks would stand on stderr as well.
+# Errors become one line of ours; without a handler paramiko's tracebacks would go to stderr as well.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 Dial = Callable[[str, int, float], socket.socket]

@@ -1,4 +1,4 @@
-"""A lab as a whole: its links' truth is what probes and traffic meet, with either back end."""
+"""A lab as a whole: probes and traffic meet the links' settings, with either back end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which results folder a run writes to: the one asked for, the unfinished one, or a fresh one."""
+"""Which results folder a run writes to: the one named, the unfinished one, or a fresh one."""
 
 from __future__ import annotations
 

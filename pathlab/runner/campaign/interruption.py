@@ -14,7 +14,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """A signal asked for the end; raised where the main thread waits, never while results are stored."""
+    """A signal came; raised where the main thread waits, never while results are stored."""
 
 
 class Interruption:

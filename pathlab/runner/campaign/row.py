@@ -60,7 +60,7 @@ class _End:
 
 
 def build_spec(campaign: Campaign, task: RowTask, path: TrialPath) -> TrialSpec:
-    """What a row asks for, with the limits of the campaign."""
+    """What a row requests, with the limits of the campaign."""
     row, cell = task.row, task.row.cell
     ways = 2 if cell.direction == BOTH else 1  # the budget's rate is of both directions, the engine's of each
     cap, volume = campaign.budget.rate_bits_per_s, task.volume_limit_bytes

@@ -16,17 +16,17 @@ LOOK_S = 1.0
 
 
 class StopRequest:
-    """A file in the results folder by which `pathlab stop` asks a run to end after its trial."""
+    """A file in the results folder by which `pathlab stop` ends a run after its trial."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / STOP_NAME
 
     def is_made(self) -> bool:
-        """Whether a stop has been asked for."""
+        """Whether a stop was requested."""
         return self._path.exists()
 
     def make(self) -> None:
-        """Ask for it. Raises UsageError when the folder cannot be written."""
+        """Request it. Raises UsageError when the folder cannot be written."""
         try:
             self._path.touch()
         except OSError as error:
@@ -36,7 +36,7 @@ class StopRequest:
             ) from error
 
     def clear(self) -> None:
-        """Forget it: a new run begins, or the old one has heard it."""
+        """Remove it: a new run begins, or the old one ends."""
         self._path.unlink(missing_ok=True)
 
 
@@ -61,18 +61,18 @@ class Wait:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a stop has been asked for."""
+        """Whether a stop was requested."""
         return self._stop.is_made()
 
     def announce(self, moment: datetime.datetime, reason: str, emit: Emit) -> bool:
-        """Tell what is waited for, where it is still to come, and wait; False when stopped instead."""
+        """Report a wait for what is still to come, and wait; False when stopped instead."""
         if moment > self.now():
             utc = moment.astimezone(datetime.UTC).isoformat(timespec="seconds")
             emit(Waiting(reason=reason, until_utc=utc))
         return self.until(moment)
 
     def until(self, moment: datetime.datetime) -> bool:
-        """Wait for a moment of the wall clock; False when a stop was asked for instead."""
+        """Wait for a moment of the wall clock; False when a stop was requested instead."""
         while not self._stop.is_made():
             left_s = (moment - self.now()).total_seconds()
             if left_s <= 0:

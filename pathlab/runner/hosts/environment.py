@@ -1,4 +1,4 @@
-"""Where a campaign runs: sessions with the hosts, addresses between them, the lab if one is asked for.
+"""Where a campaign runs: sessions with the hosts, addresses between them, the lab if there is one.
 
 A lab that this machine cannot make is replaced by loopback only where the campaign allows it, and then said
 in the results, in the report and as a notice.

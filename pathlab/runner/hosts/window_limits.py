@@ -14,9 +14,9 @@ SEND_LIMIT, RECEIVE_LIMIT = "wmem_max", "rmem_max"
 
 
 def find_short_windows(rows: Iterable[PlanRow], hosts: Iterable[HostRecord]) -> list[str]:
-    """One line for each host's limit below the largest window that a row asks of it; unknown ones are none.
+    """One line for each known limit of a host below the largest window that a row requests there.
 
-    What is asked beyond the limit is granted up to it, without an error, so that the trials are only marked.
+    A request beyond the limit is granted up to it, without an error, so that the trials are only marked.
     """
     facts = {record.name: record.facts.get("buffers") or {} for record in hosts}
     largest: dict[tuple[str, str], int] = {}
@@ -28,7 +28,7 @@ def find_short_windows(rows: Iterable[PlanRow], hosts: Iterable[HostRecord]) -> 
 
 
 def _needs(row: PlanRow) -> Iterator[tuple[str, str, int]]:
-    """Host, limit and window in bytes of both ends of a row, as far as windows are asked for."""
+    """Host, limit and window in bytes of both ends of a row, as far as windows are requested."""
     cell = row.cell
     ends = (row.path.source, row.path.destination)
     sender, receiver = ends[::-1] if cell.direction == REVERSE else ends

@@ -1,1 +1,1 @@
-"""One trial: what it asks for, its choreography, its record."""
+"""One trial: what it requests, its choreography, its record."""

@@ -166,7 +166,7 @@ class Trial:
         engine.check_ends()
 
     def _end_loaded_probes(self) -> None:
-        """Once, whoever asks first; several threads may."""
+        """Once; several threads may call it."""
         while self._probing:
             self._probing.pop().command("stop")
 

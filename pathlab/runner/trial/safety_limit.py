@@ -19,7 +19,7 @@ RTT_PROBES_MIN = 10
 LOSS_PROBES, LOSS_PROBES_MIN = 100, 20
 
 
-class SafetyAbort(PathlabError):  # noqa: N818 -- a trial's end that the campaign asked for
+class SafetyAbort(PathlabError):  # noqa: N818 -- a trial's end that the campaign defines
     """A trial that exceeded a safety limit of the campaign and was ended early. Exit status 3."""
 
     exit_status = 3
