@@ -288,14 +288,18 @@ def _pack(address: str) -> bytes:
 
 def _find_extended_error(ancillary: List[Any]) -> Optional[Tuple[int, int, int, int, Optional[str]]]:
     """Origin, type, code, info and offender's address of a ``struct sock_extended_err``."""
-    for level, kind, data in ancillary:
-        if (level, kind) not in ((socket.IPPROTO_IP, IP_RECVERR), (socket.IPPROTO_IPV6, IPV6_RECVERR)):
-            continue
-        if len(data) < _EXTENDED_ERROR.size:
-            return None
-        _, origin, icmp_type, code, _, info, _ = _EXTENDED_ERROR.unpack_from(data)
-        return origin, icmp_type, code, info, _read_offender(data[_EXTENDED_ERROR.size :])
-    return None
+    kinds = ((socket.IPPROTO_IP, IP_RECVERR), (socket.IPPROTO_IPV6, IPV6_RECVERR))
+    data = _find_message(ancillary, kinds, _EXTENDED_ERROR.size)
+    if data is None:
+        return None
+    _, origin, icmp_type, code, _, info, _ = _EXTENDED_ERROR.unpack_from(data)
+    return origin, icmp_type, code, info, _read_offender(data[_EXTENDED_ERROR.size :])
+
+
+def _find_message(ancillary: List[Any], kinds: Tuple[Tuple[int, int], ...], size: int) -> Optional[bytes]:
+    """The first control message of one of these levels and types that has so many bytes."""
+    found = (data for level, kind, data in ancillary if (level, kind) in kinds and len(data) >= size)
+    return next(found, None)
 
 
 def _read_offender(data: bytes) -> Optional[str]:
@@ -311,18 +315,14 @@ def _read_offender(data: bytes) -> Optional[str]:
 
 
 def _find_stamp(ancillary: List[Any]) -> Optional[int]:
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(data) >= struct.calcsize("@ll"):
-            seconds, nanoseconds = struct.unpack_from("@ll", data)
-            return int(seconds) * 1_000_000_000 + int(nanoseconds)
-    return None
+    data = _find_message(ancillary, ((socket.SOL_SOCKET, SO_TIMESTAMPNS),), struct.calcsize("@ll"))
+    if data is None:
+        return None
+    seconds, nanoseconds = struct.unpack_from("@ll", data)
+    return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
 
 def _find_ttl(ancillary: List[Any]) -> Optional[int]:
-    for level, kind, data in ancillary:
-        if (level, kind) in (
-            (socket.IPPROTO_IP, socket.IP_TTL),
-            (socket.IPPROTO_IPV6, socket.IPV6_HOPLIMIT),
-        ) and len(data) >= 4:
-            return int(struct.unpack_from("=i", data)[0])
-    return None
+    kinds = ((socket.IPPROTO_IP, socket.IP_TTL), (socket.IPPROTO_IPV6, socket.IPV6_HOPLIMIT))
+    data = _find_message(ancillary, kinds, 4)
+    return None if data is None else int(struct.unpack_from("=i", data)[0])

@@ -20,12 +20,8 @@ def parse_cpuinfo(text: str) -> Dict[str, Any]:
     processors = [block for block in blocks if block.get("processor", "").isdigit()]
     if not processors:
         raise ValueError("no processor in /proc/cpuinfo")
-    model: Optional[str] = None
-    for key in _MODEL_KEYS:
-        named = [block[key] for block in blocks if block.get(key)]
-        if named:
-            model = named[0]
-            break
+    named = (block[key] for key in _MODEL_KEYS for block in blocks if block.get(key))
+    model: Optional[str] = next(named, None)
     if model is None and "CPU part" in processors[0]:
         model = f"implementer {processors[0].get('CPU implementer')} part {processors[0]['CPU part']}"
     cores: Set[Tuple[str, str]] = {

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from pathlab.campaign.file_table import HOST_NAME_EXPECTED
-from pathlab.campaign.schema import Node, build_json_schema, describe_value, find_node
+from pathlab.campaign.schema import build_json_schema, describe_value, find_node
 from pathlab.campaign.source_text import Finding, Key, list_names, suggest_name
 from pathlab.errors import CampaignError
 
@@ -96,9 +96,7 @@ def translate(
     return findings
 
 
-@functools.cache
-def _schema() -> Node:
-    return build_json_schema()
+_schema = functools.cache(build_json_schema)
 
 
 def _translate(details: ErrorDetails, location: Key, data: Mapping[str, Any]) -> Finding | None:

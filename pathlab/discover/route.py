@@ -62,11 +62,6 @@ class FlowPath:
     reached: bool
     refused: str | None = None
 
-    @property
-    def balanced_per_packet(self) -> bool:
-        """Whether one flow met several routers at one hop."""
-        return any(len(addresses) > 1 for addresses in self.hops)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
@@ -115,7 +110,9 @@ class Route:
         """Whether flows take different ways, or one flow's packets do."""
         if any(hop.verdict is HopVerdict.SPLIT for hop in self.hops):
             return True
-        return any(flow.balanced_per_packet for flow in self.flows) or any(
+        if any(len(addresses) > 1 for flow in self.flows for addresses in flow.hops):
+            return True  # one flow met several routers at one hop
+        return any(
             first and second and set(first).isdisjoint(second)
             for flow in self.flows
             for first, second in zip(flow.hops, self.flows[0].hops, strict=False)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pathlab.campaign.constraints import Constraint, parse_constraint
+from pathlab.campaign.constraints import parse_constraint
 from pathlab.campaign.engine_rules import ENGINES_PACKAGE, Capabilities, EngineLimit, Refusal
 from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY, Level, name_levels
 from pathlab.campaign.order import PlanRow
@@ -154,6 +154,4 @@ def _list_missing(capabilities: Capabilities, levels: Mapping[str, Level]) -> It
             yield EngineLimit(what=key, constraint=f"{key} == {written}")
 
 
-@functools.cache
-def _parse(constraint: str) -> Constraint:
-    return parse_constraint(constraint)
+_parse = functools.cache(parse_constraint)

@@ -103,30 +103,27 @@ class NetemLink(WiredLink):
 
     def find_fault(self) -> str | None:
         """Why the link is no longer shaped; None: it is."""
-        for end in (0, 1):
-            try:
-                shaped = self._qdisc(end) is not None
-            except HostError as error:
-                return error.reason
-            if not shaped:
-                return f"link {'-'.join(self._link.between)}: netem is gone from {self.outer(end)}"
+        try:
+            for end in (0, 1):
+                self._qdisc(end)
+        except HostError as error:
+            return error.reason
         return None
 
-    def _qdisc(self, end: int) -> dict[str, Any] | None:
+    def _qdisc(self, end: int) -> dict[str, Any]:
+        """What tc shows of one direction. Raises HostError (stage lab) where netem is gone."""
         shown = self._namespaces.run(None, "tc", "-s", "-j", "qdisc", "show", "dev", self.outer(end))
         for qdisc in json.loads(shown):
             if qdisc.get("kind") == "netem":
                 found: dict[str, Any] = qdisc
                 return found
-        return None
+        raise lab_error(f"link {'-'.join(self._link.between)}: netem is gone from {self.outer(end)}")
 
     def counters(self, *, lap: bool = False) -> dict[str, Any]:  # noqa: ARG002
         """What netem counts, under the emulator's names; it does not tell queue drops from losses."""
         directions = {}
         for name, end in (("forward", 1), ("reverse", 0)):
             qdisc = self._qdisc(end)
-            if qdisc is None:
-                raise lab_error(f"link {'-'.join(self._link.between)}: netem is gone from {self.outer(end)}")
             directions[name] = {
                 "delivered_packets": qdisc["packets"],
                 "delivered_bytes": qdisc["bytes"] - ETHERNET_BYTES * qdisc["packets"],

@@ -6,7 +6,7 @@ A link has known settings: every estimator of the product can be scored against 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -148,8 +148,8 @@ class Topology:
         numbers = self.chain(host, peer)
         if multipath and len(numbers) == 1:
             numbers = self.beside(numbers[0])
-            ways = [self.links[number].direction(self._end(number, host)) for number in numbers]
-            together = [way.rate_bits_per_s for way in ways]
+            links = [self.links[number] for number in numbers]
+            together = [link.direction(link.between.index(host)).rate_bits_per_s for link in links]
             rate = None if None in together else sum(filter(None, together))
         else:
             rates = [way.rate_bits_per_s for way in self.directions(host, peer)]
@@ -161,9 +161,6 @@ class Topology:
         pair = set(self.links[number].between)
         return tuple(other for other, link in enumerate(self.links) if set(link.between) == pair)
 
-    def _end(self, number: int, node: str) -> int:
-        return self.links[number].between.index(node)
-
     def with_direction(self, number: int, end: int, settings: LinkSettings) -> Topology:
         """The same with other settings of one direction of a link."""
         changed = self.links[number].with_direction(end, settings)
@@ -171,13 +168,15 @@ class Topology:
 
     def directions(self, host: str, peer: str) -> list[LinkSettings]:
         """The links from ``host`` to ``peer``, each in the direction of travel."""
-        here, found = host, []
+        return [self.links[number].direction(end) for number, end in self.steps(host, peer)]
+
+    def steps(self, host: str, peer: str) -> Iterator[tuple[int, int]]:
+        """Numbers of the links from ``host`` to ``peer``, each with the end at which it is entered."""
         for number in self.chain(host, peer):
-            link = self.links[number]
-            end = link.between.index(here)
-            found.append(link.direction(end))
-            here = link.between[1 - end]
-        return found
+            between = self.links[number].between
+            end = between.index(host)
+            yield number, end
+            host = between[1 - end]
 
     def idle_rtt_ns(self, host: str, peer: str) -> int:
         """Delays there and back; what serialising takes is not in it."""

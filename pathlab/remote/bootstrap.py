@@ -121,9 +121,7 @@ def build_delivery(delivery: Delivery, machine: str, host: str) -> Parts:
     return Parts(request=request, contents=contents)
 
 
-@functools.cache
-def _read_agent() -> bytes:
-    return build_agent_zip()
+_read_agent = functools.cache(build_agent_zip)
 
 
 @functools.lru_cache(maxsize=8)

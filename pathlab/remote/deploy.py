@@ -54,13 +54,9 @@ def ensure_agent(*, host: str = "local", environment: Mapping[str, str] = os.env
 
     HostError (stage deploy) when no folder can take it, naming every folder tried and why it could not.
     """
-    return store_content(build_agent_zip(), "agent", ".zip", host=host, environment=environment)
-
-
-def store_content(data: bytes, stem: str, suffix: str, *, host: str, environment: Mapping[str, str]) -> Path:
-    """A private file with exactly ``data``, named by its hash, in the first cache folder that takes it."""
+    data = build_agent_zip()
     digest = content_hash(data)
-    name = f"{stem}-{digest[:32]}{suffix}"
+    name = f"agent-{digest[:32]}.zip"
     refusals: list[str] = []
     for folder in cache.list_cache_folders(environment, tempfile.gettempdir()):
         path = Path(folder, name)

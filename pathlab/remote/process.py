@@ -15,6 +15,8 @@ from typing import Protocol
 from pathlab.remote.transport import Channel
 
 STDERR_TAIL_BYTES = 16 * 1024
+WRITE_TIMEOUT_S = 10.0
+END_TIMEOUT_S = 3.0
 
 
 class Child(Protocol):
@@ -65,11 +67,7 @@ class ProcessChannel(Channel):
     When the controller dies, the process reads end of file and ends by itself.
     """
 
-    def __init__(
-        self, child: Child, pipes: Pipes, *, write_timeout_s: float = 10.0, end_timeout_s: float = 3.0
-    ) -> None:
-        self._write_timeout_s = write_timeout_s
-        self._end_timeout_s = end_timeout_s
+    def __init__(self, child: Child, pipes: Pipes) -> None:
         self._child = child
         self._input = io.FileIO(pipes.stdin, "w")
         self._output = io.FileIO(pipes.stdout)
@@ -87,7 +85,7 @@ class ProcessChannel(Channel):
         return self._child.pid
 
     def write(self, data: bytes) -> None:
-        deadline_s = time.monotonic() + self._write_timeout_s
+        deadline_s = time.monotonic() + WRITE_TIMEOUT_S
         left = memoryview(data)
         with self._write_lock:
             if self._input.closed:
@@ -100,7 +98,7 @@ class ProcessChannel(Channel):
                 except BlockingIOError:
                     wait_s = deadline_s - time.monotonic()
                     if wait_s <= 0 or not poll.poll(wait_s * 1000):
-                        raise TimeoutError(f"it accepted no input for {self._write_timeout_s:g} s") from None
+                        raise TimeoutError(f"it accepted no input for {WRITE_TIMEOUT_S:g} s") from None
 
     def read(self, max_bytes: int) -> bytes:
         with self._read_lock:
@@ -121,9 +119,9 @@ class ProcessChannel(Channel):
             self._closed = True
             with self._write_lock:
                 self._input.close()
-            if self._child.wait(self._end_timeout_s) is None:
+            if self._child.wait(END_TIMEOUT_S) is None:
                 self._child.kill()
-                self._child.wait(self._end_timeout_s)
+                self._child.wait(END_TIMEOUT_S)
             self._stderr_thread.join(1.0)
             os.write(self._woken_by, b"x")
             with self._read_lock:

@@ -45,21 +45,19 @@ class Session(Exchange):
         *,
         control: bool = True,
         seconds: float | None,
-        bytes_: int | None = None,
         token: str | None = None,
         on_record: Callable[[Record], None] | None = None,
     ) -> EngineJob:
         """Start ``pathlab-engine SUBCOMMAND --flag value …`` on the host. HostError when it cannot start.
 
         ``control`` adds ``--control stdin``. The agent ends the engine shortly after ``seconds`` (None: the
-        agent's longest time) and lowers ``--volume-limit-bytes`` to ``bytes_``. ``token`` (32 hexadecimal
-        digits) reaches the engine on its stdin and is never passed on the command line. ``on_record`` gets
-        each record.
+        agent's longest time). ``token`` (32 hexadecimal digits) reaches the engine on its stdin and is never
+        passed on the command line. ``on_record`` gets each record.
         """
         given: dict[str, str | int] = dict(options)
         if control:
             given["control"] = "stdin"
-        limits = {"seconds": seconds, "bytes": bytes_}
+        limits = {"seconds": seconds, "bytes": None}
         fields: dict[str, Any] = {"subcommand": subcommand, "options": given, "limits": limits}
         if token is not None:
             fields["token"] = token

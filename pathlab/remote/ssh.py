@@ -65,7 +65,7 @@ class SshChannel(Channel):
             return
         self._closed = True
         with contextlib.suppress(OSError, paramiko.SSHException, EOFError):
-            if self._is_connected():
+            if self.is_connected():
                 self._channel.shutdown_write()
                 self._channel.status_event.wait(END_TIMEOUT_S)
         self._keep_stderr()
@@ -83,7 +83,7 @@ class SshChannel(Channel):
             return self._tail.decode("utf-8", "replace")
 
     def alive(self) -> bool:
-        return not self._channel.exit_status_ready() and self._is_connected()
+        return not self._channel.exit_status_ready() and self.is_connected()
 
     def exit_status(self, timeout_s: float) -> int | None:
         """The command's exit status, None when it did not come in time or a signal ended it."""
@@ -91,16 +91,12 @@ class SshChannel(Channel):
         status: int = self._channel.exit_status
         return status if status >= 0 else None
 
-    @property
-    def lost(self) -> bool:
-        return not self._is_connected()
-
-    def _is_connected(self) -> bool:
+    def is_connected(self) -> bool:
         """Whether the connection that carries this channel is up; there may be a newer one by now."""
         return bool(self._channel.get_transport().is_active())
 
     def _check_connection(self) -> None:
-        if not self._is_connected() and not self._closed:
+        if not self.is_connected() and not self._closed:
             raise LostError("the SSH connection was lost")
 
     def _keep_stderr(self) -> None:
@@ -120,11 +116,11 @@ class SshTransport(Transport):
     heartbeat_s = 1.0
 
     def __init__(self, connection: SshConnection, *, delivery: Delivery) -> None:
-        self._connection, self._delivery = connection, delivery
+        self.connection, self._delivery = connection, delivery
         self.identity: dict[str, Any] = {}
 
     def open(self) -> SshChannel:
-        raw = self._connection.open_channel()
+        raw = self.connection.open_channel()
         channel = SshChannel(raw)
         try:
             self._deploy(raw, channel)
@@ -132,10 +128,6 @@ class SshTransport(Transport):
             channel.close()
             raise
         return channel
-
-    @property
-    def connection(self) -> SshConnection:
-        return self._connection
 
     def _deploy(self, raw: paramiko.Channel, channel: SshChannel) -> None:
         command, first_input = build_bootstrap(self._delivery.python)
@@ -170,7 +162,7 @@ class SshTransport(Transport):
 
     @property
     def _host(self) -> str:
-        return self._connection.settings.host
+        return self.connection.settings.host
 
     def _write(self, raw: paramiko.Channel, channel: SshChannel, decoder: FrameDecoder, data: bytes) -> None:
         """Write all of it. HostError with its status and last output when the command has ended.
@@ -206,7 +198,7 @@ class SshTransport(Transport):
         return message
 
     def _early_end(self, channel: SshChannel, decoder: FrameDecoder) -> HostError:
-        if channel.lost:
+        if not channel.is_connected():
             return self._refusal("connect", "the SSH connection was lost", "check whether the host is up")
         status = channel.exit_status(BOOTSTRAP_TIMEOUT_S)
         if status == NO_INTERPRETER_STATUS:

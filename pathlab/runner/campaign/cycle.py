@@ -146,7 +146,7 @@ class CycleRunner:
     def _request_start(self, row: PlanRow, schedule: Schedule) -> RowTask | str | None:
         """What to measure; why the run ends instead; None when others under way have to end first."""
         estimate = self._estimator.trial(row)
-        while not self._parts.wait.is_stopped:
+        while not self._parts.stop.is_made():
             permission = self._account.check(self._parts.wait.now(), estimate.time_ns, estimate.bytes_max)
             if permission.spent is None and permission.wait_until is None:
                 lanes = self._campaign.concurrency - schedule.running + 1

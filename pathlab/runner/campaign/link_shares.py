@@ -76,9 +76,7 @@ def _add(one: int | None, other: int | None) -> int | None:
 
 def _list_places(topology: Topology, host: str, peer: str, *, multipath: bool) -> Iterator[Place]:
     """The directions on the way; with MPTCP any of the links that lie beside each other may take it all."""
-    here = host
-    for number in topology.chain(host, peer):
+    for number, end in topology.steps(host, peer):
+        node = topology.links[number].between[end]
         for beside in topology.beside(number) if multipath else (number,):
-            yield beside, topology.links[beside].between.index(here)
-        between = topology.links[number].between
-        here = between[1 - between.index(here)]
+            yield beside, topology.links[beside].between.index(node)

@@ -40,11 +40,6 @@ class StopRequest:
         self._path.unlink(missing_ok=True)
 
 
-def read_local_time() -> datetime.datetime:
-    """The controller's local time."""
-    return datetime.datetime.now().astimezone()
-
-
 class Wait:
     """Waits in small steps. ``now`` and ``sleep`` may be replaced, so that tests need no time."""
 
@@ -52,17 +47,12 @@ class Wait:
         self,
         stop: StopRequest,
         *,
-        now: Callable[[], datetime.datetime] = read_local_time,
+        now: Callable[[], datetime.datetime] = lambda: datetime.datetime.now().astimezone(),
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._stop = stop
         self.now = now
         self._sleep = sleep
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether a stop was requested."""
-        return self._stop.is_made()
 
     def announce(self, moment: datetime.datetime, reason: str, emit: Emit) -> bool:
         """Report a wait for what is still to come, and wait; False when stopped instead."""

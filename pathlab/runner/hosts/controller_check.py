@@ -22,7 +22,7 @@ from pathlab.remote.engine import engine_version, find_engine
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 from pathlab.runner.hosts.environment import may_set_congestion
-from pathlab.runner.hosts.facts_check import CONGESTION, HostCheck, check_facts
+from pathlab.runner.hosts.facts_check import CONGESTION, HostCheck, check_facts, check_limit
 from pathlab.runner.trial.probing import PathProber
 from pathlab.units import format_bytes
 
@@ -165,15 +165,10 @@ def _congestion() -> Iterator[HostCheck]:
     if refused:
         found += f"; refused to this user: {', '.join(refused)}"
         fix = 'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
-    yield HostCheck(CONGESTION, "limited" if refused else "ok", found, fix)
+    yield check_limit(CONGESTION, found, fix)
 
 
 def _disk() -> Iterator[HostCheck]:
     free = shutil.disk_usage(".").free
-    short = free < FREE_BYTES_MIN
-    yield HostCheck(
-        "disk",
-        "limited" if short else "ok",
-        f"{format_bytes(free)} free here",
-        "make room, or name another folder with --out" if short else None,
-    )
+    fix = "make room, or name another folder with --out" if free < FREE_BYTES_MIN else None
+    yield check_limit("disk", f"{format_bytes(free)} free here", fix)

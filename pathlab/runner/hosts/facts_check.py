@@ -28,6 +28,11 @@ class HostCheck:
     fix: str | None = None
 
 
+def check_limit(item: str, found: str, fix: str | None) -> HostCheck:
+    """A check of something that works, with less where there is a ``fix``."""
+    return HostCheck(item, "limited" if fix else "ok", found, fix)
+
+
 def check_facts(facts: Mapping[str, Any], *, nic: str | None) -> list[HostCheck]:
     """Every check that a host's facts allow; one whose fact could not be read says so.
 
@@ -73,7 +78,7 @@ def _check_windows(buffers: Mapping[str, Any]) -> Iterator[HostCheck]:
             least, usual = table["min_bytes"], table["default_bytes"]
             lines.append(f'net.ipv4.tcp_{name}="{least} {usual} {USEFUL_WINDOW_BYTES}"')
     fix = f"for long paths, as root: sysctl -w {' '.join(lines)}" if lines else None
-    yield HostCheck("windows", "limited" if lines else "ok", found, fix)
+    yield check_limit("windows", found, fix)
 
 
 def _check_congestion(tcp: Mapping[str, Any]) -> Iterator[HostCheck]:
@@ -85,7 +90,7 @@ def _check_congestion(tcp: Mapping[str, Any]) -> Iterator[HostCheck]:
     if barred:
         found += f"; kept from ordinary users: {', '.join(barred)}"
         fix = f'as root: sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
-    yield HostCheck(CONGESTION, "limited" if barred else "ok", found, fix)
+    yield check_limit(CONGESTION, found, fix)
     if tcp.get("tcp_window_scaling") == 0:
         yield HostCheck(
             "window scaling",
@@ -114,14 +119,10 @@ def _check_frequency(frequency: Mapping[str, Any]) -> Iterator[HostCheck]:
         yield HostCheck("CPU frequency", "ok", "not scaled by this system")
         return
     governors = frequency.get("governors") or []
-    names = sorted(governors)
-    steady = set(names) == {"performance"}
-    yield HostCheck(
-        "CPU frequency",
-        "ok" if steady else "limited",
-        f"governor {', '.join(names) or 'unknown'}",
-        None if steady else "as root: cpupower frequency-set -g performance, for steady rates",
-    )
+    fix = None
+    if set(governors) != {"performance"}:
+        fix = "as root: cpupower frequency-set -g performance, for steady rates"
+    yield check_limit("CPU frequency", f"governor {', '.join(sorted(governors)) or 'unknown'}", fix)
 
 
 def _check_processors(facts: Mapping[str, Any]) -> Iterator[HostCheck]:
@@ -129,13 +130,10 @@ def _check_processors(facts: Mapping[str, Any]) -> Iterator[HostCheck]:
     usable, minute = cpu.get("usable"), load.get("minute_1")
     if usable is None or minute is None:
         return
-    busy = minute > BUSY_LOAD_RATIO * usable
-    yield HostCheck(
-        "processors",
-        "limited" if busy else "ok",
-        f"{usable} usable, load {minute:.1f}",
-        "end what keeps them busy: a busy host is measured, not the path" if busy else None,
-    )
+    fix = None
+    if minute > BUSY_LOAD_RATIO * usable:
+        fix = "end what keeps them busy: a busy host is measured, not the path"
+    yield check_limit("processors", f"{usable} usable, load {minute:.1f}", fix)
 
 
 def _check_nics(nics: Mapping[str, Any], wanted: str | None) -> Iterator[HostCheck]:
@@ -163,7 +161,7 @@ def _check_nic(name: str, nic: Mapping[str, Any], *, up: bool) -> HostCheck:
         fix = f"as root: ethtool -K {name} {' '.join(f'{_ethtool_name(offload)} on' for offload in off)}"
     elif mtu_bytes is not None and mtu_bytes < ETHERNET_MTU_BYTES:
         fix = "an MTU below 1500 costs rate and CPU; look for the tunnel or setting behind it"
-    return HostCheck(f"NIC {name}", "limited" if fix else "ok", found, fix)
+    return check_limit(f"NIC {name}", found, fix)
 
 
 def _ethtool_name(offload: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -102,8 +102,8 @@ def _count_traffic(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
         "received_total_bytes": sum(received["total_bytes"]) if received else None,
         "sent_total_bytes": _sent_bytes(sent),
         "undelivered_bytes": _undelivered_bytes(spec, sent, received),
-        "retransmitted_bytes": _total(last_info, "bytes_retrans"),
-        "retransmitted_segments": _total(last_info, "total_retrans_segments"),
+        "retransmitted_bytes": _sum_known(last_info.get("bytes_retrans", ())),
+        "retransmitted_segments": _sum_known(last_info.get("total_retrans_segments", ())),
         "retransmitted_steady_segments": _count_steady_retransmits(data.sender),
         "rejected_connections": _rejected(received, sent),
     }
@@ -222,8 +222,7 @@ def _measure_flow(steady: Record | None) -> dict[str, Any]:
 
 def _rejected(*results: Record | None) -> int | None:
     """Unauthenticated peers at the accepting end, which alone states them."""
-    stated = [result["rejected"] for result in results if result and result.get("rejected") is not None]
-    return sum(stated) if stated else None
+    return _sum_known(result.get("rejected") for result in results if result)
 
 
 def _sent_bytes(result: Record | None) -> int | None:
@@ -261,9 +260,9 @@ def _last_tcp_info(records: Sequence[Record]) -> Record:
     return intervals[-1]["tcp_info"] if intervals else {}
 
 
-def _total(info: Record, key: str) -> int | None:
-    values = [value for value in info.get(key, ()) if value is not None]
-    return sum(values) if values else None
+def _sum_known(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def _count_steady_retransmits(records: Sequence[Record]) -> int | None:

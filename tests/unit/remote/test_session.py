@@ -18,12 +18,12 @@ from tests.unit.remote.scripted_agent import (
 
 def test_options_limits_and_control_reach_the_agent() -> None:
     session, agent = open_session()
-    session.start_engine("send", {"port": 5}, seconds=2.5, bytes_=99)
+    session.start_engine("send", {"port": 5}, seconds=2.5)
     session.start_engine("ping", {"count": 1}, seconds=None, control=False)
     first, second = agent.next_request("engine.start"), agent.next_request("engine.start")
     session.close()
     assert first["options"] == {"port": 5, "control": "stdin"}
-    assert first["limits"] == {"seconds": 2.5, "bytes": 99}
+    assert first["limits"] == {"seconds": 2.5, "bytes": None}
     assert second["options"] == {"count": 1}
     assert second["limits"] == {"seconds": None, "bytes": None}
 
