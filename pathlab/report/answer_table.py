@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.campaign.factors import format_levels
@@ -21,7 +22,7 @@ from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
 from pathlab.study.registry import ANALYSES, AnalysisEntry, AnswerColumn
-from pathlab.study.selection import ExclusionCount
+from pathlab.study.selection import SampleSelection
 from pathlab.study.trials import Condition
 from pathlab.units import NOT_MEASURED, format_bytes
 
@@ -114,7 +115,11 @@ def list_headings(entry: AnalysisEntry) -> tuple[str, ...]:
 
 
 def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Console) -> None:
-    """Print a table for each analysis by its name; one without answers says so in a line."""
+    """Print a table for each analysis by its name; one without answers says so in a line.
+
+    What was excluded, flagged or undecided is stated below the first table of a condition that it concerns.
+    """
+    stated: set[tuple[Condition, str]] = set()
     for name, found in answers.items():
         entry = ANALYSES[name]
         console.print()
@@ -125,7 +130,9 @@ def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Conso
             part = [answer for answer in found if answer.condition == condition]
             console.print(_build_table(entry, condition, part))
             for line in (*list_undecided(entry, part), *list_warnings(part)):
-                console.print(f"  {line}", style="dim")
+                if (condition, line) not in stated:
+                    console.print(f"  {line}", style="dim")
+            stated |= {(condition, line) for line in (*list_undecided(entry, part), *list_warnings(part))}
 
 
 def _build_table(entry: AnalysisEntry, condition: Condition, answers: Sequence[Answer[Any]]) -> Table:
@@ -154,8 +161,13 @@ def name_condition(condition: Condition) -> str:
     return f"{condition.path_source} → {condition.path_destination}{where}, {', '.join(texts)}"
 
 
-def list_undecided(entry: AnalysisEntry, answers: Sequence[Answer[Any]]) -> list[str]:
-    """Why values of a table have no confidence interval, once for the table."""
+def list_undecided(
+    entry: AnalysisEntry, answers: Sequence[Answer[Any]], *, few_stated: bool = False
+) -> list[str]:
+    """Why values of a table have no confidence interval, once for the table.
+
+    ``few_stated``: a caveat names the combinations with too few trials already.
+    """
     values = [
         value
         for answer in answers
@@ -163,6 +175,8 @@ def list_undecided(entry: AnalysisEntry, answers: Sequence[Answer[Any]]) -> list
         for value in (column.read(answer), column.read_detail(answer) if column.detail else None)
     ]
     reasons = {one.undecided for value in values for one in _list_intervals(value) if not one.decided}
+    if few_stated:
+        reasons.discard(Undecided.TOO_FEW_SAMPLES)
     return [f"no 95 % CI: {', '.join(sorted(map(format_reason, reasons)))}"] if reasons else []
 
 
@@ -180,17 +194,21 @@ def _list_intervals(value: Any) -> Iterator[Interval]:
             yield from _list_intervals(one)
 
 
-def list_warnings(answers: Sequence[Answer[Any]], known: Iterable[ExclusionCount] = ()) -> list[str]:
-    """Excluded trials, but for those of ``known``, and flags of those used, each once for the table."""
+def list_warnings(answers: Sequence[Answer[Any]], stated: Sequence[SampleSelection] = ()) -> list[str]:
+    """Excluded trials, and flags of those used, once for the table; without those of ``stated`` together."""
+    known: Counter[str] = Counter()
+    for selection in stated:
+        known.update({one.reason: one.trials for one in selection.excluded})
     left = {(one.reason, one.trials) for answer in answers for one in answer.selection.excluded}
-    left -= {(one.reason, one.trials) for one in known}
+    excluded = [f"{trials} {reason}" for reason, trials in sorted(left) if trials > known[reason]]
     flags: dict[str, int] = {}
     for answer in answers:
         for one in answer.selection.warnings:
             flags[one.reason] = max(flags.get(one.reason, 0), one.trials)
-    lines = [f"excluded: {trials} × {reason}" for reason, trials in sorted(left)]
+    lines = [f"excluded: {', '.join(excluded)}"] if excluded else []
+    quiet = {Flag.LAB, *(one.reason for selection in stated for one in selection.warnings)}
     for reason, trials in sorted(flags.items()):
-        if reason != Flag.LAB:
+        if reason not in quiet:
             most = "" if len(answers) == 1 else "at most "
             lines.append(f"includes {most}{format_count(trials, 'trial')} flagged {reason}")
     return lines

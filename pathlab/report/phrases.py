@@ -9,7 +9,6 @@ from pathlab.analysis.estimators.margins import MARGIN_RATIO, list_thresholds
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.study.answer import Spread
-from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import UNITS
 from pathlab.units import (
     NOT_MEASURED,
@@ -79,7 +78,7 @@ def format_spread(spread: Spread, formatter: Format) -> str:
         return "not measured"
     if spread.interval.decided:
         return f"{formatter(spread.median)} ({format_ci(spread.interval, formatter)})"
-    return f"{formatter(spread.median)} ({format_count(spread.n, 'trial')}, no confidence interval)"
+    return f"{formatter(spread.median)} ({format_count(spread.n, 'trial')})"
 
 
 def format_estimate(estimate: Estimate, formatter: Format) -> str:
@@ -107,12 +106,6 @@ def format_count(number: int, noun: str) -> str:
 def join_words(words: Sequence[str]) -> str:
     """``a, b and c``."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def format_exclusions(condition: MeasuredCondition) -> str:
-    """How many stored trials were excluded, by reason; empty for none."""
-    counts = [f"{one.trials} {one.reason}" for one in condition.sample.selection.excluded]
-    return f"Excluded: {', '.join(counts)}." if counts else ""
 
 
 def format_few_trials(spreads: Iterable[Spread], noun: str = "combination") -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pathlab.report.answer_table import format_row, list_headings, list_undecided, list_warnings
 from pathlab.report.blocks import Block, Paragraph
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.phrases import format_exclusions, format_few_trials
+from pathlab.report.phrases import format_few_trials
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
@@ -25,23 +25,29 @@ Choose = Callable[[Answer[Any]], bool]
 def format_note(
     answers: Sequence[Answer[Any]],
     entry: AnalysisEntry | None = None,
-    conditions: Iterable[MeasuredCondition] = (),
+    conditions: Sequence[MeasuredCondition] = (),
 ) -> str | None:
     """What was excluded, which flags were kept and what is undecided, as one line; None for nothing.
 
-    The exclusions of ``conditions``, which ``list_caveats`` states once, are not repeated.
+    What ``list_caveats`` states of these ``conditions`` is not repeated.
     """
-    known = [one for each in conditions for one in each.sample.selection.excluded]
-    lines = [*(list_undecided(entry, answers) if entry else ()), *list_warnings(answers, known)]
+    few = any(map(_describe_few, conditions))
+    lines = list_undecided(entry, answers, few_stated=few) if entry else []
+    lines += list_warnings(answers, [one.sample.selection for one in conditions])
     return "; ".join(lines) + "." if lines else None
 
 
 def list_caveats(condition: MeasuredCondition) -> Iterator[Block]:
-    """The excluded trials of a condition, and how many combinations have too few for an interval."""
-    few = format_few_trials(cell.throughput for cell in condition.cells)
-    text = " ".join(word for word in (format_exclusions(condition), few) if word)
-    if text:
-        yield Paragraph(text=f"{condition.name}: {text[:1].lower()}{text[1:]}", note=True)
+    """Excluded and flagged trials of a condition, and the combinations with too few for an interval."""
+    whole = Answer(condition=condition.key, selection=condition.sample.selection, result=None)
+    few = _describe_few(condition)
+    lines = [*list_warnings([whole]), *([few[:1].lower() + few[1:]] if few else [])]
+    if lines:
+        yield Paragraph(text=f"{condition.name}: {'; '.join(lines).rstrip('.')}.", note=True)
+
+
+def _describe_few(condition: MeasuredCondition) -> str:
+    return format_few_trials(cell.throughput for cell in condition.cells)
 
 
 def outline_tables(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[LazyBlock]:

@@ -9,7 +9,7 @@ from typing import Any
 from pathlab.report.answer_table import Row, format_cell
 from pathlab.report.blocks import Block
 from pathlab.report.names import format_granted, format_short_loss
-from pathlab.report.sections.answer_tables import LONG_ROWS, format_note
+from pathlab.report.sections.answer_tables import LONG_ROWS
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
 from pathlab.report.tables import build_table
 from pathlab.report.text import RUN_FLAGS
@@ -169,14 +169,13 @@ def _build_table(
     labels = ["path"] * several + ["Window", "Streams", *(one.heading for one in table.columns)]
     meanings = ["source, destination and setting"] * several
     meanings += ["requested, per stream", "connections of a trial", *(one.meaning for one in table.columns)]
-    answers = [Answer(condition=one.key, selection=one.sample.selection, result=None) for one in conditions]
     yield build_table(
         f"{table.name}{suffix}",
         title,
         labels,
         rows,
         meanings=meanings,
-        note=table.note or format_note(answers, conditions=conditions),
+        note=table.note,
     )
 
 

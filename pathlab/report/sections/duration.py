@@ -134,7 +134,7 @@ def _tabulate_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Bl
         f"Throughput by duration: {where}",
         ("combination", "duration", "n", "throughput, median"),
         rows,
-        note=format_note(answers),
+        note=format_note(answers, conditions=conditions),
     )
     entry = ANALYSES["duration"]
     yield build_table(

@@ -138,7 +138,7 @@ def _tabulate_costs(series: Series) -> Iterator[Block]:
         f"Cost of a message: {series.name(series.conditions[0].name_without('message'))}",
         list_headings(entry)[1:],
         [format_row(entry, series.answer)[1:]],
-        note=format_note([series.answer], entry),
+        note=format_note([series.answer], entry, series.conditions),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -28,6 +29,23 @@ def test_why_there_is_no_interval_is_said_once_below_the_table() -> None:
     assert text.count("too few samples") == 1
     assert "no 95 % CI: too few samples" in text
     assert "no 95 % CI" not in render(20, "cells")
+
+
+def test_caveats_are_stated_once_for_a_condition() -> None:
+    made = make_quickstart(cycles=2, levels=LEVELS)
+    made.records[0] = replace(made.records[0], flags=("lab", "lab-limited"))
+    made.records[1] = replace(made.records[1], flags=("lab", "busy-core"))
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    study = Study(made)
+    render_analyses({name: ANALYSES[name](study) for name in ("cells", "serial", "drift")}, console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    for line in (
+        "no 95 % CI: too few samples",
+        "excluded: 1 lab-limited",
+        "includes at most 1 trial flagged",
+    ):
+        assert text.count(line) == 1, text
 
 
 def test_no_table_shows_a_reason_code() -> None:

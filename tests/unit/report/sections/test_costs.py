@@ -13,6 +13,7 @@ from pathlab.report.blocks import Fold, Paragraph
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Bars, Curve, Plot, Rule
 from pathlab.report.sections import cells, certainty, chapters, cpu, duration, limits, messages
+from pathlab.report.sections.answer_tables import list_caveats
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
 from pathlab.units import format_bytes, format_rate, format_time
@@ -191,6 +192,22 @@ def test_throughput_over_durations_joins_their_conditions() -> None:
     assert "not shown to be equivalent within -4.76 % to 5 %" in plot.sentence
     rows = find_table(build_blocks(duration.SECTION.outline(inputs)), "durations-1").rows
     assert [row[1] for row in rows] == ["1 s", "2 s", "4 s"]
+
+
+def test_tables_over_conditions_do_not_repeat_their_caveats() -> None:
+    def last(seconds: int) -> SyntheticResults:
+        def change(record: TrialRecord) -> TrialRecord:
+            flags = {0: ("lab-limited",), 1: ("busy-core",)}.get(record.cycle, ())
+            return replace(record, duration_ns=seconds * 10**9, flags=flags)
+
+        return make_sweep(3, levels=[(8, 65536)], change=change)
+
+    inputs = make_inputs(join_results([last(seconds) for seconds in (1, 2)]))
+    (found, _) = (block for condition in inputs.conditions for block in list_caveats(condition))
+    assert isinstance(found, Paragraph)
+    few = "no confidence interval for 1 combination: at most 2 trials each, 6 needed."
+    assert found.text.endswith(f": excluded: 1 lab-limited; includes 1 trial flagged busy-core; {few}")
+    assert find_table(build_blocks(duration.SECTION.outline(inputs)), "durations-1").note is None
 
 
 def test_one_duration_is_a_gap(measured: ReportInputs) -> None:
