@@ -4,6 +4,7 @@
 #   make check        formats, lints, types, imports, C warnings (no tests)
 #   make docs         the documentation site, in build/docs
 #   make pages        the pages that are generated from the program, after a change
+#   make plotly       the bundle of plotly.js in VERSION=, with npm
 #   make format       puts every file into its format
 #   make bench        compares the engine with its peers (see benchmarks/README.md)
 
@@ -15,7 +16,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine test-packages native-test test check docs pages format bench clean
+.PHONY: quickstart install dev engine test-packages native-test test check docs pages plotly format bench clean
 
 quickstart: install
 	@$(BIN)/pathlab run quickstart --new
@@ -90,6 +91,9 @@ pages: $(INSTALLED)
 	@$(BIN)/python -m pathlab.store.column_page docs/COLUMNS.md
 	@$(BIN)/python docs/analyses_table.py
 	@$(BIN)/python docs/cli_pages.py
+
+plotly: $(INSTALLED)
+	@$(BIN)/python docs/plotly_bundle.py $(VERSION)
 
 format: dev
 	$(BIN)/ruff format .

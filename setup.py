@@ -159,7 +159,7 @@ setup(
         "pathlab": ["py.typed"],
         "pathlab.campaigns": ["*.toml", "*.md", "*.json", "labs/*.toml"],
         "pathlab.reference": ["*.csv", "README.md"],
-        "pathlab.report": ["templates/*"],
+        "pathlab.report": ["templates/*", "plotly/*"],
     },
     data_files=[("share/man", [])],  # InstallWithManual puts the real ones in their place
     install_requires=[
@@ -169,7 +169,6 @@ setup(
         "numpy>=2",
         "pandas>=2.2",
         "paramiko>=3.5",
-        "plotly>=6.0",
         "pyarrow>=17",
         "pydantic>=2.11",
         "rich>=13.9",

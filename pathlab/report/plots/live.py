@@ -1,22 +1,18 @@
 """Plots for the browser: what the page's script draws from, as plain dicts that JSON can hold.
 
-``templates/report.js`` makes plotly.js's traces of it. The library itself comes with the package ``plotly``,
-of which nothing is imported.
+``templates/report.js`` makes plotly.js's traces of it; ``plotly/`` holds that library's basic bundle.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import re
 from dataclasses import fields
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pathlab.errors import PathlabError
 from pathlab.report.plots.extents import Extent, break_title, mark_axis, measure_extents
 from pathlab.report.plots.layers import MARKED_MAX, format_fields, stands_alone
 from pathlab.report.plots.model import Axis, Curve, Grid, Layer, Panel, Plot, Scale
@@ -29,6 +25,7 @@ SCRIPT = (resources.files("pathlab.report") / "templates" / "report.js").read_te
 SHEET = (resources.files("pathlab.report") / "templates" / "plot.css").read_text(encoding="utf-8")
 PANEL_PX, STACKED_PX, GRID_ROW_PX = 330, 150, 34
 LETTER_PX, LINE_LETTERS = 8, 60
+_LIBRARY = resources.files("pathlab.report") / "plotly"
 _SCRIPT_END = re.compile(r"<(?=/script|!--)", re.IGNORECASE)
 
 
@@ -71,16 +68,8 @@ def _shorten(value: float) -> float:
 
 
 def read_library() -> str:
-    """The source of plotly.js, safe inside a ``<script>``. Raises PathlabError where it is not installed."""
-    found = importlib.util.find_spec("plotly")
-    folders = list(found.submodule_search_locations or ()) if found is not None else []
-    file = Path(folders[0], "package_data", "plotly.min.js") if folders else None
-    if file is None or not file.is_file():
-        raise PathlabError(
-            "the package 'plotly' that draws figures in the browser is not installed",
-            hint="pip install plotly, or write the report as --format md or json",
-        )
-    return seal_script(file.read_text(encoding="utf-8"))
+    """The source of plotly.js, safe inside a ``<script>``."""
+    return seal_script((_LIBRARY / "plotly-basic.min.js").read_text(encoding="utf-8"))
 
 
 def seal_script(text: str) -> str:

@@ -122,6 +122,12 @@ def test_page_tells_plan_seed_versions_hosts_and_failures(page: str) -> None:
         assert text in page.replace("\u00a0", " ")
 
 
+def test_a_page_of_sixteen_trials_is_below_a_megabyte_and_a_half() -> None:
+    results = make_quickstart(cycles=2)
+    assert len(results.records) == 16
+    assert len(render_html(build_document(results)).encode()) < 1_500_000
+
+
 def test_every_figure_stands_once_with_its_sentence_and_its_numbers(page: str, report: Report) -> None:
     names = [plot.name for plot in list_figures(report)]
     assert len(names) == len(set(names)) > 10

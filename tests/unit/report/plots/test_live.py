@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
+import tomllib
 from dataclasses import replace
+from importlib import resources
 from xml.etree import ElementTree
 
 import numpy as np
@@ -102,7 +105,7 @@ def test_scripts_are_sealed() -> None:
     assert seal_script('a = "</script>"; b = "<!-- "; 1 < 2') == 'a = "\\x3c/script>"; b = "\\x3c!-- "; 1 < 2'
     assert json.loads(seal_json(json.dumps("</script>\u2028"))) == "</script>\u2028"
     library = read_library()
-    assert "plotly.js" in library[:100]
+    assert library.startswith("/**\n* plotly.js (basic - minified) v")
     for text in (library, live.SCRIPT):
         assert not re.search("</script|<!--", text, re.IGNORECASE)
 
@@ -130,3 +133,13 @@ def test_csv_names_what_x_is_and_quotes() -> None:
     lines = write_csv(make_sweep(windows=1)).splitlines()
     assert lines[0] == "panel,series,x: Streams,y,low,high,note"
     assert '"a & b <i>""c""</i>' in write_csv(make_hostile())
+
+
+def test_the_bundle_is_the_published_one_with_its_licence() -> None:
+    folder = resources.files("pathlab.report") / "plotly"
+    stated = tomllib.loads((folder / "bundle.toml").read_text(encoding="utf-8"))
+    script = (folder / stated["file"]).read_bytes()
+    assert hashlib.sha256(script).hexdigest() == stated["sha256"]
+    assert f"v{stated['version']}\n" in script[:60].decode()
+    assert "MIT License" in (folder / "LICENSE").read_text(encoding="utf-8")
+    assert {item.name for item in folder.iterdir()} == {stated["file"], "LICENSE", "bundle.toml"}
