@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.fits.surface import Surface
 from pathlab.campaign.factors import format_levels
 from pathlab.store.flags import Flag, Status
 from pathlab.store.trial_table import format_exact_utc
@@ -33,8 +34,7 @@ MEDIA = {
 class Cell:
     """The trials of one combination: streams and window requested (None: autotuned).
 
-    ``sample`` are those that count, of all ``complete`` ones; ``failed`` did not complete. ``marks`` holds,
-    by the figure of a trial that they were found in, which trials are outliers.
+    ``sample`` are those that count, of all ``complete`` ones; ``failed`` did not complete.
     """
 
     streams: int
@@ -42,7 +42,6 @@ class Cell:
     sample: Sample
     complete: Sample
     failed: int = 0
-    marks: dict[Any, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -53,6 +52,10 @@ class Cell:
     def throughput(self) -> Spread:
         """The spread of the throughput, bit/s, of the trials that count."""
         return measure_spread(self.sample.rates_bits_per_s)
+
+    def measure(self, take: Callable[[Sample], Floats]) -> Spread:
+        """The spread of another figure of the trials that count."""
+        return measure_spread(take(self.sample))
 
     @property
     def fairness_min_ratio(self) -> float:
@@ -143,6 +146,10 @@ class MeasuredCondition:
         """
         return self.complete.take(~np.isin(self.complete.places, self.sample.places))
 
+    def measure_excluded(self, take: Callable[[Sample], Floats]) -> Spread:
+        """The spread of a figure of the excluded trials."""
+        return measure_spread(take(self.excluded))
+
     def count_exclusions(self, cell: Cell) -> tuple[ExclusionCount, ...]:
         """The complete trials of a cell that are excluded, by reason."""
         outside = cell.complete.take(~np.isin(cell.complete.places, self.sample.places))
@@ -231,6 +238,27 @@ class MeasuredCondition:
     def along(self, window_bytes: int | None) -> tuple[Cell, ...]:
         """The cells of one window, by streams."""
         return tuple(cell for cell in self.cells if cell.window_bytes == window_bytes)
+
+    def relate_residuals(self, surface: Surface) -> Mapping[Cell, float]:
+        """Observed / fitted - 1 of the mean of every cell that the surface was fitted to."""
+        if surface.residuals is None:
+            return {}
+        ratios = dict(zip(surface.residuals.cell_levels, surface.residuals.cell_ratio, strict=True))
+        levels = {cell: (float(cell.streams), *cell.sample.usable_window_bytes[:1]) for cell in self.cells}
+        return {cell: ratios[level] for cell, level in levels.items() if level in ratios}
+
+
+def find_extremes(cells: Iterable[Cell], read: Callable[[Cell], float | None]) -> tuple[Cell, Cell] | None:
+    """The cells with the least and the most of a figure, the first of equals; None where no cell has it."""
+    known = [(value, cell) for cell in cells if (value := read(cell)) is not None]
+    if not known:
+        return None
+    return min(known, key=lambda one: one[0])[1], max(known, key=lambda one: one[0])[1]
+
+
+def sort_by_throughput(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells with the highest median throughput first."""
+    return sorted(cells, key=lambda cell: -(cell.throughput.median or 0.0))
 
 
 def list_conditions(table: TrialTable, environment: Mapping[str, Any]) -> tuple[MeasuredCondition, ...]:

@@ -207,6 +207,14 @@ def select_messages(table: TrialTable) -> Iterator[tuple[int, int | None, Sample
         yield from carried.by_cell()
 
 
+def measure_message_rates(sample: Sample) -> dict[float, Spread]:
+    """The spread of the throughput at each size of messages, ascending."""
+    sizes = sample.read_setting(MESSAGE_SIZE)
+    return {
+        size: measure_spread(sample.rates_bits_per_s[sizes == size]) for size in np.unique(sizes).tolist()
+    }
+
+
 def describe_cell(part: Sample) -> CellFigures:
     """The figures of these trials of one cell; a spread without a rule of its own is that of its column."""
     own: dict[str, Any] = {

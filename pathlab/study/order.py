@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +75,12 @@ def describe_series(table: TrialTable) -> tuple[Answer[SerialFigures], ...]:
             )
             answers.append(make_cell_answer(part, (streams, window), found))
     return tuple(answers)
+
+
+def find_strongest_correlation(answers: Sequence[Answer[SerialFigures]]) -> Answer[SerialFigures] | None:
+    """The cell whose effective size is the least share of its trials; None where none is known."""
+    known = [one for one in answers if one.result.size.effective is not None]
+    return min(known, key=lambda one: (one.result.size.effective or 0.0) / one.result.size.n, default=None)
 
 
 def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -179,6 +180,18 @@ def plan_comparisons(table: TrialTable, difference_ratio: float) -> tuple[Answer
                 )
             )
     return tuple(answers)
+
+
+def find_cycle_range(answers: Sequence[Answer[CyclePlan]]) -> tuple[int, int] | None:
+    """The fewest and the most cycles that a pair needs; None where no number is known."""
+    known = [one.result.cycles for one in answers if one.result.cycles is not None]
+    return (min(known), max(known)) if known else None
+
+
+def find_largest_difference(pairs: Sequence[StreamsVsWindows]) -> StreamsVsWindows | None:
+    """The pair whose ratio is the farthest from 1; None where no ratio is known."""
+    known = [one for one in pairs if one.comparison.ratio]
+    return max(known, key=lambda one: abs(math.log(one.comparison.ratio or 1.0)), default=None)
 
 
 def _in_cell(sample: Sample, cell: Cell) -> np.ndarray:

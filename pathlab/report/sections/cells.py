@@ -36,7 +36,7 @@ from pathlab.report.sections.lazy import (
 from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
-from pathlab.study.throughput import StreamsVsWindows
+from pathlab.study.throughput import StreamsVsWindows, find_largest_difference
 from pathlab.units import NOT_MEASURED, format_ratio
 
 #: Pairs of so many are named along the axis; more of them by their number in the table.
@@ -103,9 +103,8 @@ def _describe_pairs(found: list[StreamsVsWindows]) -> str:
         verdicts = [f"{every}{found[0].comparison.verdict}"]
     count = format_count(len(found), "pair")
     text = f"{count} with the same total window (Holm-corrected): {'; '.join(verdicts)}."
-    known = [one for one in found if one.comparison.ratio]
-    if known:
-        far = max(known, key=lambda one: abs(np.log(one.comparison.ratio or 1.0)))
+    far = find_largest_difference(found)
+    if far is not None:
         text += (
             f" The ratio farthest from 1 is {format_figure(far.comparison.ratio)} "
             f"({_describe_corrected(far.comparison.ratio_interval)}), {format_cells(far.name)}: "

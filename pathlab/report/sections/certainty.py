@@ -17,6 +17,8 @@ from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, wri
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
+from pathlab.study.order import find_strongest_correlation
+from pathlab.study.throughput import find_cycle_range
 from pathlab.units import format_ratio
 
 Answers = Sequence[Answer[Any]]
@@ -78,16 +80,15 @@ def _describe_warm_up(answers: Answers) -> Iterator[str]:
 
 
 def _describe_serial(answers: Answers) -> Iterator[str]:
-    known = [one for one in answers if one.result.size.effective is not None]
-    if not known:
+    strongest = find_strongest_correlation(answers)
+    if strongest is None:
         if answers:
             reasons = dict.fromkeys(format_reason(one.result.size.undecided) for one in answers)
             yield f"Serial correlation of cycles: undecided ({', '.join(reasons)})."
         return
-    worst = min(known, key=lambda one: one.result.size.effective / one.result.size.n)
-    size = worst.result.size
+    size = strongest.result.size
     yield (
-        f"Serial correlation is strongest with {_name_cells([worst])}: effective sample size "
+        f"Serial correlation is strongest with {_name_cells([strongest])}: effective sample size "
         f"{format_figure(size.effective)} of {format_count(size.n, 'trial')}."
     )
 
@@ -110,10 +111,10 @@ def _describe_outliers(answers: Answers) -> Iterator[str]:
 
 
 def _describe_planning(answers: Answers) -> Iterator[str]:
-    known = [one.result.cycles for one in answers if one.result.cycles is not None]
-    if known:
+    needed = find_cycle_range(answers)
+    if needed is not None:
         yield (
-            f"A difference of 5 % between more streams and larger windows needs {min(known)} to {max(known)} "
+            f"A difference of 5 % between more streams and larger windows needs {needed[0]} to {needed[1]} "
             "cycles, depending on the pair."
         )
 

@@ -21,7 +21,7 @@ from pathlab.report.sections.comparison_text import (
 )
 from pathlab.report.tables import build_table
 from pathlab.study.comparison.metrics import METRICS, ComparedMetric
-from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison
+from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison, find_least_bound
 from pathlab.units import NOT_MEASURED, format_ratio
 
 #: Up to so many rows are named on the axis of a figure; more of them are numbered as in the table.
@@ -140,12 +140,11 @@ def _list_layers(
     rows: Sequence[ComparisonRow], found: ResultsComparison, size: float, *, ratio: bool
 ) -> Iterator[Layer]:
     margin = found.rules.margin_ratio
-    bounds = [row.bound for row in rows if row.bound is not None]
+    bound = find_least_bound(rows)
     if ratio:
         yield Rule(name="no change", value=1.0, low=1 / (1 + margin), high=1 + margin)
-    elif bounds:
-        least = min(bounds) / size
-        yield Rule(name="no change", value=0.0, low=-least, high=least)
+    elif bound is not None:
+        yield Rule(name="no change", value=0.0, low=-bound / size, high=bound / size)
     for slot, change in enumerate(ChangeVerdict):
         chosen = [(place, row) for place, row in enumerate(rows, start=1) if row.verdict is change]
         known = [(place, *ends) for place, row in chosen if (ends := _read_ends(row)) is not None]

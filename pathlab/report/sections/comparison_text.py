@@ -246,8 +246,7 @@ def _list_margins(found: ResultsComparison) -> Iterator[str]:
 def count_verdicts(found: ResultsComparison) -> str:
     """How many rows have each verdict; that there is none where every row has too few trials."""
     if all(row.reason == TOO_FEW_TRIALS for row in found.rows):
-        most = max(min(row.change.first_n, row.change.second_n) for row in found.rows)
-        return f"No verdict: {most} trials per side are too few ({found.least_trials} needed)."
+        return f"No verdict: {found.most_trials} trials per side are too few ({found.least_trials} needed)."
     counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
     return f"{format_count(len(found.rows), 'row')}: {counts}."
 

@@ -34,8 +34,8 @@ from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.report.tables import build_table
-from pathlab.study.answer import Spread, measure_spread
-from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.answer import Spread
+from pathlab.study.cells import Cell, MeasuredCondition, find_extremes
 from pathlab.study.costs import CPU_PARTS
 from pathlab.study.selection import LAB_FLAGS
 from pathlab.units import format_bytes, format_r_squared, format_rate
@@ -120,7 +120,7 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
         curves = []
         for slot, part_name in enumerate(("kernel", "user")):
             quantity = _percent_quantity(end, CPU_PARTS[part_name])
-            spreads = [measure_spread(quantity.take(cell.sample)) for cell in cells]
+            spreads = [cell.measure(quantity.take) for cell in cells]
             if spreads[0].n or spreads[-1].n:
                 curves.append(draw_spreads(part_name, streams, spreads, 1.0, slot))
                 sentences.append(_describe_ends(f"{end.capitalize()}, {part_name}", cells, spreads))
@@ -136,10 +136,9 @@ def plot_product(condition: MeasuredCondition, product_bytes: int) -> Drawing:
     unit = of.THROUGHPUT.choose_unit(np.concatenate([cell.sample.rates_bits_per_s for cell in cells]))
     spreads = [cell.throughput for cell in cells]
     rate = draw_spreads("throughput", streams, spreads, unit.size, 2)
-    rates = [one.median for one in spreads if one.median is not None]
-    sentences.insert(
-        0, f"Median throughput: {format_range(format_rate(min(rates)), format_rate(max(rates)))}."
-    )
+    ends = find_extremes(cells, lambda cell: cell.throughput.median)
+    low, high = (format_rate(cell.throughput.median) for cell in ends or (cells[0], cells[-1]))
+    sentences.insert(0, f"Median throughput: {format_range(low, high)}.")
     panels.append(
         Panel(
             x=axis,
@@ -214,12 +213,12 @@ def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
 
 def _tabulate_part(cell: Cell) -> tuple[str, ...]:
     percents = [
-        format_figure(measure_spread(cell.sample.measure_cpu_percent(end, CPU_PARTS[name])).median)
+        format_figure(cell.measure(_percent_quantity(end, CPU_PARTS[name]).take).median)
         for end in ENDS
         for name in ("kernel", "user")
     ]
     rate = format_rate(cell.throughput.median)
-    return rate, *percents, format_figure(measure_spread(cell.sample.cpu_s_per_gb).median)
+    return rate, *percents, format_figure(cell.measure(lambda sample: sample.cpu_s_per_gb).median)
 
 
 def _has_cpu(condition: MeasuredCondition) -> bool:

@@ -21,9 +21,9 @@ from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySecti
 from pathlab.report.sections.points import draw_rule, draw_spreads
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.tables import build_table
-from pathlab.study.answer import Answer, measure_spread
+from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
-from pathlab.study.costs import MESSAGE_SIZE, select_messages
+from pathlab.study.costs import MESSAGE_SIZE, measure_message_rates, select_messages
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import Sample
 from pathlab.study.trials import Condition
@@ -88,9 +88,8 @@ def _list_series(inputs: ReportInputs) -> list[Series]:
 def plot_messages(series: Series) -> Drawing:
     """Rate and messages per second against the size of messages on logarithmic axes, with the fit."""
     found: MessageCost = series.answer.result
-    carried = series.sample.read_setting(MESSAGE_SIZE)
-    sizes = np.unique(carried)
-    spreads = [measure_spread(series.sample.rates_bits_per_s[carried == size]) for size in sizes]
+    by_size = measure_message_rates(series.sample)
+    sizes, spreads = np.array(list(by_size)), list(by_size.values())
     unit = choose_unit("bit/s", [spread.median or 0.0 for spread in spreads])
     rates = draw_spreads("median", sizes, spreads, unit.size)
     counts = draw_spreads("median", sizes, spreads, 8 * sizes)

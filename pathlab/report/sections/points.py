@@ -69,14 +69,6 @@ class Drawn:
         return f"{outliers} beyond {MAD_RULE.factor:g} MAD of the combination (marked, kept)."
 
 
-def _mark_outliers(cell: Cell, quantity: Quantity) -> Marks:
-    """Which trials of a cell are outliers of a quantity; found once."""
-    if quantity not in cell.marks:
-        values = quantity.take(cell.sample)
-        cell.marks[quantity] = mark_outliers(values, logarithmic=quantity.logarithmic)[1]
-    return cell.marks[quantity]
-
-
 def gather(
     name: str,
     slot: int,
@@ -86,6 +78,7 @@ def gather(
 ) -> Cloud:
     """The trials of some cells; ``axes`` give x and y; outliers are those of ``measured`` (y) in a cell."""
     across, up = axes
+    found = measured or up
     samples = [cell.sample for cell in cells]
     first = samples[0]
     joined = Sample(
@@ -100,7 +93,9 @@ def gather(
         sample=joined,
         x=across.take(joined),
         y=up.take(joined),
-        outlier=np.concatenate([_mark_outliers(cell, measured or up) for cell in cells]),
+        outlier=np.concatenate(
+            [mark_outliers(found.take(one), logarithmic=found.logarithmic)[1] for one in samples]
+        ),
     )
 
 

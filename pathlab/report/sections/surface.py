@@ -26,7 +26,7 @@ from pathlab.report.sections.lazy import (
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.tables import build_table
-from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.cells import Cell, MeasuredCondition, find_extremes
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time, format_window
 
 #: Cells that make a surface: as many as it has parameters, and one.
@@ -41,11 +41,11 @@ def plot_grid(condition: MeasuredCondition) -> Drawing:
     medians = {cell: cell.throughput.median for cell in condition.cells}
     unit = choose_unit("bit/s", [value for value in medians.values() if value is not None])
     values = {cell: np.nan if value is None else value / unit.size for cell, value in medians.items()}
-    best = max(condition.cells, key=lambda cell: medians[cell] or 0.0)
-    products = _describe_products(condition)
+    found = find_extremes(condition.cells, medians.get)
+    said = f"Highest median: {format_rate(medians[found[1]])} with {found[1].name}. " if found else ""
     return Drawing(
         unit=unit.unit,
-        sentences=(f"Highest median: {format_rate(medians[best])} with {best.name}. {products}".strip(),),
+        sentences=(f"{said}{_describe_products(condition)}".strip(),),
         panels=(_build_grid(condition, values, f"Throughput ({unit.unit})", unit.unit),),
     )
 
@@ -53,23 +53,16 @@ def plot_grid(condition: MeasuredCondition) -> Drawing:
 def plot_residuals(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """How far every cell's mean is from the fitted surface, in percent of it."""
     found = _find_surface(inputs, condition)
-    ratios: dict[tuple[float, float], float] = {}
-    if found is not None and found.residuals is not None:
-        levels = [(float(streams), float(window)) for streams, window in found.residuals.cell_levels]
-        ratios = dict(zip(levels, map(float, found.residuals.cell_ratio), strict=True))
-    values = {}
-    for cell in condition.cells:
-        window = cell.sample.usable_window_bytes
-        level = (float(cell.streams), float(window[0]) if window.size else np.nan)
-        values[cell] = round(100 * ratios.get(level, np.nan), 1) + 0.0  # no -0
-    known = {cell: value for cell, value in values.items() if not np.isnan(value)}
+    ratios = {} if found is None else condition.relate_residuals(found)
+    values = {cell: round(100 * ratio, 1) + 0.0 for cell, ratio in ratios.items()}  # no -0
+    ends = find_extremes(values, lambda cell: abs(values[cell]))
     sentence = "No combination was fitted."
-    if known:
-        far = max(known, key=lambda cell: abs(known[cell]))
-        sentence = f"Largest deviation: {known[far]:+.3g} % with {far.name}. {_describe_fit(found)}"
+    if ends is not None:
+        far = ends[1]
+        sentence = f"Largest deviation: {values[far]:+.3g} % with {far.name}. {_describe_fit(found)}"
     return Drawing(
         sentences=(sentence,),
-        panels=(_build_grid(condition, values, "Residual (%)", "%"),) if known else (),
+        panels=(_build_grid(condition, values, "Residual (%)", "%"),) if values else (),
         empty="the surface was not fitted",
     )
 

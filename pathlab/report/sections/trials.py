@@ -20,7 +20,7 @@ from pathlab.report.sections.trial_panels import (
 )
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
-from pathlab.study.cells import MEDIA, Cell, MeasuredCondition
+from pathlab.study.cells import MEDIA, MeasuredCondition, sort_by_throughput
 from pathlab.study.selection import choose_evenly, measure_drtt
 from pathlab.study.streams import measure_probe_loss
 from pathlab.study.trial_series import (
@@ -60,13 +60,13 @@ def build_trials(inputs: ReportInputs) -> Section:
     blocks: list[Block] = []
     for condition in conditions:
         several = [cell for cell in condition.measured_cells if cell.streams > 1]
-        cells = choose_evenly(_best_first(several), CONTRIBUTIONS_MAX // len(conditions))
+        cells = choose_evenly(sort_by_throughput(several), CONTRIBUTIONS_MAX // len(conditions))
         blocks += _fold_plots(
             [outline_contributions(inputs, condition, cell).build() for cell in cells],
             f"What each stream carried, other combinations of {condition.name}",
         )
         kept = [cell for cell in condition.all_cells if len(cell.complete)]  # with round trips alone too
-        cells = choose_evenly(_best_first(kept), TRIALS_MAX // len(conditions))
+        cells = choose_evenly(sort_by_throughput(kept), TRIALS_MAX // len(conditions))
         blocks += _fold_plots(
             [prepare_plot(plot_trial(inputs, cell.choose_trial())) for cell in cells],
             f"A trial of each other combination of {condition.name}",
@@ -137,10 +137,6 @@ def _list_conditions(inputs: ReportInputs) -> list[MeasuredCondition]:
     """Those with a complete trial, of round trips alone as well."""
     found = inputs.study.conditions()
     return [one for one in found if any(len(cell.complete) for cell in one.all_cells)]
-
-
-def _best_first(cells: Sequence[Cell]) -> list[Cell]:
-    return sorted(cells, key=lambda cell: -(cell.throughput.median or 0.0))
 
 
 def _fold_plots(plots: list[Plot], title: str) -> list[Block]:

@@ -22,8 +22,8 @@ from pathlab.report.sections import quantities as of
 from pathlab.report.sections.lazy import Drawing, LazyBlock, lazy_plot
 from pathlab.report.sections.points import INK_SLOT, Drawn, draw_clouds, draw_excluded, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled
-from pathlab.study.answer import Spread, measure_spread
-from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.answer import Spread
+from pathlab.study.cells import Cell, MeasuredCondition, find_extremes
 from pathlab.study.selection import Sample, name_exclusions
 from pathlab.units import format_ratio, format_window
 
@@ -130,7 +130,7 @@ def _draw_panel(
     axis = build_streams_axis(
         sorted({*condition.stream_counts, *condition.excluded.streams.astype(int).tolist()})
     )
-    spreads = dict(zip(condition.cells, map(measure_spread, values), strict=True))
+    spreads = {cell: cell.measure(quantity.take) for cell in condition.cells}
     probes = "loaded" if quantity is of.LOSS_LOADED else "unloaded"
     losses = {cell: cell.sample.pool_loss(probes) for cell in condition.cells} if view.pooled else {}
     layers, drawn = _draw_windows(inputs, condition, quantity, (axis, unit))
@@ -207,11 +207,10 @@ def _draw_link_settings(condition: MeasuredCondition, quantity: Quantity, unit: 
 
 def _describe_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> str:
     """Highest and lowest median with their intervals."""
-    measured = [(spread.median, cell) for cell, spread in spreads.items() if spread.median is not None]
-    if not measured:
+    ends = find_extremes(spreads, lambda cell: spreads[cell].median)
+    if ends is None:
         return f"{quantity.label}: not measured."
-    most = max(measured, key=lambda pair: pair[0])[1]
-    least = min(measured, key=lambda pair: pair[0])[1]
+    least, most = ends
     text = (
         f"{quantity.label}: highest median {format_spread(spreads[most], quantity.format)} with {most.name}"
     )
@@ -222,7 +221,7 @@ def _describe_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> st
 
 def _describe_excluded(condition: MeasuredCondition, quantity: Quantity) -> str:
     """What was measured where no trial is usable, and why they are excluded."""
-    found = measure_spread(quantity.take(condition.excluded))
+    found = condition.measure_excluded(quantity.take)
     reasons = join_words(sorted({str(reason) for reason in name_exclusions(condition.excluded)}))
     least, most = quantity.format(found.least), quantity.format(found.most)
     ends = most if least == most else format_range(least, most)
@@ -236,8 +235,9 @@ def _describe_losses(whole: Loss, losses: Mapping[Cell, Loss], label: str) -> st
     text = (
         f"{label}: {whole.lost} of {whole.sent} probes lost ({format_ci(whole.interval_ratio, format_ratio)})"
     )
-    worst, most = max(losses.items(), key=lambda pair: pair[1].loss_ratio or 0.0)
-    if most.lost and len(losses) > 1:
+    ends = find_extremes(losses, lambda cell: losses[cell].loss_ratio)
+    if ends is not None and losses[ends[1]].lost and len(losses) > 1:
+        worst, most = ends[1], losses[ends[1]]
         interval = format_ci(most.interval_ratio, format_ratio)
         text += f"; most with {worst.name}: {format_ratio(most.loss_ratio)} ({interval})"
     return f"{text}."

@@ -135,6 +135,16 @@ class ResultsComparison:
         """How many rows have this verdict."""
         return sum(row.verdict is verdict for row in self.rows)
 
+    @property
+    def most_trials(self) -> int:
+        """The trials that a row has on both sides, of the row with the most."""
+        return max(min(row.change.first_n, row.change.second_n) for row in self.rows)
+
+
+def find_least_bound(rows: Sequence[ComparisonRow]) -> float | None:
+    """The least difference, of any of these rows, that does not matter; None where none is known."""
+    return min((row.bound for row in rows if row.bound is not None), default=None)
+
 
 def compare_results(
     results: Sequence[tuple[str, StudySource]],

@@ -12,7 +12,7 @@ from rich.console import Console
 from pathlab.cli.live import RunningTable
 from pathlab.report.text import tabulate_cells
 from pathlab.study.analyses import Study
-from pathlab.study.cells import Cell
+from pathlab.study.cells import Cell, find_extremes, sort_by_throughput
 from pathlab.study.costs import CellFigures, describe_cell
 from pathlab.study.links import DirectLink
 from pathlab.units import format_rate, format_time
@@ -260,3 +260,24 @@ def test_a_cell_without_a_trial_that_counts_has_no_median_and_is_still_shown() -
     assert isinstance(console.file, io.StringIO)
     assert "0 of 2" in console.file.getvalue()
     assert "lab-limited ×2" in console.file.getvalue()
+
+
+def test_extremes_are_the_first_of_equals() -> None:
+    (condition,) = Study(make_quickstart(cycles=2)).conditions()
+    first, *_, most = condition.along(64 * KIB)
+    assert find_extremes(condition.cells, lambda cell: cell.streams) == (first, most)
+    assert find_extremes(condition.cells, lambda _: 1.0) == (first, first)
+    assert find_extremes(condition.cells, lambda _: None) is None
+    rates = [cell.throughput.median or 0.0 for cell in sort_by_throughput(condition.cells)]
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_a_fitted_surface_has_a_residual_for_each_of_its_cells() -> None:
+    study = Study(make_quickstart(cycles=6))
+    (condition,) = study.conditions()
+    (surface,) = [answer.result for answer in study.surface()]
+    ratios = condition.relate_residuals(surface)
+    assert list(ratios) == list(condition.cells)
+    assert surface.residuals is not None
+    assert sorted(ratios.values()) == sorted(surface.residuals.cell_ratio)
+    assert condition.relate_residuals(replace(surface, residuals=None)) == {}
