@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.interval import Interval, Undecided, as_samples, undecided_interval
+from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided, as_samples
 from pathlab.analysis.estimators.serial import (
     CORRELATION_SAMPLES,
     TREND_RATIO,
@@ -180,9 +180,7 @@ def refuse_cycles(order: Order) -> Undecided | None:
     return None
 
 
-def replicate_interval(
-    replicates: Floats, *, n: int, confidence_ratio: float, method: str = METHOD
-) -> Interval:
+def replicate_interval(replicates: Floats, *, n: int, confidence_ratio: float) -> Interval:
     """Percentile interval of replicates; undecided where an end is not finite.
 
     Replicates that are all equal give an interval of one point: whole numbers may be equal in every
@@ -192,8 +190,7 @@ def replicate_interval(
     capped = np.clip(np.nan_to_num(replicates, nan=top), -top, top)
     tail = (1 - confidence_ratio) / 2
     low, high = (float(end) for end in np.quantile(capped, (tail, 1 - tail)))
+    builder = IntervalBuilder(n=n, method=METHOD, confidence_ratio=confidence_ratio)
     if max(abs(low), abs(high)) >= top / 2:
-        return undecided_interval(
-            Undecided.NOT_IDENTIFIED, n=n, confidence_ratio=confidence_ratio, method=method
-        )
-    return Interval(low=low, high=high, n=n, confidence_ratio=confidence_ratio, method=method)
+        return builder.refuse(Undecided.NOT_IDENTIFIED)
+    return builder.build(low, high)

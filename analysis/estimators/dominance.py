@@ -8,16 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.interval import (
-    CONFIDENCE_RATIO,
-    Interval,
-    Undecided,
-    as_samples,
-    check_confidence,
-    undecided_interval,
-)
+from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided, as_samples
 from pathlab.analysis.estimators.serial import bound_order
-from pathlab.analysis.libraries import special
 from pathlab.errors import UsageError
 
 METHOD = "paired-influence-atanh"
@@ -34,9 +26,7 @@ class Dominance:
     undecided: Undecided | None = None
 
 
-def cliffs_delta(
-    first: ArrayLike, second: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO
-) -> Dominance:
+def cliffs_delta(first: ArrayLike, second: ArrayLike) -> Dominance:
     """Chance that a value of ``first`` is above one of ``second``, less the chance that it is below.
 
     The two are paired (one of each per cycle); the interval allows for what the pairs share.
@@ -51,14 +41,15 @@ def cliffs_delta(
     cycles and is no verdict: a small difference that every cycle shows has a delta near 0.
     Source: Cliff, Psychological Bulletin 114, 1993; asymmetric scale: Feng and Cliff, 2004.
     """
-    check_confidence(confidence_ratio)
     ours, theirs = as_samples(first, "first"), as_samples(second, "second")
     n = ours.size
+    builder = IntervalBuilder(n=n, method=METHOD)
     if theirs.size != n:
         raise UsageError(f"{n} values against {theirs.size}", hint="pass one pair for each cycle")
     if n == 0:
-        none = undecided_interval(Undecided.NO_SAMPLES, n=0, confidence_ratio=confidence_ratio, method=METHOD)
-        return Dominance(n=0, interval_ratio=none, undecided=Undecided.NO_SAMPLES)
+        return Dominance(
+            n=0, interval_ratio=builder.refuse(Undecided.NO_SAMPLES), undecided=Undecided.NO_SAMPLES
+        )
     above = _mean_signs(ours, np.sort(theirs))
     below = -_mean_signs(theirs, np.sort(ours))
     delta = float(above.mean())
@@ -70,17 +61,9 @@ def cliffs_delta(
     elif error == 0 or abs(delta) == 1:
         reason = Undecided.NO_VARIATION
     if reason is not None:
-        none = undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=METHOD)
-        return Dominance(n=n, delta_ratio=delta, interval_ratio=none)
-    half = float(special.stdtrit(order.freedom, (1 + confidence_ratio) / 2)) * error / (1 - delta**2)
-    interval = Interval(
-        low=math.tanh(math.atanh(delta) - half),
-        high=math.tanh(math.atanh(delta) + half),
-        n=n,
-        confidence_ratio=confidence_ratio,
-        method=METHOD,
-    )
-    return Dominance(n=n, delta_ratio=delta, interval_ratio=interval)
+        return Dominance(n=n, delta_ratio=delta, interval_ratio=builder.refuse(reason))
+    scaled = builder.build_student(math.atanh(delta), error / (1 - delta**2), order.freedom)
+    return Dominance(n=n, delta_ratio=delta, interval_ratio=scaled.transform(math.tanh))
 
 
 def _mean_signs(values: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:

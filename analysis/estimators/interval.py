@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pathlab.analysis.libraries import special
 from pathlab.errors import UsageError
 
 CONFIDENCE_RATIO = 0.95
@@ -69,10 +71,49 @@ class Interval:
             return self
         return replace(self, low=min(self.low, value), high=max(self.high, value))
 
+    def transform(self, function: Callable[[float], float]) -> Interval:
+        """The interval of an ascending function of the value, such as the exponential of a logarithm."""
+        if self.low is None or self.high is None:
+            return self
+        return replace(self, low=function(self.low), high=function(self.high))
 
-def undecided_interval(reason: Undecided, *, n: int, confidence_ratio: float, method: str) -> Interval:
-    """Build the interval that says why it has no ends."""
-    return Interval(n=n, confidence_ratio=confidence_ratio, method=method, undecided=reason)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalBuilder:
+    """The intervals of one estimate, which share its sample size, confidence and method."""
+
+    n: int
+    method: str
+    confidence_ratio: float = CONFIDENCE_RATIO
+
+    def build(self, low: float, high: float, coverage_ratio: float | None = None) -> Interval:
+        """The interval between these ends."""
+        return Interval(
+            low=float(low),
+            high=float(high),
+            n=self.n,
+            confidence_ratio=self.confidence_ratio,
+            coverage_ratio=coverage_ratio,
+            method=self.method,
+        )
+
+    def build_student(self, estimate: float, standard_error: float, freedom: float) -> Interval:
+        """The interval of an estimate whose error follows Student's t."""
+        half = float(special.stdtrit(freedom, (1 + self.confidence_ratio) / 2)) * standard_error
+        return self.build(estimate - half, estimate + half)
+
+    def refuse(self, reason: Undecided) -> Interval:
+        """The interval that says why it has no ends."""
+        return Interval(
+            n=self.n, confidence_ratio=self.confidence_ratio, method=self.method, undecided=reason
+        )
+
+
+def refuse_few(n: int, least: int) -> Undecided | None:
+    """Why so few samples decide nothing; None for ``least`` or more."""
+    if n >= least:
+        return None
+    return Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
 
 
 def as_samples(values: ArrayLike, name: str = "samples") -> NDArray[np.float64]:

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
-    check_confidence,
-    undecided_interval,
 )
 from pathlab.errors import UsageError
 
@@ -35,7 +34,7 @@ class Loss:
     undecided: Undecided | None = None
 
 
-def probe_loss(sent: int, received: int, confidence_ratio: float = CONFIDENCE_RATIO) -> Loss:
+def probe_loss(sent: int, received: int) -> Loss:
     """Ratio of probes without an answer, with the Wilson score interval.
 
     Raises ``UsageError`` if a count is negative or more was received than sent.
@@ -48,23 +47,22 @@ def probe_loss(sent: int, received: int, confidence_ratio: float = CONFIDENCE_RA
     of all probes are lost on average, so that one lost is bad luck, it is as low as 83 to 86 %.
     Source: Wilson, JASA 22, 1927, without continuity correction.
     """
-    check_confidence(confidence_ratio)
     if not 0 <= received <= sent:
         raise UsageError(
             f"probes: {received} received of {sent} sent", hint="count duplicates and late answers apart"
         )
+    builder = IntervalBuilder(n=sent, method=METHOD)
     if sent == 0:
-        none = undecided_interval(Undecided.NO_SAMPLES, n=0, confidence_ratio=confidence_ratio, method=METHOD)
+        none = builder.refuse(Undecided.NO_SAMPLES)
         return Loss(sent=0, lost=0, interval_ratio=none, undecided=Undecided.NO_SAMPLES)
     lost = sent - received
-    low, high = _compute_wilson(lost, sent, confidence_ratio)
-    interval = Interval(low=low, high=high, n=sent, confidence_ratio=confidence_ratio, method=METHOD)
+    interval = builder.build(*_compute_wilson(lost, sent))
     return Loss(sent=sent, lost=lost, loss_ratio=lost / sent, interval_ratio=interval)
 
 
-def _compute_wilson(lost: int, sent: int, confidence_ratio: float) -> tuple[float, float]:
+def _compute_wilson(lost: int, sent: int) -> tuple[float, float]:
     """Both ends of the interval: the ratios whose score is the normal quantile, or less."""
-    quantile = NormalDist().inv_cdf((1 + confidence_ratio) / 2)
+    quantile = NormalDist().inv_cdf((1 + CONFIDENCE_RATIO) / 2)
     weight = quantile**2 / sent
     ratio = lost / sent
     middle = ratio + weight / 2

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
     as_samples,
     check_confidence,
-    undecided_interval,
 )
 from pathlab.analysis.libraries import stats
 
@@ -71,17 +71,10 @@ def median_interval(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATI
     samples = np.sort(as_samples(values))
     n = samples.size
     rank, coverage = _find_rank(n, confidence_ratio)
+    builder = IntervalBuilder(n=n, method=ORDER_METHOD, confidence_ratio=confidence_ratio)
     if rank == 0:
-        reason = Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
-        return undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=ORDER_METHOD)
-    return Interval(
-        low=float(samples[rank - 1]),
-        high=float(samples[n - rank]),
-        n=n,
-        confidence_ratio=confidence_ratio,
-        coverage_ratio=coverage,
-        method=ORDER_METHOD,
-    )
+        return builder.refuse(Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES)
+    return builder.build(samples[rank - 1], samples[n - rank], coverage)
 
 
 @functools.lru_cache(maxsize=4096)

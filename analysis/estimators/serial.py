@@ -19,10 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
     as_samples,
     check_confidence,
-    undecided_interval,
+    refuse_few,
 )
 from pathlab.analysis.estimators.quantiles import median_interval
 from pathlab.analysis.libraries import special, stats, stattools
@@ -304,17 +305,17 @@ def serial_median(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO)
     plain = median_interval(samples, confidence_ratio)
     estimate = float(np.median(samples)) if n else None
     effective, interval = None, plain
+    builder = IntervalBuilder(n=n, method=MEDIAN_METHOD, confidence_ratio=confidence_ratio)
     if plain.low is not None and plain.high is not None and estimate is not None:
         order = bound_order(samples)
         effective = order.effective
         if np.ptp(samples) == 0:
             interval = plain
         elif shows_no_level(samples):
-            interval = undecided_interval(
-                Undecided.TOO_CORRELATED, n=n, confidence_ratio=confidence_ratio, method=MEDIAN_METHOD
-            )
+            interval = builder.refuse(Undecided.TOO_CORRELATED)
         else:
-            interval = _widen(plain, estimate, order, least=0.0 if samples.min() >= 0 else -math.inf)
+            low, high = _widen(plain, estimate, order)
+            interval = builder.build(max(0.0, low) if samples.min() >= 0 else low, high)
     return SerialEstimate(
         n=n,
         effective=effective,
@@ -329,22 +330,15 @@ def ordered_median_interval(values: ArrayLike, confidence_ratio: float = CONFIDE
     return serial_median(values, confidence_ratio).interval
 
 
-def _widen(plain: Interval, median: float, order: Order, least: float) -> Interval:
-    """The interval's ends farther from the median by what the order of the samples may take."""
+def _widen(plain: Interval, median: float, order: Order) -> tuple[float, float]:
+    """The interval's ends, farther from the median by what the order of the samples may take."""
     requested, has = plain.confidence_ratio, plain.coverage_ratio or plain.confidence_ratio
     spare, full = (float(special.stdtrit(order.n - 1, (1 + ratio) / 2)) for ratio in (has, requested))
     factor = max(1.0, order.widening(requested) * full / spare)
     low, high = plain.low or 0.0, plain.high or 0.0
-    return Interval(
-        low=max(least, median - factor * (median - low)),
-        high=median + factor * (high - median),
-        n=order.n,
-        confidence_ratio=requested,
-        method=MEDIAN_METHOD,
-    )
+    return median - factor * (median - low), median + factor * (high - median)
 
 
 def _refuse(samples: NDArray[np.float64], least: int) -> Undecided | None:
-    if samples.size < least:
-        return Undecided.TOO_FEW_SAMPLES if samples.size else Undecided.NO_SAMPLES
-    return Undecided.NO_VARIATION if np.ptp(samples) == 0 else None
+    few = refuse_few(samples.size, least)
+    return few or (Undecided.NO_VARIATION if np.ptp(samples) == 0 else None)

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
     as_samples,
-    check_confidence,
-    undecided_interval,
 )
 from pathlab.analysis.estimators.serial import bound_order, shows_no_level
 from pathlab.analysis.libraries import special, stats
@@ -51,31 +50,10 @@ class Shift:
 
     def at(self, confidence_ratio: float) -> Interval:
         """The interval at another confidence."""
+        builder = IntervalBuilder(n=self.n, method=METHOD, confidence_ratio=confidence_ratio)
         if self.shift is None or self.standard_error is None or self.freedom is None:
-            return undecided_interval(
-                self.interval.undecided or Undecided.NO_SAMPLES,
-                n=self.n,
-                confidence_ratio=confidence_ratio,
-                method=METHOD,
-            )
-        return student_interval(
-            self.shift,
-            self.standard_error,
-            self.freedom,
-            n=self.n,
-            confidence_ratio=confidence_ratio,
-            method=METHOD,
-        )
-
-
-def student_interval(
-    estimate: float, standard_error: float, freedom: float, *, n: int, confidence_ratio: float, method: str
-) -> Interval:
-    """The interval of an estimate whose error follows Student's t."""
-    half = float(special.stdtrit(freedom, (1 + confidence_ratio) / 2)) * standard_error
-    return Interval(
-        low=estimate - half, high=estimate + half, n=n, confidence_ratio=confidence_ratio, method=method
-    )
+            return builder.refuse(self.interval.undecided or Undecided.NO_SAMPLES)
+        return builder.build_student(self.shift, self.standard_error, self.freedom)
 
 
 def student_p_value(estimate: float, standard_error: float, freedom: float) -> float:
@@ -115,7 +93,7 @@ def critical_rank(n: int, confidence_ratio: float) -> tuple[int, float | None]:
     return max(0, math.floor(mean - 0.5 + float(stats.norm.ppf(alpha / 2)) * spread) + 1), None
 
 
-def hodges_lehmann(differences: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO) -> Shift:
+def hodges_lehmann(differences: ArrayLike) -> Shift:
     """Shift of paired differences, in time order, with an interval and a test that allow for that order.
 
     Notes
@@ -135,11 +113,12 @@ def hodges_lehmann(differences: ArrayLike, confidence_ratio: float = CONFIDENCE_
     Source: Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963; Hollander and Wolfe,
     Nonparametric Statistical Methods, section 3.3; a scale from the interval's length: Lehmann, ibid.
     """
-    check_confidence(confidence_ratio)
     values = as_samples(differences, "differences")
     n = values.size
+    builder = IntervalBuilder(n=n, method=METHOD)
     if n == 0:
-        return _without_error(None, Undecided.NO_SAMPLES, 0, confidence_ratio)
+        none = builder.refuse(Undecided.NO_SAMPLES)
+        return Shift(n=0, shift=None, interval=none, undecided=Undecided.NO_SAMPLES)
     used = values
     if n > MAXIMUM_PAIRS:
         used = values[np.linspace(0, n - 1, MAXIMUM_PAIRS).astype(np.int64)]
@@ -153,15 +132,13 @@ def hodges_lehmann(differences: ArrayLike, confidence_ratio: float = CONFIDENCE_
     elif shows_no_level(values):
         reason = Undecided.TOO_CORRELATED
     if reason is not None:
-        return _without_error(shift, reason, n, confidence_ratio)
+        return Shift(n=n, shift=shift, interval=builder.refuse(reason))
     order = bound_order(values)
     error = _measure_error(values, averages, used.size) * order.error_ratio
     return Shift(
         n=n,
         shift=shift,
-        interval=student_interval(
-            shift, error, order.freedom, n=n, confidence_ratio=confidence_ratio, method=METHOD
-        ),
+        interval=builder.build_student(shift, error, order.freedom),
         p_value=student_p_value(shift, error, order.freedom),
         standard_error=error,
         freedom=order.freedom,
@@ -189,12 +166,3 @@ def _measure_error(values: NDArray[np.float64], averages: NDArray[np.float64], u
         return float(values.std(ddof=1)) / math.sqrt(values.size)
     quantile = float(special.stdtrit(used - 1, (1 + (coverage or CONFIDENCE_RATIO)) / 2))
     return length / 2 / quantile * math.sqrt(used / values.size)
-
-
-def _without_error(shift: float | None, reason: Undecided, n: int, confidence_ratio: float) -> Shift:
-    return Shift(
-        n=n,
-        shift=shift,
-        interval=undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=METHOD),
-        undecided=reason if shift is None else None,
-    )

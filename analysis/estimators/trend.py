@@ -8,18 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
     as_samples,
-    check_confidence,
-    undecided_interval,
+    refuse_few,
 )
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.serial import bound_order
-from pathlab.analysis.estimators.shifts import hodges_lehmann, student_interval, student_p_value
+from pathlab.analysis.estimators.shifts import hodges_lehmann, student_p_value
 from pathlab.analysis.libraries import stats
 from pathlab.errors import UsageError
 
@@ -70,9 +69,7 @@ class ChangeBound:
     undecided: Undecided | None = None
 
 
-def find_trend(
-    values: ArrayLike, positions: ArrayLike | None = None, confidence_ratio: float = CONFIDENCE_RATIO
-) -> Trend:
+def find_trend(values: ArrayLike, positions: ArrayLike | None = None) -> Trend:
     """Monotone trend of the values along their positions (their order where none are given).
 
     Raises ``UsageError`` where there is not one position for each value.
@@ -92,16 +89,13 @@ def find_trend(
     1968; effective size for trends: Hamed and Rao, Journal of Hydrology 204, 1998. tau by
     ``scipy.stats.kendalltau``.
     """
-    check_confidence(confidence_ratio)
     samples, places = _as_series(values, positions)
     n = samples.size
-    reason = None
-    if n < MINIMUM_SAMPLES:
-        reason = Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
-    elif np.ptp(samples) == 0 or np.ptp(places) == 0:
+    reason = refuse_few(n, MINIMUM_SAMPLES)
+    if reason is None and (np.ptp(samples) == 0 or np.ptp(places) == 0):
         reason = Undecided.NO_VARIATION
     if reason is not None:
-        return _without_trend(reason, n, confidence_ratio)
+        return _without_trend(reason, n)
     slopes = pair_slopes(samples, places)
     slope = float(np.median(slopes))
     tau = float(stats.kendalltau(places, samples).statistic)
@@ -117,23 +111,17 @@ def find_trend(
         p_exact=exact,
         inflation_ratio=1.0,
         slope=slope,
-        slope_interval=_slope_interval(slopes, None if exact else spread, n, confidence_ratio),
+        slope_interval=_slope_interval(slopes, None if exact else spread, n),
         change=slope * float(np.ptp(places)),
     )
     if not (np.diff(places) > 0).all():
         return found
-    plain = _slope_interval(slopes, None if exact else spread, n, CONFIDENCE_RATIO)
-    return _allow_for_order(found, plain, samples - slope * places, places, confidence_ratio)
+    return _allow_for_order(found, samples - slope * places, places)
 
 
-def _allow_for_order(
-    found: Trend,
-    plain: Interval,
-    left: NDArray[np.float64],
-    places: NDArray[np.float64],
-    confidence_ratio: float,
-) -> Trend:
-    """The trend of a series in time, whose 95 % interval for exchangeable values is ``plain``."""
+def _allow_for_order(found: Trend, left: NDArray[np.float64], places: NDArray[np.float64]) -> Trend:
+    """The trend of a series in time, from that of exchangeable values; ``left`` is what its line leaves."""
+    plain = found.slope_interval
     if plain.low is None or plain.high is None or found.slope is None:
         return replace(found, p_value=None, p_exact=False, slope_interval=plain)
     # The line runs through two samples or more: rounding must not create an order of their residuals.
@@ -141,16 +129,14 @@ def _allow_for_order(
     inflation, shown, freedom = slope_moments(places, bound)
     quantile = float(stats.t.ppf((1 + (plain.coverage_ratio or CONFIDENCE_RATIO)) / 2, found.n - 2))
     error = (plain.high - plain.low) / 2 / quantile * math.sqrt(inflation / shown)
-    interval = student_interval(
-        found.slope, error, freedom, n=found.n, confidence_ratio=confidence_ratio, method=METHOD
-    )
+    builder = IntervalBuilder(n=found.n, method=METHOD)
     p_value = student_p_value(found.slope, error, freedom) if error > 0 else float(found.slope == 0)
     return replace(
         found,
         p_value=p_value,
         p_exact=False,
         inflation_ratio=inflation / shown,
-        slope_interval=interval,
+        slope_interval=builder.build_student(found.slope, error, freedom),
     )
 
 
@@ -179,7 +165,6 @@ def find_common_trend(
     values: ArrayLike,
     positions: ArrayLike,
     cycles: ArrayLike,
-    confidence_ratio: float = CONFIDENCE_RATIO,
 ) -> Trend:
     """The trend that the cycles of a campaign have in common, each with values at several positions.
 
@@ -200,7 +185,7 @@ def find_common_trend(
         raise UsageError(
             f"{samples.size} values but {numbers.size} cycles", hint="pass the cycle of each value"
         )
-    plain = find_trend(samples, places, confidence_ratio)
+    plain = find_trend(samples, places)
     if plain.undecided is not None:
         return plain
     slopes = [
@@ -208,7 +193,7 @@ def find_common_trend(
         for inside in (numbers == number for number in np.unique(numbers))
         if np.ptp(places[inside]) > 0
     ]
-    found = hodges_lehmann(slopes, confidence_ratio)
+    found = hodges_lehmann(slopes)
     slope = plain.slope if found.shift is None else found.shift
     return replace(
         plain,
@@ -228,8 +213,6 @@ def find_common_trend(
 def bound_change(
     values: ArrayLike,
     positions: ArrayLike,
-    margin_ratio: float = MARGIN_RATIO,
-    alpha_ratio: float = ALPHA_RATIO,
     *,
     cycles: ArrayLike | None = None,
 ) -> ChangeBound:
@@ -245,30 +228,25 @@ def bound_change(
     the interval of confidence 1 - alpha lies within +- margin (as a factor). Minimum sample: 5.
     Source: METHOD section 2, experiment 4; Schuirmann 1987 applied to the Theil-Sen interval.
     """
-    check_alpha(alpha_ratio)
-    _, margin = log_margins(margin_ratio)
     samples, places = _as_series(values, positions)
     if samples.size and samples.min() <= 0:
-        trend = _without_trend(Undecided.NOT_POSITIVE, samples.size, 1 - alpha_ratio)
+        trend = _without_trend(Undecided.NOT_POSITIVE, samples.size)
+    elif cycles is None:
+        trend = find_trend(np.log(samples), places)
     else:
-        logs, confidence = np.log(samples), 1 - alpha_ratio
-        trend = (
-            find_trend(logs, places, confidence)
-            if cycles is None
-            else find_common_trend(logs, places, cycles, confidence)
-        )
+        trend = find_common_trend(np.log(samples), places, cycles)
     interval, bound = trend.slope_interval, None
     if interval.low is not None and interval.high is not None:
-        low, high = (end * float(np.ptp(places)) for end in (interval.low, interval.high))
-        bound = max(-low, high)
-        interval = replace(interval, low=math.expm1(low), high=math.expm1(high))
+        span = float(np.ptp(places))
+        bound = max(-interval.low * span, interval.high * span)
+        interval = interval.transform(lambda end: math.expm1(end * span))
     return ChangeBound(
         n=trend.n,
-        margin_ratio=margin_ratio,
+        margin_ratio=MARGIN_RATIO,
         change_ratio=None if trend.change is None else math.expm1(trend.change),
         interval_ratio=interval,
         bound_ratio=None if bound is None else math.expm1(bound),
-        equivalent=None if bound is None else bound < margin,
+        equivalent=None if bound is None else bound < log_margins(MARGIN_RATIO)[1],
         trend=trend,
         undecided=trend.undecided or interval.undecided,
     )
@@ -318,39 +296,29 @@ def _normal_p_value(
     return min(1.0, 2 * float(stats.norm.sf(max(0.0, score - 1) / spread)))
 
 
-def _exact_rank(n: int, confidence_ratio: float) -> tuple[int, float | None]:
+def _exact_rank(n: int) -> tuple[int, float | None]:
     """Rank of the slope at which the interval begins without ties, and its exact coverage."""
     chances = np.ones(1)
     for count in range(2, n + 1):
         chances = np.convolve(chances, np.full(count, 1 / count))
     below = np.cumsum(chances)
-    rank = int(np.searchsorted(below, (1 - confidence_ratio) / 2 * (1 + 1e-9), side="right"))
+    rank = int(np.searchsorted(below, (1 - CONFIDENCE_RATIO) / 2 * (1 + 1e-9), side="right"))
     return rank, 1 - 2 * float(below[rank - 1]) if rank else None
 
 
-def _slope_interval(
-    slopes: NDArray[np.float64], spread: float | None, n: int, confidence_ratio: float
-) -> Interval:
+def _slope_interval(slopes: NDArray[np.float64], spread: float | None, n: int) -> Interval:
     """Order statistics of the slopes that the test would not refuse (Sen 1968); exact without ``spread``."""
     if spread is None:
-        rank, coverage = _exact_rank(n, confidence_ratio)
+        rank, coverage = _exact_rank(n)
     else:
         # With fewer samples used, S and its spread shrink as n^1.5, the number of slopes as n^2.
         scaled = spread * (min(n, MAXIMUM_SAMPLES) / n) ** 1.5
-        rank = math.floor((slopes.size - float(stats.norm.ppf((1 + confidence_ratio) / 2)) * scaled) / 2)
+        rank = math.floor((slopes.size - float(stats.norm.ppf((1 + CONFIDENCE_RATIO) / 2)) * scaled) / 2)
         coverage = None
+    builder = IntervalBuilder(n=n, method=METHOD)
     if rank < 1:
-        return undecided_interval(
-            Undecided.TOO_FEW_SAMPLES, n=n, confidence_ratio=confidence_ratio, method=METHOD
-        )
-    return Interval(
-        low=float(slopes[rank - 1]),
-        high=float(slopes[slopes.size - rank]),
-        n=n,
-        confidence_ratio=confidence_ratio,
-        coverage_ratio=coverage,
-        method=METHOD,
-    )
+        return builder.refuse(Undecided.TOO_FEW_SAMPLES)
+    return builder.build(slopes[rank - 1], slopes[slopes.size - rank], coverage)
 
 
 def _as_series(
@@ -365,10 +333,6 @@ def _as_series(
     return samples, places
 
 
-def _without_trend(reason: Undecided, n: int, confidence_ratio: float) -> Trend:
-    return Trend(
-        n=n,
-        p_exact=False,
-        slope_interval=undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=METHOD),
-        undecided=reason,
-    )
+def _without_trend(reason: Undecided, n: int) -> Trend:
+    none = IntervalBuilder(n=n, method=METHOD).refuse(reason)
+    return Trend(n=n, p_exact=False, slope_interval=none, undecided=reason)

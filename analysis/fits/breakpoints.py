@@ -15,7 +15,7 @@ from pathlab.analysis.estimators.cells import (
     group_trials,
     refuse_cycles,
 )
-from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Undecided, as_samples, check_confidence
+from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Undecided, as_samples, refuse_few
 from pathlab.analysis.fits.curve_fit import Estimate, Statement
 
 MINIMUM_TRIALS = 50
@@ -59,7 +59,6 @@ def find_breakpoint(
     cycles: ArrayLike,
     rng: np.random.Generator,
     cells: ArrayLike | None = None,
-    confidence_ratio: float = CONFIDENCE_RATIO,
 ) -> Breakpoint:
     """Where y (dRTT, RV) turns from one line over x (throughput) to another, one value of each per trial.
 
@@ -82,20 +81,19 @@ def find_breakpoint(
     Source: Hudson, JASA 61, 1966 (estimate); Hansen, Econometrica 64, 1996 (test of a break at an unknown
     place); Cameron, Gelbach and Miller, REStat 90, 2008 (clusters). Cost: trials x candidates.
     """
-    check_confidence(confidence_ratio)
     across, up, numbers = as_samples(x, "x"), as_samples(y, "y"), as_samples(cycles, "cycles")
     labels = np.zeros(up.size) if cells is None else as_samples(cells, "cells")
     check_lengths(x=across, y=up, cycles=numbers, cells=labels)
     reason = _refuse(across, up)
     if reason is not None:
-        return _without(Statement(n=up.size, confidence_ratio=confidence_ratio), reason)
+        return _without(Statement(n=up.size), reason)
     hinges = _build_hinges(across, up, numbers, _room(across))
     fit = _fit_hinge(hinges)
     # What tilts a line: a level that the trials of a cycle share does not.
     tilting = hinges.centred * fit.residuals
     order = bound_cycles(group_trials(labels[:, None], tilting, numbers), tilting)
     refused = refuse_cycles(order)
-    statement = Statement(n=up.size, confidence_ratio=confidence_ratio, refused=refused)
+    statement = Statement(n=up.size, refused=refused)
     line = fit.slope * hinges.slope_unit
     if refused is not None:
         return _without(
@@ -108,7 +106,7 @@ def find_breakpoint(
     chance = np.max((multipliers @ _sum_hinges(hinges, fit.residuals).T) ** 2, axis=1)
     exceeding = int(np.sum(chance >= np.max(fit.gains**2)))
     probability = float(1 + exceeding) / (RESAMPLES + 1)
-    if probability > 1 - confidence_ratio:
+    if probability > 1 - CONFIDENCE_RATIO:
         return _without(statement, Undecided.NO_BREAK, slope=slope, break_p=probability, points=(across, up))
     coarse, _, _ = _replicate(hinges, fit, multipliers)
     closer = _build_hinges(across, up, numbers, _zoom(coarse, _room(across)))
@@ -186,7 +184,7 @@ def _zoom(places: Floats, room: tuple[float, float]) -> tuple[float, float]:
 
 def _refuse(x: Floats, y: Floats) -> Undecided | None:
     if y.size < MINIMUM_TRIALS:
-        return Undecided.TOO_FEW_SAMPLES if y.size else Undecided.NO_SAMPLES
+        return refuse_few(y.size, MINIMUM_TRIALS)
     if np.ptp(x) <= 1e-9 * np.abs(x).max() or np.ptp(y) <= 1e-9 * np.abs(y).max():
         return Undecided.NO_VARIATION
     low, high = _room(x)

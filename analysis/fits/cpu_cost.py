@@ -11,9 +11,9 @@ from pathlab.analysis.estimators.cells import as_amounts, check_lengths
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
-    check_confidence,
-    undecided_interval,
+    refuse_few,
 )
 from pathlab.analysis.estimators.quantiles import median_interval
 from pathlab.analysis.libraries import linear_model, stats
@@ -63,12 +63,7 @@ class CpuCost:
     undecided: Undecided | None = None
 
 
-def fit_cpu_cost(
-    throughput_bits_per_s: ArrayLike,
-    cpu_percent: ArrayLike,
-    *,
-    confidence_ratio: float = CONFIDENCE_RATIO,
-) -> CpuCost:
+def fit_cpu_cost(throughput_bits_per_s: ArrayLike, cpu_percent: ArrayLike) -> CpuCost:
     """Lines of CPU % (100 % is one core) against throughput, bit/s, over trials, and CPU-s per GB.
 
     Raises ``UsageError`` for values that are no numbers of 0 or more. Undecided: fewer than 5 trials,
@@ -84,36 +79,33 @@ def fit_cpu_cost(
     intercept, about zero for the one through the origin (Kvålseth, The American Statistician 39, 1985).
     CPU-s/GB: distribution-free interval of the median, minimum 6 trials at 95 %.
     """
-    check_confidence(confidence_ratio)
     rates = as_amounts(throughput_bits_per_s, "throughput") / 1e9
     loads = as_amounts(cpu_percent, "CPU %")
     check_lengths(throughput=rates, CPU_percent=loads)
     carrying = rates > 0
     costs = loads[carrying] / 100 / (rates[carrying] / 8)
-    reason = None
-    if rates.size < MINIMUM_TRIALS:
-        reason = Undecided.TOO_FEW_SAMPLES if rates.size else Undecided.NO_SAMPLES
-    elif not carrying.any():
+    reason = refuse_few(rates.size, MINIMUM_TRIALS)
+    if reason is None and not carrying.any():
         reason = Undecided.ALL_ZERO
     return CpuCost(
         n=rates.size,
-        with_intercept=_fit_line(rates, loads, (True, reason, confidence_ratio)),
-        through_origin=_fit_line(rates, loads, (False, reason, confidence_ratio)),
+        with_intercept=_fit_line(rates, loads, reason, intercept=True),
+        through_origin=_fit_line(rates, loads, reason, intercept=False),
         cpu_s_per_gb=float(np.median(costs)) if costs.size else None,
-        cpu_s_per_gb_interval=median_interval(costs, confidence_ratio),
+        cpu_s_per_gb_interval=median_interval(costs),
         undecided=reason,
     )
 
 
 def _fit_line(
-    rates: NDArray[np.float64], loads: NDArray[np.float64], kind: tuple[bool, Undecided | None, float]
+    rates: NDArray[np.float64], loads: NDArray[np.float64], reason: Undecided | None, *, intercept: bool
 ) -> CpuLine:
-    intercept, reason, confidence_ratio = kind
+    builder = IntervalBuilder(n=rates.size, method=METHOD)
     definition = CENTRED if intercept else UNCENTRED
     if reason is None:
         reason = _refuse(rates, intercept)
     if reason is not None:
-        none = undecided_interval(reason, n=rates.size, confidence_ratio=confidence_ratio, method=METHOD)
+        none = builder.refuse(reason)
         return CpuLine(
             intercept_percent=None if intercept else 0.0,
             intercept_interval_percent=none if intercept else None,
@@ -126,14 +118,9 @@ def _fit_line(
     columns = [np.ones_like(rates), rates / unit] if intercept else [rates / unit]
     design = np.stack(columns, axis=1)
     fit = linear_model.OLS(loads, design).fit(cov_type="HC2")
-    student = stats.t.isf((1 - confidence_ratio) / 2, _measure_freedom(design))
+    student = stats.t.isf((1 - CONFIDENCE_RATIO) / 2, _measure_freedom(design))
     ends = np.asarray(fit.params)[:, None] + (student * np.asarray(fit.bse))[:, None] * np.array([-1.0, 1.0])
-    intervals = [
-        Interval(
-            low=float(low), high=float(high), n=rates.size, confidence_ratio=confidence_ratio, method=METHOD
-        )
-        for low, high in (*ends[:-1], ends[-1] / unit)
-    ]
+    intervals = [builder.build(low, high) for low, high in (*ends[:-1], ends[-1] / unit)]
     residual = float(np.sum(np.asarray(fit.resid) ** 2))
     squares = float(np.sum((loads - loads.mean() * intercept) ** 2))
     return CpuLine(

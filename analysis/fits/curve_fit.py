@@ -21,9 +21,9 @@ from pathlab.analysis.estimators.cells import (
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
     check_confidence,
-    undecided_interval,
 )
 from pathlab.analysis.libraries import stats
 from pathlab.errors import UsageError
@@ -73,7 +73,7 @@ class Statement:
     """Size and confidence of every interval of one result; ``refused`` says why none can be given."""
 
     n: int
-    confidence_ratio: float
+    confidence_ratio: float = CONFIDENCE_RATIO
     refused: Undecided | None = None
 
     def estimate(self, symbol: tuple[str, str], value: float, replicates: Floats) -> Estimate:
@@ -105,7 +105,8 @@ class Statement:
         return Estimate(name=symbol[0], unit=symbol[1], interval=interval, undecided=reason)
 
     def _without(self, reason: Undecided) -> Interval:
-        return undecided_interval(reason, n=self.n, confidence_ratio=self.confidence_ratio, method=METHOD)
+        builder = IntervalBuilder(n=self.n, method=METHOD, confidence_ratio=self.confidence_ratio)
+        return builder.refuse(reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

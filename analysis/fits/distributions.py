@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
     as_samples,
-    check_confidence,
+    refuse_few,
 )
 from pathlab.analysis.libraries import optimize, stats
 
@@ -66,9 +67,7 @@ class Distributions:
     undecided: Undecided | None = None
 
 
-def fit_distributions(
-    values: ArrayLike, *, rng: np.random.Generator, confidence_ratio: float = CONFIDENCE_RATIO
-) -> Distributions:
+def fit_distributions(values: ArrayLike, *, rng: np.random.Generator) -> Distributions:
     """Fit exponential, log-normal, normal and Weibull distributions, lowest AIC first.
 
     Undecided: fewer than 5 samples, or all equal. Where a sample is 0 or below, log-normal and Weibull (and,
@@ -83,12 +82,9 @@ def fit_distributions(
     96 %. AIC ranks, it does not say that the best one is good: see the distance. Minimum sample: 5.
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, 2nd ed., 1994.
     """
-    check_confidence(confidence_ratio)
     samples = as_samples(values)
-    reason = None
-    if samples.size < MINIMUM_SAMPLES:
-        reason = Undecided.TOO_FEW_SAMPLES if samples.size else Undecided.NO_SAMPLES
-    elif np.ptp(samples) <= 1e-12 * np.abs(samples).max():
+    reason = refuse_few(samples.size, MINIMUM_SAMPLES)
+    if reason is None and np.ptp(samples) <= 1e-12 * np.abs(samples).max():
         reason = Undecided.NO_VARIATION
     if reason is not None:
         return Distributions(n=samples.size, fits=(), undecided=reason)
@@ -96,14 +92,14 @@ def fit_distributions(
     unit = float(np.mean(np.abs(samples)))
     least = float(samples.min())
     scaled = samples / unit
-    tail = (1 - confidence_ratio) / 2
+    tail = (1 - CONFIDENCE_RATIO) / 2
     found = [_build(Distribution.NORMAL, samples, unit, _fit_normal(scaled, tail))]
     if least >= 0:
         found.append(_build(Distribution.EXPONENTIAL, samples, unit, _fit_exponential(scaled, tail)))
     if least > 0:
         found.append(_build(Distribution.LOG_NORMAL, samples, unit, _fit_log_normal(scaled, tail)))
         found.append(_build(Distribution.WEIBULL, samples, unit, _fit_weibull(scaled, tail, rng)))
-    return Distributions(n=samples.size, fits=_rank(found, confidence_ratio, samples.size))
+    return Distributions(n=samples.size, fits=_rank(found, samples.size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,20 +140,15 @@ def _rescale(name: str, value: float, unit: float) -> float:
     return value + math.log(unit) if name == "log_mean" else value
 
 
-def _rank(found: list[_Built], confidence_ratio: float, n: int) -> tuple[DistributionFit, ...]:
+def _rank(found: list[_Built], n: int) -> tuple[DistributionFit, ...]:
     least = min(built.aic for built in found)
     rows = [
         DistributionFit(
             distribution=built.distribution,
             parameters={name: value for name, (value, _) in built.fit.parameters.items()},
             intervals={
-                name: Interval(
-                    low=ends[0],
-                    high=ends[1],
-                    n=n,
-                    confidence_ratio=confidence_ratio,
-                    coverage_ratio=confidence_ratio if built.fit.exact else None,
-                    method=built.fit.method,
+                name: IntervalBuilder(n=n, method=built.fit.method).build(
+                    *ends, CONFIDENCE_RATIO if built.fit.exact else None
                 )
                 for name, (_, ends) in built.fit.parameters.items()
             },

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
     as_samples,
-    check_confidence,
-    undecided_interval,
+    refuse_few,
 )
 from pathlab.analysis.libraries import families, generalized_linear_model, sm_exceptions, stats
 from pathlab.errors import UsageError
@@ -66,9 +66,7 @@ class CumulativeClimb:
     undecided: Undecided | None = None
 
 
-def fit_frequency_decline(
-    values: ArrayLike, edges: ArrayLike, *, confidence_ratio: float = CONFIDENCE_RATIO
-) -> FrequencyDecline:
+def fit_frequency_decline(values: ArrayLike, edges: ArrayLike) -> FrequencyDecline:
     """Exponential fit to the frequencies in bins between ascending ``edges`` (samples' unit).
 
     ``outside`` counts samples beyond the edges, which are left out. Undecided: fewer than 20 samples inside
@@ -81,11 +79,11 @@ def fit_frequency_decline(
     bin of one as much as a bin of a hundred. Interval: Wald's on 1 / s. Source: Cottrell et al., Bulk thruput
     measurements, 2000 (the fit); McCullagh and Nelder, Generalized Linear Models, 2nd ed., chapter 6.
     """
-    check_confidence(confidence_ratio)
     samples, limits = as_samples(values), _check_edges(edges)
     counts, _ = np.histogram(samples, limits)
     n = int(counts.sum())
     outside = samples.size - n
+    builder = IntervalBuilder(n=n, method=DECLINE_METHOD)
     reason = _refuse(n, int(np.count_nonzero(counts)))
     if reason is not None:
         return FrequencyDecline(
@@ -93,9 +91,7 @@ def fit_frequency_decline(
             outside=outside,
             counts=tuple(counts.tolist()),
             fitted_counts=(),
-            scale_interval=undecided_interval(
-                reason, n=n, confidence_ratio=confidence_ratio, method=DECLINE_METHOD
-            ),
+            scale_interval=builder.refuse(reason),
             undecided=reason,
         )
     middles = (limits[1:] + limits[:-1]) / 2
@@ -107,24 +103,14 @@ def fit_frequency_decline(
         poisson, widths = families.Poisson(), np.diff(limits)
         fit = generalized_linear_model.GLM(counts, design, family=poisson, exposure=widths).fit()
     slope = float(fit.params[1]) / unit
-    ends = np.asarray(fit.conf_int(alpha=1 - confidence_ratio))[1] / unit
+    ends = np.asarray(fit.conf_int(alpha=1 - CONFIDENCE_RATIO))[1] / unit
     fitted = np.asarray(fit.fittedvalues)
     flat = abs(slope * unit) < 1e-9
     # Beside a slope of 0 the scale leaps from one infinity to the other, so no interval holds it.
     settled = not flat and ends[0] * ends[1] > 0
-    interval = (
-        Interval(
-            low=float(-1 / ends[0]),
-            high=float(-1 / ends[1]),
-            n=n,
-            confidence_ratio=confidence_ratio,
-            method=DECLINE_METHOD,
-        )
-        if settled
-        else undecided_interval(
-            Undecided.NOT_IDENTIFIED, n=n, confidence_ratio=confidence_ratio, method=DECLINE_METHOD
-        )
-    )
+    interval = builder.refuse(Undecided.NOT_IDENTIFIED)
+    if settled:
+        interval = builder.build(-1 / ends[0], -1 / ends[1])
     return FrequencyDecline(
         n=n,
         outside=outside,
@@ -137,9 +123,7 @@ def fit_frequency_decline(
     )
 
 
-def fit_cumulative_climb(
-    values: ArrayLike, edges: ArrayLike, *, confidence_ratio: float = CONFIDENCE_RATIO
-) -> CumulativeClimb:
+def fit_cumulative_climb(values: ArrayLike, edges: ArrayLike) -> CumulativeClimb:
     """Logarithmic fit to the cumulative distribution at the upper ends above 0 of the bins between ``edges``.
 
     Shares are of all samples. Undecided: fewer than 20 samples, fewer than 3 such ends, no variation.
@@ -152,7 +136,6 @@ def fit_cumulative_climb(
     ends.
     Source: Cottrell et al., Bulk thruput measurements, 2000 (the fit).
     """
-    check_confidence(confidence_ratio)
     samples, limits = as_samples(values), _check_edges(edges)
     ends = limits[1:][limits[1:] > 0]
     n = samples.size
@@ -161,8 +144,9 @@ def fit_cumulative_climb(
     reason = _refuse(n, ends.size)
     if reason is None and np.ptp(samples) == 0:
         reason = Undecided.NO_VARIATION
+    builder = IntervalBuilder(n=n, method=CLIMB_METHOD)
     if reason is not None:
-        none = undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=CLIMB_METHOD)
+        none = builder.refuse(reason)
         return CumulativeClimb(
             n=n, shares=shares, fitted_shares=(), slope_interval=none, offset_interval=none, undecided=reason
         )
@@ -173,15 +157,9 @@ def fit_cumulative_climb(
     first = np.searchsorted(ends, samples, side="left")
     sums = np.concatenate([np.cumsum(weights[:, ::-1], axis=1)[:, ::-1], np.zeros((2, 1))], axis=1)
     slope, offset = weights @ below
-    reach = stats.t.isf((1 - confidence_ratio) / 2, n - 1) * np.std(sums[:, first], axis=1, ddof=1)
+    reach = stats.t.isf((1 - CONFIDENCE_RATIO) / 2, n - 1) * np.std(sums[:, first], axis=1, ddof=1)
     intervals = [
-        Interval(
-            low=float(value - half),
-            high=float(value + half),
-            n=n,
-            confidence_ratio=confidence_ratio,
-            method=CLIMB_METHOD,
-        )
+        builder.build(value - half, value + half)
         for value, half in zip((slope, offset), reach / math.sqrt(n), strict=True)
     ]
     fitted = design @ np.array([slope, offset])
@@ -205,9 +183,8 @@ def _check_edges(edges: ArrayLike) -> Floats:
 
 
 def _refuse(n: int, bins: int) -> Undecided | None:
-    if n < MINIMUM_SAMPLES:
-        return Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
-    return Undecided.TOO_FEW_LEVELS if bins < MINIMUM_BINS else None
+    few = refuse_few(n, MINIMUM_SAMPLES)
+    return few or (Undecided.TOO_FEW_LEVELS if bins < MINIMUM_BINS else None)
 
 
 def _explain(observed: Floats, fitted: Floats) -> float | None:

@@ -13,9 +13,8 @@ from pathlab.analysis.estimators.cells import Floats, as_amounts, check_lengths
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
-    check_confidence,
-    undecided_interval,
 )
 from pathlab.analysis.libraries import linear_model, sm_exceptions, stats
 from pathlab.errors import UsageError
@@ -54,9 +53,7 @@ class MessageCost:
         return self.message_ns + 8e9 * message_bytes / self.rate_bits_per_s
 
 
-def fit_message_cost(
-    message_bytes: ArrayLike, time_ns: ArrayLike, *, confidence_ratio: float = CONFIDENCE_RATIO
-) -> MessageCost:
+def fit_message_cost(message_bytes: ArrayLike, time_ns: ArrayLike) -> MessageCost:
     """Fit the time that one message takes, ns, against its size; one value of each per observation.
 
     Raises ``UsageError`` unless sizes and times are above 0. Undecided: fewer than 4 different sizes, or one
@@ -72,7 +69,6 @@ def fit_message_cost(
     the truth in 93 to 97 %; of five times with a scatter of 30 %, two thirds give the rate, and 89 % of those
     hold it. Minimum sample: 4 sizes. Source: Hockney, Parallel Computing 20, 1994 (r_inf, n_half).
     """
-    check_confidence(confidence_ratio)
     sizes, times = as_amounts(message_bytes, "message bytes"), as_amounts(time_ns, "times")
     check_lengths(message_bytes=sizes, times=times)
     for name, values in (("message bytes", sizes), ("times", times)):
@@ -80,15 +76,14 @@ def fit_message_cost(
             raise UsageError(f"{name}: a value is not above 0", hint="leave out what was not measured")
     n = sizes.size
     if np.unique(sizes).size < MINIMUM_SIZES or np.ptp(sizes) <= 1e-9 * sizes.max():
-        return _undecided(Undecided.TOO_FEW_LEVELS if n else Undecided.NO_SAMPLES, n, confidence_ratio)
+        return _undecided(Undecided.TOO_FEW_LEVELS if n else Undecided.NO_SAMPLES, n)
     line = _fit(sizes, times)
     if line is None:
-        return _undecided(Undecided.NOT_IDENTIFIED, n, confidence_ratio)
+        return _undecided(Undecided.NOT_IDENTIFIED, n)
     values, spread, fitted = line
-    student = float(stats.t.isf((1 - confidence_ratio) / 2, n - 2))
+    student = float(stats.t.isf((1 - CONFIDENCE_RATIO) / 2, n - 2))
     reach = student * np.sqrt(np.diag(spread))
     (low_ns, high_ns), (low, high) = zip(values - reach, values + reach, strict=True)
-    build = _IntervalBuilder(n=n, confidence_ratio=confidence_ratio)
     grows = values[1] > 0
     rate_ends = (8e9 / high, 8e9 / low) if low > 0 else None
     half_ends = _divide(values, spread, student) if grows and values[0] > 0 else None
@@ -96,37 +91,23 @@ def fit_message_cost(
     return MessageCost(
         n=n,
         message_ns=float(values[0]),
-        message_interval_ns=build.interval((low_ns, high_ns), METHOD),
+        message_interval_ns=IntervalBuilder(n=n, method=METHOD).build(low_ns, high_ns),
         rate_bits_per_s=8e9 / float(values[1]) if grows else None,
-        rate_interval_bits_per_s=build.interval(rate_ends, METHOD),
+        rate_interval_bits_per_s=_build_interval(rate_ends, n, METHOD),
         half_size_bytes=float(values[0] / values[1]) if grows and values[0] > 0 else None,
-        half_size_interval_bytes=build.interval(half_ends, RATIO_METHOD),
+        half_size_interval_bytes=_build_interval(half_ends, n, RATIO_METHOD),
         rmse_ratio=math.sqrt(float(np.sum(ratios**2)) / (n - 2)),
         residual_ratio=tuple(ratios.tolist()),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _IntervalBuilder:
-    n: int
-    confidence_ratio: float
-
-    def interval(self, ends: tuple[float, float] | None, method: str) -> Interval:
-        if ends is None:
-            return undecided_interval(
-                Undecided.NOT_IDENTIFIED, n=self.n, confidence_ratio=self.confidence_ratio, method=method
-            )
-        return Interval(
-            low=float(ends[0]),
-            high=float(ends[1]),
-            n=self.n,
-            confidence_ratio=self.confidence_ratio,
-            method=method,
-        )
+def _build_interval(ends: tuple[float, float] | None, n: int, method: str) -> Interval:
+    builder = IntervalBuilder(n=n, method=method)
+    return builder.refuse(Undecided.NOT_IDENTIFIED) if ends is None else builder.build(*ends)
 
 
-def _undecided(reason: Undecided, n: int, confidence_ratio: float) -> MessageCost:
-    none = undecided_interval(reason, n=n, confidence_ratio=confidence_ratio, method=METHOD)
+def _undecided(reason: Undecided, n: int) -> MessageCost:
+    none = IntervalBuilder(n=n, method=METHOD).refuse(reason)
     return MessageCost(
         n=n,
         message_interval_ns=none,

@@ -23,9 +23,9 @@ from pathlab.analysis.estimators.cells import (
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
     as_samples,
-    undecided_interval,
 )
 from pathlab.errors import UsageError
 
@@ -114,7 +114,7 @@ def _refuse(counts: Floats, rates: Floats) -> Undecided | None:
 def _undecided(reason: Undecided, n: int, left_out: tuple[float, ...]) -> OptimalStreams:
     return OptimalStreams(
         n=n,
-        interval=undecided_interval(reason, n=n, confidence_ratio=CONFIDENCE_RATIO, method=METHOD),
+        interval=IntervalBuilder(n=n, method=METHOD).refuse(reason),
         candidates=(),
         cost_ns_per_bit_per_s=(),
         left_out=left_out,
@@ -139,7 +139,7 @@ def _interval(carried: Cells, delayed: Cells, rng: np.random.Generator) -> Inter
     order = max(orders, key=lambda one: one.bound_ratio)
     refused = refuse_cycles(order)
     if refused is not None:
-        return undecided_interval(refused, n=carried.n, confidence_ratio=CONFIDENCE_RATIO, method=METHOD)
+        return IntervalBuilder(n=carried.n, method=METHOD).refuse(refused)
     multipliers = draw_multipliers(order, RESAMPLES, rng)
     moved = [
         cells.means + multipliers @ sum_residuals(cells, rest) / cells.trials

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
     as_samples,
     check_confidence,
-    undecided_interval,
 )
 from pathlab.analysis.libraries import stats
 from pathlab.errors import UsageError
@@ -165,14 +165,10 @@ class HopEstimates:
     hops: tuple[HopEstimate, ...]
 
 
-def estimate_hops(
-    hops: Sequence[HopSamples],
-    confidence_ratio: float = CONFIDENCE_RATIO,
-    floors: tuple[Floor, ...] = (),
-) -> HopEstimates:
+def estimate_hops(hops: Sequence[HopSamples], confidence_ratio: float = CONFIDENCE_RATIO) -> HopEstimates:
     """Capacity and one-way latency of each hop, from the growth of the line over the one of the hop before.
 
-    Of ``floors`` (none: all there are) the one is taken whose lines fit the whole path best.
+    Of the floors the one is taken whose lines fit the whole path best.
     Hops in the order of the path. A hop whose line cannot be fitted is passed over: the next is then compared
     with the last that could be, and ``from_hop`` says so. Raises ``UsageError`` where hops do not ascend.
 
@@ -198,7 +194,7 @@ def estimate_hops(
     for floor in Floor:
         found = [find_floors(samples.sizes_bytes, samples.rtt_ns, floor) for samples in hops]
         fitted[floor] = [(one, fit_line(one)) for one in found]
-    chosen = min(floors or tuple(Floor), key=lambda floor: _test_scatter(fitted[floor]))
+    chosen = min(Floor, key=lambda floor: _test_scatter(fitted[floor]))
     estimates: list[HopEstimate] = []
     before = _SizeFit(hop=0)
     for index, samples in enumerate(hops):
@@ -230,7 +226,8 @@ def _test_scatter(fits: Sequence[tuple[Floors, SizeLine | None]]) -> float:
 
 def _unfitted(hop: int, from_hop: int, floors: Floors, confidence_ratio: float) -> HopEstimate:
     reason = Undecided.TOO_FEW_LEVELS if floors.samples else Undecided.NO_SAMPLES
-    none = undecided_interval(reason, n=floors.samples, confidence_ratio=confidence_ratio, method=METHOD)
+    builder = IntervalBuilder(n=floors.samples, method=METHOD, confidence_ratio=confidence_ratio)
+    none = builder.refuse(reason)
     return HopEstimate(
         hop=hop,
         from_hop=from_hop,
@@ -246,12 +243,13 @@ def _compare(
     floors: Floors, reply_bytes: int, fits: tuple[_SizeFit, _SizeFit], confidence_ratio: float
 ) -> HopEstimate:
     before, fit = fits
+    builder = IntervalBuilder(n=floors.samples, method=METHOD, confidence_ratio=confidence_ratio)
     assert fit.rate is not None
     slope_growth = fit.rate.slope_ns_per_byte - (before.rate.slope_ns_per_byte if before.rate else 0.0)
     slopes = [(line.slope_variance, line.freedom) for line in (fit.rate, before.rate) if line is not None]
     half = _half_width(slopes, confidence_ratio)
     low, high = slope_growth - half, slope_growth + half
-    capacity = _capacity_interval(slope_growth, (low, high), floors.samples, confidence_ratio)
+    capacity = _capacity_interval(slope_growth, (low, high), builder)
     values = [
         (*line.value_at(-reply_bytes), line.freedom) for line in (fit.delay, before.delay) if line is not None
     ]
@@ -269,13 +267,7 @@ def _compare(
         capacity_interval=capacity,
         at_least_bits_per_s=BITS_NS / high if high > 0 else None,
         latency_ns=latency_ns,
-        latency_interval=Interval(
-            low=latency_ns - latency_half,
-            high=latency_ns + latency_half,
-            n=floors.samples,
-            confidence_ratio=confidence_ratio,
-            method=METHOD,
-        ),
+        latency_interval=builder.build(latency_ns - latency_half, latency_ns + latency_half),
         undecided=capacity.undecided,
     )
 
@@ -289,13 +281,8 @@ def _half_width(parts: Sequence[tuple[float, int]], confidence_ratio: float) -> 
     return float(stats.t.ppf((1 + confidence_ratio) / 2, freedom)) * math.sqrt(variance)
 
 
-def _capacity_interval(
-    growth: float, ends: tuple[float, float], samples: int, confidence_ratio: float
-) -> Interval:
+def _capacity_interval(growth: float, ends: tuple[float, float], builder: IntervalBuilder) -> Interval:
     low, high = ends
     if low <= 0:
-        reason = Undecided.NOT_POSITIVE if growth <= 0 else Undecided.BEYOND_RANGE
-        return undecided_interval(reason, n=samples, confidence_ratio=confidence_ratio, method=METHOD)
-    return Interval(
-        low=BITS_NS / high, high=BITS_NS / low, n=samples, confidence_ratio=confidence_ratio, method=METHOD
-    )
+        return builder.refuse(Undecided.NOT_POSITIVE if growth <= 0 else Undecided.BEYOND_RANGE)
+    return builder.build(BITS_NS / high, BITS_NS / low)

@@ -50,18 +50,6 @@ TOLD_APART_RATIO = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaturationOptions(FitOptions):
-    """As ``FitOptions``, with the families that take part."""
-
-    families: frozenset[Family] = frozenset(Family)
-
-    def __post_init__(self) -> None:
-        FitOptions.__post_init__(self)
-        if not self.families:
-            raise UsageError("families: none is named", hint="name at least one saturation family")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyFit:
     """One family's fit: identified parameters by symbol, AICc, Akaike weight, p of the lack of fit.
 
@@ -114,7 +102,8 @@ def fit_saturation(
     *,
     cycles: ArrayLike,
     rng: np.random.Generator,
-    options: SaturationOptions | None = None,
+    options: FitOptions | None = None,
+    families: frozenset[Family] = frozenset(Family),
 ) -> Saturation:
     """Fit the seven saturation families to one window's trials, one value of each argument per trial.
 
@@ -145,7 +134,7 @@ def fit_saturation(
     N_90 is the smallest whole N in the measured range whose fitted rate reaches 0.9 of the capacity.
     Cost: linear in trials, plus resamples x stream counts; all families share the resamples.
     """
-    options = options or SaturationOptions()
+    options = options or FitOptions()
     counts = as_amounts(streams, "streams", least=1)
     if (counts % 1).any():
         raise UsageError(
@@ -158,11 +147,11 @@ def fit_saturation(
     if reason is not None:
         return _undecided(reason, rates.size, np.unique(numbers).size, options)
     cells = group_trials(counts[:, None], rates, numbers)
-    able = _able_models(cells, options.families)
+    able = _able_models(cells, families)
     if not able:
         return _undecided(Undecided.TOO_FEW_LEVELS, rates.size, cells.cycles, options)
     problem, fitted = _fit_families(cells, able, options.noise)
-    fits = _compare(problem, fitted, options.families)
+    fits = _compare(problem, fitted, families)
     best, rivals = _choose(fits)
     members = _refit(problem, fitted, fits, (rng, options))
     first = members[0]

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
+from pathlab.analysis.estimators.corrections import ALPHA_RATIO
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
+    IntervalBuilder,
     Undecided,
     as_samples,
-    undecided_interval,
+    refuse_few,
 )
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.serial import (
@@ -65,8 +66,8 @@ class CyclePlan:
     cycles: int | None = None
     interval: Interval
     spread: float | None = None
-    power_ratio: float
-    alpha_ratio: float
+    power_ratio: float = POWER_RATIO
+    alpha_ratio: float = ALPHA_RATIO
     undecided: Undecided | None = None
 
 
@@ -127,17 +128,16 @@ def equivalence_power(
     difference: float,
     spread: float,
     cycles: int,
-    margin_ratio: float,
     alpha_ratio: float,
     correlation_ratio: float = 0.0,
 ) -> float:
-    """Probability that the interval of n pairs lies within the margin.
+    """Probability that the interval of n pairs lies within ``MARGIN_RATIO``.
 
     Source: Phillips, Journal of Pharmacokinetics and Biopharmaceutics 18, 1990, by non-central t.
     """
     if cycles < MINIMUM_CYCLES:
         return 0.0
-    low, high = log_margins(margin_ratio)
+    low, high = log_margins(MARGIN_RATIO)
     outlook = _look_ahead(cycles, alpha_ratio, correlation_ratio)
     error = spread * outlook.error
     above = stats.nct.sf(outlook.quantile, outlook.freedom, min((difference - low) / error, 37.0))
@@ -145,63 +145,53 @@ def equivalence_power(
     return max(0.0, float(above + below) - 1)
 
 
-def find_cycles(power: Callable[[int], float], power_ratio: float, least: int = MINIMUM_CYCLES) -> int | None:
-    """Smallest number of cycles from ``least`` whose power suffices; ``None`` above a million.
+def find_cycles(power: Callable[[int], float]) -> int | None:
+    """Smallest number of cycles, 6 or more, whose power suffices (80 %); ``None`` above a million.
 
     ``power`` must not fall as cycles are added.
     """
-    if power(least) >= power_ratio:
-        return least
-    below, above = least, 2 * least
-    while power(above) < power_ratio:
+    if power(MINIMUM_CYCLES) >= POWER_RATIO:
+        return MINIMUM_CYCLES
+    below, above = MINIMUM_CYCLES, 2 * MINIMUM_CYCLES
+    while power(above) < POWER_RATIO:
         below, above = above, 2 * above
         if above > MAXIMUM_CYCLES:
             return None
     while above - below > 1:
         middle = (below + above) // 2
-        below, above = (below, middle) if power(middle) >= power_ratio else (middle, above)
+        below, above = (below, middle) if power(middle) >= POWER_RATIO else (middle, above)
     return above
 
 
-def plan_cycles(
-    log_ratios: ArrayLike,
-    difference_ratio: float = 0.05,
-    *,
-    power_ratio: float = POWER_RATIO,
-    alpha_ratio: float = ALPHA_RATIO,
-) -> CyclePlan:
+def plan_cycles(log_ratios: ArrayLike, difference_ratio: float = 0.05) -> CyclePlan:
     """Cycles needed to see that one of a pair is ``difference_ratio`` (0.05: 5 %) larger than the other.
 
     ``log_ratios`` are those of pairs from a pilot, or of repeated equal trials (an A/A campaign); only their
-    spread is used. Raises ``UsageError`` for a difference, power or level out of range.
+    spread is used. Raises ``UsageError`` for a difference out of range.
 
     Notes
     -----
     Assumption: log ratios about normal; the pilot's spread, and from 10 pairs on the correlation of its
     cycles, are the campaign's. The pilot is in time order. Test: that of ``pairs.compare_pairs`` at
-    ``alpha_ratio``, with all that it allows for the order of the cycles, and an estimate of their correlation
+    ``ALPHA_RATIO``, with all that it allows for the order of the cycles, and an estimate of their correlation
     that lies as high above the truth as one in five does. Minimum sample: 6 pairs; the interval goes by those
     of the spread (95 %, chi-square) and of the correlation, and is wide for a small pilot. Source: power by
     non-central t, times the asymptotic relative efficiency of the signed-rank test, pi / 3; Lehmann,
     Nonparametrics, 1975.
     """
-    check_alpha(alpha_ratio)
-    if not (0 < difference_ratio < 10 and 0 < power_ratio < 1):
+    if not 0 < difference_ratio < 10:
         raise UsageError(
-            f"difference {difference_ratio} with power {power_ratio} cannot be planned for",
-            hint="0.05 stands for a difference of 5 %, 0.8 for a power of 80 %",
+            f"difference {difference_ratio} cannot be planned for",
+            hint="0.05 stands for a difference of 5 %",
         )
     values = as_samples(log_ratios, "log ratios")
-    n, reason = values.size, None
-    if n < MINIMUM_CYCLES:
-        reason = Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES
-    elif np.ptp(values) <= ROUNDING_RATIO * np.abs(values).max():
+    n = values.size
+    reason = refuse_few(n, MINIMUM_CYCLES)
+    if reason is None and np.ptp(values) <= ROUNDING_RATIO * np.abs(values).max():
         reason = Undecided.NO_VARIATION
-    none = undecided_interval(
-        reason or Undecided.INCONCLUSIVE, n=n, confidence_ratio=CONFIDENCE_RATIO, method=METHOD
-    )
+    none = IntervalBuilder(n=n, method=METHOD).refuse(reason or Undecided.INCONCLUSIVE)
     if reason is not None:
-        return CyclePlan(interval=none, power_ratio=power_ratio, alpha_ratio=alpha_ratio, undecided=reason)
+        return CyclePlan(interval=none, undecided=reason)
     spread, target = float(values.std(ddof=1)), math.log1p(difference_ratio)
     correlation = _estimate_correlation(values)
     tail = (1 - CONFIDENCE_RATIO) / 2
@@ -212,9 +202,7 @@ def plan_cycles(
     least = 2 * correlation - order.bound_ratio if order.correlation_ratio is not None else 0.0
 
     def cycles_at(assumed: float, correlation: float) -> int | None:
-        return find_cycles(
-            lambda cycles: difference_power(target, assumed, cycles, alpha_ratio, correlation), power_ratio
-        )
+        return find_cycles(lambda cycles: difference_power(target, assumed, cycles, ALPHA_RATIO, correlation))
 
     cycles, low = cycles_at(spread, correlation), cycles_at(low_spread, max(0.0, least))
     high = cycles_at(high_spread, order.bound_ratio)
@@ -225,19 +213,11 @@ def plan_cycles(
         cycles=cycles,
         interval=interval,
         spread=spread,
-        power_ratio=power_ratio,
-        alpha_ratio=alpha_ratio,
         undecided=Undecided.INCONCLUSIVE if cycles is None else None,
     )
 
 
-def cycles_to_decide(
-    log_ratios: ArrayLike,
-    margin_ratio: float = MARGIN_RATIO,
-    *,
-    power_ratio: float = POWER_RATIO,
-    alpha_ratio: float = ALPHA_RATIO,
-) -> int | None:
+def cycles_to_decide(log_ratios: ArrayLike, alpha_ratio: float = ALPHA_RATIO) -> int | None:
     """Cycles beyond those given that would decide between a winner and equivalence, or ``None``.
 
     ``None``: fewer than 6 pairs, no variation, or more than a million cycles. At least 1 otherwise.
@@ -249,9 +229,7 @@ def cycles_to_decide(
     far off.
     """
     pilot = describe_pilot(log_ratios)
-    if pilot is None:
-        return None
-    return cycles_beyond(pilot, margin_ratio, power_ratio=power_ratio, alpha_ratio=alpha_ratio)
+    return None if pilot is None else cycles_beyond(pilot, alpha_ratio)
 
 
 def describe_pilot(log_ratios: ArrayLike) -> Pilot | None:
@@ -271,22 +249,16 @@ def _estimate_correlation(values: NDArray[np.float64]) -> float:
     return max(0.0, bound_order(values).correlation_ratio or 0.0)
 
 
-def cycles_beyond(
-    pilot: Pilot,
-    margin_ratio: float = MARGIN_RATIO,
-    *,
-    power_ratio: float = POWER_RATIO,
-    alpha_ratio: float = ALPHA_RATIO,
-) -> int | None:
+def cycles_beyond(pilot: Pilot, alpha_ratio: float = ALPHA_RATIO) -> int | None:
     """``cycles_to_decide`` from what a pilot showed; for one of m corrected tests pass alpha / m."""
     mean, spread, correlation = pilot.mean, pilot.spread, pilot.correlation_ratio
-    _, high = log_margins(margin_ratio)
+    _, high = log_margins(MARGIN_RATIO)
 
     def power(cycles: int) -> float:
         seen = difference_power(mean, spread, cycles, alpha_ratio, correlation)
         if abs(mean) >= high:
             return seen
-        return max(seen, equivalence_power(mean, spread, cycles, margin_ratio, alpha_ratio, correlation))
+        return max(seen, equivalence_power(mean, spread, cycles, alpha_ratio, correlation))
 
-    needed = find_cycles(power, power_ratio)
+    needed = find_cycles(power)
     return None if needed is None else max(1, needed - pilot.pairs)

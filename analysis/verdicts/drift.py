@@ -9,8 +9,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha, correct_holm
-from pathlab.analysis.estimators.interval import Undecided, as_samples
+from pathlab.analysis.estimators.corrections import ALPHA_RATIO, correct_holm
+from pathlab.analysis.estimators.interval import Undecided, as_samples, refuse_few
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.serial import bound_order
 from pathlab.analysis.estimators.trend import ChangeBound, bound_change
@@ -55,12 +55,7 @@ class Drift:
     undecided: Undecided | None = None
 
 
-def find_drift(
-    times_s: ArrayLike,
-    controls: ArrayLike,
-    margin_ratio: float = MARGIN_RATIO,
-    alpha_ratio: float = ALPHA_RATIO,
-) -> Drift:
+def find_drift(times_s: ArrayLike, controls: ArrayLike) -> Drift:
     """Test repeated trials of one control cell for drift over their start times (seconds, ascending).
 
     Raises ``UsageError`` where times do not ascend or do not match the values.
@@ -77,24 +72,20 @@ def find_drift(
     A swing that comes back (day and night) is neither trend nor step: draw the rows.
     Source: METHOD section 4; Pettitt, Applied Statistics 28, 1979; ``trend.find_trend``.
     """
-    check_alpha(alpha_ratio)
-    _, margin = log_margins(margin_ratio)
     times, values = as_samples(times_s, "times"), as_samples(controls, "controls")
     if times.size != values.size or (np.diff(times) <= 0).any():
         raise UsageError(
             f"controls: {values.size} values at {times.size} times that do not ascend one by one",
             hint="pass the control rows in the order of their start",
         )
-    change = bound_change(values, times, margin_ratio, alpha_ratio)
-    reason = change.trend.undecided
-    if reason is None and values.size < MINIMUM_CONTROLS:
-        reason = Undecided.TOO_FEW_SAMPLES
+    change = bound_change(values, times)
+    reason = change.trend.undecided or refuse_few(values.size, MINIMUM_CONTROLS)
     if reason is not None:
-        return _without_drift(reason, change)
+        return Drift(n=change.n, change=change, verdict=DriftVerdict.UNDECIDED, undecided=reason)
     step = find_step(np.log(values))
-    trend_p, step_p = correct_holm([change.trend.p_value, step.p_value], alpha_ratio).adjusted_p_values
-    trending, stepping = (p is not None and p < alpha_ratio for p in (trend_p, step_p))
-    small_step = not stepping or abs(math.log1p(step.change_ratio)) < margin
+    trend_p, step_p = correct_holm([change.trend.p_value, step.p_value])
+    trending, stepping = (p is not None and p < ALPHA_RATIO for p in (trend_p, step_p))
+    small_step = not stepping or abs(math.log1p(step.change_ratio)) < log_margins(MARGIN_RATIO)[1]
     if (trending or stepping) and not (change.equivalent and small_step):
         sudden = stepping and step.p_value < (change.trend.p_value or 0.0)
         verdict = DriftVerdict.STEPPED if sudden else DriftVerdict.DRIFTING
@@ -109,10 +100,6 @@ def find_drift(
         verdict=verdict,
         undecided=Undecided.INCONCLUSIVE if verdict is DriftVerdict.UNDECIDED else None,
     )
-
-
-def _without_drift(reason: Undecided, change: ChangeBound) -> Drift:
-    return Drift(n=change.n, change=change, verdict=DriftVerdict.UNDECIDED, undecided=reason)
 
 
 def find_step(logarithms: NDArray[np.float64]) -> Step:

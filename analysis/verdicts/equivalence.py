@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
-from pathlab.analysis.estimators.interval import Interval, Undecided, as_samples, undecided_interval
+from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided, as_samples
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
-from pathlab.analysis.estimators.shifts import Shift, hodges_lehmann, student_interval
+from pathlab.analysis.estimators.shifts import METHOD, Shift, hodges_lehmann
 from pathlab.analysis.libraries import special
 from pathlab.errors import UsageError
-
-METHOD = "signed-rank-widened"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,84 +52,35 @@ def log_ratios(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64]
     return np.log(numerator) - np.log(denominator), None
 
 
-def evaluate_equivalence(
-    differences: ArrayLike,
-    margins: tuple[float, float],
-    alpha_ratio: float = ALPHA_RATIO,
-) -> Equivalence:
-    """Whether the shift of paired differences lies within ``margins`` (low below 0, high above, same unit).
-
-    The differences are in time order.
-
-    Notes
-    -----
-    Assumption, minimum sample (6 pairs) and source of the estimate: as ``shifts.hodges_lehmann``. Equal
-    differences are undecided (no variation), since their spread was not measured.
-    Source: Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987.
-    """
-    check_margins(margins, alpha_ratio)
-    return evaluate_shift(hodges_lehmann(differences, 1 - alpha_ratio), margins, alpha_ratio)
-
-
 def evaluate_shift(
     found: Shift, margins: tuple[float, float], alpha_ratio: float = ALPHA_RATIO
 ) -> Equivalence:
-    """Test a measured shift against ``margins``; undecided where it has no interval."""
-    if found.shift is None or found.standard_error is None or found.freedom is None:
-        return undecided_equivalence(
-            found.interval.undecided or Undecided.NO_SAMPLES,
-            n=found.n,
-            margins=margins,
-            alpha_ratio=alpha_ratio,
-            estimate=found.shift,
-        )
-    return evaluate_estimate(
-        found.shift,
-        found.standard_error,
-        n=found.n,
-        freedom=found.freedom,
-        margins=margins,
-        alpha_ratio=alpha_ratio,
-    )
+    """Whether a shift of paired differences lies within ``margins`` (low below 0, high above, same unit).
 
-
-def evaluate_estimate(
-    estimate: float,
-    standard_error: float,
-    *,
-    n: int,
-    freedom: float,
-    margins: tuple[float, float],
-    alpha_ratio: float = ALPHA_RATIO,
-) -> Equivalence:
-    """Two one-sided tests of any estimate whose error follows Student's t on ``freedom`` degrees.
-
-    Raises ``UsageError`` unless the margins enclose 0, the standard error is above 0 and freedom at least 1.
+    Undecided where it has no interval. Raises ``UsageError`` unless the margins enclose 0.
 
     Notes
     -----
-    Assumption: the estimate is about normal. Either test is made at alpha / 2, so that the interval of
-    confidence 1 - alpha, which also decides whether there is a difference, is compared with the margins.
-    Source: Schuirmann 1987.
+    Two one-sided tests of an estimate whose error follows Student's t, each at alpha / 2, so that the
+    interval of confidence 1 - alpha, which also decides whether there is a difference, is compared with the
+    margins. Equal differences are undecided (no variation), since their spread was not measured.
+    Assumption, minimum sample (6 pairs) and source of the estimate: as ``shifts.hodges_lehmann``.
+    Source: Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987.
     """
     check_margins(margins, alpha_ratio)
-    finite = math.isfinite(standard_error) and math.isfinite(estimate)
-    if not (finite and standard_error > 0 and freedom >= 1):
-        raise UsageError(
-            f"estimate {estimate}, standard error {standard_error}, {freedom} d.o.f.: not testable",
-            hint="pass finite numbers, a standard error above 0 and 1 degree of freedom or more",
+    if found.shift is None or found.standard_error is None or found.freedom is None:
+        reason = found.interval.undecided or Undecided.NO_SAMPLES
+        return undecided_equivalence(
+            reason, n=found.n, margins=margins, alpha_ratio=alpha_ratio, estimate=found.shift
         )
-    low, high = margins
-    p_value = equivalence_p_value(estimate, standard_error, freedom, margins)
-    interval = student_interval(
-        estimate, standard_error, freedom, n=n, confidence_ratio=1 - alpha_ratio, method=METHOD
-    )
+    p_value = equivalence_p_value(found.shift, found.standard_error, found.freedom, margins)
+    interval = found.at(1 - alpha_ratio)
     return Equivalence(
-        n=n,
-        margin_low=low,
-        margin_high=high,
+        n=found.n,
+        margin_low=margins[0],
+        margin_high=margins[1],
         alpha_ratio=alpha_ratio,
-        estimate=estimate,
+        estimate=found.shift,
         interval=interval,
         p_value=p_value,
         equivalent=p_value < alpha_ratio,
@@ -149,13 +98,8 @@ def equivalence_p_value(
     return min(1.0, 2 * max(above_low, below_high))
 
 
-def evaluate_ratio(
-    first: ArrayLike,
-    second: ArrayLike,
-    margin_ratio: float = MARGIN_RATIO,
-    alpha_ratio: float = ALPHA_RATIO,
-) -> Equivalence:
-    """Whether ``first`` is ``second`` within a factor 1 + ``margin_ratio``, by the log ratios of their pairs.
+def evaluate_ratio(first: ArrayLike, second: ArrayLike) -> Equivalence:
+    """Whether ``first`` is ``second`` within ``MARGIN_RATIO``, by the log ratios of their pairs.
 
     The pairs are in time order. All figures of the answer are natural logarithms of ratios. A value that is
     not above 0 makes it undecided (not positive).
@@ -163,14 +107,14 @@ def evaluate_ratio(
     Notes
     -----
     Assumption: pairs (one per cycle) whose log ratios are symmetric about their shift, as multiplicative
-    noise gives. Serial correlation, minimum sample (6 pairs) and source: as ``evaluate_equivalence``.
+    noise gives. Serial correlation, minimum sample (6 pairs) and source: as ``evaluate_shift``.
     """
-    margins = log_margins(margin_ratio)
+    margins = log_margins(MARGIN_RATIO)
     ratios, reason = log_ratios(first, second)
     if reason is not None:
         n = np.size(first) if reason is Undecided.NOT_POSITIVE else 0
-        return undecided_equivalence(reason, n=n, margins=margins, alpha_ratio=alpha_ratio)
-    return evaluate_equivalence(ratios, margins, alpha_ratio)
+        return undecided_equivalence(reason, n=n, margins=margins, alpha_ratio=ALPHA_RATIO)
+    return evaluate_shift(hodges_lehmann(ratios), margins)
 
 
 def check_margins(margins: tuple[float, float], alpha_ratio: float) -> None:
@@ -192,13 +136,13 @@ def undecided_equivalence(
     estimate: float | None = None,
 ) -> Equivalence:
     """Build the answer that says why equivalence could not be tested."""
-    check_margins(margins, alpha_ratio)
+    builder = IntervalBuilder(n=n, method=METHOD, confidence_ratio=1 - alpha_ratio)
     return Equivalence(
         n=n,
         margin_low=margins[0],
         margin_high=margins[1],
         alpha_ratio=alpha_ratio,
         estimate=estimate,
-        interval=undecided_interval(reason, n=n, confidence_ratio=1 - alpha_ratio, method=METHOD),
+        interval=builder.refuse(reason),
         undecided=reason,
     )

@@ -10,9 +10,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha, holm_levels
+from pathlab.analysis.estimators.corrections import ALPHA_RATIO, holm_levels
 from pathlab.analysis.estimators.dominance import Dominance, cliffs_delta
-from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval, Undecided
+from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.shifts import Shift, hodges_lehmann
 from pathlab.analysis.planning.cycles import Pilot, cycles_beyond, describe_pilot
@@ -38,19 +38,6 @@ class PairVerdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairRules:
-    """Margin and level of a comparison; the confidence of its intervals is 1 - ``alpha_ratio``."""
-
-    margin_ratio: float = MARGIN_RATIO
-    alpha_ratio: float = ALPHA_RATIO
-
-    def __post_init__(self) -> None:
-        """Raise ``UsageError`` for a rule out of range."""
-        check_alpha(self.alpha_ratio)
-        log_margins(self.margin_ratio)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PairedComparison:
     """More streams against larger windows; above 0, and ratios above 1, speak for more streams.
 
@@ -62,7 +49,7 @@ class PairedComparison:
     The verdict is read from these intervals. Their confidence is 1 less the level at which Holm's procedure
     is that of this pair among ``tests`` of them. A winner: those of shift and ratio lie on one side of no
     difference; where only one would, it is extended to no difference. Equivalent: the ratio's lies within
-    the margin. ``p_value`` and ``equivalence_p_value`` are corrected alike: below ``alpha_ratio`` where the
+    the margin. ``p_value`` and ``equivalence_p_value`` are corrected alike: below ``ALPHA_RATIO`` where the
     intervals say so (those within ``shift`` and ``log_ratio`` are not). ``more_cycles`` would decide an
     undecided verdict at the
     corrected level, with the chance of ``planning.POWER_RATIO`` if ``pilot``, what the pairs showed of their
@@ -127,12 +114,7 @@ def match_pairs(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64
     return sides[0][both], sides[1][both], int(both.size - both.sum())
 
 
-def compare_pairs(
-    streams: ArrayLike,
-    windows: ArrayLike,
-    *,
-    rules: PairRules | None = None,
-) -> PairedComparison:
+def compare_pairs(streams: ArrayLike, windows: ArrayLike) -> PairedComparison:
     """Compare the setting with more streams to the one with larger windows, cycle by cycle.
 
     Both arrays hold one value per cycle (throughput, bit/s) in time order; NaN marks a missing trial.
@@ -152,13 +134,12 @@ def compare_pairs(
     of 10 % under 3 % of noise on either side is decided in 30 % of campaigns of 7 cycles and in 95 % of 13.
     Source: METHOD section 4; the parts in ``shifts``, ``equivalence``, ``planning``.
     """
-    rules = rules or PairRules()
     ours, theirs, left_out = match_pairs(streams, windows)
     if ours.size and min(ours.min(), theirs.min()) < 0:
         raise UsageError("pairs: a value is below 0", hint="pass rates; mark a missing trial with NaN")
     logs, reason = log_ratios(ours, theirs)
-    margins, confidence = log_margins(rules.margin_ratio), 1 - rules.alpha_ratio
-    shift, log_ratio = hodges_lehmann(ours - theirs, confidence), hodges_lehmann(logs, confidence)
+    margins = log_margins(MARGIN_RATIO)
+    shift, log_ratio = hodges_lehmann(ours - theirs), hodges_lehmann(logs)
     if reason is Undecided.NOT_POSITIVE:
         none = replace(log_ratio.interval, n=ours.size, undecided=reason)
         log_ratio = replace(log_ratio, n=ours.size, interval=none, undecided=reason)
@@ -170,22 +151,20 @@ def compare_pairs(
         windows_median=float(np.median(theirs)) if theirs.size else None,
         shift=shift,
         log_ratio=log_ratio,
-        cliffs_delta=cliffs_delta(ours, theirs, confidence),
+        cliffs_delta=cliffs_delta(ours, theirs),
         ratio=None if log_ratio.shift is None else math.exp(log_ratio.shift),
         ratio_interval=log_ratio.interval,
-        equivalence=evaluate_shift(log_ratio, margins, rules.alpha_ratio)
+        equivalence=evaluate_shift(log_ratio, margins)
         if reason is None
-        else undecided_equivalence(reason, n=ours.size, margins=margins, alpha_ratio=rules.alpha_ratio),
+        else undecided_equivalence(reason, n=ours.size, margins=margins, alpha_ratio=ALPHA_RATIO),
         tests=1,
         verdict=PairVerdict.UNDECIDED,
         pilot=describe_pilot(logs),
     )
-    return _decide(found, rules.alpha_ratio, rules.alpha_ratio)
+    return _decide(found, ALPHA_RATIO)
 
 
-def compare_cost(
-    name: str, streams: ArrayLike, windows: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO
-) -> CostComparison:
+def compare_cost(name: str, streams: ArrayLike, windows: ArrayLike) -> CostComparison:
     """A cost (dRTT, loss, RV, CPU-s/GB, fairness ...) side by side, one value per cycle, NaN if missing.
 
     Notes
@@ -193,7 +172,7 @@ def compare_cost(
     Assumption and minimum sample: as ``hodges_lehmann``. No verdict: what a cost is worth is the user's.
     """
     ours, theirs, left_out = match_pairs(streams, windows)
-    shift = hodges_lehmann(ours - theirs, confidence_ratio)
+    shift = hodges_lehmann(ours - theirs)
     return CostComparison(
         name=name,
         pairs=ours.size,
@@ -205,9 +184,7 @@ def compare_cost(
     )
 
 
-def correct_comparisons(
-    comparisons: Sequence[PairedComparison], alpha_ratio: float = ALPHA_RATIO
-) -> tuple[PairedComparison, ...]:
+def correct_comparisons(comparisons: Sequence[PairedComparison]) -> tuple[PairedComparison, ...]:
     """The same comparisons with Holm-corrected intervals and p-values and the verdicts that follow from them.
 
     Winners are one family of tests, equivalences another; a pair is tested, and its intervals are
@@ -216,10 +193,9 @@ def correct_comparisons(
     wins = [_combine_p_values(one) for one in comparisons]
     sames = [one.equivalence.p_value for one in comparisons]
     tests = max(1, sum(p_value is not None for p_value in wins))
-    levels = holm_levels(wins, sames, alpha_ratio=alpha_ratio)
+    levels = holm_levels(wins, sames)
     return tuple(
-        _decide(replace(one, tests=tests), alpha_ratio, level)
-        for one, level in zip(comparisons, levels, strict=True)
+        _decide(replace(one, tests=tests), level) for one, level in zip(comparisons, levels, strict=True)
     )
 
 
@@ -234,9 +210,9 @@ def _combine_p_values(found: PairedComparison) -> float | None:
     return 1.0 if shift.shift * ratio.shift < 0 else max(shift.p_value, ratio.p_value)
 
 
-def _decide(found: PairedComparison, alpha_ratio: float, level: float) -> PairedComparison:
+def _decide(found: PairedComparison, level: float) -> PairedComparison:
     """The comparison with its intervals at 1 - ``level`` and the verdict that they allow."""
-    p_value, scale = _combine_p_values(found), alpha_ratio / level
+    p_value, scale = _combine_p_values(found), ALPHA_RATIO / level
     differs = p_value is not None and p_value < level
     shift, logs = found.shift.at(1 - level), found.log_ratio.at(1 - level)
     if not differs:
@@ -254,17 +230,13 @@ def _decide(found: PairedComparison, alpha_ratio: float, level: float) -> Paired
         reason = Undecided.INCONCLUSIVE
     more = None
     if verdict is PairVerdict.UNDECIDED and found.pilot is not None:
-        more = cycles_beyond(found.pilot, math.expm1(margins[1]), alpha_ratio=level)
+        more = cycles_beyond(found.pilot, level)
     return replace(
         found,
         shift=replace(found.shift, interval=shift),
         log_ratio=replace(found.log_ratio, interval=logs),
         equivalence=found.equivalence if same_p is None else evaluate_shift(found.log_ratio, margins, level),
-        ratio_interval=replace(
-            logs,
-            low=None if logs.low is None else math.exp(logs.low),
-            high=None if logs.high is None else math.exp(logs.high),
-        ),
+        ratio_interval=logs.transform(math.exp),
         p_value=None if p_value is None else min(1.0, p_value * scale),
         equivalence_p_value=None if same_p is None else min(1.0, same_p * scale),
         verdict=verdict,

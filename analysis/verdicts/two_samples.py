@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
-from pathlab.analysis.estimators.interval import Interval, Undecided, as_samples, undecided_interval
+from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided, as_samples
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.shifts import (
     MINIMUM_PAIRS,
     Shift,
     hodges_lehmann,
-    student_interval,
     student_p_value,
 )
 from pathlab.analysis.verdicts.equivalence import check_margins, equivalence_p_value
@@ -50,15 +49,10 @@ class GroupShift:
         """The same with its interval at another confidence."""
         if self.shift is None or self.standard_error is None or self.freedom is None:
             return replace(self, interval=replace(self.interval, confidence_ratio=confidence_ratio))
-        interval = student_interval(
-            self.shift,
-            self.standard_error,
-            self.freedom,
-            n=self.first_n + self.second_n,
-            confidence_ratio=confidence_ratio,
-            method=METHOD,
+        builder = IntervalBuilder(
+            n=self.first_n + self.second_n, method=METHOD, confidence_ratio=confidence_ratio
         )
-        return replace(self, interval=interval)
+        return replace(self, interval=builder.build_student(self.shift, self.standard_error, self.freedom))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,19 +148,17 @@ def compare_levels(
     else:
         p_value = student_p_value(shift, error, freedom)
         same = equivalence_p_value(shift, error, freedom, margins)
-    found = GroupShift(
+    builder = IntervalBuilder(n=sum(sizes), method=METHOD, confidence_ratio=1 - alpha_ratio)
+    return GroupShift(
         first_n=before.size,
         second_n=after.size,
         shift=shift,
-        interval=undecided_interval(
-            Undecided.NO_VARIATION, n=sum(sizes), confidence_ratio=1 - alpha_ratio, method=METHOD
-        ),
+        interval=builder.build_student(shift, error, freedom),
         p_value=p_value,
         equivalence_p_value=same,
         standard_error=error,
         freedom=freedom,
     )
-    return found.at(1 - alpha_ratio)
 
 
 def split_halves(values: ArrayLike) -> float | None:
@@ -212,16 +204,11 @@ def _add_errors(sides: list[Shift]) -> tuple[float, float]:
 
 
 def _as_ratio(found: GroupShift) -> GroupRatio:
-    interval = found.interval
     return GroupRatio(
         first_n=found.first_n,
         second_n=found.second_n,
         ratio=None if found.shift is None else math.exp(found.shift),
-        interval_ratio=replace(
-            interval,
-            low=None if interval.low is None else math.exp(interval.low),
-            high=None if interval.high is None else math.exp(interval.high),
-        ),
+        interval_ratio=found.interval.transform(math.exp),
         p_value=found.p_value,
         equivalence_p_value=found.equivalence_p_value,
         undecided=found.undecided,
@@ -232,5 +219,6 @@ def _as_ratio(found: GroupShift) -> GroupRatio:
 def _undecided(
     reason: Undecided, shift: float | None, sizes: tuple[int, int], alpha_ratio: float
 ) -> GroupShift:
-    none = undecided_interval(reason, n=sum(sizes), confidence_ratio=1 - alpha_ratio, method=METHOD)
+    builder = IntervalBuilder(n=sum(sizes), method=METHOD, confidence_ratio=1 - alpha_ratio)
+    none = builder.refuse(reason)
     return GroupShift(first_n=sizes[0], second_n=sizes[1], shift=shift, interval=none, undecided=reason)

@@ -17,7 +17,6 @@ from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.planning.cycles import (
     MINIMUM_CYCLES,
-    POWER_RATIO,
     cycles_to_decide,
     difference_power,
     find_cycles,
@@ -186,8 +185,7 @@ def evaluate_candidates(
         for levels, (ours, theirs) in pairs.items()
         if first is not None and levels != first and levels not in over
     }
-    corrected = correct_holm([test.p_value for test in tests.values()])
-    same = dict(zip(tests, corrected.adjusted_p_values, strict=True))
+    same = dict(zip(tests, correct_holm([test.p_value for test in tests.values()]), strict=True))
     reference = (
         capacity.value
         if capacity is not None
@@ -272,9 +270,9 @@ def _count_more(one: Candidate, ratios: Floats, tests: int) -> int | None:
     mean, spread = float(logs.mean() - np.log(SUFFICIENT_RATIO)), float(logs.std(ddof=1))
     if mean == 0 or spread == 0:
         return None
-    needed = find_cycles(lambda cycles: difference_power(mean, spread, cycles, ALPHA_RATIO), POWER_RATIO)
+    needed = find_cycles(lambda cycles: difference_power(mean, spread, cycles, ALPHA_RATIO))
     outlooks = [
-        cycles_to_decide(logs, alpha_ratio=ALPHA_RATIO / max(tests, 1)),
+        cycles_to_decide(logs, ALPHA_RATIO / max(tests, 1)),
         None if needed is None else max(1, needed - logs.size),
     ]
     return min((cycles for cycles in outlooks if cycles is not None), default=None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval
+from pathlab.analysis.estimators.interval import IntervalBuilder
 from pathlab.analysis.estimators.margins import SUFFICIENT_RATIO
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.fits.curve_fit import Estimate
@@ -238,14 +238,7 @@ def _find_reference(
         return Reference.CAPACITY, best or max(usable, key=_rate), fitted
     near = best is not None and _rate(best) >= SUFFICIENT_RATIO * (line_bits_per_s or 0.0)
     if len(firm) < len(usable) and line_bits_per_s is not None and not near:
-        exact = Interval(
-            low=line_bits_per_s,
-            high=line_bits_per_s,
-            n=0,
-            confidence_ratio=CONFIDENCE_RATIO,
-            coverage_ratio=None,
-            method="lab-link",
-        )
+        exact = IntervalBuilder(n=0, method="lab-link").build(line_bits_per_s, line_bits_per_s)
         link = Estimate(name="payload rate", unit="bit/s", value=line_bits_per_s, interval=exact)
         return Reference.LINK, best, link
     return Reference.HIGHEST_MEDIAN, best or max(usable, key=_rate), None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval, Undecided, undecided_interval
+from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided
 from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
 from pathlab.errors import UsageError
 from pathlab.reference.series import GBPS, ReferenceTable, load_table
@@ -134,19 +134,10 @@ def _lay_level(
 def _divide_interval(own: Spread | None, reference: float | None, half_step: float) -> Interval:
     """The interval of own over published: lowest over highest to highest over lowest."""
     method = "median interval over the published figure, half a step either way"
+    builder = IntervalBuilder(n=0 if own is None else own.n, method=method)
     if own is None or reference is None or reference <= half_step:
-        n = 0 if own is None else own.n
-        return undecided_interval(Undecided.NO_SAMPLES, n=n, confidence_ratio=CONFIDENCE_RATIO, method=method)
+        return builder.refuse(Undecided.NO_SAMPLES)
     low, high = own.interval.low, own.interval.high
     if low is None or high is None:
-        reason = own.interval.undecided or Undecided.TOO_FEW_SAMPLES
-        confidence = own.interval.confidence_ratio
-        return undecided_interval(reason, n=own.n, confidence_ratio=confidence, method=method)
-    return Interval(
-        low=low / (reference + half_step),
-        high=high / (reference - half_step),
-        n=own.n,
-        confidence_ratio=own.interval.confidence_ratio,
-        coverage_ratio=None,
-        method=method,
-    )
+        return builder.refuse(own.interval.undecided or Undecided.TOO_FEW_SAMPLES)
+    return builder.build(low / (reference + half_step), high / (reference - half_step))

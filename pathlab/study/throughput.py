@@ -12,7 +12,7 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.trend import ChangeBound, bound_change
 from pathlab.analysis.fits.optimum import OptimalStreams, find_optimal_streams
-from pathlab.analysis.fits.saturation import Saturation, SaturationOptions, fit_saturation
+from pathlab.analysis.fits.saturation import Saturation, fit_saturation
 from pathlab.analysis.fits.surface import Surface, fit_surface
 from pathlab.analysis.planning.cycles import CyclePlan, plan_cycles
 from pathlab.analysis.verdicts.pairs import (
@@ -95,16 +95,13 @@ def fit_saturations(
     table: TrialTable, rng: np.random.Generator, options: StudyOptions
 ) -> tuple[Answer[Saturation], ...]:
     """The saturation families for each window, by ``saturation.fit_saturation``."""
-    fit = SaturationOptions(
-        noise=options.fit.noise,
-        confidence_ratio=options.fit.confidence_ratio,
-        resamples=options.fit.resamples,
-    )
     return tuple(
         make_cell_answer(
             part,
             (None, window),
-            fit_saturation(part.streams, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=fit),
+            fit_saturation(
+                part.streams, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=options.fit
+            ),
         )
         for sample in select(table, Rules(as_requested=True, windowed=True))
         for window, part in sample.by_window()

@@ -115,7 +115,6 @@ def test_reasons() -> None:
         lambda: fit_cpu_cost([1e9], [float("nan")]),
         lambda: fit_cpu_cost([-1.0], [1.0]),
         lambda: fit_cpu_cost([1e9, 2e9], [1.0]),
-        lambda: fit_cpu_cost([1e9], [1.0], confidence_ratio=0.0),
     ],
 )
 def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> None:

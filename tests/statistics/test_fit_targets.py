@@ -13,7 +13,7 @@ from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.serial import pool_bound
 from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.analysis.fits.models import Family
-from pathlab.analysis.fits.saturation import SaturationOptions, fit_saturation
+from pathlab.analysis.fits.saturation import fit_saturation
 from pathlab.analysis.fits.surface import fit_surface
 
 from .noise import Rows, check_share, draw_autoregressive
@@ -58,7 +58,7 @@ def test_parameters_hold(kind: str, cycles: int, runs: int) -> None:
     rng = np.random.default_rng([cycles, runs, len(kind)])
     streams, numbers = number_trials(cycles)
     for family in (Family.LINEAR_THEN_FLAT, Family.LU):
-        options = SaturationOptions(resamples=200, families=frozenset([family]))
+        options = FitOptions(resamples=200)
         truth = tuple(TRUTH[family][0].values())
         fits = [
             fit_saturation(
@@ -67,6 +67,7 @@ def test_parameters_hold(kind: str, cycles: int, runs: int) -> None:
                 cycles=numbers,
                 rng=rng,
                 options=options,
+                families=frozenset([family]),
             )
             for _ in range(runs)
         ]
@@ -84,7 +85,7 @@ def test_averages_hold(kind: str, cycles: int, runs: int) -> None:
             draw_rates(kind, true_rates(Family.LINEAR_THEN_FLAT), cycles, rng, 0.03),
             cycles=numbers,
             rng=rng,
-            options=SaturationOptions(resamples=200),
+            options=FitOptions(resamples=200),
         )
         for _ in range(runs)
     ]

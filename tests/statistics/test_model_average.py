@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.analysis.fits.model_average import share_resamples
 from pathlab.analysis.fits.models import Family
-from pathlab.analysis.fits.saturation import Saturation, SaturationOptions, fit_saturation
+from pathlab.analysis.fits.saturation import Saturation, fit_saturation
 from tests.statistics.noise import check_share
 from tests.statistics.sweeps import STREAMS, TRUTH
 
@@ -80,7 +81,7 @@ def simulate(law: Law, design: str, noise: float, cycles: int, rng: np.random.Ge
     streams = np.tile(DESIGNS[design], cycles)
     rates = law.curve(streams) * np.maximum(1 + noise * rng.normal(size=streams.size), 0)
     numbers = np.repeat(np.arange(float(cycles)), DESIGNS[design].size)
-    return fit_saturation(streams, rates, cycles=numbers, rng=rng, options=SaturationOptions(resamples=200))
+    return fit_saturation(streams, rates, cycles=numbers, rng=rng, options=FitOptions(resamples=200))
 
 
 @pytest.mark.parametrize(
@@ -142,10 +143,11 @@ def test_a_single_familys_interval_is_never_printed_where_others_fit_as_well() -
     assert found.fits[0].weight_ratio < 0.9
     assert {one.interval.undecided for one in found.parameters} == {Undecided.RIVALS}
     assert found.capacity.interval.contains(1e8)
-    alone = SaturationOptions(resamples=200, families=frozenset({found.fits[0].family}))
+    alone = frozenset({found.fits[0].family})
     streams, numbers = np.tile(STREAMS, 10), np.repeat(np.arange(10.0), STREAMS.size)
     rates = LAWS["lu"].curve(streams) * (1 + 0.05 * np.random.default_rng(1).normal(size=streams.size))
-    one = fit_saturation(streams, rates, cycles=numbers, rng=np.random.default_rng(1), options=alone)
+    rng, options = np.random.default_rng(1), FitOptions(resamples=200)
+    one = fit_saturation(streams, rates, cycles=numbers, rng=rng, options=options, families=alone)
     assert all(parameter.interval.decided for parameter in one.parameters)
 
 

@@ -14,7 +14,6 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.planning.cycles import cycles_beyond
 from pathlab.analysis.verdicts.pairs import (
     PairedComparison,
-    PairRules,
     PairVerdict,
     compare_cost,
     compare_pairs,
@@ -28,12 +27,8 @@ from .noise import RUNS, check_coverage, check_share
 NAN = float("nan")
 
 
-def compare(streams: object, windows: object, rules: PairRules | None = None) -> PairedComparison:
-    return compare_pairs(
-        np.asarray(streams, dtype=float),
-        np.asarray(windows, dtype=float),
-        rules=rules,
-    )
+def compare(streams: object, windows: object) -> PairedComparison:
+    return compare_pairs(np.asarray(streams, dtype=float), np.asarray(windows, dtype=float))
 
 
 def draw_cycles(
@@ -260,8 +255,6 @@ def test_series_that_never_vary_or_stand_still_have_no_winner() -> None:
         lambda: compare([[1.0]], [[1.0]]),
         lambda: compare([-1.0], [1.0]),
         lambda: compare([math.inf], [1.0]),
-        lambda: PairRules(margin_ratio=0.0),
-        lambda: PairRules(alpha_ratio=0.9),
     ],
 )
 def test_wrong_values_are_refused_with_a_hint(call: object) -> None:

@@ -28,7 +28,7 @@ from pathlab.analysis.fits.distributions import fit_distributions
 from pathlab.analysis.fits.frequencies import fit_cumulative_climb, fit_frequency_decline
 from pathlab.analysis.fits.message_cost import fit_message_cost
 from pathlab.analysis.fits.optimum import find_optimal_streams
-from pathlab.analysis.fits.saturation import SaturationOptions, fit_saturation
+from pathlab.analysis.fits.saturation import fit_saturation
 from pathlab.analysis.fits.surface import fit_surface
 from pathlab.analysis.planning.cycles import plan_cycles
 from pathlab.analysis.planning.stopping import StopRule, evaluate_stop_rule
@@ -92,7 +92,7 @@ ESTIMATORS: dict[str, Callable[[Values], Any]] = {
     "plan_cycles": plan_cycles,
     "quartiles": quartiles,
     "saturation": lambda v: fit_saturation(
-        steps(v), v, cycles=cycles(v), rng=draw(), options=SaturationOptions(resamples=50)
+        steps(v), v, cycles=cycles(v), rng=draw(), options=FitOptions(resamples=50)
     ),
     "serial_median": serial_median,
     "surface": lambda v: fit_surface(

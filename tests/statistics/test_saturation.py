@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.fits.curve_fit import Noise
+from pathlab.analysis.fits.curve_fit import FitOptions, Noise
 from pathlab.analysis.fits.models import MODELS, Family
-from pathlab.analysis.fits.saturation import Saturation, SaturationOptions, fit_saturation
+from pathlab.analysis.fits.saturation import Saturation, fit_saturation
 from pathlab.errors import UsageError
 from tests.statistics.noise import check_share
 from tests.statistics.r_values import read_columns, read_r
@@ -26,8 +26,10 @@ def simulate(
 ) -> Saturation:
     streams, numbers = number_trials(cycles)
     rates = np.tile(true_rates(family), cycles) * draw_factors(kind, rng, cycles)
-    options = SaturationOptions(resamples=300, families=frozenset([family]) if only else frozenset(Family))
-    return fit_saturation(streams, rates, cycles=numbers, rng=rng, options=options)
+    families = frozenset([family]) if only else frozenset(Family)
+    return fit_saturation(
+        streams, rates, cycles=numbers, rng=rng, options=FitOptions(resamples=300), families=families
+    )
 
 
 def fit_recorded() -> Saturation:
@@ -37,7 +39,7 @@ def fit_recorded() -> Saturation:
         data["throughput_mbits_per_s"] * 1e6,
         cycles=data["cycle"],
         rng=np.random.default_rng(1),
-        options=SaturationOptions(noise=Noise.ABSOLUTE),
+        options=FitOptions(noise=Noise.ABSOLUTE),
     )
 
 
@@ -180,7 +182,7 @@ def test_residuals_stay_in_the_order_given() -> None:
 def test_everything_follows_the_unit_of_rate(seed: int, scale: float) -> None:
     streams, numbers = number_trials(5)
     rates = np.tile(true_rates(Family.UNIVERSAL), 5) * draw_factors("normal", np.random.default_rng(seed), 5)
-    options = SaturationOptions(resamples=100)
+    options = FitOptions(resamples=100)
     before, after = (
         fit_saturation(streams, rates * by, cycles=numbers, rng=np.random.default_rng(1), options=options)
         for by in (1.0, scale)
@@ -206,8 +208,8 @@ def test_unbounded_growth_has_no_capacity() -> None:
 def test_a_slope_that_no_cell_shows_is_not_given() -> None:
     streams, numbers = number_trials(6)
     rates = 9e7 * draw_factors("normal", np.random.default_rng(1), 6)
-    options = SaturationOptions(families=frozenset([Family.LINEAR_THEN_FLAT]))
-    found = fit_saturation(streams, rates, cycles=numbers, rng=np.random.default_rng(1), options=options)
+    alone = frozenset([Family.LINEAR_THEN_FLAT])
+    found = fit_saturation(streams, rates, cycles=numbers, rng=np.random.default_rng(1), families=alone)
     slope, top = found.parameters
     assert slope.interval.undecided is Undecided.NOT_IDENTIFIED
     assert top.value == pytest.approx(9e7, rel=0.05)
@@ -261,9 +263,8 @@ def test_zeros_and_missing_cells_are_carried() -> None:
         lambda: fit_saturation([1, 2], [1.0, -1.0], cycles=[0, 0], rng=np.random.default_rng(0)),
         lambda: fit_saturation([0, 2], [1.0, 1.0], cycles=[0, 0], rng=np.random.default_rng(0)),
         lambda: fit_saturation([1, 2], [1.0], cycles=[0, 0], rng=np.random.default_rng(0)),
-        lambda: SaturationOptions(resamples=5),
-        lambda: SaturationOptions(families=frozenset()),
-        lambda: SaturationOptions(confidence_ratio=1.0),
+        lambda: FitOptions(resamples=5),
+        lambda: FitOptions(confidence_ratio=1.0),
     ],
 )
 def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> None:

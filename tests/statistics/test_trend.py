@@ -220,8 +220,6 @@ def test_reasons() -> None:
         lambda: find_trend([1.0, 2.0], [1.0]),
         lambda: find_trend([1.0, float("nan")]),
         lambda: find_trend([[1.0]]),
-        lambda: bound_change([1.0], [1.0], margin_ratio=2.0),
-        lambda: bound_change([1.0], [1.0], alpha_ratio=0.5),
     ],
 )
 def test_wrong_values_are_refused_with_a_hint(call: object) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.loss import Loss
-from pathlab.analysis.estimators.outliers import MAD_RULE
+from pathlab.analysis.estimators.outliers import MAD_FACTOR
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_count
 from pathlab.report.plots.model import Curve, Layer, Points, Rule
@@ -66,7 +66,7 @@ class Drawn:
         if not self.outliers:
             return ""
         outliers = format_count(self.outliers, "outlier")
-        return f"{outliers} beyond {MAD_RULE.factor:g} MAD of the combination (marked, kept)."
+        return f"{outliers} beyond {MAD_FACTOR:g} MAD of the combination (marked, kept)."
 
 
 def gather(

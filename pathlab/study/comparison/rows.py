@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, holm_levels
-from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Undecided, undecided_interval
+from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.two_samples import (
     METHOD,
@@ -300,7 +300,7 @@ def _compare(
 def _without_ratio(sizes: tuple[int, int], shift: GroupShift | None) -> GroupRatio:
     """The tests of a difference, for which there is no ratio."""
     reason = Undecided.NOT_POSITIVE if shift is not None else Undecided.NOT_MEASURED
-    none = undecided_interval(reason, n=sum(sizes), confidence_ratio=CONFIDENCE_RATIO, method=METHOD)
+    none = IntervalBuilder(n=sum(sizes), method=METHOD).refuse(reason)
     return GroupRatio(
         first_n=sizes[0],
         second_n=sizes[1],

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pathlab.analysis.estimators.interval import Undecided, undecided_interval
+from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.recommendation_text import (
@@ -109,7 +109,7 @@ def test_the_rule_and_the_answer_are_short_sentences() -> None:
 def test_trials_that_drift_are_not_called_too_few() -> None:
     found = answer(make([(1, 64 * KIB)], 20, lambda one: replace(one, throughput_bits_per_s=1e8)))
     assert found.recommended is not None
-    none = undecided_interval(Undecided.TOO_CORRELATED, n=20, confidence_ratio=0.95, method="test")
+    none = IntervalBuilder(n=20, method="test").refuse(Undecided.TOO_CORRELATED)
     rates = replace(found.recommended.throughput_bits_per_s, interval=none)
     drifting = replace(found.recommended, throughput_bits_per_s=rates)
     assert "(20 trials, no confidence interval: they drift or step)" in format_expected(drifting, None)
