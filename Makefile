@@ -1,6 +1,7 @@
 # PathLab: every task of a newcomer or a developer is one target.
 #   make quickstart   from a fresh clone to a measured path and its report
 #   make test         sets up what the tests need, and runs them
+#   make test-pythons unit and contract tests with every Python from 3.11 to 3.14 that is here
 #   make check        formats, lints, types, imports, C warnings (no tests)
 #   make docs         the documentation site, in build/docs
 #   make pages        the pages that are generated from the program, after a change
@@ -16,7 +17,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine test-packages native-test test check docs pages plotly format bench clean
+.PHONY: quickstart install dev engine test-packages native-test test test-pythons check docs pages plotly format bench clean
 
 quickstart: install
 	@$(BIN)/pathlab run quickstart --new
@@ -71,6 +72,9 @@ else
 	@$(BIN)/python -m pytest -n 3 -m 'not quiet'
 	@$(BIN)/python -m pytest -m quiet
 endif
+
+test-pythons: engine
+	@sh tests/pythons.sh $(PYTEST_ARGS)
 
 check: dev test-packages
 	$(BIN)/ruff format --check .
