@@ -319,6 +319,20 @@ def make_crusader() -> Node:
     }
 
 
+def make_transfer() -> Node:
+    """Ten megabytes in four seconds."""
+    return {
+        "pathlab_transfer": 1,
+        "started_utc": "2026-11-22T10:00:00Z",
+        "source": "a",
+        "destination": "b",
+        "command": "client b",
+        "exit_status": 0,
+        "bytes": 10_000_000,
+        "seconds": 4.0,
+    }
+
+
 #: Every kind of file by name, as text.
 TEXTS: dict[str, str] = {
     "iperf3": json.dumps(make_iperf3()),
@@ -328,6 +342,7 @@ TEXTS: dict[str, str] = {
     "pscheduler": json.dumps(make_pscheduler(diags=True)),
     "pscheduler-rtt": json.dumps(make_pscheduler_rtt()),
     "crusader": json.dumps(make_crusader()),
+    "transfer": json.dumps(make_transfer()),
 }
 
 

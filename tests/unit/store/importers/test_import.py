@@ -29,6 +29,7 @@ from tests.unit.store.import_samples import (
     make_iperf3_udp,
     make_json_stream,
     make_pscheduler,
+    make_transfer,
     write_sample,
 )
 from tests.unit.store.store_samples import COMPLETE, make_results
@@ -216,6 +217,22 @@ def test_irtt(tmp_path: Path) -> None:
     assert column(trial, kind, "rtt_ns") == [200_000, None, None, 200_003]
     assert column(trial, kind, "intended_ns") == [None] * 4
     assert column(trial, kind, "send_delay_ns") == [120_000, None, None, 120_000]
+
+
+def test_a_timed_transfer(tmp_path: Path) -> None:
+    (trial,) = read(tmp_path, make_transfer())
+    record = trial.record
+    assert (trial.program, record.status) == ("transfer", "complete")
+    assert (record.path_source, record.path_destination) == ("a", "b")
+    assert (record.throughput_bits_per_s, record.received_steady_bytes) == (20e6, 10_000_000)
+    assert record.steady_ns == 4 * 10**9
+    assert record.started_utc == "2026-11-22T10:00:00.000+00:00"
+    assert record.flags == ("imported", "sender-counted")
+    assert (trial.settings["transfer_bytes"], "duration_ns" in trial.settings) == (10_000_000, False)
+    assert trial.details == {"command": "client b"}
+    (failed,) = read(tmp_path, change(make_transfer(), "exit_status", 7))
+    assert (failed.record.status, failed.record.throughput_bits_per_s) == ("failed", None)
+    assert failed.record.failure == "the command ended with status 7"
 
 
 def test_flent_reads_raw_values_of_both_directions(tmp_path: Path) -> None:

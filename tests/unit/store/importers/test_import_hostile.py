@@ -20,6 +20,7 @@ from tests.unit.store.import_samples import (
     make_iperf3,
     make_irtt,
     make_pscheduler,
+    make_transfer,
 )
 
 
@@ -94,13 +95,17 @@ def test_files_that_are_nothing(tmp_path: Path, content: bytes | str, said: str)
         (change(make_pscheduler(diags=False), "test.type", "dns"), "a pScheduler test of type 'dns'"),
         (change(make_pscheduler(diags=False), "result.succeeded", False), "pScheduler measured nothing"),
         (change(make_pscheduler(diags=False), "test.spec.duration", "soon"), "'soon' is not a duration"),
+        (change(make_transfer(), "pathlab_transfer", 2), "pathlab_transfer is not 1"),
+        (change(make_transfer(), "bytes", 0), "do not say what was carried"),
+        (change(make_transfer(), "seconds", -1), "do not say what was carried"),
+        (change(make_transfer(), "started_utc", "noon"), "'noon' is no time"),
     ],
 )
 def test_values_that_cannot_be(tmp_path: Path, node: object, said: str) -> None:
     assert said in refuse(tmp_path, json.dumps(node))
 
 
-@pytest.mark.parametrize("name", ["iperf3", "irtt", "flent", "pscheduler", "crusader"])
+@pytest.mark.parametrize("name", ["iperf3", "irtt", "flent", "pscheduler", "crusader", "transfer"])
 def test_every_cut_is_named_as_a_cut(tmp_path: Path, name: str) -> None:
     text = TEXTS[name]
     random_places = random.Random(8).sample(range(2, len(text) - 1), 15)
