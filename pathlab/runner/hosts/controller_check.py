@@ -164,7 +164,7 @@ def _congestion() -> Iterator[HostCheck]:
     fix = None
     if refused:
         found += f"; refused to this user: {', '.join(refused)}"
-        fix = 'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
+        fix = f'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
     yield check_limit(CONGESTION, found, fix)
 
 
