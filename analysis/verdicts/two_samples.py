@@ -45,6 +45,16 @@ class GroupShift:
     freedom: float | None = None
     undecided: Undecided | None = None
 
+    @property
+    def ratio(self) -> float | None:
+        """The shift of logarithms as a factor."""
+        return None if self.shift is None else math.exp(self.shift)
+
+    @property
+    def interval_ratio(self) -> Interval:
+        """The interval of that factor."""
+        return self.interval.transform(math.exp)
+
     def at(self, confidence_ratio: float) -> GroupShift:
         """The same with its interval at another confidence."""
         if self.shift is None or self.standard_error is None or self.freedom is None:
@@ -55,43 +65,20 @@ class GroupShift:
         return replace(self, interval=builder.build_student(self.shift, self.standard_error, self.freedom))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRatio:
-    """``second`` over ``first``: Hodges-Lehmann ratio, interval, and the tests of being 1 and of mattering.
-
-    All of them those of ``logarithms``, the ``GroupShift`` of the values' logarithms.
-    """
-
-    first_n: int
-    second_n: int
-    ratio: float | None
-    interval_ratio: Interval
-    p_value: float | None
-    equivalence_p_value: float | None
-    undecided: Undecided | None = None
-    logarithms: GroupShift | None = None
-
-    def at(self, confidence_ratio: float) -> GroupRatio:
-        """The same with its interval at another confidence."""
-        if self.logarithms is None:
-            return self
-        return _as_ratio(self.logarithms.at(confidence_ratio))
-
-
 def compare_groups(
     first: ArrayLike,
     second: ArrayLike,
     *,
     margin_ratio: float = MARGIN_RATIO,
     alpha_ratio: float = ALPHA_RATIO,
-) -> GroupRatio:
+) -> GroupShift:
     """By what factor the values of ``second`` differ from those of ``first``; the groups need not be equal.
 
     Either group is in its own time order. Raises ``UsageError`` for a margin or level out of range.
 
     Notes
     -----
-    As ``compare_levels``, of the logarithms. Ratio: the median over all second / first.
+    ``compare_levels`` of the logarithms. ``ratio``: the median over all second / first.
     """
     margins = log_margins(margin_ratio)
     ours, theirs = as_samples(first, "first"), as_samples(second, "second")
@@ -99,8 +86,8 @@ def compare_groups(
         check_alpha(alpha_ratio)
         empty = not (ours.size and theirs.size)
         reason = Undecided.NO_SAMPLES if empty else Undecided.NOT_POSITIVE
-        return _as_ratio(_undecided(reason, None, (ours.size, theirs.size), alpha_ratio))
-    return _as_ratio(compare_levels(np.log(ours), np.log(theirs), margins=margins, alpha_ratio=alpha_ratio))
+        return _undecided(reason, None, (ours.size, theirs.size), alpha_ratio)
+    return compare_levels(np.log(ours), np.log(theirs), margins=margins, alpha_ratio=alpha_ratio)
 
 
 def compare_levels(
@@ -201,19 +188,6 @@ def _add_errors(sides: list[Shift]) -> tuple[float, float]:
     if not variance:
         return 0.0, 1.0
     return math.sqrt(variance), variance**2 / sum(square**2 / freedom for square, freedom in known)
-
-
-def _as_ratio(found: GroupShift) -> GroupRatio:
-    return GroupRatio(
-        first_n=found.first_n,
-        second_n=found.second_n,
-        ratio=None if found.shift is None else math.exp(found.shift),
-        interval_ratio=found.interval.transform(math.exp),
-        p_value=found.p_value,
-        equivalence_p_value=found.equivalence_p_value,
-        undecided=found.undecided,
-        logarithms=found,
-    )
 
 
 def _undecided(

@@ -77,7 +77,7 @@ def _describe_row(row: ComparisonRow, margin_ratio: float, *, several: bool) -> 
     """One row as a sentence."""
     change, interval = format_change(row, margin_ratio)
     before, after = (format_metric(value, row.metric) for value in (row.before_median, row.after_median))
-    kind = "ratio" if row.shift is None else "difference"
+    kind = "ratio" if row.is_ratio else "difference"
     where = f"{row.label}, " * several + format_result_cell(row.cell)
     return f"{where}: {row.metric.title} {before} before, {after} after ({kind} {change}; {interval})."
 
@@ -163,14 +163,10 @@ def _list_layers(
 
 def _read_ends(row: ComparisonRow) -> tuple[float, float, float] | None:
     """The change and the ends of its interval, NaN where that is undecided."""
-    if row.shift is None:
-        value, interval = row.change.ratio, row.change.interval_ratio
-    else:
-        value, interval = row.shift.shift, row.shift.interval
-    if value is None:
+    if row.estimate is None:
         return None
-    low, high = (np.nan if end is None else end for end in (interval.low, interval.high))
-    return value, low, high
+    low, high = (np.nan if end is None else end for end in (row.interval.low, row.interval.high))
+    return row.estimate, low, high
 
 
 def _describe_figure(rows: Sequence[ComparisonRow], found: ResultsComparison) -> str:
@@ -179,12 +175,9 @@ def _describe_figure(rows: Sequence[ComparisonRow], found: ResultsComparison) ->
     verdicts = ", ".join(f"{count} {change}" for change, count in counts if count)
     first = rows[0]
     noise = ""
-    if first.noise_ratio is not None:
-        noise = f" Results without any change differ by ±{format_ratio(first.noise_ratio - 1)}."
-    elif first.noise_difference is not None:
-        noise = (
-            f" Results without any change differ by ±{format_metric(first.noise_difference, first.metric)}."
-        )
+    if first.noise is not None:
+        size = format_ratio(first.noise - 1) if first.is_ratio else format_metric(first.noise, first.metric)
+        noise = f" Results without any change differ by ±{size}."
     return f"{verdicts}, Holm-corrected over all {len(found.rows)} rows; shaded: within the margin.{noise}"
 
 

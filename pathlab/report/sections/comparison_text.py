@@ -48,7 +48,8 @@ def describe_comparison(found: ResultsComparison) -> dict[str, Any]:
 
 
 def _describe_row(row: ComparisonRow) -> dict[str, Any]:
-    interval = row.change.interval_ratio
+    known = (row.estimate, row.interval.low, row.interval.high, row.noise)
+    ratio, difference = (known if row.is_ratio is kind else (None,) * 4 for kind in (True, False))
     return {
         **row.cell.describe(),
         "results": row.label,
@@ -58,17 +59,17 @@ def _describe_row(row: ComparisonRow) -> dict[str, Any]:
         "after_n": row.change.second_n,
         "before_median": row.before_median,
         "after_median": row.after_median,
-        "ratio": row.change.ratio,
-        "ratio_low": interval.low,
-        "ratio_high": interval.high,
+        "ratio": ratio[0],
+        "ratio_low": ratio[1],
+        "ratio_high": ratio[2],
         "p_value": row.p_value,
         "equivalence_p_value": row.equivalence_p_value,
-        "noise_ratio": row.noise_ratio,
-        "difference": None if row.shift is None else row.shift.shift,
-        "difference_low": None if row.shift is None else row.shift.interval.low,
-        "difference_high": None if row.shift is None else row.shift.interval.high,
+        "noise_ratio": ratio[3],
+        "difference": difference[0],
+        "difference_low": difference[1],
+        "difference_high": difference[2],
         "difference_bound": row.bound,
-        "noise_difference": row.noise_difference,
+        "noise_difference": difference[3],
         "verdict": str(row.verdict),
         "reason": row.reason,
     }
@@ -153,17 +154,14 @@ def format_verdict(row: ComparisonRow) -> str:
 
 def format_change(row: ComparisonRow, margin_ratio: float) -> tuple[str, str]:
     """The ratio, or the difference of what may be 0, and its interval, whose ends agree with the verdict."""
-    if row.shift is None:
-        interval, ratio = row.change.interval_ratio, row.change.ratio
+    low, high = row.interval.low, row.interval.high
+    if row.is_ratio:
         marks = list_thresholds(margin_ratio)
-        ends = [
-            format_beside(end, marks, kind="f") for end in (interval.low, interval.high) if end is not None
-        ]
-        return "–" if ratio is None else f"{ratio:.3f}", "–".join(ends) or "–"
-    low, high = row.shift.interval.low, row.shift.interval.high
+        ends = [format_beside(end, marks, kind="f") for end in (low, high) if end is not None]
+        return "–" if row.estimate is None else f"{row.estimate:.3f}", "–".join(ends) or "–"
     known = low is not None and high is not None
     signed = (format_metric(end, row.metric, signed=True) for end in (low, high))
-    return format_metric(row.shift.shift, row.metric, signed=True), " to ".join(signed) if known else "–"
+    return format_metric(row.estimate, row.metric, signed=True), " to ".join(signed) if known else "–"
 
 
 def format_trials(row: ComparisonRow) -> str:
@@ -225,7 +223,7 @@ def _list_alone(found: ResultsComparison) -> Iterator[str]:
 
 
 def _list_noises(found: ResultsComparison) -> Iterator[str]:
-    for metric, noise in dict.fromkeys((row.metric, row.noise_difference) for row in found.rows):
+    for metric, noise in dict.fromkeys((row.metric, row.noise) for row in found.rows if not row.is_ratio):
         if noise is not None:
             yield f"{metric.name} ±{format_metric(noise, metric)}"
 
@@ -261,7 +259,7 @@ def list_notes(found: ResultsComparison) -> Iterator[str]:
         f"Equivalent: it lies within {', '.join(_list_margins(found))}. A verdict needs {found.least_trials} "
         "trials on each side."
     )
-    floors = dict.fromkeys((row.metric.name, row.noise_ratio) for row in found.rows)
+    floors = dict.fromkeys((row.metric.name, row.noise) for row in found.rows if row.is_ratio)
     noises = ", ".join(f"{name} ±{format_ratio(ratio - 1)}" for name, ratio in floors if ratio is not None)
     noises = ", ".join(text for text in (noises, *_list_noises(found)) if text)
     yield (

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, holm_levels
-from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
+from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.two_samples import (
     METHOD,
     MINIMUM_TRIALS,
-    GroupRatio,
     GroupShift,
     compare_groups,
     compare_levels,
@@ -85,9 +85,9 @@ class ComparisonRow:
     which this row is judged. Where the difference is no larger than the noise floor, the interval is extended
     to no difference.
 
-    ``noise_ratio`` is the factor by which no change at all shows in this metric; ``None``: not known. Of a
-    metric that may be 0, ``shift`` is ``after`` less ``before`` in its unit, ``noise_difference`` what no
-    change at all shows, ``bound`` what does not matter; ``change`` then has the tests and no ratio.
+    ``change`` is that of the logarithms, whose ``ratio`` is shown; of a metric that may be 0 it is that of
+    the values, with ``bound``, the difference that does not matter (None: not known). ``noise`` is what no
+    change at all shows: a factor or a difference; ``None``: not known.
     """
 
     cell: ComparedCell
@@ -95,15 +95,28 @@ class ComparisonRow:
     label: str  # of the results that are compared with the first
     before_median: float | None
     after_median: float | None
-    change: GroupRatio
+    change: GroupShift
     p_value: float | None
     equivalence_p_value: float | None
-    noise_ratio: float | None
+    noise: float | None
     verdict: ChangeVerdict
     reason: str | None  # why it is undecided
-    shift: GroupShift | None = None
-    noise_difference: float | None = None
     bound: float | None = None
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether the change is a factor and not a difference."""
+        return self.metric.bound is None
+
+    @property
+    def estimate(self) -> float | None:
+        """The ratio, or the difference in the metric's unit."""
+        return self.change.ratio if self.is_ratio else self.change.shift
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of the ratio or the difference."""
+        return self.change.interval_ratio if self.is_ratio else self.change.interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +244,7 @@ def _align(
         for cell in sorted(before.keys() & after.keys())
         for name in rules.metrics
     ]
-    return [_add_noise(replace(row, label=label), noise[row.metric.name]) for row in rows if row is not None]
+    return [replace(row, label=label, noise=noise[row.metric.name]) for row in rows if row is not None]
 
 
 def _list_unlike(label: str, sides: tuple[CellSamples, CellSamples]) -> Iterator[ConditionDifference]:
@@ -243,12 +256,6 @@ def _list_unlike(label: str, sides: tuple[CellSamples, CellSamples]) -> Iterator
         )
         if before != after:
             yield ConditionDifference(label=label, fact=fact, before=before, after=after)
-
-
-def _add_noise(row: ComparisonRow, noise: float | None) -> ComparisonRow:
-    if row.metric.bound is None:
-        return replace(row, noise_ratio=noise)
-    return replace(row, noise_difference=noise)
 
 
 def _check(results: Sequence[tuple[str, StudySource]], rules: ComparisonRules) -> None:
@@ -269,17 +276,12 @@ def _compare(
     before, after = (metric.read_known(side) for side in sides)
     if not before.size and not after.size:
         return None
-    shift = bound = None
+    bound = None
     if metric.bound is None:
         change = compare_groups(before, after, margin_ratio=rules.margin_ratio, alpha_ratio=rules.alpha_ratio)
     else:
         bound = metric.bound(sides[0], rules.margin_ratio)
-        shift = (
-            None
-            if bound is None
-            else compare_levels(before, after, margins=(-bound, bound), alpha_ratio=rules.alpha_ratio)
-        )
-        change = _without_ratio((len(before), len(after)), shift)
+        change = _compare_differences(before, after, bound, rules.alpha_ratio)
     return ComparisonRow(
         cell=cell,
         metric=metric,
@@ -289,27 +291,22 @@ def _compare(
         change=change,
         p_value=change.p_value,
         equivalence_p_value=change.equivalence_p_value,
-        noise_ratio=None,
+        noise=None,
         verdict=ChangeVerdict.UNDECIDED,
         reason=None,
-        shift=shift,
         bound=bound,
     )
 
 
-def _without_ratio(sizes: tuple[int, int], shift: GroupShift | None) -> GroupRatio:
-    """The tests of a difference, for which there is no ratio."""
-    reason = Undecided.NOT_POSITIVE if shift is not None else Undecided.NOT_MEASURED
-    none = IntervalBuilder(n=sum(sizes), method=METHOD).refuse(reason)
-    return GroupRatio(
-        first_n=sizes[0],
-        second_n=sizes[1],
-        ratio=None,
-        interval_ratio=none,
-        p_value=None if shift is None else shift.p_value,
-        equivalence_p_value=None if shift is None else shift.equivalence_p_value,
-        undecided=reason if shift is None else shift.undecided,
-    )
+def _compare_differences(
+    before: Floats, after: Floats, bound: float | None, alpha_ratio: float
+) -> GroupShift:
+    """How far the values lie apart; undecided where nobody knows what does not matter."""
+    if bound is not None:
+        return compare_levels(before, after, margins=(-bound, bound), alpha_ratio=alpha_ratio)
+    none = IntervalBuilder(n=before.size + after.size, method=METHOD).refuse(Undecided.NOT_MEASURED)
+    reason = Undecided.NOT_MEASURED
+    return GroupShift(first_n=before.size, second_n=after.size, shift=None, interval=none, undecided=reason)
 
 
 def _decide(rows: Sequence[ComparisonRow], rules: ComparisonRules) -> tuple[ComparisonRow, ...]:
@@ -322,24 +319,16 @@ def _decide(rows: Sequence[ComparisonRow], rules: ComparisonRules) -> tuple[Comp
     return tuple(_classify(row, rules.alpha_ratio, level) for row, level in zip(rows, levels, strict=True))
 
 
-def _measure_effect(row: ComparisonRow) -> float | None:
-    """Above 0 where there is more after than before: the ratio's logarithm, or the difference."""
-    if row.shift is not None:
-        return row.shift.shift
-    return None if row.change.ratio is None else math.log(row.change.ratio)
-
-
 def _classify(row: ComparisonRow, alpha_ratio: float, level: float) -> ComparisonRow:
     """The row at ``level``; its p-values are those that ``alpha_ratio`` is asked of then."""
     p_value, same = row.change.p_value, row.change.equivalence_p_value
     row = replace(
         row,
         change=row.change.at(1 - level),
-        shift=None if row.shift is None else row.shift.at(1 - level),
         p_value=None if p_value is None else min(1.0, p_value * alpha_ratio / level),
         equivalence_p_value=None if same is None else min(1.0, same * alpha_ratio / level),
     )
-    effect = _measure_effect(row)
+    effect = row.change.shift
     if row.change.undecided is not None or effect is None or p_value is None:
         few = row.change.undecided is Undecided.TOO_FEW_SAMPLES
         reason = row.change.undecided or Undecided.INCONCLUSIVE
@@ -348,16 +337,9 @@ def _classify(row: ComparisonRow, alpha_ratio: float, level: float) -> Compariso
         return replace(row, verdict=ChangeVerdict.EQUIVALENT)
     if p_value >= level:
         return replace(row, reason=str(Undecided.INCONCLUSIVE))
-    noise = row.noise_difference if row.noise_ratio is None else math.log(row.noise_ratio)
+    noise = math.log(row.noise) if row.is_ratio and row.noise is not None else row.noise
     if noise is not None and abs(effect) <= noise:
-        return replace(_extend(row), reason="within the noise floor")
+        extended = replace(row.change, interval=row.change.interval.extend_to(0.0))
+        return replace(row, change=extended, reason="within the noise floor")
     better = (effect > 0) == row.metric.higher_is_better
     return replace(row, verdict=ChangeVerdict.BETTER if better else ChangeVerdict.WORSE)
-
-
-def _extend(row: ComparisonRow) -> ComparisonRow:
-    """The row with its interval extended to no difference."""
-    if row.shift is None:
-        interval = row.change.interval_ratio.extend_to(1.0)
-        return replace(row, change=replace(row.change, interval_ratio=interval))
-    return replace(row, shift=replace(row.shift, interval=row.shift.interval.extend_to(0.0)))

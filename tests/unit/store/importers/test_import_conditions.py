@@ -321,8 +321,7 @@ def test_loss_of_datagrams_is_compared_by_its_difference(tmp_path: Path) -> None
         )
     (row,) = found.rows
     assert (row.metric.name, row.verdict) == ("udp-loss", ChangeVerdict.WORSE)
-    assert row.shift is not None
-    assert row.shift.shift == pytest.approx(9 / 20)
+    assert row.estimate == pytest.approx(9 / 20)
     out = io.StringIO()
     render_comparison(found, Console(file=out, width=80))
     title, table = out.getvalue().split("Combination ", 1)

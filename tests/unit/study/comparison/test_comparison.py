@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import io
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def test_a_wild_change_within_the_noise_is_undecided() -> None:
             )
     found = compare(first, second, metrics=("throughput",), margin_ratio=0.01)
     assert {row.verdict for row in found.rows} == {ChangeVerdict.UNDECIDED}
-    assert all(row.noise_ratio is not None and row.noise_ratio > 1.1 for row in found.rows)
+    assert all(row.noise is not None and row.noise > 1.1 for row in found.rows)
 
 
 def test_the_noise_floor_can_come_from_a_run_without_change() -> None:
@@ -128,7 +129,7 @@ def test_the_noise_floor_can_come_from_a_run_without_change() -> None:
         rules = ComparisonRules(metrics=("throughput",), margin_ratio=0.02)
         found = compare_results([("a", first), ("b", later)], rules, unchanged=again)
         assert {row.verdict for row in found.rows} == {verdict}
-        assert all(row.noise_ratio == pytest.approx(1.08, rel=0.01) for row in found.rows)
+        assert all(row.noise == pytest.approx(1.08, rel=0.01) for row in found.rows)
     without = compare(first, make_results(seed=2, rate=0.94), metrics=("throughput",), margin_ratio=0.02)
     assert {row.verdict for row in without.rows} == {ChangeVerdict.WORSE}
 
@@ -338,8 +339,8 @@ def test_json_holds_every_row_and_the_table_every_verdict() -> None:
 
 def set_interval(row: ComparisonRow, low: float, high: float) -> ComparisonRow:
     """The row with an interval of its ratio that ends there."""
-    interval = dataclasses.replace(row.change.interval_ratio, low=low, high=high)
-    return dataclasses.replace(row, change=dataclasses.replace(row.change, interval_ratio=interval))
+    interval = dataclasses.replace(row.change.interval, low=math.log(low), high=math.log(high))
+    return dataclasses.replace(row, change=dataclasses.replace(row.change, interval=interval))
 
 
 @pytest.mark.parametrize(
