@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -103,18 +103,6 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignFacts:
-    """Which campaign was measured, and by which program."""
-
-    name: str
-    title: str
-    digest: str
-    seed: int
-    created_utc: str
-    program_version: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """A report: its opening, and all of its chapters in order.
 
@@ -130,7 +118,7 @@ class Report:
     recommendations: tuple[Answer[Recommendation], ...]
     opening: Section
     sections: tuple[Section, ...]
-    campaign: CampaignFacts | None = None
+    campaign: Mapping[str, str | int] | None = None
     trials: RunCounts | None = None
 
 

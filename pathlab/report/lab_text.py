@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pathlab.lab.topology import Link, LinkSettings, Topology, link_address
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
+NOT_SET = (None, 0, "none")
+#: What a direction may have besides rate and delay.
+OPTIONAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("queue_bytes", "queue {}", format_bytes),
+    ("loss_ratio", "loss {}", format_ratio),
+    ("burst_enter_ratio", "bursts of loss {}", format_ratio),
+    ("jitter_ns", "jitter {}", format_time),
+    ("reorder_ratio", "reordered {}", format_ratio),
+    ("duplicate_ratio", "doubled {}", format_ratio),
+    ("ecn_bytes", "ECN from {}", format_bytes),
+    ("aqm", "{}", str),
+    ("cross_bits_per_s", "others {}", format_rate),
+)
+
 
 def describe_direction(way: LinkSettings) -> str:
     """One direction in a few words."""
     words = ["not limited" if way.rate_bits_per_s is None else format_rate(way.rate_bits_per_s)]
-    words.append(f"{format_time(way.delay_ns)}")
-    if way.queue_bytes is not None:
-        words.append(f"queue {format_bytes(way.queue_bytes)}")
-    if way.loss_ratio:
-        words.append(f"loss {format_ratio(way.loss_ratio)}")
-    if way.burst_enter_ratio:
-        words.append(f"bursts of loss {format_ratio(way.burst_enter_ratio)}")
-    if way.jitter_ns:
-        words.append(f"jitter {format_time(way.jitter_ns)}")
-    if way.reorder_ratio:
-        words.append(f"reordered {format_ratio(way.reorder_ratio)}")
-    if way.duplicate_ratio:
-        words.append(f"doubled {format_ratio(way.duplicate_ratio)}")
-    if way.ecn_bytes is not None:
-        words.append(f"ECN from {format_bytes(way.ecn_bytes)}")
-    if way.aqm != "none":
-        words.append(way.aqm)
-    if way.cross_bits_per_s is not None:
-        words.append(f"others {format_rate(way.cross_bits_per_s)}")
+    words.append(format_time(way.delay_ns))
+    values = ((getattr(way, name), text, formatter) for name, text, formatter in OPTIONAL)
+    words += [text.format(formatter(value)) for value, text, formatter in values if value not in NOT_SET]
     return ", ".join(words)
 
 

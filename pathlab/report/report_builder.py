@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pathlab._version import VERSION
 from pathlab.errors import UsageError
-from pathlab.report.blocks import CampaignFacts, Report, Section
+from pathlab.report.blocks import Report, Section
 from pathlab.report.formats.forms import FORMS, load_libraries
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
@@ -22,6 +22,8 @@ from pathlab.study.analyses import Analyses, Study
 from pathlab.study.comparison.rows import ResultsComparison
 from pathlab.study.trials import StudySource
 
+#: What the JSON document has of the campaign.
+CAMPAIGN_FACTS = ("name", "title", "digest", "seed", "created_utc", "program_version")
 COMPARISON_FORMS = ("html", "md", "pdf")
 NOT_MEASURED = "not-measured"  # key of the chapter that says what the results cannot show
 
@@ -48,14 +50,7 @@ def arrange_report(inputs: ReportInputs) -> Report:
             f"Campaign {campaign.name} · model digest {campaign.digest[:16]} · measured by PathLab "
             f"{campaign.program_version}, written by PathLab {VERSION}"
         ),
-        campaign=CampaignFacts(
-            name=campaign.name,
-            title=campaign.title,
-            digest=campaign.digest,
-            seed=campaign.seed,
-            created_utc=campaign.created_utc,
-            program_version=campaign.program_version,
-        ),
+        campaign={name: getattr(campaign, name) for name in CAMPAIGN_FACTS},
         trials=counts,
         notices=list_notices(inputs.study),
         recommendations=recommendations,

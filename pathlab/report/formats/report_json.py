@@ -13,7 +13,7 @@ grows: a field that changes its meaning or goes makes a new one.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from pathlab.report.blocks import (
 )
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.plots.export import tabulate
+from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.recommendation_text import RULE, describe_recommendation
 from pathlab.study.answer import Answer
@@ -41,6 +42,15 @@ from pathlab.study.recommendation import Recommendation
 
 DOCUMENT = "pathlab-report"
 DOCUMENT_VERSION = 1
+#: Names of blocks that are described by their fields.
+TYPES: Mapping[type[Block], str] = {
+    Paragraph: "paragraph",
+    Subheading: "subheading",
+    Bullets: "bullets",
+    Facts: "facts",
+    Preformatted: "preformatted",
+    TableBlock: "table",
+}
 
 
 def write_machine(report: Report, out: Path) -> Path:
@@ -80,38 +90,20 @@ def _describe_blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
 
 
 def _describe_block(block: Block) -> dict[str, Any]:
-    match block:
-        case Paragraph():
-            return {"type": "paragraph", "text": block.text, "note": block.note, "lead": block.lead}
-        case Subheading():
-            return {"type": "subheading", "text": block.text}
-        case Bullets():
-            return {"type": "bullets", "items": list(block.items)}
-        case Facts():
-            return {"type": "facts", "items": [list(item) for item in block.items]}
-        case Preformatted():
-            return {"type": "preformatted", "text": block.text}
-        case TableBlock():
-            return {
-                "type": "table",
-                "name": block.name,
-                "title": block.title,
-                "headings": encode(block.headings),
-                "rows": [list(row) for row in block.rows],
-                "note": block.note,
-            }
-        case Fold():
-            return {"type": "fold", "title": block.title, "blocks": _describe_blocks(block.blocks)}
-        case _:
-            ready = prepare_plot(block)
-            headings, rows = tabulate(ready)
-            return {
-                "type": "figure",
-                "name": block.name,
-                "title": block.title,
-                "condition": block.condition,
-                "sentence": ready.sentence,
-                "empty": ready.empty,
-                "axes": [{"x": panel.x.title, "y": panel.y.title} for panel in ready.panels],
-                "data": {"headings": list(headings), "rows": encode([list(row) for row in rows])},
-            }
+    """Type and fields of a block; those of a figure with its numbers."""
+    if isinstance(block, Fold):
+        return {"type": "fold", "title": block.title, "blocks": _describe_blocks(block.blocks)}
+    if not isinstance(block, Plot):
+        return {"type": TYPES[type(block)], **encode(block)}
+    ready = prepare_plot(block)
+    headings, rows = tabulate(ready)
+    return {
+        "type": "figure",
+        "name": block.name,
+        "title": block.title,
+        "condition": block.condition,
+        "sentence": ready.sentence,
+        "empty": ready.empty,
+        "axes": [{"x": panel.x.title, "y": panel.y.title} for panel in ready.panels],
+        "data": {"headings": list(headings), "rows": encode([list(row) for row in rows])},
+    }

@@ -22,7 +22,7 @@ from pathlab.report.phrases import (
     format_interval,
     format_range,
 )
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
+from pathlab.report.plots.model import Axis, Curve, Layer, Rule
 from pathlab.report.sections.answer_tables import format_note, list_caveats
 from pathlab.report.sections.cell_tables import GRANTS, RATES, UDP, outline_table
 from pathlab.report.sections.lazy import (
@@ -30,6 +30,7 @@ from pathlab.report.sections.lazy import (
     LazyBlock,
     LazyFold,
     LazySection,
+    draw_panel,
     lazy_plot,
     lazy_text,
 )
@@ -71,20 +72,9 @@ def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     named = len(found) <= NAMED_PAIRS
     ticks = tuple(numbers.tolist()) if named else None
     names = tuple(format_cells(one.name) for one in found) if named else None
-    return Drawing(
-        sentences=(_describe_pairs(found),),
-        panels=(
-            Panel(
-                x=Axis(
-                    label="Pair" if named else "Pair (number in the table)",
-                    ticks=ticks,
-                    tick_labels=names,
-                ),
-                y=Axis(label="Ratio of throughputs"),
-                layers=tuple(layers),
-            ),
-        ),
-    )
+    label = "Pair" if named else "Pair (number in the table)"
+    across = Axis(label=label, ticks=ticks, tick_labels=names)
+    return draw_panel(across, Axis(label="Ratio of throughputs"), layers, _describe_pairs(found))
 
 
 def _list_ratio(found: StreamsVsWindows) -> tuple[float, float, float]:

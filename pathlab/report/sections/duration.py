@@ -14,10 +14,10 @@ from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.phrases import format_ci, format_few_trials, format_reason, format_spread
-from pathlab.report.plots.model import Axis, Layer, Panel, Scale
+from pathlab.report.plots.model import Axis, Layer, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import format_note
-from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
+from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, draw_panel, lazy_text
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.tables import build_table
@@ -96,12 +96,8 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
         ticks=tuple(levels),
         tick_labels=tuple(f"{level:g}" for level in levels),
     )
-    return Drawing(
-        sentences=(*sentences, format_few_trials(spreads), drawn.words),
-        panels=(
-            Panel(x=axis, y=Axis(label="Throughput", unit=unit.unit, from_zero=True), layers=tuple(layers)),
-        ),
-    )
+    y = Axis(label="Throughput", unit=unit.unit, from_zero=True)
+    return draw_panel(axis, y, layers, *sentences, format_few_trials(spreads), drawn.words)
 
 
 def _describe_change(name: str, found: ChangeBound) -> str:

@@ -24,13 +24,7 @@ from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import outline_tables
 from pathlab.report.sections.frequencies import outline_frequencies
-from pathlab.report.sections.lazy import (
-    Drawing,
-    LazyBlock,
-    LazySection,
-    lazy_plot,
-    lazy_text,
-)
+from pathlab.report.sections.lazy import Drawing, LazyBlock, LazySection, draw_panel, lazy_plot, lazy_text
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.report.tables import build_table
@@ -106,16 +100,8 @@ def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
     layers: list[Layer] = [replace(layer, legend=True) for layer in drawn.layers]
     if found is not None and found.r_squared_ratio is not None:
         layers.append(_draw_corners("straight line", found.agreement_line, (unit, size)))
-    return Drawing(
-        sentences=(_describe_agreement(found), drawn.words),
-        panels=(
-            Panel(
-                x=Axis(label="dRTT of the averages", unit=unit.unit),
-                y=Axis(label="RV, loaded", unit=size.unit),
-                layers=tuple(layers),
-            ),
-        ),
-    )
+    x, y = Axis(label="dRTT of the averages", unit=unit.unit), Axis(label="RV, loaded", unit=size.unit)
+    return draw_panel(x, y, layers, _describe_agreement(found), drawn.words)
 
 
 def plot_variability(condition: MeasuredCondition) -> Drawing:
@@ -143,16 +129,8 @@ def plot_variability(condition: MeasuredCondition) -> Drawing:
         sentences.append(f"{quantity.label}: median {format_spread(found.spread, format_ratio)}.")
         sentences.append(f"{_describe_steady(found)}.")
     layers.append(Rule(name=f"RV of {STEADY}", value=100 * STEADY_VARIABILITY_RATIO, vertical=True))
-    return Drawing(
-        sentences=tuple(sentences),
-        panels=(
-            Panel(
-                x=Axis(label="Rate variability", unit="%", from_zero=True),
-                y=Axis(label="Trials at or below it", unit="%", from_zero=True),
-                layers=tuple(layers),
-            ),
-        ),
-    )
+    x = Axis(label="Rate variability", unit="%", from_zero=True)
+    return draw_panel(x, Axis(label="Trials at or below it", unit="%", from_zero=True), layers, *sentences)
 
 
 def _find_effect(inputs: ReportInputs, condition: MeasuredCondition) -> ThroughputEffect | None:

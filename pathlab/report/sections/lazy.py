@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from pathlab.report.blocks import Block, Fold, Paragraph
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Panel, Plot
+from pathlab.report.plots.model import Axis, Layer, Panel, Plot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,11 @@ class Drawing:
     panels: tuple[Panel, ...] = ()
     empty: str | None = None
     unit: str = ""
+
+
+def draw_panel(x: Axis, y: Axis, layers: Iterable[Layer], *sentences: str) -> Drawing:
+    """A figure of one panel."""
+    return Drawing(sentences=sentences, panels=(Panel(x=x, y=y, layers=tuple(layers)),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import choose_format, format_count
-from pathlab.report.plots.model import Axis, Bars, Layer, Panel
+from pathlab.report.plots.model import Axis, Bars, Layer
 from pathlab.report.recommendation_text import LIMITS
 from pathlab.report.sections.answer_tables import LONG_ROWS, format_note, outline_tables
 from pathlab.report.sections.lazy import (
@@ -21,6 +21,7 @@ from pathlab.report.sections.lazy import (
     LazyBlock,
     LazyFold,
     LazySection,
+    draw_panel,
     lazy_plot,
     lazy_text,
 )
@@ -55,20 +56,8 @@ def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         if heights[name].any():
             layers.append(Bars(name=name, x=x, height=heights[name], slot=slot, bottom=bottom.copy()))
             bottom = bottom + heights[name]
-    return Drawing(
-        sentences=(_describe_limits(inputs, condition),),
-        panels=(
-            Panel(
-                x=Axis(
-                    label="Streams",
-                    ticks=tuple(x.tolist()),
-                    tick_labels=tuple(str(level) for level in levels),
-                ),
-                y=_count_windows(bottom),
-                layers=tuple(layers),
-            ),
-        ),
-    )
+    streams = Axis(label="Streams", ticks=tuple(x.tolist()), tick_labels=tuple(map(str, levels)))
+    return draw_panel(streams, _count_windows(bottom), layers, _describe_limits(inputs, condition))
 
 
 def _count_windows(heights: Floats) -> Axis:

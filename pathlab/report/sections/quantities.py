@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -86,25 +87,22 @@ RISE_MEDIAN = Quantity(
     unit="ns",
     take=lambda sample: sample.rise_median_ns,
 )
-IQR_LOADED = Quantity(
-    label="IQR, loaded", short="IQR", unit="ns", take=lambda sample: sample.get("loaded_rtt_iqr_ns")
-)
-IQR_UNLOADED = Quantity(
-    label="IQR, unloaded", short="IQR", unit="ns", take=lambda sample: sample.get("unloaded_rtt_iqr_ns")
-)
-RV_LOADED = Quantity(
-    label="RV, loaded", short="RV", unit="ratio", take=lambda sample: sample.measure_variability("loaded")
-)
-RV_UNLOADED = Quantity(
-    label="RV, unloaded",
-    short="RV",
-    unit="ratio",
-    take=lambda sample: sample.measure_variability("unloaded"),
-)
-LOSS_LOADED = Quantity(
-    label="Loss, loaded", short="Loss", unit="ratio", take=lambda sample: sample.measure_loss("loaded")
-)
-LOSS_UNLOADED = Quantity(
-    label="Loss, unloaded", short="Loss", unit="ratio", take=lambda sample: sample.measure_loss("unloaded")
-)
+
+
+def _of_probes(name: str, unit: str, take: Callable[[Sample, str], Floats]) -> tuple[Quantity, Quantity]:
+    """A figure of the loaded and of the unloaded probes."""
+    loaded, unloaded = (
+        Quantity(label=f"{name}, {probes}", short=name, unit=unit, take=partial(_take_probes, take, probes))
+        for probes in ("loaded", "unloaded")
+    )
+    return loaded, unloaded
+
+
+def _take_probes(take: Callable[[Sample, str], Floats], probes: str, sample: Sample) -> Floats:
+    return take(sample, probes)
+
+
+IQR_LOADED, IQR_UNLOADED = _of_probes("IQR", "ns", lambda sample, probes: sample.get(f"{probes}_rtt_iqr_ns"))
+RV_LOADED, RV_UNLOADED = _of_probes("RV", "ratio", Sample.measure_variability)
+LOSS_LOADED, LOSS_UNLOADED = _of_probes("Loss", "ratio", Sample.measure_loss)
 FAIRNESS = Quantity(label="Jain's index", take=lambda sample: sample.fairness_ratio)

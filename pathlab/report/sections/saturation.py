@@ -29,6 +29,7 @@ from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
     LazyFold,
+    draw_panel,
     format_suffix,
     lazy_plot,
     lazy_text,
@@ -168,16 +169,9 @@ def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         )
         interval = f" ({format_ci(found.interval, format_figure)})" if found.streams is not None else ""
         sentences.append(f"{name}: {least}{interval}")
-    return Drawing(
-        sentences=(f"Streams with the least mean dRTT / mean throughput, window {'; '.join(sentences)}.",),
-        panels=(
-            Panel(
-                x=build_streams_axis(condition.stream_counts),
-                y=Axis(label="dRTT / throughput", unit="ms per Mbit/s"),
-                layers=tuple(layers),
-            ),
-        ),
-    )
+    x, y = build_streams_axis(condition.stream_counts), Axis(label="dRTT / throughput", unit="ms per Mbit/s")
+    text = f"Streams with the least mean dRTT / mean throughput, window {'; '.join(sentences)}."
+    return draw_panel(x, y, layers, text)
 
 
 def _draw_fit(found: Saturation, names: tuple[str, str], slot: int, size: float) -> list[Layer]:

@@ -20,6 +20,7 @@ from pathlab.report.sections.lazy import (
     LazyBlock,
     LazyFold,
     LazySection,
+    draw_panel,
     lazy_plot,
     lazy_text,
 )
@@ -82,16 +83,10 @@ def plot_products(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing
     limits: list[Rule] = []
     if found is not None:
         limits = draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
-    return Drawing(
-        sentences=(_describe_fit(found), drawn.words),
-        panels=(
-            Panel(
-                x=Axis(label="Streams × window", unit="KiB", scale=Scale.LOG2),
-                y=Axis(label="Throughput", unit=unit.unit, from_zero=True),
-                layers=(*(replace(layer, legend=True) for layer in drawn.layers), *fitted, *limits),
-            ),
-        ),
-    )
+    x = Axis(label="Streams × window", unit="KiB", scale=Scale.LOG2)
+    y = Axis(label="Throughput", unit=unit.unit, from_zero=True)
+    points = (replace(layer, legend=True) for layer in drawn.layers)
+    return draw_panel(x, y, (*points, *fitted, *limits), _describe_fit(found), drawn.words)
 
 
 def _build_grid(condition: MeasuredCondition, values: Mapping[Cell, float], name: str, unit: str) -> Panel:
