@@ -2,6 +2,7 @@
 # usage: pythons.sh [PYTEST-ARGUMENT...]
 # Unit and contract tests with each Python from 3.11 to 3.14 that is here: in PATH, or where pyenv keeps it. Each has an
 # environment of its own, in $PATHLAB_PYTHONS (build/pythons). Missing ones are named. Exit status 1 where tests fail.
+# PYTHONS="3.12 3.13" takes these versions alone.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 folder=${PATHLAB_PYTHONS:-build/pythons}
@@ -25,7 +26,7 @@ test_with() { # VERSION INTERPRETER PYTEST-ARGUMENT...
 }
 
 passed='' failed='' missing=''
-for version in 3.11 3.12 3.13 3.14; do
+for version in ${PYTHONS:-3.11 3.12 3.13 3.14}; do
     interpreter=$(find_python "$version")
     if [ -z "$interpreter" ]; then
         missing="$missing $version"
