@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-__extension__ typedef unsigned __int128 pl_u128;
-
 static const uint64_t NS_PER_S = PL_NS_PER_S;
 static const pl_ns WAIT_NS_MAX =
     3600000000000; /* bound of an unlimited queue, long before the time overflows */
@@ -64,9 +62,23 @@ void pl_link_init(struct pl_link *link, const struct pl_link_settings *settings,
     link->cross_due_ns = INT64_MIN;
 }
 
-static pl_u128 bits_between(pl_ns from_ns, pl_ns to_ns, uint64_t rate_bits_per_s)
+/* What a rate carries in a time: whole bits, and further bit-nanoseconds, up to 10^18. The product itself
+ * takes more than 64 bits, and 32-bit machines have no type for it. */
+struct volume {
+    uint64_t bits;
+    uint64_t bit_ns;
+};
+
+static struct volume volume_between(pl_ns from_ns, pl_ns to_ns, uint64_t rate_bits_per_s)
 {
-    return to_ns <= from_ns ? 0 : (pl_u128)(uint64_t)(to_ns - from_ns) * rate_bits_per_s;
+    if (to_ns <= from_ns) {
+        return (struct volume){0};
+    }
+    uint64_t time_ns = (uint64_t)(to_ns - from_ns);
+    uint64_t seconds = time_ns / NS_PER_S;
+    uint64_t rest_ns = time_ns % NS_PER_S;
+    return (struct volume){.bits = seconds * rate_bits_per_s + rest_ns * (rate_bits_per_s / NS_PER_S),
+                           .bit_ns = rest_ns * (rate_bits_per_s % NS_PER_S)};
 }
 
 uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns)
@@ -75,13 +87,28 @@ uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns)
         return 0;
     }
     pl_ns earlier_ns = link->earlier_until_ns > now_ns ? link->earlier_until_ns : now_ns;
-    pl_u128 bit_ns = bits_between(now_ns, earlier_ns, link->earlier_bits_per_s) +
-                     bits_between(earlier_ns, link->free_at_ns, link->settings.rate_bits_per_s);
+    struct volume earlier = volume_between(now_ns, earlier_ns, link->earlier_bits_per_s);
+    struct volume later = volume_between(earlier_ns, link->free_at_ns, link->settings.rate_bits_per_s);
+    uint64_t bit_ns = earlier.bit_ns + later.bit_ns;
     if (link->earlier_until_ns < link->free_at_ns) {
         bit_ns += link->free_remainder;
     }
-    pl_u128 per_byte = (pl_u128)8 * NS_PER_S;
-    return (uint64_t)((bit_ns + per_byte - 1) / per_byte);
+    uint64_t bits = earlier.bits + later.bits + bit_ns / NS_PER_S;
+    bool is_whole = bits % 8U == 0 && bit_ns % NS_PER_S == 0;
+    return bits / 8U + (is_whole ? 0 : 1);
+}
+
+/* The rate, rounded down, that carries these bytes in this time: at most a queue's, so no product overflows.
+ */
+static uint64_t rate_of(uint64_t bytes, uint64_t time_ns)
+{
+    uint64_t rate = bytes * 8U / time_ns;
+    uint64_t rest = bytes * 8U % time_ns;
+    for (int i = 0; i < 3; i++) { /* a thousandfold three times is NS_PER_S */
+        rate = rate * 1000U + rest * 1000U / time_ns;
+        rest = rest * 1000U % time_ns;
+    }
+    return rate;
 }
 
 /* Book `size_bytes` on the serializer; returns when its last bit has left. */
@@ -159,7 +186,7 @@ void pl_link_change(struct pl_link *link, const struct pl_link_settings *setting
         uint64_t backlog_bytes = pl_link_backlog_bytes(link, now_ns);
         if (backlog_bytes > 0) {
             uint64_t left_ns = (uint64_t)(link->free_at_ns - now_ns);
-            link->earlier_bits_per_s = (uint64_t)((pl_u128)backlog_bytes * 8 * NS_PER_S / left_ns);
+            link->earlier_bits_per_s = rate_of(backlog_bytes, left_ns);
             link->earlier_until_ns = link->free_at_ns;
         }
         link->free_remainder = 0; /* its unit was the old rate */

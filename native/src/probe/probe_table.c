@@ -45,7 +45,7 @@ struct pl_probe_table *pl_probe_table_create(pl_ns interval_ns, pl_ns timeout_ns
         return NULL;
     }
     if (table != NULL)
-        table->probes = calloc(capacity, sizeof *table->probes);
+        table->probes = calloc((size_t)capacity, sizeof *table->probes);
     if (table == NULL || table->probes == NULL) {
         pl_error_set(error, PL_RESOURCES, "probes", ENOMEM, "no memory for %llu probes",
                      (unsigned long long)capacity);

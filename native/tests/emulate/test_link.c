@@ -139,6 +139,26 @@ static void check_slowest_link_never_overflows(void)
     CHECK_EQUAL(delivered, 1); /* the second would wait for six days */
 }
 
+/* Time times rate, in bit-nanoseconds, takes more than 64 bits. */
+static void check_long_queue_of_fast_link(void)
+{
+    struct pl_link link = link_of("rate_bits_per_s=1000000000000", 1, 0);
+    const uint64_t bytes = 2621400000;
+    const pl_ns drained_ns = 20971200;
+    for (uint64_t sent = 0; sent < bytes; sent += 65535)
+        (void)admit(&link, 0, 65535);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, 0), bytes);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, drained_ns / 2), bytes / 2);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, drained_ns - 1), 125);
+    struct pl_link_settings slower = settings_of("rate_bits_per_s=999999999999");
+    pl_link_change(&link, &slower, 0);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, 0), bytes);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, drained_ns / 4), bytes / 4 * 3);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, drained_ns), 0);
+    CHECK_EQUAL(admit(&link, 0, 1500).due_ns, drained_ns + 12);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, drained_ns), 1500);
+}
+
 static void check_loss_interval(const char *spec, double expected, double deviation)
 {
     struct pl_link link = link_of(spec, 42, 0);
@@ -396,6 +416,7 @@ int main(void)
     check_no_drift();
     check_queue();
     check_slowest_link_never_overflows();
+    check_long_queue_of_fast_link();
     check_loss_interval("loss_ratio=0.01", 0.01, sqrt(0.01 * 0.99));
     check_loss_interval("loss_ratio=0.3", 0.3, sqrt(0.3 * 0.7));
     /* p / (p + r), widened 2.6-fold by the bursts */
