@@ -7,6 +7,7 @@
 #   make pages        the pages that are generated from the program, after a change
 #   make plotly       the bundle of plotly.js in VERSION=, with npm
 #   make format       puts every file into its format
+#   make wheel        the wheel for every machine, in dist/
 #   make bench        compares the engine with its peers (see benchmarks/README.md)
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine test-packages native-test test test-pythons check docs pages plotly format bench clean
+.PHONY: quickstart install dev engine test-packages native-test test test-pythons check docs pages plotly format wheel bench clean
 
 quickstart: install
 	@$(BIN)/pathlab run quickstart --new
@@ -103,6 +104,13 @@ format: dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	@$(MAKE) -s -C native format
+
+# A build/lib of another day would go into the wheel as well.
+wheel: dev
+	@rm -rf build/lib build/bdist.*
+	@PATHLAB_WHEEL_MACHINES=all $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	  --no-build-isolation --wheel-dir dist .
+	@ls dist/pathlab-*-py3-none-any.whl
 
 bench: dev
 	@$(BIN)/python benchmarks/engine.py $(BENCH_ARGS)

@@ -7,16 +7,21 @@ to tools that read the checkout as it is.
 
 from __future__ import annotations
 
-import os
+import hashlib
+import json
 import platform
-import re
+import runpy
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
+
+from build_backend import EVERY_MACHINE, ZIG
 
 # setuptools brings distutils, on Python 3.12 and later too, and has to be imported before it.
 from distutils.command.install_data import install_data  # isort: skip
@@ -27,7 +32,6 @@ NATIVE = Path("pathlab", "_native")
 MANUAL = Path("build", "man")
 DOCS = ["furo>=2025.12", "myst-parser>=5", "sphinx>=9"]
 PDF = ["weasyprint>=68.0"]
-MACHINES_VARIABLE = "PATHLAB_WHEEL_MACHINES"  # engines of other machines to pack, such as "aarch64 riscv64"
 
 
 def mapped_packages() -> list[str]:
@@ -41,81 +45,80 @@ def mapped_packages() -> list[str]:
 
 
 def version() -> str:
-    text = (ROOT / "pathlab" / "_version.py").read_text(encoding="utf-8")
-    found = re.search(r'^VERSION = "([^"]+)"', text, re.MULTILINE)
-    if not found:
-        raise SystemExit("pathlab/_version.py has no VERSION")
-    return found.group(1)
+    return str(runpy.run_path(str(ROOT / "pathlab" / "_version.py"))["VERSION"])
 
 
-def own_machine() -> str:
-    """As ``pathlab/remote/machines.py`` names it; an engine in a wheel carries its machine in its name."""
-    return {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+def make_native(*words: str, fix: str) -> str:
+    """What make prints in ``native/``; one clear line when it fails."""
+    command = ["make", "-s", "-C", str(ROOT / "native"), *words]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"pathlab: the native engine did not build; the reason is above.\n  fix: {fix}")
+    return done.stdout
 
 
-def build_engine() -> Path:
+def build_own_engine() -> dict[str, Path]:
     """Build the static engine with the machine's own compiler; one clear line when it cannot be."""
     for tool in ("make", "cc"):
         if shutil.which(tool) is None:
             raise SystemExit(
-                f"PathLab needs '{tool}' to build its engine and finds none. "
-                "Next: install a C compiler and make (Debian: apt-get install build-essential)."
+                f"pathlab: no '{tool}' here to build the engine.\n"
+                "  fix: install a C compiler and make (Debian: apt-get install build-essential)"
             )
-    result = subprocess.run(["make", "-s", "-C", str(ROOT / "native"), "engine"], check=False)
-    if result.returncode:
-        raise SystemExit(
-            "The native engine did not build; the compiler's own words stand above. "
-            "Next: install the C library's headers (Debian: apt-get install libc6-dev) and build again."
-        )
-    return ROOT / "native" / "build" / "pathlab-engine"
+    make_native("engine", fix="install the C library's headers (Debian: apt-get install libc6-dev)")
+    machines = runpy.run_path(str(ROOT / "pathlab" / "remote" / "machines.py"))
+    machine = machines["normalize_machine"](platform.machine())
+    return {machine: ROOT / "native" / "build" / "pathlab-engine"}
 
 
-def build_engines_of(machines: list[str]) -> list[Path]:
-    """Cross-build static engines for other machines; one clear line when they cannot be."""
-    folder = ROOT / "native" / "build" / "cross"
-    engines = [folder / f"pathlab-engine-{machine}" for machine in machines]
-    targets = [str(engine.relative_to(ROOT / "native")) for engine in engines]
-    if not targets:
-        return []
-    zig = f"ZIG={sys.executable} -m ziglang"
-    command = ["make", "-s", "-C", str(ROOT / "native"), zig, *targets]
-    if subprocess.run(command, check=False).returncode:
-        raise SystemExit(
-            f"The engines that {MACHINES_VARIABLE} names did not build; the reason stands above. "
-            "Next: pip install ziglang, or unset it."
-        )
-    return engines
+def build_every_engine() -> dict[str, Path]:
+    """Build the static engines of all machines with zig; one clear line when they cannot be."""
+    fix = f"pip install '{ZIG}'"
+    make_native("-j2", f"ZIG={sys.executable} -m ziglang", "engines", fix=fix)
+    names = make_native("machines", fix=fix).split()
+    return {name: ROOT / "native" / "build" / "machines" / f"pathlab-engine-{name}" for name in names}
 
 
 class BuildWithEngine(build_py):
     """build_py that also builds and packs the engine; an editable install uses the one in native/build.
 
-    A wheel also carries the engine's sources, for hosts that build their own, and the engines of the machines
-    that PATHLAB_WHEEL_MACHINES names.
+    A wheel has the engine of this machine, or those of all machines if PATHLAB_WHEEL_MACHINES is ``all``, the
+    manifest with their SHA-256, and the sources, for hosts that build their own.
     """
 
     def run(self) -> None:
         super().run()
-        engine = build_engine()
+        self.packed: list[str] = []
         if self.editable_mode:
+            build_own_engine()
             return
-        others = build_engines_of(os.environ.get(MACHINES_VARIABLE, "").split())
-        for source, target in zip([engine, *others, *self._sources()], self._packed(), strict=True):
-            Path(target).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)
+        engines = build_every_engine() if EVERY_MACHINE else build_own_engine()
+        for machine, path in engines.items():
+            self._pack(f"pathlab-engine-{machine}", path.read_bytes(), 0o755)
+        digests = {
+            machine: hashlib.sha256(path.read_bytes()).hexdigest() for machine, path in engines.items()
+        }
+        self._pack("engines.json", (json.dumps(digests, indent=1, sort_keys=True) + "\n").encode())
+        for path in sorted((ROOT / "native" / "src").rglob("*.[ch]")):
+            self._pack(str(path.relative_to(ROOT / "native")), path.read_bytes())
 
-    def _sources(self) -> list[Path]:
-        return sorted((ROOT / "native" / "src").rglob("*.[ch]"))
-
-    def _packed(self) -> list[str]:
-        folder = Path(self.build_lib) / NATIVE
-        machines = os.environ.get(MACHINES_VARIABLE, "").split()
-        engines = [f"pathlab-engine-{machine}" for machine in [own_machine(), *machines]]
-        names = [*engines, *(str(path.relative_to(ROOT / "native")) for path in self._sources())]
-        return [str(folder / name) for name in names]
+    def _pack(self, name: str, data: bytes, mode: int = 0o644) -> None:
+        target = Path(self.build_lib) / NATIVE / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        target.chmod(mode)
+        self.packed.append(str(target))
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
-        return [*super().get_outputs(include_bytecode), *([] if self.editable_mode else self._packed())]
+        return [*super().get_outputs(include_bytecode), *self.packed]
+
+
+class WheelOfItsMachines(bdist_wheel):
+    """bdist_wheel for any platform with the engines of all machines, and for this platform with its own."""
+
+    def initialize_options(self) -> None:
+        super().initialize_options()
+        self.plat_name = None if EVERY_MACHINE else sysconfig.get_platform()
 
 
 def build_manual() -> list[tuple[str, list[str]]]:
@@ -195,7 +198,7 @@ setup(
             "setuptools>=77",
             "vermin>=1.6",
             "wheel",
-            "ziglang==0.17.1",
+            ZIG,
             *DOCS,
             *PDF,
         ],
@@ -203,7 +206,11 @@ setup(
         "pdf": PDF,
     },
     entry_points={"console_scripts": ["pathlab=pathlab.cli.main:main"]},
-    cmdclass={"build_py": BuildWithEngine, "install_data": InstallWithManual},
+    cmdclass={
+        "bdist_wheel": WheelOfItsMachines,
+        "build_py": BuildWithEngine,
+        "install_data": InstallWithManual,
+    },
     classifiers=[
         "Development Status :: 3 - Alpha",
         "Environment :: Console",

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from pathlab.agents.cache import (
     hold_file,
@@ -113,7 +113,8 @@ def deploy(request: Mapping[str, Any]) -> Tuple[str, Optional[str]]:
             if "engine" in parts:
                 engine = store_part(folder, "engine", parts["engine"], fetcher)
             elif "sources" in parts:
-                engine = store_built_engine(folder, parts["sources"], fetcher, built)
+                digest, machines = parts["sources"]["sha256"], request["machines"]
+                engine = store_built_engine(folder, digest, lambda: fetcher.fetch("sources"), machines, built)
             if engine is not None:
                 try_engine(engine)
         except OSError as error:
@@ -134,27 +135,36 @@ def store_part(folder: str, name: str, part: Mapping[str, Any], fetcher: PartFet
     return path
 
 
-def store_built_engine(folder: str, part: Mapping[str, Any], fetcher: PartFetcher, built: List[bytes]) -> str:
-    """Path of the engine that this host built of those sources, built now if it is not there."""
-    stem = "pathlab-engine-%s-%s" % (os.uname().machine, part["sha256"][:32])
-    path = os.path.join(folder, stem)
+def store_built_engine(
+    folder: str, digest: str, read: Callable[[], bytes], machines: List[str], built: List[bytes]
+) -> str:
+    """Path of the engine that this host built of the sources with that digest, built now if it is not there.
+
+    ``read`` gives the sources as a zip. ``machines`` are those with a ready engine, for the error's text.
+    """
+    path = os.path.join(folder, "pathlab-engine-%s-%s" % (os.uname().machine, digest[:32]))
     if not os.path.isfile(path) or os.path.islink(path):
         if not built:
-            built.append(build_engine(fetcher.fetch("sources")))
+            built.append(build_engine(find_compiler(machines), read()))
         write_atomically(path, built[0], 0o700)
     return path
 
 
-def build_engine(sources: bytes) -> bytes:
-    """The engine, compiled by this host's own compiler."""
+def find_compiler(machines: List[str]) -> str:
+    """This host's C compiler. DeploymentError when it has none."""
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
         raise DeploymentError(
             "engine",
-            "no engine for %s comes with PathLab, and there is no C compiler to build one"
-            % os.uname().machine,
-            "install a C compiler on the host (Debian: apt-get install gcc libc6-dev)",
+            "PathLab has no engine for %s (only for %s), and there is no C compiler to build one"
+            % (os.uname().machine, ", ".join(machines) or "no machine"),
+            "install a C compiler there (Debian: apt-get install gcc libc6-dev)",
         )
+    return compiler
+
+
+def build_engine(compiler: str, sources: bytes) -> bytes:
+    """The engine, compiled by this host's own compiler."""
     folder = tempfile.mkdtemp(prefix="pathlab-build-")
     try:
         with zipfile.ZipFile(io.BytesIO(sources)) as archive:

@@ -214,7 +214,7 @@ class EngineProcess:
         spoken = quote(hello.get("control", 1))
         self.fault = (
             f"{version} takes commands of version {spoken}, this agent gives those of {ENGINE_CONTROL}: "
-            "build the engine of the same PathLab (make engine)"
+            "use the engine of the same PathLab"
         )
         self._give_up()
         return False

@@ -1,4 +1,4 @@
-"""Engines for other machines, and QEMU's user mode that runs them here."""
+"""The engines that ship, and QEMU's user mode that runs those of other machines here."""
 
 from __future__ import annotations
 
@@ -9,31 +9,51 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.require import require, require_engine
+from pathlab.remote.machines import find_own_machine
+from tests.require import require
 
 NATIVE = Path(__file__).resolve().parents[1] / "native"
+#: Every machine of the wheel (native/Makefile), and QEMU's name of it.
+MACHINES = {
+    "x86_64": "x86_64",
+    "aarch64": "aarch64",
+    "armv7l": "arm",
+    "riscv64": "riscv64",
+    "ppc64le": "ppc64le",
+    "s390x": "s390x",
+    "i686": "i386",
+}
 
 
-def build_cross(target: str) -> Path:
-    """A target of native/Makefile for another machine, made now: in no time where nothing has changed."""
+def make_shipped(*targets: str) -> str:
+    """What make prints for targets of native/Makefile, made with zig; at once where nothing has changed."""
     require(find_spec("ziglang"), "a compiler for other machines (pip install ziglang)")
-    require_engine()
-    command = ["make", "-s", "-C", str(NATIVE), f"ZIG={sys.executable} -m ziglang", target]
+    command = ["make", "-s", "-j2", "-C", str(NATIVE), f"ZIG={sys.executable} -m ziglang", *targets]
     (NATIVE / "build").mkdir(exist_ok=True)
-    with (NATIVE / "build" / "cross.lock").open("w") as lock:  # several processes may run tests
+    with (NATIVE / "build" / "machines.lock").open("w") as lock:  # several processes may run tests
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return NATIVE / target
+    return done.stdout
 
 
 def build_engine(machine: str) -> Path:
-    """The engine for a machine."""
-    return build_cross(f"build/cross/pathlab-engine-{machine}")
+    """The engine that ships for a machine."""
+    make_shipped(f"build/machines/pathlab-engine-{machine}")
+    return NATIVE / "build" / "machines" / f"pathlab-engine-{machine}"
 
 
-def find_emulator(machine: str) -> str:
-    """QEMU's user mode for a machine."""
-    path = shutil.which(f"qemu-{machine}-static") or shutil.which(f"qemu-{machine}")
-    require(path, f"qemu-{machine}-static (Debian: qemu-user-static)")
-    return str(path)
+def build_units(machine: str) -> Path:
+    """All native tests for a machine, as one program."""
+    make_shipped(f"build/machines/units-{machine}")
+    return NATIVE / "build" / "machines" / f"units-{machine}"
+
+
+def find_emulator(machine: str) -> list[str]:
+    """What runs a machine's programs here: QEMU's user mode, or nothing for programs of this machine."""
+    if machine == find_own_machine():
+        return []
+    name = f"qemu-{MACHINES[machine]}-static"
+    path = shutil.which(name)
+    require(path, f"{name} (Debian: qemu-user-static)")
+    return [str(path)]

@@ -15,7 +15,7 @@ from typing import Any
 
 from pathlab.agents import cache, deployment
 from pathlab.remote.deploy import build_agent_zip, content_hash
-from pathlab.remote.engine import build_source_zip, find_engine_of_machine
+from pathlab.remote.engine import build_source_zip, find_engine_of_machine, list_machines
 
 NO_INTERPRETER_STATUS = 97
 #: An agent whose controller says nothing for so long ends, and its engines with it.
@@ -114,6 +114,7 @@ def build_delivery(delivery: Delivery, machine: str, host: str) -> Parts:
     }
     request = {
         "parts": parts,
+        "machines": list_machines(),
         "cores": list(delivery.cores),
         "numa_node": delivery.numa_node,
         "arguments": ["--silence-s", f"{AGENT_SILENCE_S:g}", *delivery.arguments],

@@ -8,7 +8,7 @@ import os
 import stat
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pathlab import _version, agents
@@ -54,19 +54,36 @@ def ensure_agent(*, host: str = "local", environment: Mapping[str, str] = os.env
 
     HostError (stage deploy) when no folder can take it, naming every folder tried and why it could not.
     """
-    data = build_agent_zip()
+    return store_content(build_agent_zip(), "agent", ".zip", host=host, environment=environment)
+
+
+def store_content(
+    data: bytes, stem: str, suffix: str, *, host: str, environment: Mapping[str, str], mode: int = 0o600
+) -> Path:
+    """A private file with exactly ``data``, named by its hash, in the first cache folder that takes it."""
     digest = content_hash(data)
-    name = f"agent-{digest[:32]}.zip"
+    name = f"{stem}-{digest[:32]}{suffix}"
+
+    def put(folder: str) -> Path:
+        path = Path(folder, name)
+        cache.put_file(str(path), digest, mode, lambda: data)
+        return path
+
+    return put_in_cache(put, name, host=host, environment=environment)
+
+
+def put_in_cache(put: Callable[[str], Path], name: str, *, host: str, environment: Mapping[str, str]) -> Path:
+    """What ``put`` returns for the first folder of this user's cache where it raises no OSError.
+
+    HostError (stage deploy) when there is none, naming every folder tried and why it could not.
+    """
     refusals: list[str] = []
     for folder in cache.list_cache_folders(environment, tempfile.gettempdir()):
-        path = Path(folder, name)
         try:
             cache.prepare_folder(folder)
-            cache.put_file(str(path), digest, 0o600, lambda: data)
+            return put(folder)
         except OSError as error:
             refusals.append(f"{folder}: {error.strerror or error}")
-        else:
-            return path
     raise HostError(
         f"cannot store {name}; {'; '.join(refusals)}",
         host=host,

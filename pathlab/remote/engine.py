@@ -2,76 +2,145 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pathlab
+from pathlab.agents import deployment
 from pathlab.errors import HostError
-from pathlab.remote.deploy import pack_files
+from pathlab.remote.deploy import content_hash, pack_files, put_in_cache, store_content
 from pathlab.remote.machines import find_own_machine, normalize_machine, read_machine, runs_here
 
 ENGINE_VARIABLE = "PATHLAB_ENGINE"
-_HINT = "run `make engine` in the checkout; it needs a C compiler (Debian: apt-get install build-essential)"
+#: In the installed package, beside the engines: {machine: SHA-256}, written by setup.py.
+MANIFEST = "engines.json"
+_BUILD_HINT = (
+    "run `make engine` in the checkout; it needs a C compiler (Debian: apt-get install build-essential)"
+)
+_INSTALL_HINT = "install PathLab's wheel again with pip's --force-reinstall"
 
 
 def find_engine(*, environment: Mapping[str, str] = os.environ, package: Path | None = None) -> Path:
-    """The engine binary: $PATHLAB_ENGINE, else the one built in the checkout, else the one in the package.
+    """The engine for this machine: $PATHLAB_ENGINE, else the one built in the checkout.
 
-    HostError (host local, stage engine) when there is none, when the variable names none, or when what there
-    is was built for another machine.
+    An installed PathLab has no checkout: it uses the packed engine, else one that it builds from the packed
+    sources and keeps in the user's cache. HostError (host local, stage engine) when there is none, when it
+    was built for another machine, and when a packed engine differs from the manifest.
     """
     named = environment.get(ENGINE_VARIABLE)
     if named:
         return _check_named_engine(Path(named))
     package = package or Path(pathlab.__file__).resolve().parent
-    foreign: str | None = None
-    for candidate in (
-        package.parent / "native" / "build" / "pathlab-engine",
-        package / "_native" / f"pathlab-engine-{find_own_machine()}",
-    ):
-        if _is_program(candidate):
-            if runs_here(candidate):
-                return candidate
-            foreign = f"{candidate} was built for {read_machine(candidate)}, and this is {find_own_machine()}"
-    if foreign is None and not _is_checkout(package):
-        raise HostError(
-            f"no engine for {find_own_machine()} comes with this PathLab",
-            host="local",
-            stage="engine",
-            hint="install PathLab from its sources, which builds one with this machine's C compiler, or name "
-            f"one in ${ENGINE_VARIABLE}",
-        )
-    raise HostError(foreign or "the native engine is not built", host="local", stage="engine", hint=_HINT)
+    if not _is_checkout(package):
+        engine = find_packed_engine(find_own_machine(), package, environment=environment)
+        return engine or _build_engine(package, environment)
+    engine = package.parent / "native" / "build" / "pathlab-engine"
+    if not _is_program(engine):
+        raise _fault("the native engine is not built", _BUILD_HINT)
+    if not runs_here(engine):
+        raise _fault(_format_foreign(engine), _BUILD_HINT)
+    return engine
 
 
 def _check_named_engine(engine: Path) -> Path:
     if not _is_program(engine):
-        fault = "is not an executable file"
+        fault = f"'{engine}' is not an executable file"
     elif not runs_here(engine):
-        fault = f"was built for {read_machine(engine)}, and this is {find_own_machine()}"
+        fault = _format_foreign(engine)
     else:
         return engine.absolute()
-    raise HostError(
-        f"'{engine}', named in ${ENGINE_VARIABLE}, {fault}",
-        host="local",
-        stage="engine",
-        hint=f"correct or unset {ENGINE_VARIABLE}",
-    )
+    raise _fault(f"{fault} (named in ${ENGINE_VARIABLE})", f"correct or unset {ENGINE_VARIABLE}")
 
 
 def find_engine_of_machine(machine: str, *, package: Path | None = None) -> Path | None:
     """The engine for hosts whose ``uname -m`` is ``machine``; None where none was built for them.
 
-    HostError as of :func:`find_engine` for machines like this one.
+    HostError as of :func:`find_engine`.
     """
     machine = normalize_machine(machine)
-    if machine == find_own_machine():
+    package = package or Path(pathlab.__file__).resolve().parent
+    own = machine == find_own_machine()
+    if own and (os.environ.get(ENGINE_VARIABLE) or _is_checkout(package)):
         return find_engine(package=package)
-    root = package or Path(pathlab.__file__).resolve().parent
-    prebuilt = root / "_native" / f"pathlab-engine-{machine}"
-    return prebuilt if prebuilt.is_file() else None
+    if not _is_checkout(package):
+        return find_packed_engine(machine, package)
+    built = package.parent / "native" / "build" / "machines" / f"pathlab-engine-{machine}"
+    return built if built.is_file() else None
+
+
+def find_packed_engine(
+    machine: str, package: Path, *, environment: Mapping[str, str] = os.environ
+) -> Path | None:
+    """The engine that came with an installed PathLab for a machine; None where none did.
+
+    It is copied to the user's cache where it may not be executed in its place. HostError (host local, stage
+    engine) when its digest is not the manifest's, or when it is a program for another machine.
+    """
+    digest = read_manifest(package).get(machine)
+    if digest is None:
+        return None
+    path = package / "_native" / f"pathlab-engine-{machine}"
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _fault(f"cannot read {path}: {error.strerror}", _INSTALL_HINT) from error
+    if content_hash(data) != digest:
+        raise _fault(f"{path} was changed: its SHA-256 is not the one in {MANIFEST}", _INSTALL_HINT)
+    if read_machine(path) not in (machine, None):
+        raise _fault(_format_foreign(path), _INSTALL_HINT)
+    if _is_program(path):
+        return path
+    return store_content(data, "pathlab-engine", "", host="local", environment=environment, mode=0o700)
+
+
+def read_manifest(package: Path) -> dict[str, str]:
+    """SHA-256 of each packed engine, by machine. HostError (host local, stage engine) when it is damaged."""
+    path = package / "_native" / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise _fault(f"cannot read {path}: {error}", _INSTALL_HINT) from error
+    if not isinstance(manifest, dict) or not all(isinstance(value, str) for value in manifest.values()):
+        raise _fault(f"{path} is not a table of machines and SHA-256", _INSTALL_HINT)
+    return manifest
+
+
+def list_machines(package: Path | None = None) -> list[str]:
+    """The machines that this PathLab has engines for, sorted. HostError as of :func:`find_engine`."""
+    package = package or Path(pathlab.__file__).resolve().parent
+    if not _is_checkout(package):
+        return sorted(read_manifest(package))
+    built = (package.parent / "native" / "build" / "machines").glob("pathlab-engine-*")
+    return sorted({find_own_machine(), *(path.name.removeprefix("pathlab-engine-") for path in built)})
+
+
+def _build_engine(package: Path, environment: Mapping[str, str]) -> Path:
+    sources = build_source_zip("local", package=package)
+    built: list[bytes] = []
+
+    def put(folder: str) -> Path:
+        digest = content_hash(sources)
+        path = deployment.store_built_engine(folder, digest, lambda: sources, list_machines(package), built)
+        deployment.try_engine(path)
+        return Path(path)
+
+    try:
+        return put_in_cache(put, "a built engine", host="local", environment=environment)
+    except deployment.DeploymentError as error:
+        raise _fault(error.text, f"{error.hint}, or name an engine in ${ENGINE_VARIABLE}") from error
+
+
+def _fault(text: str, hint: str) -> HostError:
+    return HostError(text, host="local", stage="engine", hint=hint)
+
+
+def _format_foreign(engine: Path) -> str:
+    return f"'{engine}' was built for {read_machine(engine)}, and this is {find_own_machine()}"
 
 
 def _is_checkout(package: Path) -> bool:
@@ -81,14 +150,13 @@ def _is_checkout(package: Path) -> bool:
 def build_source_zip(host: str, *, package: Path | None = None) -> bytes:
     """The engine's sources below ``src/``, the same bytes every time. HostError when they are not at hand."""
     root = package or Path(pathlab.__file__).resolve().parent
-    places = (root / "_native" / "src", root.parent / "native" / "src")
-    folder = next((place for place in places if place.is_dir()), None)
-    if folder is None:
+    folder = (root.parent / "native" if _is_checkout(root) else root / "_native") / "src"
+    if not folder.is_dir():
         raise HostError(
-            "no engine for that machine comes with this PathLab, and its sources are not here either",
+            f"PathLab has no engine for this machine, and {folder} with the engine's sources is missing",
             host=host,
             stage="engine",
-            hint="run PathLab from a checkout, which has the sources",
+            hint=_INSTALL_HINT,
         )
     return pack_files(
         {f"src/{path.relative_to(folder)}": path.read_bytes() for path in folder.rglob("*.[ch]")}
@@ -117,7 +185,8 @@ def engine_version(engine: Path, *, timeout_s: float = 10.0) -> str:
 
 
 def _broken(engine: Path, reason: str) -> HostError:
-    return HostError(f"{engine} does not run: {reason}", host="local", stage="engine", hint=_HINT)
+    hint = _BUILD_HINT if engine.parent.name == "build" else f"name another engine in ${ENGINE_VARIABLE}"
+    return _fault(f"{engine} does not run: {reason}", hint)
 
 
 def _is_program(path: Path) -> bool:

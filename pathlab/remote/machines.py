@@ -5,7 +5,15 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-ALIASES = {"amd64": "x86_64", "arm64": "aarch64", "armv8b": "aarch64", "armv8l": "aarch64"}
+#: armv8l is a 64-bit kernel that shows itself as 32-bit.
+ALIASES = {
+    "amd64": "x86_64",
+    "arm64": "aarch64",
+    "armv8l": "armv7l",
+    "i386": "i686",
+    "i486": "i686",
+    "i586": "i686",
+}
 #: (e_machine, little-endian) of the ELF header, as in <elf.h>.
 _ELF_MACHINES = {
     (3, True): "i686",

@@ -26,7 +26,7 @@ class EmulatedTransport(Transport):
 
     def __init__(self, folder: Path) -> None:
         require((ROOT / "usr/bin/python3").exists(), "a Python for aarch64 (sh tests/guest/python.sh)")
-        self._qemu = find_emulator(MACHINE)
+        (self._qemu,) = find_emulator(MACHINE)
         engine = build_engine(MACHINE)
         # This machine's kernel starts the engine for the emulated agent, so it needs a program of its own.
         self._engine = folder / "engine"

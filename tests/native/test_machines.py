@@ -1,4 +1,4 @@
-"""Engines for other machines under QEMU's user mode, with this machine's engine as their peer."""
+"""The engines that ship, under QEMU's user mode for other machines, against the checkout's engine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from tests.machines import NATIVE, build_cross, build_engine, find_emulator
+from pathlab.remote.machines import find_own_machine, read_machine
+from tests.machines import MACHINES, NATIVE, build_engine, build_units, find_emulator, make_shipped
 from tests.native.engine import (
     MS,
     TOKEN,
@@ -20,45 +21,58 @@ from tests.require import require_engine
 
 pytestmark = pytest.mark.engine
 
-# ELF's e_machine, in the file's own byte order, which is little-endian for both.
-ELF_MACHINES = {"aarch64": 183, "riscv64": 243}
-# QEMU's user mode returns a TCP_INFO of four bytes, so its fields cannot be tested there.
-UNITS = sorted(
-    str(path.relative_to(NATIVE / "tests").with_suffix(""))
-    for path in NATIVE.glob("tests/*/test_*.c")
-    if path.stem != "test_tcp_info"
-)
-MACHINES = pytest.mark.parametrize("machine", ["aarch64", pytest.param("riscv64", marks=pytest.mark.long)])
+EACH = pytest.mark.parametrize("machine", MACHINES)
+MAX_ENGINE_BYTES = 400_000
 
 
 def run_of(machine: str | None, subcommand: str, **flags: Flag) -> list[str]:
-    """The command line of an engine: this machine's own, or another's under QEMU."""
+    """The command line of an engine: the checkout's own, or the one that ships for a machine."""
     if machine is None:
         return build_command(subcommand, **flags)
-    engine = build_engine(machine)
-    return [find_emulator(machine), *build_command(subcommand, str(engine), **flags)]
+    return [*find_emulator(machine), *build_command(subcommand, str(build_engine(machine)), **flags)]
 
 
-@MACHINES
+def test_every_machine_of_the_wheel_is_tested() -> None:
+    assert make_shipped("machines").split() == list(MACHINES)
+
+
+@EACH
 def test_the_file_is_of_that_machine_and_needs_nothing_else(machine: str) -> None:
     engine = build_engine(machine)
-    head = engine.read_bytes()[:64]
-    assert head[:6] == b"\x7fELF\x02\x01"  # 64 bits, little-endian
-    assert int.from_bytes(head[18:20], "little") == ELF_MACHINES[machine]
-    assert b"/ld-musl" not in engine.read_bytes(), "static: no loader is asked for"
+    assert read_machine(engine) == machine
+    content = engine.read_bytes()
+    assert b"/ld-" not in content, "static: no loader is asked for"
+    assert b".debug_info" not in content
+    assert len(content) < MAX_ENGINE_BYTES
 
 
-@MACHINES
+@EACH
 def test_it_is_the_same_version(machine: str) -> None:
-    engine = build_engine(machine)
     output = [
         subprocess.run([*words, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
-        for words in ([find_emulator(machine), str(engine)], [require_engine()])
+        for words in ([*find_emulator(machine), str(build_engine(machine))], [require_engine()])
     ]
     assert output[0] == output[1]
 
 
-@MACHINES
+@EACH
+def test_units_there(machine: str) -> None:
+    # QEMU's user mode returns a TCP_INFO of four bytes, so its fields cannot be tested there.
+    skipped = [] if machine == find_own_machine() else ["test_tcp_info"]
+    done = subprocess.run(
+        [*find_emulator(machine), str(build_units(machine)), *skipped],
+        cwd=NATIVE,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    tests = {path.stem for path in NATIVE.glob("tests/*/test_*.c")} - set(skipped)
+    assert len(done.stdout.splitlines()) == len(tests), "every test ran"
+
+
+@EACH
 @pytest.mark.parametrize("ends", ["both", "sender", "receiver"])
 def test_a_trial_with_it_at_either_end(machine: str, ends: str) -> None:
     kinds = {name: machine if ends in ("both", name) else None for name in ("sender", "receiver")}
@@ -83,7 +97,7 @@ def test_a_trial_with_it_at_either_end(machine: str, ends: str) -> None:
     assert all(size > 0 for size in sent.last["total_bytes"])
 
 
-@MACHINES
+@EACH
 def test_probes_from_there_and_back(machine: str) -> None:
     for here, there in ((None, machine), (machine, None)):
         listen = run_of(there, "echo", bind="127.0.0.1", port=0, token=TOKEN, control="stdin")
@@ -94,19 +108,3 @@ def test_probes_from_there_and_back(machine: str) -> None:
                 probes = ping.finish()
             assert (probes.status, probes.last["received"]) == (0, 3)
             assert all(probe["rtt_ns"] > 0 for probe in probes.of("probe"))
-
-
-@MACHINES
-@pytest.mark.parametrize("test", UNITS)
-@pytest.mark.long
-def test_units_there(machine: str, test: str) -> None:
-    program = build_cross(f"build/cross/{machine}/{test}")
-    done = subprocess.run(
-        [find_emulator(machine), str(program)],
-        cwd=NATIVE,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -14,8 +14,7 @@ import pytest
 
 from pathlab.errors import HostError
 from pathlab.remote.deploy import build_agent_zip, content_hash, ensure_agent
-from pathlab.remote.engine import engine_version, find_engine
-from pathlab.remote.machines import find_own_machine
+from pathlab.remote.engine import engine_version
 
 
 def test_the_zip_lands_in_the_users_cache_privately_and_once(tmp_path: Path) -> None:
@@ -145,42 +144,6 @@ def make_program(path: Path, text: str) -> Path:
     path.write_text(text)
     path.chmod(0o755)
     return path
-
-
-def test_the_engine_is_looked_for_in_order(tmp_path: Path) -> None:
-    package = tmp_path / "pathlab"
-    (tmp_path / "native").mkdir()
-    (tmp_path / "native" / "Makefile").touch()
-    with pytest.raises(HostError, match="engine is not built") as caught:
-        find_engine(environment={}, package=package)
-    assert (caught.value.host, caught.value.stage) == ("local", "engine")
-    assert "make engine" in str(caught.value.hint)
-    assert "C compiler" in str(caught.value.hint)
-    packaged = make_program(package / "_native" / f"pathlab-engine-{find_own_machine()}", "")
-    assert find_engine(environment={}, package=package) == packaged
-    built = make_program(tmp_path / "native/build/pathlab-engine", "")
-    assert find_engine(environment={}, package=package) == built
-    named = make_program(tmp_path / "mine", "")
-    assert find_engine(environment={"PATHLAB_ENGINE": str(named)}, package=package) == named
-    built.chmod(0o644)
-    assert find_engine(environment={"PATHLAB_ENGINE": ""}, package=package) == packaged
-
-
-def test_without_checkout_and_engine_the_machine_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        HostError, match=f"no engine for {find_own_machine()} comes with this PathLab"
-    ) as caught:
-        find_engine(environment={}, package=tmp_path / "pathlab")
-    assert "PATHLAB_ENGINE" in str(caught.value.hint)
-    assert "run `make" not in str(caught.value.hint)
-
-
-def test_a_variable_that_names_no_program_is_named_itself(tmp_path: Path) -> None:
-    with pytest.raises(
-        HostError, match=f"'{tmp_path}', named in .PATHLAB_ENGINE, is not an executable file"
-    ) as caught:
-        find_engine(environment={"PATHLAB_ENGINE": str(tmp_path)})
-    assert "unset PATHLAB_ENGINE" in str(caught.value.hint)
 
 
 def test_the_engines_version_is_what_it_states(tmp_path: Path) -> None:

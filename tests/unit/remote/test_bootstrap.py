@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import platform
 import subprocess
 import zipfile
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from pathlab.errors import HostError
 from pathlab.remote import bootstrap
-from pathlab.remote.engine import build_source_zip, find_engine_of_machine
+from pathlab.remote.engine import build_source_zip
 
 
 def make_engine(path: Path) -> Path:
@@ -22,28 +21,6 @@ def make_engine(path: Path) -> Path:
     path.write_text("an engine")
     path.chmod(0o755)
     return path
-
-
-def test_the_engine_is_the_one_of_the_hosts_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PATHLAB_ENGINE", raising=False)
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    package = tmp_path / "pathlab"
-    own = make_engine(package / "_native" / "pathlab-engine-x86_64")
-    other = make_engine(package / "_native" / "pathlab-engine-aarch64")
-    assert find_engine_of_machine("x86_64", package=package) == own
-    assert find_engine_of_machine("amd64", package=package) == own
-    assert find_engine_of_machine("aarch64", package=package) == other
-    assert find_engine_of_machine("arm64", package=package) == other
-    assert find_engine_of_machine("s390x", package=package) is None
-
-
-def test_the_named_engine_is_for_machines_like_this_one_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    named = make_engine(tmp_path / "mine")
-    monkeypatch.setenv("PATHLAB_ENGINE", str(named))
-    assert find_engine_of_machine(platform.machine()) == named
-    assert find_engine_of_machine("s390x", package=tmp_path) is None
 
 
 def test_sources_are_the_same_bytes_each_time_and_complete() -> None:
