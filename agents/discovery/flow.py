@@ -86,7 +86,9 @@ class Flow:
             wanted = target.source_port + number
             self.kept_port = True
             if target.method == "icmp":
-                self._choose_identity(wanted)
+                self._identity = wanted & 0xFFFF
+                if not self._raw:
+                    self._bind(self.socket, self._identity)  # a ping socket's port is its identity
             elif target.method == "udp":
                 self._bind(self.socket, wanted)
             elif target.method == "tcp":
@@ -160,11 +162,6 @@ class Flow:
                 raise
             bound.bind(("", 0))
             self.kept_port = False
-
-    def _choose_identity(self, wanted: int) -> None:
-        self._identity = wanted & 0xFFFF
-        if not self._raw:
-            self._bind(self.socket, wanted & 0xFFFF)  # a ping socket's port is its identity
 
     def send(self, number: int, ttl: int, size_bytes: int) -> Tuple[int, int]:
         """Send probe ``number`` as an IP packet of ``size_bytes``; OSError (EMSGSIZE: too large for the

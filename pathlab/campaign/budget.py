@@ -135,7 +135,8 @@ class Estimator:
             + min(_queue_drain_ns(facts), drain_ns),
             time_max_ns=fixed_ns
             + drain_ns
-            + _unloaded_wait_ns(campaign)
+            # The longest wait for an empty queue, after a reset, before the unloaded probes.
+            + (max(drain_ns, campaign.probes.timeout_ns) if campaign.probes.unloaded else 0)
             + campaign.probes.timeout_ns
             + (cool_down.max_wait_ns if cool_down.until_idle else 0),
             bytes_max=self._bound_bytes(row, facts, traffic_ns),
@@ -247,11 +248,6 @@ def _narrow(best: int, link: LabLink) -> int:
 
 def _add_delays(best: int, link: LabLink) -> int:
     return best + link.direction(0).delay_ns + link.direction(1).delay_ns
-
-
-def _unloaded_wait_ns(campaign: Campaign) -> int:
-    """The longest wait for an empty queue, after a reset, before the unloaded probes."""
-    return max(campaign.trial.drain_ns, campaign.probes.timeout_ns) if campaign.probes.unloaded else 0
 
 
 def _queue_drain_ns(facts: PathFacts) -> int:

@@ -11,10 +11,6 @@ TIMESTAMP_BYTES = 12
 Ready = Mapping[str, Any]
 
 
-def _keep(level: Any) -> Any:
-    return level
-
-
 @dataclass(frozen=True, slots=True)
 class NativeOption:
     """How one factor reaches the engine and is read back.
@@ -27,7 +23,7 @@ class NativeOption:
 
     flag: str | None = None
     ends: Literal["both", "transmitting", "sender", "receiver"] = "both"
-    write: Callable[[Any], str | int | None] = _keep
+    write: Callable[[Any], str | int | None] = lambda level: level
     read: Callable[[Ready], Any] | None = None
     grants: Callable[[str, str], bool] | None = None
 

@@ -10,7 +10,7 @@ from pathlab.errors import HostError
 from pathlab.lab.links import EmulatedLink
 from pathlab.lab.namespaces import Namespaces, lab_error
 from pathlab.lab.netem import NetemLink, is_possible
-from pathlab.lab.topology import Link, LinkSettings, Topology, link_address, link_network
+from pathlab.lab.topology import LinkSettings, Topology, link_address, link_network
 from pathlab.lab.wiring import LinkPlace
 
 BACKENDS = ("netem", "tun", "packet")
@@ -68,7 +68,10 @@ class Lab:
                     seed=seed,
                     ipv6=self.topology.ipv6,
                 )
-                self._links.append(self._make_link(link, place))
+                if self.backend == "netem":
+                    self._links.append(NetemLink(self.namespaces, link, place))
+                else:
+                    self._links.append(EmulatedLink(self.namespaces, link, place, self._engine))
                 self._links[-1].start()
             if len(self.topology.links) > 1:
                 self._add_routes()
@@ -76,11 +79,6 @@ class Lab:
         except BaseException:
             self.close()
             raise
-
-    def _make_link(self, link: Link, place: LinkPlace) -> EmulatedLink | NetemLink:
-        if self.backend == "netem":
-            return NetemLink(self.namespaces, link, place)
-        return EmulatedLink(self.namespaces, link, place, self._engine)
 
     def _choose_backend(self) -> str:
         """netem where the kernel has it and supports what is set, else the engine's emulator.

@@ -129,8 +129,7 @@ class Exchange(ABC):
         wait_s = self._request_timeout_s if timeout_s is None else timeout_s
         request = _Request(register=register)
         with self._lock:
-            self._last_request += 1
-            number = self._last_request
+            number = self._last_request = self._last_request + 1
             self._requests[number] = request
         try:
             self._send({"op": operation, "id": number, **fields})
@@ -221,8 +220,7 @@ class Exchange(ABC):
                 self._channel.abandon()
                 return
             with self._lock:
-                self._last_request += 1
-                number = self._last_request
+                number = self._last_request = self._last_request + 1
             with contextlib.suppress(PathlabError):
                 self._send({"op": "ping", "id": number})  # that an answer comes is enough
             if self.death() is not None:

@@ -228,15 +228,15 @@ class CycleRunner:
             self.failed += 1
         if record.failed_stage == Stage.SAFETY_LIMIT or record.status == Status.INTERRUPTED:
             return
-        failure = self._failures.add(record, measured.host)
+        place, reason = self._failures.add(record, measured.outcome.host), record.failure or record.status
         if record.failed_stage == Stage.LAB:
             self._lab_fault = record.failure
-        if failure is not None and failure.place == LAB:
+        if place == LAB:
             text = f"the lab failed {FAILURES_IN_A_ROW} times in a row; the remaining trials are skipped"
-            self._parts.journal.add("quarantined", f"{text}: {failure.text}", row=record.plan_row)
-        elif failure is not None:
-            text = f"{' to '.join(failure.place)} failed repeatedly and is quarantined until the next cycle"
-            self._parts.journal.add("quarantined", f"{text}: {failure.text}", row=record.plan_row)
+            self._parts.journal.add("quarantined", f"{text}: {reason}", row=record.plan_row)
+        elif place is not None:
+            text = f"{' to '.join(place)} failed repeatedly and is quarantined until the next cycle"
+            self._parts.journal.add("quarantined", f"{text}: {reason}", row=record.plan_row)
         elif record.status == Status.FAILED and self._failures.may_retry(record.plan_row):
             text = f"trial {record.plan_row + 1} failed and is tried again at the end of the cycle"
             self._parts.journal.add("retry", text, row=record.plan_row)

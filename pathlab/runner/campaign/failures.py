@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from pathlab.store.flags import Stage, Status
 from pathlab.store.records import TrialRecord
@@ -26,14 +25,6 @@ Place = tuple[str, ...]  # one host, or source and destination
 LAB: Place = ("lab",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """A failed trial's place and words."""
-
-    place: Place
-    text: str
-
-
 class Failures:
     """Counts failures by place; a success at a place forgives it.
 
@@ -45,10 +36,10 @@ class Failures:
         self._lab_hosts = frozenset(lab_hosts)
         self._tries: dict[int, int] = {}
         self._in_a_row: dict[Place, int] = {}
-        self._quarantined: dict[Place, str] = {}
+        self._quarantined: set[Place] = set()
 
-    def add(self, record: TrialRecord, host: str | None) -> Failure | None:
-        """Count an ended trial; the failure with which its place is quarantined, else None.
+    def add(self, record: TrialRecord, host: str | None) -> Place | None:
+        """Count an ended trial; the place that is quarantined with it, else None.
 
         ``host`` is the one that the error named, None where it named none.
         """
@@ -63,8 +54,8 @@ class Failures:
         self._in_a_row[place] = self._in_a_row.get(place, 0) + 1
         if self._in_a_row[place] < FAILURES_IN_A_ROW or place in self._quarantined:
             return None
-        self._quarantined[place] = record.failure or record.status
-        return Failure(place=place, text=self._quarantined[place])
+        self._quarantined.add(place)
+        return place
 
     def may_retry(self, row: int) -> bool:
         """Whether a failed row is tried again in this run."""
@@ -80,6 +71,6 @@ class Failures:
 
         It was made anew after each of its failures.
         """
-        for place in set(self._quarantined) - {LAB}:
+        for place in self._quarantined - {LAB}:
             self._in_a_row[place] = FAILURES_IN_A_ROW - 1
-            del self._quarantined[place]
+            self._quarantined.remove(place)

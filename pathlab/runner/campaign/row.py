@@ -41,22 +41,13 @@ class RowTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowResult:
-    """What came of a row; ``host`` is the one that a failure names."""
+    """What came of a row."""
 
     task: RowTask
     spec: TrialSpec
     data: TrialData
     outcome: Outcome
-    host: str | None
     clock_jump_ns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _End:
-    status: str
-    stage: str | None = None
-    reason: str | None = None
-    host: str | None = None
 
 
 def build_spec(campaign: Campaign, task: RowTask, path: TrialPath) -> TrialSpec:
@@ -138,23 +129,21 @@ class RowRunner:
         if not cooled:
             flags.append(Flag.NOT_DRAINED)
         started, clock = datetime.datetime.now(datetime.UTC), ClockWatch()
+        outcome = Outcome(status=Status.COMPLETE, attempt=task.attempt, started=started)
+        spec = build_spec(self._campaign, task, path)
         try:
-            path = choose_family(path, task.row.cell.family)
-            spec = build_spec(self._campaign, task, path)
-            end = self._run(spec, data)
+            spec = replace(spec, path=choose_family(path, task.row.cell.family))
+            outcome = self._run(spec, data, outcome)
         except HostError as error:
-            spec = build_spec(self._campaign, task, path)
-            end = _End(status=Status.FAILED, stage=error.stage, reason=str(error), host=error.host)
+            outcome = _fail(outcome, error, error.stage)
         jump_ns = clock.read_jump_ns()
         if jump_ns:
             flags.append(Flag.CLOCK_JUMPED)
         now_s = time.monotonic()
         self._ended_s |= {path.source: now_s, path.destination: now_s}
         with self._lock:
-            outcome = self._build_outcome(spec, data, end, (started, task.attempt, tuple(flags)))
-        return RowResult(
-            task=task, spec=spec, data=data, outcome=outcome, host=end.host, clock_jump_ns=jump_ns
-        )
+            outcome = self._add_environment(outcome, spec, data, flags)
+        return RowResult(task=task, spec=spec, data=data, outcome=outcome, clock_jump_ns=jump_ns)
 
     def _find_path(self, row: PlanRow) -> TrialPath:
         """With addresses; without them where the environment knows none, which the trial then says."""
@@ -169,21 +158,13 @@ class RowRunner:
                 destination_address=destination or "",
             )
 
-    def _build_outcome(
-        self,
-        spec: TrialSpec,
-        data: TrialData,
-        end: _End,
-        about: tuple[datetime.datetime, int, tuple[str, ...]],
+    def _add_environment(
+        self, outcome: Outcome, spec: TrialSpec, data: TrialData, flags: list[str]
     ) -> Outcome:
-        environment, (started, attempt, flags) = self._environment, about
+        environment = self._environment
         rate_bits_per_s, mtu_bytes = environment.find_bottleneck(spec.flow_path, spec.cell.transport)
-        return Outcome(
-            status=end.status,
-            attempt=attempt,
-            started=started,
-            stage=end.stage,
-            reason=end.reason,
+        return replace(
+            outcome,
             lab_rate_bits_per_s=rate_bits_per_s,
             lab_mtu_bytes=mtu_bytes,
             host_ceiling_bits_per_s=environment.host_ceiling(spec.path, spec.cell.streams),
@@ -191,7 +172,7 @@ class RowRunner:
             lab=environment.evaluate_lab(data.lab, spec.path),
         )
 
-    def _run(self, spec: TrialSpec, data: TrialData) -> _End:
+    def _run(self, spec: TrialSpec, data: TrialData, outcome: Outcome) -> Outcome:
         """Status, stage and reason of the trial; ``data`` holds what it measured, however it ended."""
         trial: Trial | None = None
         try:
@@ -207,29 +188,29 @@ class RowRunner:
                 )
             )
         except SafetyAbort as error:
-            return _End(status=Status.FAILED, stage=Stage.SAFETY_LIMIT, reason=str(error))
+            return _fail(outcome, error, Stage.SAFETY_LIMIT)
         except HostError as error:
-            return self._explain(error)
+            return self._explain(error, outcome)
         except PathlabError as error:
-            return _End(status=Status.FAILED, stage=Stage.CONTROLLER, reason=str(error))
+            return _fail(outcome, error, Stage.CONTROLLER)
         except Interrupted:
-            return _interrupted()
+            return _interrupt(outcome)
         finally:
             with self._lock:
                 if trial is not None:
                     self._trials.discard(trial)
-        return _End(status=Status.COMPLETE)
+        return outcome
 
-    def _explain(self, error: HostError) -> _End:
+    def _explain(self, error: HostError, outcome: Outcome) -> Outcome:
         """A failed trial: interrupted where the run was, the lab's fault where the lab is gone."""
         if self._cancelled.is_set():
-            return _interrupted()
+            return _interrupt(outcome)
         try:
             with self._lock:
                 self._environment.lab_snapshot()
         except HostError as deeper:
             error = deeper
-        return _End(status=Status.FAILED, stage=error.stage, reason=str(error), host=error.host)
+        return _fail(outcome, error, error.stage)
 
     def _prepare(self, spec: TrialSpec, data: TrialData) -> Trial:
         with self._lock:
@@ -294,5 +275,11 @@ class RowRunner:
         event.wait(seconds)
 
 
-def _interrupted() -> _End:
-    return _End(status=Status.INTERRUPTED, stage=Stage.CONTROLLER, reason="the run was stopped")
+def _fail(outcome: Outcome, error: PathlabError, stage: str) -> Outcome:
+    host = error.host if isinstance(error, HostError) else None
+    return replace(outcome, status=Status.FAILED, stage=stage, reason=str(error), host=host)
+
+
+def _interrupt(outcome: Outcome) -> Outcome:
+    reason = "the run was stopped"
+    return replace(outcome, status=Status.INTERRUPTED, stage=Stage.CONTROLLER, reason=reason)

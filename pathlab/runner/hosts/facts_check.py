@@ -12,6 +12,7 @@ from pathlab.units import format_bytes, format_rate
 USEFUL_WINDOW_BYTES = 16 << 20
 STEADY_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase"})
 USEFUL_OFFLOADS = ("tso", "gso", "gro", "rx_checksum", "tx_checksum")
+ETHTOOL_NAMES = {"rx_checksum": "rx", "tx_checksum": "tx"}
 IDLE_INTERFACES = frozenset({"down", "lowerlayerdown", "notpresent"})
 BUSY_LOAD_RATIO = 0.5
 ETHERNET_MTU_BYTES = 1500
@@ -158,11 +159,8 @@ def _check_nic(name: str, nic: Mapping[str, Any], *, up: bool) -> HostCheck:
     if not up:
         found, fix = f"{found}, down", f"as root: ip link set {name} up"
     elif off:
-        fix = f"as root: ethtool -K {name} {' '.join(f'{_ethtool_name(offload)} on' for offload in off)}"
+        switches = " ".join(f"{ETHTOOL_NAMES.get(offload, offload)} on" for offload in off)
+        fix = f"as root: ethtool -K {name} {switches}"
     elif mtu_bytes is not None and mtu_bytes < ETHERNET_MTU_BYTES:
         fix = "an MTU below 1500 costs rate and CPU; look for the tunnel or setting behind it"
     return check_limit(f"NIC {name}", found, fix)
-
-
-def _ethtool_name(offload: str) -> str:
-    return {"rx_checksum": "rx", "tx_checksum": "tx"}.get(offload, offload)

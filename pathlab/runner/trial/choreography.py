@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,12 +56,6 @@ class TrialData:
     receiver_counters: list[dict[str, Any]] = field(default_factory=list)
     route: RouteReading | None = None  # before the traffic
     lab: list[LabSnapshot] = field(default_factory=list)  # before and after the traffic
-
-
-def _count_resets(records: Iterable[Mapping[str, Any]]) -> int:
-    """Streams of an end that were reset in the end."""
-    result = first(records, "result")
-    return int(result.get("reset_streams", 0)) if result else 0
 
 
 class Trial:
@@ -186,7 +180,9 @@ class Trial:
         It may take another drain time. Whatever is queued there was sent before the first probe, whose answer
         therefore comes behind it.
         """
-        if self._engine is None or not any(map(_count_resets, self._engine.collect())):
+        ends = self._engine.collect() if self._engine is not None else ()
+        results = [first(records, "result") for records in ends]
+        if not any(result and result.get("reset_streams") for result in results):
             return True
         wait_ns = max(self.spec.trial.drain_ns, self.spec.probes.timeout_ns)
         seconds = wait_ns / 1e9 + GRACE_S

@@ -36,6 +36,7 @@ class Outcome:
     started: datetime
     stage: str | None = None
     reason: str | None = None
+    host: str | None = None  # that a failure names
     lab_rate_bits_per_s: int | None = None
     lab_mtu_bytes: int | None = None
     host_ceiling_bits_per_s: float | None = None  # the lower loopback rate of the two hosts
@@ -105,7 +106,8 @@ def _count_traffic(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
         "retransmitted_bytes": _sum_known(last_info.get("bytes_retrans", ())),
         "retransmitted_segments": _sum_known(last_info.get("total_retrans_segments", ())),
         "retransmitted_steady_segments": _count_steady_retransmits(data.sender),
-        "rejected_connections": _rejected(received, sent),
+        # Of unauthenticated peers; the accepting end alone states them.
+        "rejected_connections": _sum_known(end.get("rejected") for end in (received, sent) if end),
     }
 
 
@@ -218,11 +220,6 @@ def _measure_flow(steady: Record | None) -> dict[str, Any]:
     rate_bits_per_s = aggregate_throughput(sizes, length_ns).bits_per_s
     values = (length_ns, sum(sizes), rate_bits_per_s, jain_index(sizes).jain_ratio)
     return dict(zip(columns, values, strict=True))
-
-
-def _rejected(*results: Record | None) -> int | None:
-    """Unauthenticated peers at the accepting end, which alone states them."""
-    return _sum_known(result.get("rejected") for result in results if result)
 
 
 def _sent_bytes(result: Record | None) -> int | None:

@@ -65,7 +65,7 @@ def build_series(
     if data.route is not None:
         tables["route"] = _route_table(data.route)
     if lab is not None:
-        tables["lab"] = _lab_table(lab)
+        tables["lab"] = _build("lab", [{**asdict(lab), "reasons": list(lab.reasons)}])
         tables["lab_links"] = _lab_links_table(data.lab)
     for side, samples, start in (
         ("sender", data.sender_counters, base),
@@ -88,10 +88,6 @@ def _route_table(reading: RouteReading) -> pa.Table:
         for address in addresses or (None,)
     ]
     return _build("route", hops)
-
-
-def _lab_table(lab: LabVerdict) -> pa.Table:
-    return _build("lab", [{**asdict(lab), "reasons": list(lab.reasons)}])
 
 
 def _lab_links_table(snapshots: Sequence[LabSnapshot]) -> pa.Table:
