@@ -96,6 +96,7 @@ pages: $(INSTALLED)
 	@$(BIN)/python -m pathlab.store.column_page docs/COLUMNS.md
 	@$(BIN)/python docs/analyses_table.py
 	@$(BIN)/python docs/cli_pages.py
+	@$(BIN)/python docs/engine_page.py
 
 plotly: $(INSTALLED)
 	@$(BIN)/python docs/plotly_bundle.py $(VERSION)

@@ -25,7 +25,7 @@ version = release = __version__
 
 root_doc = "docs/index"
 extensions = ["myst_parser"]
-COMMAND_PAGES = ["docs/cli/*.md", "campaigns/SCHEMA.md"]
+COMMAND_PAGES = ["docs/cli/*.md", "docs/pathlab-engine.md", "campaigns/SCHEMA.md"]
 if tags.has("man"):  # type: ignore[name-defined] # noqa: F821 -- Sphinx defines it
     include_patterns = COMMAND_PAGES
     root_doc = "docs/cli/index"
@@ -83,6 +83,13 @@ man_pages = [
     *(
         (f"docs/cli/{name}", f"pathlab-{name}", text.rstrip("."), author, 1)
         for name, text in SUBCOMMANDS.items()
+    ),
+    (
+        "docs/pathlab-engine",
+        "pathlab-engine",
+        "measure throughput and round-trip times over many streams",
+        author,
+        1,
     ),
     ("campaigns/SCHEMA", "pathlab-campaign", "format of campaign files", author, 5),
 ]

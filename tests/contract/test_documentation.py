@@ -20,7 +20,7 @@ import pytest
 
 from pathlab import __version__
 from pathlab.cli.main import SUBCOMMANDS, pathlab
-from tests.require import require
+from tests.require import require, require_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "cli"
@@ -64,6 +64,15 @@ def test_the_pages_of_the_commands_are_those_that_the_commands_make() -> None:
     assert sorted(stored) == sorted(made)
     for name, text in made.items():
         assert stored[name] == text, f"docs/cli/{name} is old: run python docs/cli_pages.py"
+
+
+def test_the_engines_page_is_that_of_its_help() -> None:
+    require_engine()
+    made = runpy.run_path(str(ROOT / "docs" / "engine_page.py"))["make_page"]()
+    stored = (ROOT / "docs" / "pathlab-engine.md").read_text(encoding="utf-8")
+    assert stored == made, "docs/pathlab-engine.md is old: run python docs/engine_page.py"
+    for heading in ("## Synopsis", "### pathlab-engine send ADDRESS", "`--streams N`", "## Exit status"):
+        assert heading in made
 
 
 def list_command_lines() -> Iterator[str]:
@@ -125,7 +134,12 @@ def test_a_request_to_elsewhere_would_be_found() -> None:
 def test_every_command_has_a_manual_page_with_its_options(manual: Path) -> None:
     man = shutil.which("man")
     require(man, "man (apt-get install man-db)")
-    expected = {"pathlab.1", "pathlab-campaign.5", *(f"pathlab-{name}.1" for name in SUBCOMMANDS)}
+    expected = {
+        "pathlab.1",
+        "pathlab-engine.1",
+        "pathlab-campaign.5",
+        *(f"pathlab-{name}.1" for name in SUBCOMMANDS),
+    }
     assert {path.name for path in manual.iterdir() if path.is_file()} == expected
     for path in sorted(manual.glob("*.1")):
         environment = {**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""}

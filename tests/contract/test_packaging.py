@@ -110,4 +110,4 @@ def check_content(wheel: Path) -> None:
     assert not any(name.startswith(("tests/", "agents/", "analysis/", "campaigns/")) for name in names)
     pages = {name.partition(".data/data/share/man/")[2] for name in names} - {""}
     commands = {f"man1/pathlab-{name}.1" for name in SUBCOMMANDS}
-    assert pages == {"man1/pathlab.1", "man5/pathlab-campaign.5", *commands}
+    assert pages == {"man1/pathlab.1", "man1/pathlab-engine.1", "man5/pathlab-campaign.5", *commands}
