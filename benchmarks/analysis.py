@@ -32,7 +32,7 @@ from pathlab.study.document import encode
 from pathlab.study.registry import ANALYSES
 
 TARGET_S, TARGET_BYTES, TARGET_TRIALS = 20.0, 10**9, 20_000
-MEMORY_TRIALS = 100_000  # up to so many, memory alone has a target
+MEMORY_TRIALS = 100_000  # from here on time has no target, only memory
 STREAMS = (1, 20, 5, 12, 8, 10, 4, 11, 3, 7, 15, 9, 2, 6)
 WINDOWS = tuple(size * 1024 for size in (8, 16, 32, 55, 64, 128, 256))
 CELLS = len(STREAMS) * len(WINDOWS)
@@ -42,7 +42,7 @@ CHUNK = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A results file: so many paths, each with every cell in so many cycles."""
+    """A results file: a number of paths, each with every cell in a number of cycles."""
 
     paths: int
     cycles: int
@@ -54,7 +54,7 @@ class Shape:
 
 
 def make_base() -> dict[str, Any]:
-    """The row that all trials share, figures that vary left at nothing."""
+    """The row that all trials share, without the figures that vary."""
     empty: dict[str, Any] = {field.name: None for field in fields(TrialRecord)}
     record = TrialRecord(
         **{
@@ -171,10 +171,8 @@ def make_series(streams: int, window: int) -> dict[str, tuple[bytes, int]]:
     state = [str(streams), "reno", None, None]
     settings = {"name": names, "requested": state, "sender": state, "receiver": state}
     tables = {
-        "sender_intervals": common | info | rest,
-        "receiver_intervals": common | info | rest,
-        "sender_workers": workers,
-        "receiver_workers": workers,
+        **dict.fromkeys(("sender_intervals", "receiver_intervals"), common | info | rest),
+        **dict.fromkeys(("sender_workers", "receiver_workers"), workers),
         "settings": settings,
     }
     return {

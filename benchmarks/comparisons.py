@@ -1,4 +1,4 @@
-"""What is compared with what, and what is to be reached: the table of the engine's figures.
+"""The comparisons and their targets: the table of the engine's figures.
 
 A group's candidates are run in turn, again and again; its rows are the ratios taken from those runs.
 """

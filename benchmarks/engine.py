@@ -42,7 +42,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """Ours over theirs. Medians of the runs, and of the ratios of runs that lay side by side."""
+    """Ours over theirs. Medians of the runs, and of the ratios of successive runs."""
 
     ours: float
     against: float

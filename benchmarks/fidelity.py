@@ -1,4 +1,4 @@
-"""How true the lab is: goodput, round trips, losses and the emulator's CPU against what was set.
+"""How accurate the lab is: goodput, round trips, losses and the emulator's CPU against what was set.
 
 ``python benchmarks/fidelity.py --help`` says how; README.md beside it says what the columns mean.
 """
@@ -126,7 +126,7 @@ class Bench:
             os.close(out)
 
     def records(self, name: str) -> list[dict[str, Any]]:
-        """What that engine has said."""
+        """The records of that engine so far."""
         text = (self._folder / name).read_text(encoding="utf-8")
         return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
 

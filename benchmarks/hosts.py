@@ -65,7 +65,7 @@ def measure_sessions(lab: SshLab, repeats: int) -> dict[str, Any]:
 
 
 def measure_many(lab: SshLab, count: int) -> dict[str, Any]:
-    """Seconds until a campaign over so many hosts has all its sessions: at first, and once more."""
+    """Seconds until a campaign over these hosts has all its sessions: at first, and once more."""
     tables = build_tables(lab, count)
     pairs = [(f"h{index}", f"h{index + 1}") for index in range(0, count - 1, 2)]
     campaign = build_campaign(describe(tables, pairs), label="benchmark")

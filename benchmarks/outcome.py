@@ -1,4 +1,4 @@
-"""What every benchmark does alike: lines to whoever waits, figures that are kept, and how it ends."""
+"""Shared by all benchmarks: progress lines, stored figures, and exit statuses."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Main = Callable[[Sequence[str]], int]
 
 
 def echo(text: str = "") -> None:
-    """One line to whoever waits."""
+    """Print one line at once."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 @contextlib.contextmanager
 def keep_json(stored: dict[str, Any], file: Path | None) -> Iterator[None]:
-    """What was stored meanwhile goes into the file, if one is named, however the block ends."""
+    """Write the stored figures to the file, if one is named, however the block ends."""
     try:
         yield
     finally:

@@ -77,7 +77,7 @@ class Pairs:
 
 @contextlib.contextmanager
 def load_cores(seconds: float) -> Iterator[None]:
-    """A busy loop on each core, for at most so many seconds."""
+    """A busy loop on each core, for at most ``seconds``."""
     spin = [sys.executable, "-I", "-S", "-c", _SPIN]
     loops = [subprocess.Popen([*spin, str(core), str(seconds)]) for core in sorted(os.sched_getaffinity(0))]
     try:
@@ -184,7 +184,7 @@ class Prober:
 
 
 def summarise(records: list[dict[str, Any]], busy_ratio: float) -> Sample:
-    """What the records of one run say. Raises ProbeError when no probe was answered."""
+    """The result of the records of one run. Raises ProbeError when no probe was answered."""
     answered = [record for record in records if record["type"] == "probe" and record["rtt_ns"] is not None]
     if not answered:
         raise ProbeError("no probe was answered")

@@ -31,7 +31,7 @@ SHAPES = ("1x1", "1x200", "8x25", "1x1000")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a report of at most so many trials may take."""
+    """The limits of a report of at most this many trials."""
 
     trials: int
     seconds: float
@@ -87,7 +87,7 @@ def measure_apart(folder: Path, form: str) -> dict[str, Any]:
 
 
 def classify(trials: int, found: dict[str, Any]) -> str:
-    """Within or beyond the smallest target that covers so many trials."""
+    """Within or beyond the smallest target for this number of trials."""
     target = next((one for one in TARGETS if trials <= one.trials), None)
     if target is None:
         return ""

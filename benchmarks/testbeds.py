@@ -1,6 +1,6 @@
 """Where the tools are compared: the loopback of one namespace, and a veth pair between two.
 
-Everything is made by us and gone with us, so ports are ours and interface counters count nobody else.
+The script makes and removes the namespaces, so no other program uses their ports and interfaces.
 """
 
 from __future__ import annotations

@@ -215,7 +215,7 @@ def _spin(core: int) -> None:
 
 
 def run_cause(cause: Cause, options: argparse.Namespace) -> dict[str, Any]:
-    """The verdicts of so many trials, with the lab's line known and not, and their evidence."""
+    """The verdicts of some trials, with the lab's line known and not, and their evidence."""
     seconds = max(options.seconds, cause.least_s)
     text = HEAD.format(name=cause.name, cycles=options.runs, seconds=seconds) + cause.place
     text += f"[factors]\n{cause.factors}\n"

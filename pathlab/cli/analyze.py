@@ -16,7 +16,7 @@ from pathlab.study.document import build_analysis_document
 from pathlab.study.registry import ANALYSES, choose_analyses
 from pathlab.study.selection import survey_table
 
-#: Given instead of an analysis: which there are.
+#: Given instead of an analysis: list all.
 LIST = "list"
 
 

@@ -45,7 +45,7 @@ def list_campaigns() -> None:
 
 def show(name: str) -> None:
     if name not in list_shipped():
-        read_campaign(name)  # says what ships where there is no such thing; else it is a file of the user
+        read_campaign(name)  # raises an error that lists the shipped ones, unless it is a file of the user
     click.echo(read_campaign(name).text, nl=False)
 
 

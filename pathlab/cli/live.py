@@ -126,7 +126,7 @@ class RunningTable:
         cell = f"{record.path_source} to {record.path_destination}  "
         cell += format_combination(record.streams, record.window_requested_bytes)
         others = describe_levels(settings)
-        control = "  control" if settings.get("control") else ""  # which enters no cell
+        control = "  control" if settings.get("control") else ""  # it belongs to no cell
         key = f"{cell}  {others}".rstrip() + control
         self._cells[key] = [*self._cells.pop(key, []), record]
 
@@ -186,12 +186,12 @@ class LiveView:
         self._notes: deque[str] = deque(maxlen=NOTES_SHOWN)
         self._rates: deque[float] = deque(maxlen=SPARK_POINTS)
         self._rtts: deque[float] = deque(maxlen=SPARK_POINTS)
-        self._rows = self._before = 0  # of the plan, and those done by runs before
-        self._numbers: dict[int, int] = {}  # by row: as which it is counted
+        self._rows = self._before = 0  # of the plan, and those done by earlier runs
+        self._numbers: dict[int, int] = {}  # by row: its number in the display
         self._watched: int | None = None  # the row whose rate is drawn: the one that began last
         self._done_ns = self._total_ns = 0
         self._goes_on_s = 0.0  # when the latest wait ends
-        self._at_once_ratio = 1.0  # of the time that the rows would take one after the other
+        self._at_once_ratio = 1.0  # duration of the run over the sum of its rows
         self._running: dict[int, tuple[int, float]] = {}  # by row: its time in ns, when it began
 
     def __enter__(self) -> Self:
@@ -270,7 +270,7 @@ class LiveView:
             event.name, total=max(1, event.work_ns), place="", rate="", ends_at=ends_at
         )
         if self._shows:
-            self._live.start()  # not before: redraws would wipe away the questions for passwords
+            self._live.start()  # not before: redraws would overwrite questions for passwords
 
     def _start_trial(self, event: TrialStarted) -> None:
         number = self._numbers.setdefault(event.row, self._before + len(self._numbers) + 1)

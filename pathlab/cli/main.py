@@ -100,7 +100,7 @@ def print_error(error: PathlabError) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script. Ends the process with the documented exit status."""
-    # click writes completions as bytes, which an escaping stream refuses; they are words of ours alone.
+    # click writes completions as bytes, which an escaping stream refuses; they contain no foreign text.
     with contextlib.nullcontext() if COMPLETION_VARIABLE in os.environ else escaping_streams():
         _main(arguments)
 
@@ -109,7 +109,7 @@ def _main(arguments: list[str] | None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in given
     try:
-        # As Ctrl-C: `timeout` sends SIGTERM, and what is open has to be closed.
+        # As Ctrl-C: `timeout` sends SIGTERM, and open files and hosts have to be closed.
         with Interruption(ENDING).watch():
             status = pathlab.main(args=given, prog_name="pathlab", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -130,10 +130,10 @@ def _main(arguments: list[str] | None) -> None:
         click.echo("pathlab: interrupted", err=True)
         sys.exit(INTERRUPTED_STATUS)
     except BrokenPipeError:
-        # The reader of our output is gone (``| head``); without this Python would complain at exit.
+        # The reader of the output has ended (``| head``); without this Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except Exception:  # noqa: BLE001 -- a fault of ours: its text, too, may be that of others
+    except Exception:  # noqa: BLE001 -- a fault of PathLab; its text may be foreign
         traceback.print_exc()
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)

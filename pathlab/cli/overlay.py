@@ -1,4 +1,4 @@
-"""Published series beside own results, as tables for a terminal."""
+"""Own results compared with published series, as tables for a terminal."""
 
 from __future__ import annotations
 

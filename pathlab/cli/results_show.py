@@ -28,7 +28,7 @@ from pathlab.units import (
 
 COMBINATION_HEADINGS = ("Path", "Complete", "Not complete", "n", "Throughput", "Combination")
 TRIAL_HEADINGS = ("Trial", "Cycle", "Streams", "Window", "Throughput", "Loaded RTT", "Path", "Status")
-UDP_HEADINGS = ("UDP loss", "Jitter")  # behind the throughput, where a trial sent datagrams
+UDP_HEADINGS = ("UDP loss", "Jitter")  # after the throughput, where a trial sent datagrams
 LEFT = ("Combination", "Path", "Status")
 GAP = "  "
 

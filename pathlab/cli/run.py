@@ -34,7 +34,7 @@ def run(
     """Run or continue a campaign and write its report. Raises PartialCampaign where trials are missing."""
     choices, given = Choices(**chosen), read_campaign(campaign)
     model = choices.parse(given)
-    # Takes a second, which mistakes need not wait for; before the run, which an upgrade may outdate.
+    # Takes a second, so after the checks; before the run, during which an upgrade may replace the files.
     from pathlab.analysis.libraries import load_all
     from pathlab.cli.report import close_run
 

@@ -96,7 +96,7 @@ def _format_breakpoint(found: Breakpoint, unit: str) -> str:
 
 
 def format_cell(column: AnswerColumn, answer: Answer[Any]) -> str:
-    """What one column shows of one answer; nothing for no reason to be undecided."""
+    """The text of one answer in one column; empty if nothing is undecided."""
     value, unit = column.read(answer), column.find_unit(answer)
     if value is None and column.heading == "undecided":
         return ""

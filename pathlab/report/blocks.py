@@ -1,4 +1,4 @@
-"""A report before it is written: chapters of text, tables and figures, which every form is written from."""
+"""A report before it is written: chapters of text, tables and figures. Every form is written from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subheading:
-    """The name of what follows within a chapter."""
+    """A heading within a chapter."""
 
     text: str
 
@@ -95,7 +95,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One warning. ``kind`` is a stable name for programs; ``path``: where it holds, None: everywhere."""
+    """One warning. ``kind`` is a stable name for programs; ``path``: its scope, None: everywhere."""
 
     kind: str
     text: str
@@ -106,7 +106,7 @@ class Notice:
 class Report:
     """A report: its opening, and all of its chapters in order.
 
-    ``facts`` are shown below the title. ``recommendations`` are the numbers that ``opening`` is written from;
+    ``facts`` are shown below the title. ``recommendations`` are the numbers of ``opening``;
     ``sections`` are how it was measured, the experiments, and the appendices. ``campaign`` and ``trials``:
     None where it is about several campaigns.
     """

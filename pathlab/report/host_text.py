@@ -1,4 +1,4 @@
-"""What was checked of a host as text, for ``pathlab hosts check`` and ``pathlab doctor``."""
+"""The checks of a host as text, for ``pathlab hosts check`` and ``pathlab doctor``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ITEM_WIDTH = 20
 
 
 def render_check(state: str, item: str, found: str, fix: str | None, console: Console) -> None:
-    """One line for a thing that was checked, with its fix below."""
+    """Print one check on a line, with its fix below."""
     mark, style = MARKS[state]
     line = Text.assemble((f"{mark:>{INDENT + 5}}", style), "  ", f"{item:<{ITEM_WIDTH}}", found)
     console.print(line, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What every chapter is made from: the results, their conditions and analyses, and the colours of windows."""
+"""The inputs of every chapter: the results, their conditions and analyses, and the colours of windows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ReportInputs:
 
     @property
     def source(self) -> StudySource:
-        """What trials and series are read from."""
+        """The source of trials and series."""
         return self.study.study_source
 
     @cached_property
@@ -57,7 +57,7 @@ class ReportInputs:
     def answers(self, name: str, condition: MeasuredCondition | None = None) -> tuple[Answer[Any], ...]:
         """The answers of an analysis, by its name in the registry; computed once.
 
-        ``condition``: those on one condition alone.
+        ``condition``: only those on it.
         """
         found: tuple[Answer[Any], ...]
         if name == "limits":

@@ -1,4 +1,4 @@
-"""What combinations, losses and times are called in a report."""
+"""Names of combinations, losses and times in a report."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def shorten_levels(streams: int, window_bytes: int | None) -> str:
 
 
 def format_utc(stored: str) -> str:
-    """A stored time, such as ``2026-11-21T05:03:05.334+00:00``, to the second as people write it."""
+    """A stored time (``2026-11-21T05:03:05.334+00:00``) to the second: ``2026-11-21 05:03:05 UTC``."""
     if not stored:
         return "at a time that is not known"
     return f"{stored[:19].replace('T', ' ')} UTC"
 
 
 def format_granted(sender_bytes: float | None, receiver_bytes: float | None) -> str:
-    """What both kernels granted, once when they agree."""
+    """The grants of both kernels, once if they are equal."""
     if sender_bytes == receiver_bytes:
         return format_bytes(sender_bytes)
     return f"{format_bytes(sender_bytes)}/{format_bytes(receiver_bytes)}"

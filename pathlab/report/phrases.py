@@ -109,7 +109,7 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def format_few_trials(spreads: Iterable[Spread], noun: str = "combination") -> str:
-    """How many medians have no interval, and how many trials one needs; empty for none."""
+    """The number of medians without an interval, and the trials that one needs; empty for none."""
     few = [spread.n for spread in spreads if spread.n and not spread.interval.decided]
     if not few:
         return ""

@@ -251,7 +251,7 @@ def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
 
 
 def _format_rival_rate(found: Recommendation) -> str:
-    """What the rival carries beside the recommended one, with a verdict only where it was tested."""
+    """The rival's rate against the recommended one's, with a verdict only where it was tested."""
     rate = found.rival_rate
     if rate is None or rate.median_ratio is None:
         return "an unknown rate"
@@ -315,7 +315,7 @@ def _describe_capacity(found: Recommendation) -> Iterator[str]:
 
 
 def _list_limits(found: Recommendation) -> Iterator[str]:
-    """What limited which combinations; those that were not considered, with the reason."""
+    """The limits of combinations; those not considered, with the reason."""
     groups: dict[Limit, list[Candidate]] = {}
     for one in found.candidates:
         if one.exclusion is None and one.limit is not None:
@@ -329,7 +329,7 @@ def _list_limits(found: Recommendation) -> Iterator[str]:
             texts[-1] = f"{LIMITS[ordered[-1][0]]} in all other combinations"
         yield f"Limits: {'; '.join(texts)}."
     if found.recommended is None:
-        return  # that none is considered is what the answer begins with
+        return  # the answer begins with the reason
     reasons = Counter(one.exclusion for one in found.excluded if one.exclusion is not None)
     for reason in sorted(reasons):
         names = enumerate_cells(one.levels for one in found.excluded if one.exclusion == reason)

@@ -60,7 +60,7 @@ def tabulate_plan(title: str, plan: Sequence[PlanRecord], trials: TrialTable) ->
     for number, status in zip(*list_values(trials.frame, ("plan_row", "status")), strict=True):
         by_row.setdefault(number, []).append(status)
     names = sorted({name for row in plan for name in row.settings})
-    known: dict[str, tuple[str, ...]] = {}  # rows repeat their settings; to format them takes longest
+    known: dict[str, tuple[str, ...]] = {}  # rows repeat their settings, and formatting is slow
 
     def format_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
         key = repr(settings)
@@ -106,7 +106,7 @@ def tabulate_failures(title: str, trials: TrialTable) -> TableBlock:
 
 
 def tabulate_hosts(title: str, hosts: Sequence[HostRecord]) -> TableBlock:
-    """Facts against hosts; of a host recorded more than once the last facts."""
+    """Facts by host; the last ones of a host that was recorded more than once."""
     latest = {host.name: flatten_facts(host.facts) for host in hosts}
     names = sorted(latest)
     keys = list(dict.fromkeys(key for name in names for key in latest[name]))
@@ -115,7 +115,7 @@ def tabulate_hosts(title: str, hosts: Sequence[HostRecord]) -> TableBlock:
 
 
 def tabulate_journal(title: str, journal: Sequence[JournalRecord]) -> TableBlock:
-    """What happened to the run besides its trials, in order of time."""
+    """The events of the run besides its trials, in order of time."""
     rows = [
         (
             format_utc(entry.recorded_utc),

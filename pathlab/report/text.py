@@ -60,7 +60,7 @@ def _format_extremes(spread: Spread) -> str:
 
 
 def list_flags(cell: Cell) -> str:
-    """What is particular about a cell: failed trials and flags other than those of the whole run."""
+    """Failed trials of a cell, and flags other than those of the whole run."""
     flags = [
         f"{name}{f' ×{count}' if count > 1 else ''}"
         for name, count in cell.complete.count_flags().items()

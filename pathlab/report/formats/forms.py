@@ -52,7 +52,7 @@ def place_form(name: str, folder: Path, out: Path | None, *, several: bool) -> P
     """Where a form goes: ``out``, with the form's own ending where several are written; else the folder.
 
     An ``out`` that is a folder holds ``report`` with the form's ending. Raises UsageError where ``out``
-    ends in what another form is called.
+    has the ending of another form.
     """
     ending = FORMS[name].ending
     if out is None or out.is_dir():

@@ -24,7 +24,7 @@ from pathlab.report.plots.model import Plot
 STATIC_FIGURES = 12
 STATIC_BYTES = 3_000_000
 ROWS_FOLDED, ROWS_SHOWN = 40, 400
-COLUMNS_UPRIGHT = 9  # of a table; with more of them it is printed across
+COLUMNS_UPRIGHT = 9  # of a table; a wider one is printed on a landscape page
 #: Notices without which the answer would mislead: they come before it.
 GRAVE = ("fallback", "empty")
 _BEFORE_UNIT = re.compile(
@@ -35,7 +35,7 @@ _TEMPLATES = resources.files("pathlab.report") / "templates"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How a page lays out what is long; ``flat``: nothing can be unfolded, as on paper."""
+    """How a page lays out long content; ``flat``: without folds, as on paper."""
 
     rows_folded: int = ROWS_FOLDED
     rows: int = ROWS_SHOWN
@@ -102,7 +102,7 @@ def tie_units_on_paper(text: str) -> str:
 
 
 def _show_controls(value: Any) -> Any:
-    """Every text that a template prints, controls and invisible characters made visible; markup is ours."""
+    """Text of a template with controls and invisible characters made visible; markup is left as it is."""
     return escape_controls(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -111,7 +111,7 @@ def _name_kind(block: Any) -> str:
 
 
 def _begin_wide(blocks: Sequence[Block]) -> bool:
-    """Whether the first block is a table for a page across, onto which its heading then goes too."""
+    """Whether the first block is a table for a landscape page; its heading then goes there too."""
     first = blocks[0] if blocks else None
     if isinstance(first, Fold):
         return _begin_wide(first.blocks)
@@ -119,7 +119,7 @@ def _begin_wide(blocks: Sequence[Block]) -> bool:
 
 
 def _is_named_twice(fold: Fold) -> bool:
-    """Whether a fold is called what its one table is called."""
+    """Whether a fold has the title of its only table."""
     return [getattr(block, "title", None) for block in fold.blocks] == [fold.title]
 
 

@@ -27,7 +27,7 @@ from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import render_svg
 
 ROWS_SHOWN = 100
-#: What Markdown acts on anywhere; what GitHub makes a link of; what begins a list or a rule of a line.
+#: Markup of Markdown anywhere; links of GitHub; the start of a list or of a rule.
 _MARKED = re.compile(r"([\\`*_\[\]<>#|&~]|(?<=:)/(?=/)|(?<=\bwww)\.|^[-+=](?=[-+=\s]|$))")
 _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
@@ -52,7 +52,7 @@ def figures_folder(out: Path) -> Path:
 
 
 def render_markdown(report: Report, figures: str) -> str:
-    """The text, which looks for its figures in the folder ``figures``."""
+    """The text; its figures are in the folder ``figures``."""
     lines = [f"# {escape_markdown(report.title)}", "", escape_markdown(" · ".join(report.facts)), ""]
     lines += _write_section(report.opening, figures)
     for notice in report.notices:

@@ -1,4 +1,4 @@
-"""A report's file, written beside its place first, then put there: whole or not at all."""
+"""A report's file, written as a whole or not at all: first under another name, then renamed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlab.store.database import HEADER
 def write_whole(out: Path, content: bytes) -> Path:
     """Write a file, its folder made where it is missing, and return its path.
 
-    Raises StoreError naming the file where it cannot be written, UsageError where it is a results file; what
-    was there before is kept then.
+    Raises StoreError naming the file where it cannot be written, UsageError where it is a results file; an
+    existing file is kept then.
     """
     _refuse_results(out)
     temporary: str | None = None
@@ -42,7 +42,7 @@ def write_whole(out: Path, content: bytes) -> Path:
 
 
 def _refuse_results(out: Path) -> None:
-    """A slip of the keyboard must not cost a campaign."""
+    """A mistyped name must not overwrite a campaign."""
     with contextlib.suppress(OSError), out.open("rb") as file:
         if file.read(len(HEADER)) == HEADER:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""The report for a terminal: the tables of the cells, and what the page begins with."""
+"""The report for a terminal: the tables of the cells, recommendations and warnings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIDE_COLUMNS = 100  # from here on there is room for the rates' extremes
 
 
 def render_summary(study: Analyses, notices: Sequence[Notice], console: Console) -> None:
-    """Print a table of each condition, then what the report begins with: recommendation and warnings."""
+    """Print a table of each condition, then its recommendation and warnings."""
     answers = study.recommend()
     for condition in study.conditions():
         console.print()

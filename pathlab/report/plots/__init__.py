@@ -1,1 +1,1 @@
-"""Figures: what they show, and how it is drawn for print and for a browser."""
+"""Figures: their description, and how print and the page draw it."""

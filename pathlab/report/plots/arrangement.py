@@ -1,6 +1,6 @@
 """Positions of the panels of a printed figure, computed from the text around them.
 
-matplotlib can measure this itself, by drawing everything twice; a report of a hundred figures cannot wait.
+matplotlib can measure this text, but draws everything twice for it: too slow for a hundred figures.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from pathlab.report.plots.extents import Extent, break_title, count_letters, format_tick, mark_axis
 from pathlab.report.plots.model import Axis, Grid, Panel, Plot
 
-WIDTH_INCH = 6.6  # between the margins of A4; on a phone its text can still be read
+WIDTH_INCH = 6.6  # between the margins of A4; still readable on a phone
 PANEL_INCH, STACKED_INCH, GRID_ROW_INCH = 2.45, 1.3, 0.36
 LINE_INCH, LETTER_INCH, PAD_INCH = 0.175, 0.089, 0.08  # of type of 10 points
 LINE_LETTERS, LETTERS_PER_INCH = 84, 14
@@ -36,7 +36,7 @@ class Marks:
 class PanelPlace:
     """A panel's place in inches from the lower left corner; titles by line, empty where there is none.
 
-    ``beside``: the room of the labels between the y axis and its title, alike for all panels.
+    ``beside``: the width of the labels between the y axis and its title, the same for all panels.
     """
 
     left: float
@@ -148,7 +148,7 @@ def _widest(marks: Marks) -> float:
 
 
 def _overhang(marks: Marks) -> float:
-    """How far the last label may reach beyond its axis."""
+    """The width by which the last label may exceed its axis."""
     return count_letters(marks.labels[-1:]) * LETTER_INCH / 2
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a figure as a table, for those who draw their own."""
+"""The numbers of a figure as a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEADINGS = ("panel", "series", "x", "y", "low", "high", "note")
 
 
 def tabulate(plot: Plot) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
-    """Headings and one row for each point of each layer, in the units that the headings of its panel name.
+    """Headings and one row for each point of each layer, in the units of the axes of its panel.
 
     ``panel`` is the y axis with its unit; ``low`` and ``high`` are the ends of an interval, a band or a bar;
     None where nothing was measured. An empty plot has no rows.

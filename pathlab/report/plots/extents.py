@@ -1,4 +1,4 @@
-"""How far the axes of a panel reach, and where they are marked: the same in print and in the browser."""
+"""Range and ticks of the axes of a panel: the same in print and in the browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pathlab.report.plots.model import (
 MARGIN_RATIO = 0.05  # of the axis beyond the outermost value
 LABEL_LETTERS, LETTER_RATIO = 14, 0.008  # of a tick's label in one line; of the axis, for half a letter
 LABELS_APART_RATIO = 0.035  # of the axis: nearer ones would touch
-FEWEST_BARS = 6  # that a panel has room for, so that a single one is no wall
+FEWEST_BARS = 6  # that a panel has room for, so that a single bar is not as wide as the panel
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -70,7 +70,7 @@ def mark_axis(axis: Axis, extent: Extent) -> tuple[list[float], list[str]] | Non
 
 
 def break_title(text: str, letters: int) -> list[str]:
-    """The lines of a title of which none is longer than so many letters."""
+    """The lines of a title, none longer than ``letters``."""
     return textwrap.wrap(text, letters) or [""]
 
 
@@ -121,7 +121,7 @@ def _write_labels(axis: Axis) -> tuple[str, ...]:
 
 
 def count_letters(labels: Iterable[str]) -> int:
-    """How wide the widest line of the labels is."""
+    """The length of the longest line of the labels."""
     return max((len(line) for label in labels for line in label.split("\n")), default=0)
 
 

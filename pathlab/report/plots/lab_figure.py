@@ -32,7 +32,7 @@ Place = tuple[float, float]
 def _place_nodes(plan: Topology, heights_inch: Sequence[float]) -> dict[str, Place]:
     """Columns by the number of links from the first host; the nodes of a column below each other.
 
-    ``heights_inch``: of the words of each link.
+    ``heights_inch``: of the label of each link.
     """
     columns: dict[int, list[str]] = {}
     for node in plan.nodes:
@@ -56,7 +56,7 @@ def _place_nodes(plan: Topology, heights_inch: Sequence[float]) -> dict[str, Pla
 
 
 def _height_before(plan: Topology, node: str, places: dict[str, Place]) -> float:
-    """The mean height of the neighbours that have a place already, so that few links cross."""
+    """The mean height of the neighbours that are placed already, so that few links cross."""
     ends = [link.between for link in plan.links if node in link.between]
     heights = [places[one][1] for pair in ends for one in pair if one in places]
     return sum(heights) / len(heights) if heights else 0.0

@@ -30,7 +30,7 @@ RULE_DASHES: tuple[Any, ...] = ((0, (2, 3)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0,
 
 
 def draw_layer(axes: Axes, layer: Layer, panel: Panel, number: int) -> None:
-    """Draw one layer of a prepared panel; ``number``: its place, by which rules differ."""
+    """Draw one layer of a prepared panel; ``number``: its position, which gives a rule its dashes."""
     match layer:
         case Curve():
             _draw_curve(axes, layer)
@@ -62,7 +62,7 @@ def _slot(number: int) -> Slot:
 
 
 def _label(layer: Curve | Points | Area | Bars) -> str:
-    """The name as matplotlib takes it: with a line before it the legend leaves it out."""
+    """The name for matplotlib, whose legend omits names with a leading underscore."""
     return layer.name if layer.legend else f"_{layer.name}"
 
 
@@ -99,7 +99,7 @@ def _join_intervals(x: Numbers, low: Numbers, high: Numbers) -> tuple[Numbers, N
 
 
 def stands_alone(values: Numbers) -> bool:
-    """Whether a value has none beside it, so that no line goes through it."""
+    """Whether a value is between gaps, so that no line goes through it."""
     good = np.concatenate(([False], np.isfinite(values), [False]))
     return bool((good[1:-1] & ~good[:-2] & ~good[2:]).any())
 
@@ -130,7 +130,7 @@ def _draw_points(axes: Axes, points: Points) -> None:
         alpha=0.9 if points.hollow else 0.6,
         markerfacecolor="none" if points.hollow else slot.colour,
         markeredgewidth=1 if points.hollow else 0,
-        clip_on=False,  # a value of 0 is not cut in half by the axis
+        clip_on=False,  # else the axis would cut the marker of a 0 in half
         label=label,
     )
     if apart.any():

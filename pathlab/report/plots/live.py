@@ -1,4 +1,4 @@
-"""Plots for the browser: what the page's script draws from, as plain dicts that JSON can hold.
+"""Plots for the browser, as plain dicts that JSON can hold.
 
 ``templates/report.js`` makes plotly.js's traces of it; ``plotly/`` holds that library's basic bundle.
 """

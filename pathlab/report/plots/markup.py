@@ -47,7 +47,7 @@ def render_printed(plot: Plot, key: str) -> str:
 
 
 def _frame(ready: Plot, state: str, inside: str, after: str) -> str:
-    """The element around what shows a prepared plot; an empty one is a box with its reason."""
+    """The element of a prepared plot around its picture; of an empty one a box with its reason."""
     name = escape(ready.name)
     opening = f'<figure class="plot" id="figure-{name}" data-name="{name}" data-state="{state}">'
     head = (

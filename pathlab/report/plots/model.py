@@ -1,4 +1,4 @@
-"""A figure before it is drawn: panels of layers of numbers, which print and browser both draw from.
+"""A figure before it is drawn: panels of layers of numbers, for print and browser.
 
 Values are in the unit that the axis names. NaN is a gap: nothing is drawn there.
 """
@@ -16,7 +16,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 
 
 class Scale(StrEnum):
-    """How an axis is divided."""
+    """The scale of an axis."""
 
     LINEAR = "linear"
     LOG2 = "log2"
@@ -67,7 +67,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Points:
-    """A cloud of single values: trials, probes. ``outlier`` (bool, as long as ``x``) marks those drawn apart.
+    """A cloud of single values: trials, probes. ``outlier`` (bool, as long as ``x``) marks outliers.
 
     ``hover`` says of each point what it is. ``hollow``: open markers, for values that enter no median.
     """

@@ -38,7 +38,7 @@ from pathlab.report.plots.model import Plot, Scale
 from pathlab.report.plots.preparation import has_content, prepare_plot
 from pathlab.report.plots.style import BLANK, INK, STYLE
 
-_TAG = re.compile(r"<[^>]*>")  # places are shortened, but not what is written between tags
+_TAG = re.compile(r"<[^>]*>")  # numbers in tags are shortened, text between them is not
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _IDLE = re.compile(
     r'<g id="(?:figure|patch|axes|line2d|text|xtick|ytick|matplotlib\.axis|legend|FillBetween)[^"]*"'
@@ -157,7 +157,7 @@ def _place_legend(figure: Figure, found: dict[str, Any], columns: int) -> None:
 @contextmanager
 def _styled(style: Path | None, more: dict[Any, Any]) -> Iterator[None]:
     with warnings.catch_warnings(), mpl.rc_context():
-        # A letter that the type does not have is drawn as a box; which letters are there is not our affair.
+        # A letter that the font does not have is drawn as a box, which is no reason for a warning.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         mpl.rcParams.update(STYLE)
         if style is not None:

@@ -40,7 +40,7 @@ from pathlab.study.registry import ANALYSES
 from pathlab.study.throughput import StreamsVsWindows, find_largest_difference
 from pathlab.units import NOT_MEASURED, format_ratio
 
-#: Pairs of so many are named along the axis; more of them by their number in the table.
+#: Most pairs that are named along the axis; more are numbered as in the table.
 NAMED_PAIRS = 8
 PAIRS = "Throughput of more streams / larger windows at the same total window"
 MARGIN = format_ratio(MARGIN_RATIO)

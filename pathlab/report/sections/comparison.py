@@ -24,7 +24,7 @@ from pathlab.study.comparison.metrics import METRICS, ComparedMetric
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison, find_least_bound
 from pathlab.units import NOT_MEASURED, format_ratio
 
-#: Up to so many rows are named on the axis of a figure; more of them are numbered as in the table.
+#: Most rows that are named on the axis of a figure; more are numbered as in the table.
 NAMED_ROWS = 6
 #: Rows of one verdict that are described in words at the top.
 ROWS_IN_WORDS = 8

@@ -153,7 +153,7 @@ def format_verdict(row: ComparisonRow) -> str:
 
 
 def format_change(row: ComparisonRow, margin_ratio: float) -> tuple[str, str]:
-    """The ratio, or the difference of what may be 0, and its interval, whose ends agree with the verdict."""
+    """The ratio or, for metrics that may be 0, the difference; its interval agrees with the verdict."""
     low, high = row.interval.low, row.interval.high
     if row.is_ratio:
         marks = list_thresholds(margin_ratio)
@@ -170,7 +170,7 @@ def format_trials(row: ComparisonRow) -> str:
 
 
 def format_path(cell: ComparedCell) -> str:
-    """Who sent to whom; nothing where host names were ignored."""
+    """Sender and receiver; empty where host names were ignored."""
     ends = cell.source, cell.destination
     return f"{ends[0]} → {ends[1]}" if any(ends) else ""
 
@@ -213,7 +213,7 @@ def format_metric(value: float | None, metric: ComparedMetric, *, signed: bool =
 
 
 def _list_alone(found: ResultsComparison) -> Iterator[str]:
-    """Combinations of one side alone, those that differ only in streams and window together."""
+    """Combinations of one side alone, grouped by all settings besides streams and window."""
     groups: dict[tuple[str, ComparedCell], list[tuple[int, int | None]]] = {}
     for label, one in found.alone:
         cell = (one.streams, None if one.window_bytes < 0 else one.window_bytes)
@@ -229,7 +229,7 @@ def _list_noises(found: ResultsComparison) -> Iterator[str]:
 
 
 def _list_margins(found: ResultsComparison) -> Iterator[str]:
-    """Within what a row is equivalent, for every kind of metric that was compared."""
+    """The margins of equivalence of the metrics that were compared."""
     margin_ratio = found.rules.margin_ratio
     metrics = {row.metric.name: row.metric for row in found.rows}
     if any(metric.bound is None for metric in metrics.values()):
@@ -242,7 +242,7 @@ def _list_margins(found: ResultsComparison) -> Iterator[str]:
 
 
 def count_verdicts(found: ResultsComparison) -> str:
-    """How many rows have each verdict; that there is none where every row has too few trials."""
+    """The number of rows by verdict; that there is none where every row has too few trials."""
     if all(row.reason == TOO_FEW_TRIALS for row in found.rows):
         return f"No verdict: {found.most_trials} trials per side are too few ({found.least_trials} needed)."
     counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))

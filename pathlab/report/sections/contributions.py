@@ -1,4 +1,4 @@
-"""What each stream of a combination carried, one bar for each of its trials."""
+"""The throughput of each stream of a combination, a bar for each trial."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _describe_shares(cell: Cell, drawn: int) -> str:
 
 
 def _stack_shares(bars: list[tuple[int, Numbers]]) -> Panel:
-    """One layer for each stream; of very many, one for each tenth of them, from those that carried least."""
+    """One layer for each stream; for very many one for each tenth of them, the slowest first."""
     most = max(len(rates) for _, rates in bars)
     noun = "stream"
     size = choose_unit("bit/s", [float(rates.sum()) for _, rates in bars])

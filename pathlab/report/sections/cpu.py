@@ -41,9 +41,9 @@ from pathlab.study.selection import LAB_FLAGS
 from pathlab.units import format_bytes, format_r_squared, format_rate
 
 ENDS = ("sender", "receiver")
-#: Streams levels that make a series at one product.
+#: Stream counts that a total window needs for a figure.
 LEAST_LEVELS = 3
-#: Products drawn in the page for each path; further ones by name.
+#: Total windows drawn in the page for each path; others by name.
 PRODUCTS_SHOWN = 2
 COSTS_TITLE = "CPU by throughput"
 LAB_NOTE = "CPU figures include the emulator, which shares these cores."
@@ -95,7 +95,7 @@ def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
 
 
 def _split_parts(condition: MeasuredCondition) -> tuple[list[Cell], list[Cell]]:
-    """The trials of every cell that the lines are fitted to (host-limited ones are), and lab-limited ones."""
+    """The trials of every cell that lines are fitted to, host-limited ones too; and lab-limited ones."""
     counted: list[Cell] = []
     apart: list[Cell] = []
     for cell in condition.every_cell:

@@ -1,4 +1,4 @@
-"""Throughput against the duration of a trial: cells over durations, the trend and what bounds it."""
+"""Throughput against the duration of a trial: cells over durations, the trend and its bounds."""
 
 from __future__ import annotations
 

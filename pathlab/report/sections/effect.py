@@ -1,4 +1,4 @@
-"""What throughput does to round trips: dRTT and RV against it, where they climb, and how they agree."""
+"""dRTT and RV against throughput: their knees, and how well they agree."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from pathlab.study.delay import (
 )
 from pathlab.units import format_r_squared, format_rate, format_ratio
 
-#: Trials from which a line or a distribution says anything.
+#: Fewest trials for a line or a distribution.
 LEAST_TRIALS = 5
 EFFECT = "RTT increase under load (dRTT) and rate variability (RV), by throughput"
 AGREEMENT = "Rate variability (RV) against dRTT"
@@ -168,7 +168,7 @@ def _describe_climb(quantity: Quantity, found: Breakpoint) -> str:
 
 
 def _explain(found: Breakpoint) -> str:
-    """Why the delay curve has no knee to show."""
+    """The reason why no knee of the delay curve was located."""
     if found.undecided is Undecided.TOO_FEW_SAMPLES:
         return "too few trials to locate the knee of the curve"
     return f"no knee of the curve located ({format_reason(found.undecided)})"

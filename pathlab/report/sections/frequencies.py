@@ -73,7 +73,7 @@ def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str
     below: list[Layer] = [Curve(name="share of trials", x=ends, y=shares, slot=0)]
     if found.climb.slope is not None:
         fitted = 100 * np.array(found.climb.fitted_shares)
-        fitted[(fitted < 0) | (fitted > 100)] = np.nan  # a logarithm knows no bounds, shares do
+        fitted[(fitted < 0) | (fitted > 100)] = np.nan  # a logarithm has no bounds, shares have
         below.append(Curve(name="logarithmic fit", x=ends, y=fitted, slot=2, markers=False))
     across = Axis(label=quantity.label, unit=unit.unit, from_zero=True)
     return Drawing(

@@ -1,4 +1,4 @@
-"""Sections before their blocks are made, so that a single figure can be had without all others."""
+"""Sections before their blocks are made, so that a single figure can be made without all others."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ LazyBlock: TypeAlias = LazyPlot | LazyText | LazyFold
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LazySection:
-    """A section: ``outline`` is what it has; ``find_gap`` why results cannot fill it (None: they can)."""
+    """A section: ``outline`` gives its blocks; ``find_gap`` why results cannot fill it, or None."""
 
     key: str
     title: str
@@ -84,7 +84,7 @@ class LazySection:
 
 
 class Numbered(Protocol):
-    """What has figures of its own: a condition, a survey of a path."""
+    """A subject with figures of its own: a condition, a survey of a path."""
 
     @property
     def number(self) -> int: ...

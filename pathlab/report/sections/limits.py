@@ -1,4 +1,4 @@
-"""What limits each cell, the figures of RFC 6349, and how fairly streams shared."""
+"""The limit of each cell, the figures of RFC 6349, and the fairness of streams."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EVIDENCE_NOTE = (
 
 
 def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
-    """How many windows each limit held, at every number of streams."""
+    """The number of windows with each limit, by number of streams."""
     answers = inputs.answers("limits", condition)
     levels = sorted({answer.streams for answer in answers if answer.streams is not None})
     names = [str(limit) for limit in Limit] + [UNDECIDED]
@@ -92,7 +92,7 @@ def _enumerate(cells: list[tuple[int, int | None]]) -> str:
 
 
 def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
-    """Every cell's limit, and the figures that speak for it, as medians over its classified trials."""
+    """Every cell's limit and its evidence, as medians over its classified trials."""
     rows, entry = [], ANALYSES["limits"]
     answers = inputs.answers("limits", condition)
     for answer in answers:

@@ -1,4 +1,4 @@
-"""Rates against the size of messages, and what a message and a byte of it cost."""
+"""Rates against the size of messages, and the cost of a message and of a byte."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Series:
 
     @property
     def title(self) -> str:
-        """What its figure says besides its subject."""
+        """The condition of its figure."""
         return self.name(self.conditions[0].title_without("message"))
 
     def name(self, title: str) -> str:

@@ -1,4 +1,4 @@
-"""How it was measured: plan, order, exclusions, versions, hosts; and what the words mean."""
+"""How it was measured: plan, order, exclusions, versions, hosts; and the definitions."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ DEFINITIONS = (
 
 
 def build_method(inputs: ReportInputs) -> Section:
-    """How these results came about."""
+    """The chapter on plan, order, exclusions and definitions."""
     return Section(
         key="method",
         title="How it was measured",
@@ -96,7 +96,7 @@ def build_method(inputs: ReportInputs) -> Section:
 
 
 def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
-    """What a reader may want to look up: failures, plan, journal, hosts, the campaign's own text."""
+    """For reference: failures, plan, journal, hosts, the campaign's text."""
     source, study = inputs.source, inputs.study
     sections = []
     if study.count_trials().failed:
@@ -187,7 +187,7 @@ def _describe_order(source: StudySource) -> str:
 
 
 def _list_exclusions(study: Analyses) -> Iterator[Block]:
-    """What medians and fits leave out, counted; flags on what they keep."""
+    """Counts of excluded trials, and flags of the others."""
     found = survey_conditions(study.conditions())
     text = "No trial was excluded."
     if found.excluded:

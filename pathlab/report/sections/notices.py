@@ -1,4 +1,4 @@
-"""What a reader must know before any number: what is missing, and what did not measure the path."""
+"""Warnings: missing trials, and trials that did not measure the path."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.progress import find_warnings
 from pathlab.units import format_bytes
 
-#: Paths that a warning names; of more it says how many.
+#: Most paths that a warning names; of more it gives the number.
 PATHS_NAMED = 3
-#: What a flag says of the cells of which most trials bear it, ...
+#: Warnings on flags of most trials of a cell, ...
 OF_MOST: Mapping[str, str] = {
     Flag.LAB_LIMITED: "{where} the machine could not keep up with the emulation (packets lost outside the "
     "links, late deliveries, no CPU time left). These numbers describe the lab, not the path.",
     Flag.HOST_LIMITED: "{where} a host's CPU limited the rate. These numbers "
     "describe the host, not the path.",
 }
-#: ... and of those of which any does.
+#: ... and on flags of any trial.
 OF_ANY: Mapping[str, str] = {
     Flag.CHANGED_SINCE_START: "{where} a host or a program had changed since the campaign began (see the "
     "journal).",
@@ -51,7 +51,7 @@ def list_notices(study: Analyses) -> tuple[Notice, ...]:
 
 
 def _join(paths: list[str], known: int) -> str | None:
-    """Where something holds: None where it is every path of several."""
+    """The paths of a warning: None where it is every path of several."""
     if len(paths) == known > 1:
         return None
     return "; ".join(paths) if len(paths) <= PATHS_NAMED else f"{len(paths)} paths"

@@ -1,4 +1,4 @@
-"""The report's first chapter: what to do on each path, before anything else."""
+"""The report's first chapter: the recommendation of each path."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Cloud:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """What was made of clouds: the layers, the trials that they have and draw, and their outliers."""
+    """Clouds as drawn: the layers, the trials that they have and draw, and their outliers."""
 
     layers: tuple[Points, ...]
     trials: int
@@ -55,7 +55,7 @@ class Drawn:
 
     @property
     def choice(self) -> str:
-        """That not every trial is drawn; empty where each is."""
+        """A remark where not every trial is drawn, else empty."""
         if self.drawn == self.trials:
             return ""
         return f"{self.drawn} of {self.trials} trials are drawn: evenly chosen, all outliers and extremes."
@@ -105,7 +105,7 @@ def gather_windows(
     axes: tuple[Quantity, Quantity],
     windows: Sequence[int | None] | None = None,
 ) -> list[Cloud]:
-    """A cloud for each window (None: every one with a trial that counts)."""
+    """A cloud for each window (None: every one with a usable trial)."""
     return [
         gather(f"window {format_window(one)}", inputs.slot(one), condition.along(one), axes)
         for one in (condition.windows if windows is None else windows)
@@ -129,7 +129,7 @@ def draw_spreads(
 def draw_rule(
     name: str, value: float | None, interval: Interval, size: float, *, vertical: bool = False
 ) -> list[Rule]:
-    """A figure as a line with its interval, divided by ``size``; none where it is not known."""
+    """A value as a line with its interval, divided by ``size``; none where it is not known."""
     if value is None:
         return []
     low, high = (None if end is None else end / size for end in (interval.low, interval.high))

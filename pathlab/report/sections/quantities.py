@@ -1,4 +1,4 @@
-"""What is drawn of every trial: its figures in the units of an axis."""
+"""The figures of trials that are drawn, in the units of an axis."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ COLUMNS = (
     *("hop", "address", "RTT min", "RTT median", "Loss"),
     *("capacity", "95 % CI", "R²", "latency", "undecided"),
 )
-#: Hops of so many are named along the axis by their addresses; of a file that shows the path alone, of more.
+#: Most hops that are named along the axis by their addresses: in a report, and in a file of the path alone.
 NAMED_HOPS, NAMED_HOPS_ALONE = 3, 6
 TITLE = "Capacity and latency along the path"
 #: Times to a hop, by their names in the document.
@@ -132,7 +132,7 @@ def _tabulate_hop(hop: Mapping[str, Any], survey: Survey) -> Row:
 
 
 def _tabulate_changes(inputs: ReportInputs) -> Iterator[Block]:
-    """What the surveys found to have changed; that nothing did, where both were made."""
+    """Changes between the surveys; that there are none, where both were made."""
     surveys = [entry for entry in inputs.source.journal() if entry.kind in (SURVEY, CHANGE)]
     changes = [entry.text for entry in surveys if entry.kind == CHANGE]
     if changes:

@@ -44,7 +44,7 @@ from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_window
 
 #: Points of a fitted curve and its bands.
 CURVE_POINTS = 48
-#: Up to so many windows of all conditions together, each has its own figure in the page.
+#: Most windows of all conditions together that have their own figures in the page.
 OWN_FIGURES = 16
 SATURATION = "Throughput by number of streams: averaged models of each window"
 #: The curve where no single model fits best.
@@ -53,7 +53,7 @@ OPTIMUM = "Added delay per Mbit/s, by number of streams"
 
 
 def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
-    """The families of every window of one condition, and the streams that cost least."""
+    """The models of every window of one condition, and the streams with the least cost."""
     windows = [window for window in condition.windows if len(condition.along(window)) >= MINIMUM_LEVELS]
     yield lazy_text(tabulate_answers, inputs, "saturation", condition)
     if windows:
@@ -80,7 +80,7 @@ def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> It
 
 
 def _leave_empty(answers: Sequence[Answer[Any]]) -> Drawing:
-    """The figure that says why it has nothing to show."""
+    """An empty figure with its reason."""
     found = [one.result.undecided for one in answers if one.result.undecided is not None]
     reasons = join_words(list(dict.fromkeys(map(format_reason, found))))
     reason = f"undecided: {reasons or 'no usable trial'}"
@@ -175,10 +175,10 @@ def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
 
 
 def _draw_fit(found: Saturation, names: tuple[str, str], slot: int, size: float) -> list[Layer]:
-    """The curve fitted to the cells of one window, and the band for one new trial; ``names`` are both's.
+    """The curve fitted to the cells of one window, and the band for one new trial, with their ``names``.
 
-    Where there are too few cycles for a band, the curve goes through its values at the cells. Of equal names
-    the legend has the curve's.
+    Where there are too few cycles for a band, the curve goes through its values at the cells. If the names
+    are equal, the legend has one of them.
     """
     name, band_name = names
     band: FitBand | None = found.band
@@ -244,7 +244,7 @@ def _describe_saturation(answer: Answer[Any]) -> str:
 
 
 def _explain_undecided(reason: Undecided | None) -> str:
-    """Why there is no capacity, and what would decide it."""
+    """The reason why there is no capacity, and what would decide it."""
     if reason is Undecided.STILL_RISING:
         return "throughput may still rise with more streams; measure more streams or more cycles"
     if reason is Undecided.NO_FIT:
@@ -294,7 +294,7 @@ def _tabulate_family(found: Saturation, fit: FamilyFit) -> Row:
 
 
 def _format_weight(ratio: float | None) -> str:
-    """A weight in percent; one that no reader would tell from nothing is called small."""
+    """A weight in percent; ``< 0.1 %`` for a smaller one."""
     return "< 0.1 %" if ratio is not None and ratio < 0.001 else format_ratio(ratio)
 
 

@@ -1,4 +1,4 @@
-"""Throughput over streams and windows: what every cell carried, and the response surface's fit to it."""
+"""Throughput over streams and windows: the median of every cell, and the fitted response surface."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _describe_fit(found: Surface | None) -> str:
 
 
 def _describe_products(condition: MeasuredCondition) -> str:
-    """Where combinations with the same total window differ most."""
+    """The largest ratio between combinations with the same total window."""
     largest = condition.find_largest_ratio()
     if largest is None:
         return ""

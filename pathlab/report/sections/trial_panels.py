@@ -23,7 +23,7 @@ TIME = Axis(label="Time since start; receiver: since its first byte", unit="s")
 
 
 def build_rates(table: StreamTable, verb: str, marks: tuple[Span, ...]) -> tuple[list[Panel], int]:
-    """What one end counted: stacked by stream, or the total and the spread; and intervals to a value.
+    """Rates of one end: stacked by stream, or the total and the spread; and the intervals of a value.
 
     ``verb``: "Received" or "Sent".
     """
@@ -143,7 +143,7 @@ def _lines_or_spread(values: Numbers, time_s: Numbers, names: list[str], noun: s
 
 
 def _spread(values: Numbers, time_s: Numbers, noun: str) -> list[Layer]:
-    """Least to most, the middle half, and the median of all streams or cores at each time."""
+    """Range, middle half and median of all streams or cores at each time."""
     least, low, middle, high, most = (percentile_over_streams(values, at) for at in (0, 25, 50, 75, 100))
     return [
         Area(name=f"all {noun}", x=time_s, low=least, high=most, slot=SINGLE_SLOT),

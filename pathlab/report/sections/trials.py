@@ -1,4 +1,4 @@
-"""Single trials: what each stream of a combination carried, and all series of a trial over its time."""
+"""Single trials: the throughput of each stream, and all series of a trial over time."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def build_trials(inputs: ReportInputs) -> Section:
 
 
 def list_trial_plots(inputs: ReportInputs) -> Iterator[LazyPlot]:
-    """The streams' shares of every combination; none is made."""
+    """The figures of the streams of every combination; none is made."""
     for condition in _list_conditions(inputs):
         for cell in condition.measured_cells:
             if cell.streams > 1:
@@ -187,7 +187,7 @@ def _mark_steady(record: TrialRecord) -> tuple[Span, ...]:
 def _describe_trial(
     record: TrialRecord, sent: StreamTable | None, lacking: Sequence[str], joined: int
 ) -> str:
-    """What the trial measured, what it did not record, and how its rates were joined."""
+    """The trial's figures, the series that are missing, and how its rates were joined."""
     parts: list[str] = []
     if record.status != Status.COMPLETE:
         stage = f" at '{record.failed_stage}'" if record.failed_stage else ""

@@ -109,7 +109,7 @@ def build_streams_axis(levels: Sequence[int]) -> Axis:
 
 
 def place_streams(streams: Floats, axis: Axis, position: int, count: int) -> Floats:
-    """Where streams are drawn for one of so many windows: a little beside their level."""
+    """Positions of streams for one of ``count`` windows: a little beside their level."""
     step = position - (count - 1) / 2
     moved: Floats = streams + SHIFT_RATIO * max(axis.ticks or (1.0,)) * step
     if axis.scale is Scale.LOG2:
@@ -120,7 +120,7 @@ def place_streams(streams: Floats, axis: Axis, position: int, count: int) -> Flo
 def _draw_panel(
     inputs: ReportInputs, condition: MeasuredCondition, view: View, quantity: Quantity
 ) -> tuple[Panel | None, str, str]:
-    """The panel of one quantity (None where it was not measured), what it says, and which trials it has."""
+    """The panel of one quantity (None where it was not measured), its sentence, and the choice of trials."""
     values = [quantity.take(cell.sample) for cell in condition.cells]
     known = [value[~np.isnan(value)] for value in values]
     excluded = quantity.take(condition.excluded)
@@ -161,7 +161,7 @@ def _draw_panel(
 def _draw_windows(
     inputs: ReportInputs, condition: MeasuredCondition, quantity: Quantity, axes: tuple[Axis, Scaled]
 ) -> tuple[list[Layer], Drawn]:
-    """Every window's trials and those in no median; what was made of the former."""
+    """The layers of every window's trials, used and excluded; and the used ones as drawn."""
     axis, unit = axes
     clouds = []
     for window in condition.windows:
@@ -180,7 +180,7 @@ def _draw_windows(
 
 
 def _shift_windows(condition: MeasuredCondition, axis: Axis, sample: Sample) -> Floats:
-    """Where trials of any window are drawn: beside their number of streams."""
+    """Positions of trials of any window: a little beside their number of streams."""
     windows, across = sample.window_bytes, np.full(len(sample), np.nan)
     for position, window in enumerate(condition.every_window):
         inside = np.isnan(windows) if window is None else windows == window
@@ -190,7 +190,7 @@ def _shift_windows(condition: MeasuredCondition, axis: Axis, sample: Sample) -> 
 
 
 def _draw_link_settings(condition: MeasuredCondition, quantity: Quantity, unit: Scaled) -> list[Layer]:
-    """What the lab set, where it did: the link's rate for data, the delay of a full queue."""
+    """Settings of the lab's link: its rate for data, the delay of a full queue; the least fairness."""
     if quantity is of.THROUGHPUT and condition.bottleneck is not None:
         rate = condition.bottleneck.data_bits_per_s
         return [Rule(name="link rate minus headers", value=rate / unit.size)]
@@ -220,7 +220,7 @@ def _describe_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> st
 
 
 def _describe_excluded(condition: MeasuredCondition, quantity: Quantity) -> str:
-    """What was measured where no trial is usable, and why they are excluded."""
+    """The range of the excluded trials where none is usable, and the reasons."""
     found = condition.measure_excluded(quantity.take)
     reasons = join_words(sorted({str(reason) for reason in name_exclusions(condition.excluded)}))
     least, most = quantity.format(found.least), quantity.format(found.most)
