@@ -5,6 +5,7 @@ Run it after a change: ``python docs/cli_pages.py``. Site and manual pages are m
 
 from __future__ import annotations
 
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -74,7 +75,8 @@ def _format_usage(context: click.Context) -> Iterator[str]:
 
 
 def _format_help(context: click.Context) -> Iterator[str]:
-    for paragraph in re.split(r"\n\s*\n", (context.command.help or "").strip()):
+    text = inspect.cleandoc(context.command.help or "")  # Python 3.13 and later did so already
+    for paragraph in re.split(r"\n\s*\n", text):
         if paragraph.startswith("\b"):  # click keeps the lines of such a paragraph
             yield from ("```text", *paragraph.splitlines()[1:], "```", "")
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import glob
 import ipaddress
 import re
 import shlex
@@ -94,7 +95,7 @@ def read_settings(
     """
     try:
         return _read(host, access, files, known or {}, ())
-    except (ValueError, RuntimeError) as error:  # open quotation marks, ~ of nobody, patterns of no file
+    except (ValueError, RuntimeError) as error:  # open quotation marks, ~ of nobody
         raise _refuse_files(host, files, error) from error
 
 
@@ -237,10 +238,9 @@ def _expand(path: Path, alias: str, folder: Path, depth: int) -> Iterator[str]:
 
 
 def _find_files(pattern: str, folder: Path) -> list[Path]:
-    whole = Path(pattern).expanduser()
-    whole = whole if whole.is_absolute() else folder / whole
-    relative = whole.relative_to(whole.anchor)
-    return sorted(file for file in Path(whole.anchor).glob(str(relative)) if file.is_file())
+    """As glob(7), which ssh uses: ``**`` is ``*``, and ``*`` finds no hidden file. ``Path.glob`` differs."""
+    found = glob.glob(str(folder / Path(pattern).expanduser()))  # noqa: PTH207
+    return sorted(path for path in map(Path, found) if path.is_file())
 
 
 def _matches(section: str, alias: str) -> bool:
