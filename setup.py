@@ -189,6 +189,7 @@ setup(
             "iperf3>=0.1.11",
             "mypy>=1.14",
             "pandas-stubs",
+            "pip>=24.1",
             "pre-commit>=4",
             "prometheus_client>=0.21",
             "pytest>=8",

@@ -1,0 +1,80 @@
+"""What the product imports is declared, and has wheels for the machines that PathLab names."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.require import require
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "dependency_table.py"))
+TARGETS, WITHOUT_WHEEL = TABLE["TARGETS"], TABLE["WITHOUT_WHEEL"]
+#: Imported, and brought by a declared package as a part of its interface.
+PARTS = {"cycler": "matplotlib", "markupsafe": "jinja2", "pydantic_core": "pydantic"}
+#: Declared for what is to come; whoever imports it takes it from here.
+UNUSED = {"scapy"}
+
+
+def name_packages(requirements: list[str]) -> set[str]:
+    return {re.split(r"[<>=!~ ]", line)[0].lower() for line in requirements}
+
+
+def list_imports() -> set[str]:
+    """Top-level names of all modules outside the standard library that the product imports."""
+    nodes = [
+        node
+        for folder in ("pathlab", "agents", "analysis")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    # by name: LazyModule("scipy.stats"), importlib.import_module("weasyprint")
+    for node in nodes:
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if called in ("LazyModule", "import_module"):
+                names.add(str(node.args[0].value))
+    return {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - {"pathlab"}
+
+
+def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
+    declared = name_packages(TABLE["list_requirements"](["pdf"]))
+    assert list_imports() - set(PARTS) == declared - UNUSED
+    assert set(PARTS.values()) <= declared
+
+
+def test_every_dependency_has_its_row() -> None:
+    declared = name_packages(TABLE["list_requirements"](["pdf"]))
+    rows = re.findall(r"^\| ([\w-]+) \|", TABLE["PAGE"].read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(rows) - {"package"} == declared == set(TABLE["PURPOSES"])
+
+
+@pytest.fixture(scope="module")
+def _index() -> None:
+    try:
+        TABLE["resolve_wheels"](["click"], "Linux x86_64")
+    except subprocess.CalledProcessError as error:
+        require(False, f"a package index: {error.stderr.strip()[-200:]}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.usefixtures("_index")
+def test_wheels_suffice(target: str) -> None:
+    missing = WITHOUT_WHEEL.get(target, frozenset())
+    wanted = [line for line in TABLE["list_requirements"](["pdf"]) if not name_packages([line]) & missing]
+    found = TABLE["resolve_wheels"](wanted, target)
+    assert name_packages(wanted) <= set(found)
+    for name in missing:  # as the page says
+        with pytest.raises(subprocess.CalledProcessError) as caught:
+            TABLE["resolve_wheels"]([name], target)
+        assert f"No matching distribution found for {name}" in caught.value.stderr
