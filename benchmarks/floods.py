@@ -177,13 +177,13 @@ class Host:
             with Program(testbed, testbed.sender, commands[1], folder) as sender:
                 for program in (sender, receiver, peers):
                     if program.wait(load.seconds + _END_TIMEOUT_S) != 0:
-                        raise TransferError(program.last_words())
+                        raise TransferError(program.describe_end())
                 return [program.output() for program in (receiver, sender, peers)]
 
     def _await_listener(self, receiver: Program) -> None:
         wait_until(lambda: receiver.status() is not None or self._testbed.listens(PORT), _END_TIMEOUT_S)
         if receiver.status() is not None:
-            raise TransferError(receiver.last_words())
+            raise TransferError(receiver.describe_end())
 
     def _await_idle_cores(self) -> None:
         """Wait a little for other processes to end; a disturbed trial is discarded anyway."""

@@ -130,7 +130,7 @@ class Prober:
                 lambda: program.status() is not None or '"listening"' in program.output(), _START_TIMEOUT_S
             )
             if program.status() is not None:
-                raise ProbeError(f"echo: {program.last_words()}")
+                raise ProbeError(f"echo: {program.describe_end()}")
             yield
 
     def _repeat_until_as_requested(self, method: str, pairs: Pairs, loaded: bool) -> None:
@@ -160,7 +160,7 @@ class Prober:
         wait_until(fit_now, _START_TIMEOUT_S)
 
     def _probe(self, method: str) -> Sample:
-        """One run of probes. Raises ProbeError with what the engine said."""
+        """One run of probes. Raises ProbeError with the engine's message."""
         options = [
             "--address",
             self._testbed.address,
@@ -178,7 +178,7 @@ class Prober:
             status = program.wait((self._count * _INTERVAL_NS + _TIMEOUT_NS) / 1e9 + _START_TIMEOUT_S)
             busy_ratio = read_core_time(self._ksoftirqd).since(before).busy_ratio
             if status != 0:
-                raise ProbeError(program.last_words())
+                raise ProbeError(program.describe_end())
             records: list[dict[str, Any]] = [json.loads(line) for line in program.output().splitlines()]
         return summarise(records, busy_ratio)
 

@@ -124,12 +124,12 @@ class Program:
         """What it has written to stdout so far."""
         return self._output.read_text(encoding="utf-8", errors="replace")
 
-    def last_words(self) -> str:
-        """Why it ended, in its own words: its first line on stderr, else an error in its JSON."""
-        said = self._errors.read_text(encoding="utf-8", errors="replace").strip().split("\n")[:1]
-        said += [line.strip() for line in self.output().split("\n") if '"error"' in line]
-        named = [line for line in said if line]
-        return named[0][:300] if named else f"ended with status {self.status()} and no word"
+    def describe_end(self) -> str:
+        """Why it ended: its first line on stderr, else an error in its JSON."""
+        lines = self._errors.read_text(encoding="utf-8", errors="replace").strip().split("\n")[:1]
+        lines += [line.strip() for line in self.output().split("\n") if '"error"' in line]
+        named = [line for line in lines if line]
+        return named[0][:300] if named else f"ended with status {self.status()} without a message"
 
 
 def wait_until(ready: Callable[[], bool], timeout_s: float) -> bool:

@@ -168,7 +168,7 @@ def find_tools() -> tuple[dict[str, Tool], list[str]]:
         tools[name] = Tool(
             name=name,
             path=path,
-            version=_ask_version(name, path),
+            version=_read_version(name, path),
             receiver=receiver,
             sender=sender,
             parse=parse,
@@ -176,11 +176,11 @@ def find_tools() -> tuple[dict[str, Tool], list[str]]:
     return tools, missing
 
 
-def _ask_version(name: str, path: str) -> str:
+def _read_version(name: str, path: str) -> str:
     quiet = ["--nolog"] if name == "neper" else []  # it would leave a log file in the current folder
     done = subprocess.run(
         [path, *quiet, "--version"], capture_output=True, text=True, timeout=10, check=False
     )
     lines = (done.stdout + done.stderr).strip().splitlines()
-    said = lines[0] if lines else "version not stated"
-    return said if said.startswith("iperf") else f"{name} tcp_stream {said}"
+    version = lines[0] if lines else "version not stated"
+    return version if version.startswith("iperf") else f"{name} tcp_stream {version}"

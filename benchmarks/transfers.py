@@ -78,7 +78,7 @@ class Bench:
             with Program(testbed, testbed.receiver, commands[0], folder) as receiver:
                 wait_until(lambda: receiver.status() is not None or testbed.listens(PORT), _START_TIMEOUT_S)
                 if receiver.status() is not None:
-                    raise TransferError(f"{tool.name}: {receiver.last_words()}")
+                    raise TransferError(f"{tool.name}: {receiver.describe_end()}")
                 before = self._read()
                 with Program(testbed, testbed.sender, commands[1], folder) as sender:
                     self._await_both(tool, sender, receiver)
@@ -100,9 +100,9 @@ class Bench:
     def _await_both(self, tool: Tool, sender: Program, receiver: Program) -> None:
         """Wait for the ends of a transfer. Raises TransferError when one does not end well."""
         if sender.wait(self._load.seconds + _END_TIMEOUT_S) != 0:
-            raise TransferError(f"{tool.name}: {sender.last_words()}")
+            raise TransferError(f"{tool.name}: {sender.describe_end()}")
         if receiver.wait(_END_TIMEOUT_S) != 0:
-            raise TransferError(f"{tool.name}: {receiver.last_words()}")
+            raise TransferError(f"{tool.name}: {receiver.describe_end()}")
 
     def _await_idle_cores(self) -> None:
         """Give others a little time to end; a run that they disturb would be thrown away anyway."""

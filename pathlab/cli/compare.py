@@ -30,7 +30,7 @@ def compare(
 ) -> int:
     """Print how the other results differ from the first; the exit status that ``fail_on`` asks for."""
     if report is not None:
-        choose_comparison_form(report)  # what cannot be written is said before anything is compared
+        choose_comparison_form(report)  # refuse the file before comparing
     rules = ComparisonRules(metrics=tuple(dict.fromkeys(metrics)), margin_ratio=margin, any_path=any_path)
     with contextlib.ExitStack() as stack:
         opened = [(str(path), stack.enter_context(Results.open(path))) for path in results]

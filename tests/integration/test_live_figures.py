@@ -41,8 +41,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Describe]:
         def ask(plot: Plot) -> dict[str, Any]:
             described = json.dumps({**describe_plot(plot), "ink": "#000000"}, allow_nan=False)
             found: dict[str, Any] = browser.evaluate(f"window.pathlabPlots.describe({described})")
-            told = json.dumps(found)
-            mistakes = browser.evaluate(f"(p => Plotly.validate(p.data, p.layout) || [])({told})")
+            text = json.dumps(found)
+            mistakes = browser.evaluate(f"(p => Plotly.validate(p.data, p.layout) || [])({text})")
             # of no use here: the colour of a line without width, how bars stand where there are none
             harmless = {"unused", "schema barmode"}
             codes = {m["code"] if m["code"] == "unused" else f"{m['code']} {m['path'][-1]}" for m in mistakes}
@@ -169,8 +169,8 @@ def test_a_panel_without_a_value_says_so(build: Describe) -> None:
     full = make_panel(Curve(name="c", x=np.arange(2.0), y=np.arange(2.0)))
     blank = make_panel(Curve(name="d", x=np.arange(2.0), y=np.full(2, np.nan)))
     plot = make_plot(full, blank, shared_x=True)
-    said = [note for note in build(plot)["layout"]["annotations"] if note["text"] == BLANK]
-    assert [note["yref"] for note in said] == ["y2 domain"]
+    notes = [note for note in build(plot)["layout"]["annotations"] if note["text"] == BLANK]
+    assert [note["yref"] for note in notes] == ["y2 domain"]
     assert render_svg(plot, "k").count(BLANK) == 1
 
 

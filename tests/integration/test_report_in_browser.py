@@ -49,7 +49,7 @@ def check_quiet(browser: Browser, page: Path) -> None:
 
 
 def check_drawn(browser: Browser) -> None:
-    """Every figure is drawn on request, but those that say why they are empty."""
+    """Every figure is drawn on request, except empty ones, which state the reason."""
     browser.evaluate("window.pathlabPlots.drawAll()")
     states = dict(browser.evaluate(STATES))
     assert states

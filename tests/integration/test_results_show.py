@@ -1,4 +1,4 @@
-"""``pathlab results show``: a bounded list that says what it leaves out, without a series being read."""
+"""``pathlab results show``: a bounded list that names what it leaves out, without reading a series."""
 
 from __future__ import annotations
 

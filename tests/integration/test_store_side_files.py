@@ -62,8 +62,8 @@ def test_no_side_file_remains(folder: Path, arguments: list[str], capsys: pytest
 def test_no_side_file_remains_after_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Results.open(folder / "stored", write=True) as results, results.writing("damage") as connection:
         connection.exec_driver_sql("UPDATE series SET blob = zeroblob(9) WHERE trial_id = 1")
-    said = call(["export", "stored", "--format", "parquet"], capsys)
-    assert (said.status, "is damaged" in said.err) == (5, True)
+    result = call(["export", "stored", "--format", "parquet"], capsys)
+    assert (result.status, "is damaged" in result.err) == (5, True)
     assert list_side_files(folder) == []
 
 

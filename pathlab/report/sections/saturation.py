@@ -95,6 +95,7 @@ def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         return _leave_empty(every)
     unit = choose_unit("bit/s", condition.sample.rates_bits_per_s)
     above: list[Layer] = []
+    means: list[Layer] = []
     below: list[Layer] = [Rule(name="fitted", value=0.0)]
     for answer in answers:
         slot, name = inputs.slot(answer.window_bytes), format_window(answer.window_bytes)
@@ -102,12 +103,9 @@ def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
         line = f"window {name}: {_name_curve(found)}"
         above += _draw_fit(found, (line, line), slot, unit.size)
         below.append(_draw_residuals(found, line, slot))
-    for answer in answers:
-        line = f"window {format_window(answer.window_bytes)}: {_name_curve(answer.result)}"
-        slot = inputs.slot(answer.window_bytes)
-        above.append(_draw_cells(answer.result, line, slot, unit.size, fitted=False))
+        means.append(_draw_cells(found, line, slot, unit.size, fitted=False))
     sentences = tuple(_describe_saturation(answer) for answer in answers)
-    return Drawing(sentences=sentences, panels=_build_panels(condition, unit, above, below))
+    return Drawing(sentences=sentences, panels=_build_panels(condition, unit, [*above, *means], below))
 
 
 def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes: int | None) -> Drawing:

@@ -43,10 +43,10 @@ def plot_grid(condition: MeasuredCondition) -> Drawing:
     unit = choose_unit("bit/s", [value for value in medians.values() if value is not None])
     values = {cell: np.nan if value is None else value / unit.size for cell, value in medians.items()}
     found = find_extremes(condition.cells, medians.get)
-    said = f"Highest median: {format_rate(medians[found[1]])} with {found[1].name}. " if found else ""
+    highest = f"Highest median: {format_rate(medians[found[1]])} with {found[1].name}. " if found else ""
     return Drawing(
         unit=unit.unit,
-        sentences=(f"{said}{_describe_products(condition)}".strip(),),
+        sentences=(f"{highest}{_describe_products(condition)}".strip(),),
         panels=(_build_grid(condition, values, f"Throughput ({unit.unit})", unit.unit),),
     )
 

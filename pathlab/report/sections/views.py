@@ -39,35 +39,18 @@ class View:
     key: str
     title: str
     quantities: tuple[Quantity, ...]
-    pooled: str = ""  # "probes": medians are not what is drawn but the loss over all probes of a cell
 
 
-VIEWS = (
-    View(key="throughput-streams", title="Throughput by number of streams", quantities=(of.THROUGHPUT,)),
-    View(
-        key="loss-streams",
-        title="Probe loss by number of streams",
-        quantities=(of.LOSS_LOADED, of.LOSS_UNLOADED),
-        pooled="probes",
-    ),
-    View(
-        key="drtt-streams",
-        title="RTT increase under load (dRTT) by number of streams",
-        quantities=(of.RISE_MEAN, of.RISE_MEDIAN),
-    ),
-    View(
-        key="iqr-streams",
-        title="RTT inter-quartile range by number of streams",
-        quantities=(of.IQR_LOADED, of.IQR_UNLOADED),
-    ),
-    View(
-        key="variability-streams",
-        title="Rate variability (RV) by number of streams",
-        quantities=(of.RV_LOADED, of.RV_UNLOADED),
-    ),
+VIEWS = tuple(
+    View(key=f"{key}-streams", title=f"{title} by number of streams", quantities=quantities)
+    for key, title, quantities in (
+        ("throughput", "Throughput", (of.THROUGHPUT,)),
+        ("loss", "Probe loss", (of.LOSS_LOADED, of.LOSS_UNLOADED)),
+        ("drtt", "RTT increase under load (dRTT)", (of.RISE_MEAN, of.RISE_MEDIAN)),
+        ("iqr", "RTT inter-quartile range", (of.IQR_LOADED, of.IQR_UNLOADED)),
+        ("variability", "Rate variability (RV)", (of.RV_LOADED, of.RV_UNLOADED)),
+    )
 )
-
-
 FAIRNESS = View(key="fairness", title="Fairness over streams (Jain's index)", quantities=(of.FAIRNESS,))
 
 
@@ -132,7 +115,8 @@ def _draw_panel(
     )
     spreads = {cell: cell.measure(quantity.take) for cell in condition.cells}
     probes = "loaded" if quantity is of.LOSS_LOADED else "unloaded"
-    losses = {cell: cell.sample.pool_loss(probes) for cell in condition.cells} if view.pooled else {}
+    pooled = quantity in (of.LOSS_LOADED, of.LOSS_UNLOADED)  # the loss over all probes, no median
+    losses = {cell: cell.sample.pool_loss(probes) for cell in condition.cells if pooled}
     layers, drawn = _draw_windows(inputs, condition, quantity, (axis, unit))
     for window in condition.windows:
         position = condition.every_window.index(window)

@@ -69,7 +69,7 @@ def test_the_list_names_every_figure_once(stored: StudiedResults, capsys: pytest
 
 
 @pytest.mark.parametrize(
-    ("name", "out", "style", "said"),
+    ("name", "out", "style", "message"),
     [
         (
             "throughput-stream-1",
@@ -86,9 +86,9 @@ def test_the_list_names_every_figure_once(stored: StudiedResults, capsys: pytest
     ],
 )
 def test_what_cannot_be_done_is_one_line(
-    stored: StudiedResults, tmp_path: Path, name: str, out: str, style: str | None, said: str
+    stored: StudiedResults, tmp_path: Path, name: str, out: str, style: str | None, message: str
 ) -> None:
-    with pytest.raises(UsageError, match=said) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         write_single(stored, name, tmp_path / out, None if style is None else tmp_path / style)
     assert caught.value.hint
     assert "\n" not in str(caught.value)

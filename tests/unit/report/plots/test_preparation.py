@@ -1,4 +1,4 @@
-"""What is drawn of numbers that no screen can hold, and that whatever is left out is said."""
+"""Numbers that no screen can hold: which are drawn, and the remarks on the others."""
 
 from __future__ import annotations
 

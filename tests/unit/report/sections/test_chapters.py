@@ -57,7 +57,7 @@ def test_names_are_unique_and_those_listed_are_those_made(
     listed = [lazy.name for lazy in figures]
     assert len(set(listed)) == len(listed)
     assert [name for name in listed if name in made] == made
-    for lazy in figures:  # what '--figure list' says without making any is what they then say themselves
+    for lazy in figures:  # '--figure list' names them as they name themselves
         plot = lazy.build()
         assert (plot.name, plot.condition) == (lazy.name, lazy.condition)
         assert plot.title in (lazy.title, f"{lazy.title} (Mbit/s)")

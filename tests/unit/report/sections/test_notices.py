@@ -1,4 +1,4 @@
-"""Warnings: each thing that a reader must know before a number is said once, with where it holds."""
+"""Warnings: each is stated once, with its scope."""
 
 from __future__ import annotations
 
