@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pathlab.runner.hosts.controller_check import LIBRARIES
 from tests.require import require
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +51,10 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     declared = name_packages(TABLE["list_requirements"](["pdf"]))
     assert list_imports() - set(PARTS) == declared - UNUSED
     assert set(PARTS.values()) <= declared
+
+
+def test_the_doctor_asks_for_nothing_that_is_not_installed_along() -> None:
+    assert name_packages(list(LIBRARIES)) <= name_packages(TABLE["list_requirements"]([]))
 
 
 def test_every_dependency_has_its_row() -> None:

@@ -32,7 +32,6 @@ LIBRARIES = (
     "matplotlib",
     "paramiko",
     "scapy",
-    "iperf3",
     "pyarrow",
     "SQLAlchemy",
     "pydantic",
