@@ -150,12 +150,8 @@ class Estimator:
         known = min((rate for rate in rates if rate is not None), default=None)
         ends = cell.window_sender_bytes, cell.window_receiver_bytes
         ways = [ends, ends[::-1]] if cell.direction == "both" else [ends]
-        bounds = [
-            self._bound_way(cell.streams, way, replace(facts, rate_bits_per_s=known), traffic_ns)
-            for way in ways
-        ]
-        sizes = [bound for bound in bounds if bound is not None]
-        return sum(sizes) if len(sizes) == len(bounds) else None
+        bounded = replace(facts, rate_bits_per_s=known)
+        return sum_bounds([self._bound_way(cell.streams, way, bounded, traffic_ns) for way in ways])
 
     def _sum_links(self, host: str) -> int | None:
         """The rate of all the links of a host of the lab, which MPTCP may use together; None: no limit."""
@@ -163,8 +159,7 @@ class Estimator:
         ways = [
             [link.direction(end).rate_bits_per_s for end in (0, 1)] for link in links if host in link.between
         ]
-        limited = [max(filter(None, rates)) for rates in ways if None not in rates]
-        return sum(limited) if ways and len(limited) == len(ways) else None
+        return sum_bounds([None if None in rates else max(filter(None, rates)) for rates in ways]) or None
 
     def _bound_way(
         self, streams: int, windows_bytes: tuple[int | None, int | None], facts: PathFacts, traffic_ns: int
@@ -203,20 +198,23 @@ def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None)
     for row, estimate in zip(rows, estimates, strict=True):
         path = id(row.path)
         trials[path] += 1
-        size = sizes[path]
-        sizes[path] = None if size is None or estimate.bytes_max is None else size + estimate.bytes_max
+        sizes[path] = sum_bounds((sizes[path], estimate.bytes_max))
     paths = tuple(
         _estimate_path(path, estimator.find_facts(path), trials[id(path)], sizes[id(path)], time_ns)
         for path in campaign.paths
     )
-    known = [path.bytes_max for path in paths if path.bytes_max is not None]
     return CampaignEstimate(
         trials=len(rows),
         time_ns=time_ns,
         time_max_ns=surveys * SURVEY_MAX_NS + longest_ns,
-        bytes_max=sum(known) if len(known) == len(paths) else None,
+        bytes_max=sum_bounds([path.bytes_max for path in paths]),
         paths=paths,
     )
+
+
+def sum_bounds(bounds: Sequence[int | None]) -> int | None:
+    """Return the sum of upper bounds, None where one is not known."""
+    return None if None in bounds else sum(filter(None, bounds))
 
 
 def _count_surveys(campaign: Campaign) -> int:

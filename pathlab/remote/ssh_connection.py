@@ -53,15 +53,12 @@ class SshOptions:
 class SshConnection:
     """The connection to a host, opened on first use. Methods may be called from any thread.
 
-    ``via`` is the connection to the last host to jump through; without it, jumps get their own connections.
+    ``via`` is the connection to the last host to jump through, where there is one.
     """
 
     def __init__(self, settings: SshSettings, options: SshOptions, via: SshConnection | None = None) -> None:
         self.settings = settings
         self._options = options
-        self._own_via = via is None and bool(settings.jumps)
-        if self._own_via:
-            via = SshConnection(replace(settings.jumps[-1], jumps=settings.jumps[:-1]), options)
         self._via = via
         self._lock = threading.Lock()
         self._open: paramiko.Transport | None = None
@@ -114,8 +111,6 @@ class SshConnection:
         """Close the connection, and end a try to come back. Idempotent."""
         self._closing.set()
         self.abandon()
-        if self._own_via and self._via is not None:
-            self._via.close()
 
     def _is_active(self) -> bool:
         return (

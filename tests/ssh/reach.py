@@ -13,7 +13,7 @@ from pathlab.remote.session import Session
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.ssh_auth import Secrets
 from pathlab.remote.ssh_config import SshFiles, SshSettings, read_settings
-from pathlab.remote.ssh_connection import SshConnection, SshOptions
+from pathlab.remote.ssh_connection import SshConnection, SshConnections, SshOptions
 from tests.ssh.lab import PORT, SshLab
 
 
@@ -54,9 +54,9 @@ class Reach:
     ) -> SshConnection:
         """A connection, closed with the test."""
         options = SshOptions(secrets=Secrets(ask), accept_new_host_keys=accept, dial=self.lab.dial)
-        connection = SshConnection(settings or self.settings(), options)
-        self._stack.callback(connection.close)
-        return connection
+        connections = SshConnections(options)
+        self._stack.callback(connections.close)
+        return connections.get(settings or self.settings())
 
     def session(self, connection: SshConnection | None = None, **delivery: Any) -> Session:
         """An open session over a connection, closed with the test."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pathlab.campaign.budget import Estimator
+from pathlab.campaign.budget import Estimator, sum_bounds
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import BOTH, REVERSE
@@ -58,7 +58,7 @@ def _sum_bytes(campaign: Campaign, rows: Sequence[PlanRow], topology: Topology) 
     for row in rows:
         if row.path.source in topology.hosts:
             key = (row.path.source, row.path.destination, row.cell.direction, row.cell.transport == "mptcp")
-            sizes[key] = _add(sizes.get(key, 0), estimator.trial(row).bytes_max)
+            sizes[key] = sum_bounds((sizes.get(key, 0), estimator.trial(row).bytes_max))
     carried: dict[Place, int | None] = {}
     for (source, destination, direction, multipath), size_bytes in sizes.items():
         ways = [(source, destination), (destination, source)]
@@ -66,12 +66,8 @@ def _sum_bytes(campaign: Campaign, rows: Sequence[PlanRow], topology: Topology) 
         each = None if size_bytes is None else size_bytes // len(taken)
         for way in taken:
             for place in _list_places(topology, *way, multipath=multipath):
-                carried[place] = _add(carried.get(place, 0), each)
+                carried[place] = sum_bounds((carried.get(place, 0), each))
     return carried
-
-
-def _add(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
 
 
 def _list_places(topology: Topology, host: str, peer: str, *, multipath: bool) -> Iterator[Place]:
