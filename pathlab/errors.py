@@ -55,7 +55,7 @@ class HostError(PathlabError):
 
 
 class TrialError(PathlabError):
-    """The one trial that was asked for failed; the message is its recorded reason. Exit status 3."""
+    """The one requested trial failed; the message is its recorded reason. Exit status 3."""
 
     exit_status = 3
 
@@ -72,7 +72,7 @@ class StoreError(PathlabError):
     exit_status = 5
 
 
-class PartialCampaign(PathlabError):  # noqa: N818 -- a named outcome in the house's contract
+class PartialCampaign(PathlabError):  # noqa: N818 -- a named outcome, not a fault
     """A campaign that ended before its plan did; says what is missing and how to resume. Exit status 4."""
 
     exit_status = 4

@@ -1,4 +1,4 @@
-"""What a host grants: its agent's caps above all that is asked, and tokens that nobody can read there."""
+"""What a host grants: its agent's caps on every request, and tokens that nobody can read there."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def start(session: Session, subcommand: str, limits: dict[str, Any], **options: 
     return session.request("engine.start", subcommand=subcommand, options=options, limits=limits)
 
 
-def test_asked_and_granted_are_both_echoed(capped: Opened, fake_engine: Path) -> None:
+def test_requested_and_granted_are_both_echoed(capped: Opened, fake_engine: Path) -> None:
     session = capped(fake_engine, "--max-bytes", "1000", "--max-seconds", "30", "--max-rate", "64000")
     none = {"seconds": None, "bytes": None, "rate_bits_per_s": None}
     most = {"seconds": 30.0, "bytes": 1000, "rate_bits_per_s": 64_000}
     much = {"seconds": 31, "bytes": 10**9, "rate_bits_per_s": 10**9}
     little = {"seconds": 20.0, "bytes": 10, "rate_bits_per_s": 8000}
-    for asked, granted in ((none, most), (much, most), (little, little)):
-        answer = start(session, "wait", asked)
-        assert (answer["requested"], answer["limits"]) == (asked, granted)
+    for wanted, granted in ((none, most), (much, most), (little, little)):
+        answer = start(session, "wait", wanted)
+        assert (answer["requested"], answer["limits"]) == (wanted, granted)
     assert start(session, "wait", {})["requested"] == none
 
 
@@ -117,8 +117,8 @@ def test_a_cap_on_bytes_ends_a_trial_that_asks_for_more(capped: Opened) -> None:
 @pytest.mark.engine
 def test_a_cap_on_the_rate_paces_a_sender_that_asks_for_more(capped: Opened) -> None:
     session = capped(Path(require_engine()), "--max-rate", "16000000")
-    asked: Options = {"rate-bits-per-s": 10**11, "streams": 2, "pacing": "user"}
-    ready, sent, received = carry(session, session, **asked)
+    wanted: Options = {"rate-bits-per-s": 10**11, "streams": 2, "pacing": "user"}
+    ready, sent, received = carry(session, session, **wanted)
     assert ready["pacing"] == {
         "requested_bits_per_s": 16_000_000,
         "stream_bits_per_s": 8_000_000,
@@ -172,7 +172,7 @@ def test_what_is_no_token_is_refused_unquoted(session: Session, token: str) -> N
 def test_an_engine_of_another_time_is_named(session: Session, speaks: Options, named: str) -> None:
     job = session.start_engine("greet", speaks, seconds=20, token=TOKEN)
     with pytest.raises(
-        HostError, match=f"pathlab-engine 0.0.9 takes commands of {named}, this agent.* 2: build"
+        HostError, match=f"pathlab-engine 0.0.9 takes commands of {named}, this agent.* 2: use the engine"
     ):
         job.wait_for("start", PATIENCE_S)
     assert job.wait(PATIENCE_S).signal == "SIGKILL"

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.engine
 
 END_S = 5.0
 
-# Brings a trial to a stage, says who takes part, and stays there until it is told to hang up.
+# Brings a trial to a stage, says who takes part, and stays there until its input ends.
 CONTROLLER = """
 import json, os, sys
 from pathlib import Path
@@ -37,12 +37,12 @@ stage, token = sys.argv[3], "00112233445566778899aabbccddeeff"
 transport = LocalTransport(engine=Path(sys.argv[1]), agent=Path(sys.argv[2]))
 session = Session(transport, host="local")
 agent, jobs, port = session.open()["pid"], [], None
-if stage != "greeted":
+if stage != "open":
     options = {"bind": "127.0.0.1", "port": 0, "streams": 3, "interval-ns": 20_000_000}
     receiver = session.start_engine("receive", options, seconds=600, token=token)
     port = receiver.wait_for("listening", 20)["port"]
     jobs.append(receiver)
-if stage not in ("greeted", "listening"):
+if stage not in ("open", "listening"):
     options = {"address": "127.0.0.1", "port": port, "streams": 3, "rate-bits-per-s": 10**7}
     options["duration-ns"] = 600 * 10**9
     sender = session.start_engine("send", options, seconds=600, token=token)
@@ -132,7 +132,7 @@ def _assert_all_end(descriptors: list[int]) -> None:
         assert poll.poll(END_S * 1000), "a process is left"
 
 
-STAGES = ("greeted", "listening", "ready", "traffic")
+STAGES = ("open", "listening", "ready", "traffic")
 EVERYWHERE = ("agent killed", "controller killed")  # the other cells of the early stages only with --long
 CELLS = [
     pytest.param(party, stage, marks=() if stage == "traffic" or party in EVERYWHERE else pytest.mark.long)

@@ -89,7 +89,7 @@ def test_a_shaper_of_a_lab_node_shows_its_drops_and_its_backlog() -> None:
             watch = session.start_counters(LONG_NS)
             namespaces.run("a", sys.executable, "-c", SEND)
             samples = watch.stop()
-        told = namespaces.run("a", "tc", "-s", "qdisc", "show", "dev", "v0")
+        reported = namespaces.run("a", "tc", "-s", "qdisc", "show", "dev", "v0")
     assert "qdiscs" not in watch.absent
     shapers = [find(sample["qdiscs"], "v0") for sample in samples]
     shaper = {key: sum(part[key] for part in shapers) for key in ("bytes", "packets", "drops")}
@@ -98,7 +98,7 @@ def test_a_shaper_of_a_lab_node_shows_its_drops_and_its_backlog() -> None:
     assert shaper["packets"] + shaper["drops"] + shapers[-1]["qlen"] == PACKETS
     assert shaper["bytes"] == shaper["packets"] * (PAYLOAD_BYTES + 42)
     assert shapers[-1]["backlog_bytes"] == shapers[-1]["qlen"] * (PAYLOAD_BYTES + 42)
-    dropped = re.search(r"\(dropped (\d+),", told)
+    dropped = re.search(r"\(dropped (\d+),", reported)
     assert dropped is not None
     assert shaper["drops"] == int(dropped.group(1))
     names = {part["interface"] for sample in samples for part in sample["nics"]}

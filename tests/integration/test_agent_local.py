@@ -49,7 +49,7 @@ def test_a_command_must_be_one_short_line(session: Session, line: str) -> None:
         job.command(line)
 
 
-def test_an_engine_without_control_is_told_nothing(session: Session) -> None:
+def test_an_engine_without_control_gets_no_command(session: Session) -> None:
     job = session.start_engine("wait", {}, seconds=30, control=False)
     job.wait_for("start", PATIENCE_S)
     with pytest.raises(HostError, match="does not listen for commands"):

@@ -42,7 +42,7 @@ class EmulatedTransport(Transport):
         """Nothing is held between channels."""
 
 
-def test_an_agent_of_another_machine_tells_its_facts_and_carries_exact_bytes(tmp_path: Path) -> None:
+def test_an_agent_of_another_machine_reports_its_facts_and_carries_exact_bytes(tmp_path: Path) -> None:
     with Session(EmulatedTransport(tmp_path), host=MACHINE, request_timeout_s=60) as session:
         assert session.facts(60.0)["kernel"]["machine"] == MACHINE
         carry_exactly(session)

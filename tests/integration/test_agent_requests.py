@@ -1,4 +1,4 @@
-"""What an agent takes and refuses, asked frame by frame; and how little it holds when nobody reads."""
+"""What an agent takes and refuses, frame by frame; and how little it holds when nobody reads."""
 
 from __future__ import annotations
 

@@ -165,12 +165,12 @@ def test_an_unbounded_trial_stops_at_the_bytes_that_are_left(tmp_path: Path) -> 
 def test_trials_at_once_share_what_is_left(tmp_path: Path) -> None:
     hosts = {name: {"transport": "local"} for name in ("x", "y", "u", "v")}
     paths = [{"source": "x", "destination": "y"}, {"source": "u", "destination": "v"}]
-    asked = {"pacing": ["40Mbit/s"], "window": ["64KiB"], "mss": ["1000B"], "congestion": ["reno"]}
+    requested = {"pacing": ["40Mbit/s"], "window": ["64KiB"], "mss": ["1000B"], "congestion": ["reno"]}
     trial = {"warmup": "0ms", "duration": "200ms", "interval": "50ms", "drain": "100ms"}
     campaign = campaign_of(
         hosts=hosts,
         paths=paths,
-        factors={"streams": [1, 2], **asked},
+        factors={"streams": [1, 2], **requested},
         trial=trial,
         concurrency=2,
         budget={"bytes_per_day": "3800kB"},  # of trials that send 1.1 MB each, and 1.3 MB at most
@@ -189,8 +189,8 @@ def stop_waiting(event: Event, folder: Path) -> None:
 
 def test_a_trial_both_ways_may_use_all_that_is_left(tmp_path: Path) -> None:
     # The kernel paces no stream's first ten segments, which are 64 KB each over loopback.
-    asked = {"pacing": ["40Mbit/s"], "window": ["64KiB"], "mss": ["1000B"], "congestion": ["reno"]}
-    factors = {"streams": [1], "direction": ["both"], **asked}
+    requested = {"pacing": ["40Mbit/s"], "window": ["64KiB"], "mss": ["1000B"], "congestion": ["reno"]}
+    factors = {"streams": [1], "direction": ["both"], **requested}
     trial = {"warmup": "0ms", "duration": "200ms", "interval": "50ms", "drain": "100ms"}
     campaign = campaign_of(factors=factors, trial=trial, budget={"bytes_per_campaign": "2300kB"})
     bound = Estimator(campaign).trial(plan_rows(campaign)[0]).bytes_max
@@ -213,9 +213,7 @@ def test_stop_ends_the_run_after_its_trial_and_the_next_one_goes_on(tmp_path: Pa
     assert run(campaign, tmp_path / "out").missing == 0
 
 
-def test_a_stop_while_the_run_still_prepares_is_heard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stop_while_the_run_still_prepares_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out").mkdir()
     StopRequest(tmp_path / "out").make()  # of a run before: forgotten
     campaign = campaign_of(cycles=2)
@@ -296,7 +294,7 @@ def test_a_periodic_campaign_waits_for_its_slot_and_a_stop_ends_the_wait(
     for _ in range(2):
         run(campaign, tmp_path / "out", watch)
     missed = [text for kind, text in journal(tmp_path / "out") if kind == "missed-slots"]
-    assert missed == ["2 slots were missed: 1, 2"]  # told once
+    assert missed == ["2 slots were missed: 1, 2"]  # reported once
 
 
 def test_a_jump_of_the_wall_clock_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def test_an_open_port_ends_a_route_by_tcp_and_by_udp_like_a_closed_one(discovere
             listener.accept()  # no connection was made
 
 
-def test_an_ordinary_user_gets_udp_and_is_told_what_is_lost(unprivileged: Session) -> None:
+def test_an_ordinary_user_gets_udp_and_learns_what_is_lost(unprivileged: Session) -> None:
     options = PathOptions(flows=2, route=QUICK, capacity=None)
     report = discover_path(unprivileged, "127.0.0.1", options)
     assert "udp" in {route.method for route in report.routes}
@@ -176,7 +176,7 @@ def test_end_of_file_ends_it_as_a_controller_that_is_gone(agent_zip: Path) -> No
     assert done.stderr == b""
 
 
-def test_a_refused_batch_is_told_in_the_probers_words(discoverer: Session) -> None:
+def test_a_refused_batch_is_reported_in_the_probers_words(discoverer: Session) -> None:
     with (
         RemoteProber(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober,
         pytest.raises(HostError, match="'ttls': 300 is not within 1 to 255"),

@@ -1,4 +1,4 @@
-"""Trials of a campaign on real engines over loopback and in namespaces: what was asked is what was done."""
+"""Trials of a campaign on real engines over loopback and in namespaces: requests against results."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ def test_every_factor_reaches_both_ends_and_is_read_back(tmp_path: Path) -> None
         assert record.window_granted_sender_bytes == 2 * 64 * 1024
         assert record.window_granted_receiver_bytes == 2 * 128 * 1024
         assert record.loaded_received
-        told = settings(tmp_path / "out", number)
+        reported = settings(tmp_path / "out", number)
         for name, value in {
             "transport": "tcp",
             "dscp": "1",
             "zero_copy": "yes",
             "worker_threads": "1",
         }.items():
-            assert told[name] == {"name": name, "requested": value, "sender": value, "receiver": value}
-        assert told["message_bytes"]["sender"] == "20000"
-        assert told["cpus"]["receiver"] == "0"
-        assert told["mss_bytes"]["sender"] == "988"  # less the timestamps
-        assert told["pacing_bits_per_s"]["sender"] == "80000000"
-        assert told["direction"]["requested"] == told["direction"]["sender"]
+            assert reported[name] == {"name": name, "requested": value, "sender": value, "receiver": value}
+        assert reported["message_bytes"]["sender"] == "20000"
+        assert reported["cpus"]["receiver"] == "0"
+        assert reported["mss_bytes"]["sender"] == "988"  # less the timestamps
+        assert reported["pacing_bits_per_s"]["sender"] == "80000000"
+        assert reported["direction"]["requested"] == reported["direction"]["sender"]
     with pathlab.open(tmp_path / "out") as results:
         back = results.series(3, "sender_intervals")
         assert is_paced(back["bytes"].sum() * 8 / 0.22)  # against the path
@@ -104,8 +104,8 @@ def test_iperf3_carries_a_trial_with_the_same_record(tmp_path: Path) -> None:
         assert record.throughput_bits_per_s == pytest.approx(80e6, rel=0.1)
         assert record.window_granted_sender_bytes == 2 * 128 * 1024
         assert (record.congestion_sender, record.congestion_receiver) == ("reno", "reno")
-        assert record.mss_bytes is None  # it tells what was asked for, and not what became of it
-        assert record.interval_ns == 100_000_000  # its least; 20 ms are asked for
+        assert record.mss_bytes is None  # it states what was requested, and not what was granted
+        assert record.interval_ns == 100_000_000  # its least; 20 ms are requested
         assert record.loaded_received
         assert record.unloaded_received
         assert record.sender_cpu_system_s is not None

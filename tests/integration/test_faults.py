@@ -167,12 +167,12 @@ def test_a_full_disk_keeps_what_was_stored_before(tmp_path: Path) -> None:
 
 def test_a_window_that_the_kernel_cannot_grant_is_marked(tmp_path: Path) -> None:
     limit = int(Path("/proc/sys/net/core/wmem_max").read_text())
-    asked = f"{2 * limit // 1024 + 1024}K"
+    requested = f"{2 * limit // 1024 + 1024}K"
     arguments = [
         "measure",
         "local",
         "--window",
-        asked,
+        requested,
         "--time",
         "0.3",
         "--warmup",

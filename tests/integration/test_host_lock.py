@@ -39,7 +39,7 @@ def reach(engine: Path, agent: Path, host: str = "far") -> Iterator[Session]:
 def test_the_agent_holds_its_host_for_one_run(fake_engine: Path, agent_zip: Path) -> None:
     with reach(fake_engine, agent_zip) as mine, reach(fake_engine, agent_zip) as theirs:
         assert lock_host(mine, FIRST) is None
-        assert lock_host(mine, FIRST) is None  # asked again
+        assert lock_host(mine, FIRST) is None  # requested again
         with pytest.raises(HostError, match=BUSY) as caught:
             lock_host(theirs, SECOND)
         assert caught.value.hint is not None

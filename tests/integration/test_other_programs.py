@@ -82,15 +82,15 @@ def iperf3_outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_iperf3_tcp_agrees_with_its_own_sums(iperf3_outputs: dict[str, Path]) -> None:
     (trial,) = read_file(iperf3_outputs["tcp"]).trials
-    told = json.loads(iperf3_outputs["tcp"].read_text(encoding="utf-8"))
-    received = told["end"]["sum_received"]
+    reported = json.loads(iperf3_outputs["tcp"].read_text(encoding="utf-8"))
+    received = reported["end"]["sum_received"]
     assert trial.record.received_steady_bytes == received["bytes"]
     assert trial.record.throughput_bits_per_s == pytest.approx(received["bits_per_second"], rel=1e-6)
     assert (trial.record.streams, trial.record.window_requested_bytes) == (2, 65_536)
-    assert trial.record.retransmitted_steady_segments == told["end"]["sum_sent"]["retransmits"]
+    assert trial.record.retransmitted_steady_segments == reported["end"]["sum_sent"]["retransmits"]
     rows = trial.series["sender_intervals"].to_pylist()
     steady = sum(row["bytes"] for row in rows if row["phase"] == "steady")
-    counted = sum(i["sum"]["bytes"] for i in told["intervals"] if not i["sum"]["omitted"])
+    counted = sum(i["sum"]["bytes"] for i in reported["intervals"] if not i["sum"]["omitted"])
     assert steady == counted > 0
     assert {row["phase"] for row in rows} == {"warmup", "steady"}
     for stream in (0, 1):
@@ -101,10 +101,10 @@ def test_iperf3_tcp_agrees_with_its_own_sums(iperf3_outputs: dict[str, Path]) ->
 
 
 def test_iperf3_bidir_udp_and_error(iperf3_outputs: dict[str, Path], tmp_path: Path) -> None:
-    told = json.loads(iperf3_outputs["bidir"].read_text(encoding="utf-8"))["end"]
+    reported = json.loads(iperf3_outputs["bidir"].read_text(encoding="utf-8"))["end"]
     forward, reverse = read_file(iperf3_outputs["bidir"]).trials
-    assert forward.record.received_steady_bytes == told["sum_received"]["bytes"]
-    assert reverse.record.received_steady_bytes == told["sum_received_bidir_reverse"]["bytes"]
+    assert forward.record.received_steady_bytes == reported["sum_received"]["bytes"]
+    assert reverse.record.received_steady_bytes == reported["sum_received_bidir_reverse"]["bytes"]
     (datagrams,) = read_file(iperf3_outputs["udp"]).trials
     assert datagrams.record.throughput_bits_per_s == pytest.approx(4e6, rel=0.2)
     assert datagrams.details["datagrams"]["packets"] > 0
@@ -149,11 +149,11 @@ def test_flents_own_file_is_read(tmp_path: Path) -> None:
         run([flent, "ping", "-H", LOOPBACK, "-l", "1", "-s", "0.2", "-D", str(tmp_path)], cwd=tmp_path)
     (path,) = tmp_path.glob("*.flent.gz")
     (trial,) = read_file(path).trials
-    told = json.loads(gzip.decompress(path.read_bytes()))
-    own = told["raw_values"]["Ping (ms) ICMP"]
+    reported = json.loads(gzip.decompress(path.read_bytes()))
+    own = reported["raw_values"]["Ping (ms) ICMP"]
     assert trial.record.unloaded_received == len(own)
     assert trial.record.unloaded_rtt_min_ns == pytest.approx(min(point["val"] for point in own) * 1e6)
-    assert trial.program_version == told["metadata"]["FLENT_VERSION"]
+    assert trial.program_version == reported["metadata"]["FLENT_VERSION"]
     assert trial.record.path_destination == LOOPBACK
 
 

@@ -1,4 +1,4 @@
-"""The quickstart's numbers against the lab's truth. CI has an ordinary user run it too: `.ci/newcomer`."""
+"""The quickstart's numbers against the lab's settings. CI has an ordinary user run it too: `.ci/newcomer`."""
 
 from __future__ import annotations
 

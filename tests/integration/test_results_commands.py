@@ -122,7 +122,7 @@ def test_keep_going_names_what_it_leaves_out(tmp_path: Path, capsys: pytest.Capt
     assert not (tmp_path / "none").exists()
 
 
-def test_what_cannot_be_read_is_told_in_a_line_of_its_own(
+def test_what_cannot_be_read_is_reported_in_a_line_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_lines(["import", str(write_sample(tmp_path, "iperf3")), "--into", str(tmp_path / "good")], capsys)
@@ -176,7 +176,7 @@ def test_compare_ends_with_the_status_that_ci_asks_for(
     assert turned[0] == 0
 
 
-def test_show_tells_how_much_of_a_trial_was_undelivered(
+def test_show_reports_how_much_of_a_trial_was_undelivered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with make_results(tmp_path / "cut") as results:

@@ -1,4 +1,4 @@
-"""Capacity and latency of each hop against the lab's truth: an emulated chain of 100, 20 and 50 Mbit/s."""
+"""Capacity and latency of each hop against the lab's settings: an emulated chain of 100, 20 and 50 Mbit/s."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.lab.paths import DELAYS_NS, chain, open_lab, probing
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
 RATES_MBIT_PER_S = (100, 20, 50)
-#: Intervals of 99.9 % instead of 95 %: three hops in each test would otherwise miss the truth now and then.
+#: Intervals of 99.9 % instead of 95 %: three hops in each test would otherwise miss the setting now and then.
 CAREFUL = CapacityOptions(target_ratio=0.08, confidence_ratio=0.999, budget_s=40.0, budget_packets=60_000)
 LATENCY_SLACK_NS = 120_000
 

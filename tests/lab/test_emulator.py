@@ -181,11 +181,11 @@ def test_an_interface_that_vanishes_ends_it(wires: Wires, backend: str) -> None:
         result = emulator.expect("result")
         error = emulator.expect("error")
         assert emulator.wait() == 5
-        told = emulator.read_errors()
+        reported = emulator.read_errors()
     name = "wan0" if backend == "tun" else "ma"
     assert result["complete"] is False
     assert f"'{name}'" in error["text"]
-    assert told == f"pathlab-engine emulate: {error['text']}\n"
+    assert reported == f"pathlab-engine emulate: {error['text']}\n"
     assert result["forward"]["delivered_packets"] == 3
 
 
@@ -210,22 +210,22 @@ def _refusal_of(command: list[str]) -> tuple[int, str]:
     ],
 )
 def test_wrong_usage_is_named(flags: list[str], named: str) -> None:
-    status, told = _refusal_of([require_engine(), "emulate", *flags])
+    status, reported = _refusal_of([require_engine(), "emulate", *flags])
     assert status == 2
-    assert named in told
+    assert named in reported
 
 
 def test_missing_things_are_named(wires: Wires) -> None:
-    status, told = _refusal_of(build_command(wires, "packet", {"interface-b": "nowhere9"}))
-    assert (status, "'ma'" in told) == (3, True)
+    status, reported = _refusal_of(build_command(wires, "packet", {"interface-b": "nowhere9"}))
+    assert (status, "'ma'" in reported) == (3, True)
     plug_cables(wires)
-    status, told = _refusal_of(build_command(wires, "packet", {"interface-b": "nowhere9"}))
-    assert (status, "'nowhere9'" in told) == (3, True)
+    status, reported = _refusal_of(build_command(wires, "packet", {"interface-b": "nowhere9"}))
+    assert (status, "'nowhere9'" in reported) == (3, True)
     wires.middle.run("ip", "link", "set", "dev", "mb", "down")
-    status, told = _refusal_of(build_command(wires, "packet", {}))
-    assert (status, "'mb' is down" in told) == (3, True)
-    status, told = _refusal_of(build_command(wires, "packet", {"namespace-a": "/proc/self/status"}))
-    assert (status, "'/proc/self/status'" in told) == (3, True)
+    status, reported = _refusal_of(build_command(wires, "packet", {}))
+    assert (status, "'mb' is down" in reported) == (3, True)
+    status, reported = _refusal_of(build_command(wires, "packet", {"namespace-a": "/proc/self/status"}))
+    assert (status, "'/proc/self/status'" in reported) == (3, True)
 
 
 @pytest.mark.parametrize(("kind", "right"), [("packet", "net_raw"), ("tun", "net_admin")])
@@ -238,6 +238,6 @@ def test_missing_permission_is_named(wires: Wires, kind: str, right: str) -> Non
     command = build_command(wires, kind, options)
     engine_at = command.index(require_engine())
     unprivileged = ["setpriv", "--bounding-set", f"-{right}", "--inh-caps", f"-{right}"]
-    status, told = _refusal_of([*command[:engine_at], *unprivileged, *command[engine_at:]])
+    status, reported = _refusal_of([*command[:engine_at], *unprivileged, *command[engine_at:]])
     assert status == 3
-    assert f"CAP_{right.upper()}" in told
+    assert f"CAP_{right.upper()}" in reported

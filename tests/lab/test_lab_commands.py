@@ -255,7 +255,7 @@ def test_mistakes_are_one_line_and_a_fix(words: tuple[str, ...], status: int, sa
     assert second.startswith("  fix: ")
 
 
-def test_every_mistake_of_a_topology_is_told(labs: Labs, tmp_path: Path) -> None:
+def test_every_mistake_of_a_topology_is_reported(labs: Labs, tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(
         '[lab]\nhosts = ["a", "b"]\nlinks = [{ between = ["a", "c"], rate = "fast", delay = "2min" }]\n'

@@ -1,4 +1,4 @@
-"""Routes against the lab's truth: chains, balanced ways, silence, rationing, loss, MTU, changes."""
+"""Routes against the lab's settings: chains, balanced ways, silence, rationing, loss, MTU, changes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_chain_is_found_in_both_directions(three_hops: Lab, method: str) -> No
         assert all(hop.loss.sent == 10 for hop in route.hops)
 
 
-def test_a_fingerprint_stays_and_tells_directions_apart(three_hops: Lab) -> None:
+def test_a_fingerprint_stays_and_distinguishes_directions(three_hops: Lab) -> None:
     same = {find_route(three_hops, "ad", method).fingerprint for method in ("udp", "udp", "icmp")}
     assert len(same) == 1  # of the hops alone
     assert find_route(three_hops, "da").fingerprint not in same
@@ -130,7 +130,7 @@ def test_a_router_that_never_answers_is_silent_and_not_lossy() -> None:
     assert [list(flow.hops) for flow in route.flows] == [[(), *FORWARD[1:]]] * 2
 
 
-def test_a_router_that_rations_its_answers_is_told_from_a_lossy_path() -> None:
+def test_a_router_that_rations_its_answers_is_distinguished_from_a_lossy_path() -> None:
     options = RouteOptions(timeout_ns=100_000_000, repeats=20)
     with open_lab(chain((100, 100, 100))) as lab:
         lab.namespaces.set_sysctl("b", "net.ipv4.icmp_ratemask", "6168")
@@ -221,7 +221,7 @@ def test_a_router_that_refuses_ends_the_route_and_is_named(three_hops: Lab) -> N
     assert lost["end of the route by udp"] == "a router refuses to forward: 198.18.0.6 code 13"
 
 
-def test_a_whole_path_is_told_by_all_methods(three_hops: Lab) -> None:
+def test_a_whole_path_is_described_by_all_methods(three_hops: Lab) -> None:
     with session_in(three_hops, "a") as session:
         report = discover_path(session, "198.18.0.10", PathOptions(capacity=None, route=PATIENT))
     assert [route.method for route in report.routes] == list(METHODS)

@@ -1,4 +1,4 @@
-"""Links that change while they run, that are asked by several at once, that carry IPv6, that MPTCP joins."""
+"""Links that change while they run, whose counters several read at once, with IPv6, joined by MPTCP."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def test_what_a_node_does_not_take_is_outside_the_model() -> None:
     assert any("lost outside the emulated links" in reason for reason in verdict.reasons)
 
 
-def test_counters_may_be_asked_by_several_at_once() -> None:
+def test_counters_may_be_read_by_several_at_once() -> None:
     with make_lab(PAIR) as lab, ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(lambda _: lab.counters()[0]["type"], range(200)))
-    assert told == ["counters"] * 200
+        reported = list(pool.map(lambda _: lab.counters()[0]["type"], range(200)))
+    assert reported == ["counters"] * 200
 
 
 @pytest.mark.parametrize("backend", ["tun", "packet"])

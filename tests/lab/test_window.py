@@ -1,4 +1,4 @@
-"""The window asked for is the one that traffic has: goodput times round trip, on a link of known delay."""
+"""Traffic has the requested window: goodput times round trip, on a link of known delay."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SMALL_BYTES = 8192
 TIMES = ("--warmup-ns", str(2_500_000_000), "--duration-ns", str(2_000_000_000))
 
 
-def test_goodput_times_rtt_is_the_window_asked_for() -> None:
+def test_goodput_times_rtt_is_the_requested_window() -> None:
     """All at once: together they are a twelfth of the line, so none meets a queue."""
     engine = require_engine()
     with make_lab(PATH) as lab, contextlib.ExitStack() as stack:

@@ -41,7 +41,7 @@ def test_the_file_is_of_that_machine_and_needs_nothing_else(machine: str) -> Non
     engine = build_engine(machine)
     assert read_machine(engine) == machine
     content = engine.read_bytes()
-    assert b"/ld-" not in content, "static: no loader is asked for"
+    assert b"/ld-" not in content, "static: no loader is named"
     assert b".debug_info" not in content
     assert len(content) < MAX_ENGINE_BYTES
 

@@ -1,4 +1,4 @@
-"""A controller that stops at a stage of a trial: run inside a lab, told by its first argument what to do.
+"""A controller that stops at a stage of a trial: run inside a lab, its first argument names the stage.
 
 Prints ``at STAGE`` once there and goes on when stdin says so; prints ``failed STAGE HOST: …`` in one line.
 """
@@ -25,8 +25,8 @@ WAIT_S = 20.0
 class Course:
     """One trial from a to b, with a stop at one stage."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self._told = told
+    def __init__(self, reported: dict[str, Any]) -> None:
+        self._told = reported
         self._nothing = threading.Event()
 
     def run(self) -> None:

@@ -13,8 +13,8 @@ import socket
 def main() -> None:
     """Serve until the other end is gone."""
     control = socket.socket(fileno=os.dup(0))
-    while asked := control.recv(1024):
-        address, port, timeout_s = asked.decode().split()
+    while requested := control.recv(1024):
+        address, port, timeout_s = requested.decode().split()
         try:
             with socket.create_connection((address, int(port)), timeout=float(timeout_s)) as opened:
                 opened.settimeout(None)

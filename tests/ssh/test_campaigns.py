@@ -118,7 +118,7 @@ def user_home(lab: SshLab, *, more: str = "") -> list[str]:
     return [f"HOME={BASE}/controller-home", f"PATHLAB_ENGINE={engine}", "COLUMNS=200"]
 
 
-def test_hosts_check_tells_what_works_and_which_port_is_shut(reach: Reach) -> None:
+def test_hosts_check_reports_what_works_and_which_port_is_shut(reach: Reach) -> None:
     """Also that ~/.ssh/config of the command's user counts: b is reached through a ProxyCommand."""
     lab = reach.lab
     hidden = "203.0.113.9"  # an address of b that no route leads to

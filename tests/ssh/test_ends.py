@@ -61,9 +61,9 @@ def start_course(lab: SshLab, stage: str) -> Program:
         name: {"address": lab.address(name), "port": PORT, "user": user, "key": str(BASE / lab.key.name)}
         for name, user in (("a", "sh"), ("b", "bash"))
     }
-    told = {"stage": stage, "hosts": tables, "user_folder": str(BASE / folder.name)}
+    reported = {"stage": stage, "hosts": tables, "user_folder": str(BASE / folder.name)}
     engine = f"PATHLAB_ENGINE={Path(os.environ['PATHLAB_ENGINE']).absolute()}"
-    program = lab.spawn_program(str(PROGRAM), json.dumps(told), more=[engine])
+    program = lab.spawn_program(str(PROGRAM), json.dumps(reported), more=[engine])
     line = program.read_line()
     if line != f"at {stage}":
         with program:
@@ -106,12 +106,12 @@ def test_whoever_is_killed_nothing_is_left(shaped_lab: SshLab, engine: None, par
         with watching(*set(there) | set(agents)) as ends:
             kill_party(shaped_lab, party)
             assert_all_end(ends)
-        told = program.read_rest()
+        reported = program.read_rest()
         if party != "controller":
-            assert told.startswith("failed "), told
-            assert told.count("\n") == 1
+            assert reported.startswith("failed "), reported
+            assert reported.count("\n") == 1
         if party in ("agent", "sshd"):
-            assert " a: " in told
+            assert " a: " in reported
     assert shaped_lab.processes("pathlab-engine-") == []
 
 
@@ -123,11 +123,11 @@ def test_a_pulled_cable_ends_engines_and_the_wait_for_them(slow_lab: SshLab, eng
             slow_lab.cut_cable("controller")
             try:
                 assert_all_end(ends)
-                told = program.read_rest()
+                reported = program.read_rest()
             finally:
                 slow_lab.mend_cable("controller")
-        assert told.startswith("failed connect "), told
-        assert "nothing came from the host" in told
+        assert reported.startswith("failed connect "), reported
+        assert "nothing came from the host" in reported
 
 
 def test_an_agent_whose_controller_falls_silent_ends_by_itself(tmp_path: Path) -> None:

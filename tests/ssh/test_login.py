@@ -91,7 +91,7 @@ def test_a_server_that_speaks_no_ssh_is_named(reach: Reach) -> None:
     assert "does not speak SSH" in str(error)
 
 
-def test_an_unknown_host_is_refused_and_accepted_only_when_asked(reach: Reach) -> None:
+def test_an_unknown_host_is_refused_and_accepted_only_on_request(reach: Reach) -> None:
     files = reach.files(known_hosts="# nothing yet")
     error = refused(reach, "host key", reach.connection(reach.settings(files=files)))
     assert "SHA256:" in str(error)
@@ -158,17 +158,17 @@ def test_a_password_that_is_wrong_or_not_set_is_never_shown(
     assert "guessed" not in f"{error} {error.hint}"
     monkeypatch.setenv("LAB_PASSWORD", PASSWORD)
     reach.session(reach.connection(settings)).close()
-    asked: list[str] = []
+    requested: list[str] = []
 
     def ask(question: str) -> str:
-        asked.append(question)
+        requested.append(question)
         return PASSWORD
 
     connection = reach.connection(replace(settings, password_env=None), ask=ask)
     reach.session(connection).close()
     connection.abandon()
     reach.session(connection)  # made anew, and nobody is asked again
-    assert asked == [f"Password of {settings.login}: "]
+    assert requested == [f"Password of {settings.login}: "]
 
 
 def test_keys_of_an_ssh_agent_are_used(reach: Reach, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -195,11 +195,11 @@ def test_a_passphrase_is_asked_once_a_run(reach: Reach, tmp_path: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "very secret", "-f", str(key)], check=True)
     with (reach.lab.folder / "authorized_keys").open("a") as file:
         file.write((tmp_path / "locked.pub").read_text())
-    asked: list[str] = []
+    requested: list[str] = []
 
     def ask(question: str) -> str:
-        asked.append(question)
-        return "wrong" if len(asked) == 1 else "very secret"
+        requested.append(question)
+        return "wrong" if len(requested) == 1 else "very secret"
 
     connections = SshConnections(SshOptions(secrets=Secrets(ask), dial=reach.lab.dial))
     try:
@@ -207,8 +207,8 @@ def test_a_passphrase_is_asked_once_a_run(reach: Reach, tmp_path: Path) -> None:
             reach.session(connections.get(reach.settings(name, key=str(key)))).close()
     finally:
         connections.close()
-    assert len(asked) == 2  # a wrong one, then the right one, which serves both hosts
-    assert str(key) in asked[0]
+    assert len(requested) == 2  # a wrong one, then the right one, which serves both hosts
+    assert str(key) in requested[0]
     error = refused(reach, "authentication", reach.connection(reach.settings(key=str(key))))
     assert "passphrase" in str(error)
     assert "very secret" not in str(error)

@@ -1,4 +1,4 @@
-"""What the prober is asked: everything is checked, every mistake named."""
+"""Requests to the prober: everything is checked, every mistake named."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def test_a_missing_option_is_named() -> None:
             read_options({key: value for key, value in OPTIONS.items() if key != name})
 
 
-def test_addresses_resolve_to_themselves_and_names_by_the_family_asked_for() -> None:
+def test_addresses_resolve_to_themselves_and_names_by_the_requested_family() -> None:
     assert resolve_target("127.0.0.1", 0) == "127.0.0.1"
     assert resolve_target("::1", 6) == "::1"
     assert resolve_target("localhost", 4).startswith("127.")
 
 
-def test_a_batch_is_every_ttl_with_every_size_as_often_as_asked_shuffled_by_the_seed() -> None:
+def test_a_batch_is_every_ttl_with_every_size_as_often_as_requested_shuffled_by_the_seed() -> None:
     batch = read_batch(BATCH, TARGET, 2)
     order = batch.order(0)
     expected = sorted([(ttl, size) for ttl in (1, 2) for size in (600, 700, 800)] * 2)

@@ -85,7 +85,7 @@ def test_too_many_interfaces_are_refused_by_number(monkeypatch: pytest.MonkeyPat
         nics.read_nic_counters()
 
 
-def test_an_interface_that_is_gone_when_asked_for_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interface_that_is_gone_when_it_is_read_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     ghost = "ghost-of-none: " + " ".join(["7"] * 16)
     monkeypatch.setattr(nics, "read_text", lambda _path: f"{HEADINGS}{ghost}\n")
     assert nics.read_nic_counters() == {}

@@ -71,7 +71,7 @@ def test_the_order_of_cache_folders(
 
 
 @pytest.mark.parametrize("trap", ["link", "open", "file"])
-def test_a_folder_that_a_stranger_could_have_made_is_refused(
+def test_a_folder_that_another_user_could_have_made_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trap: str
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -149,11 +149,11 @@ def test_limits_are_clamped_on_both_sides() -> None:
         "bytes": limits.MAX_ENGINE_BYTES,
         "rate_bits_per_s": limits.MAX_RATE_BITS_PER_S,
     }
-    asked = {"seconds": 12, "bytes": 99, "rate_bits_per_s": 1000}
-    assert clamp_limits(asked) == asked
+    requested = {"seconds": 12, "bytes": 99, "rate_bits_per_s": 1000}
+    assert clamp_limits(requested) == requested
 
 
-def test_caps_of_the_host_bound_what_is_asked_and_what_is_not() -> None:
+def test_caps_of_the_host_bound_what_is_requested_and_what_is_not() -> None:
     caps = Caps(seconds=5.0, bytes=1000, rate_bits_per_s=64_000)
     capped = {"seconds": 5.0, "bytes": 1000, "rate_bits_per_s": 64_000}
     assert clamp_limits({}, caps) == capped
@@ -164,7 +164,7 @@ def test_caps_of_the_host_bound_what_is_asked_and_what_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("requested", "words"),
     [
         ({"hours": 1}, "unknown limit 'hours'"),
         ({"seconds": "9"}, "'seconds' must be a number"),
@@ -174,16 +174,16 @@ def test_caps_of_the_host_bound_what_is_asked_and_what_is_not() -> None:
         ({"rate_bits_per_s": "9"}, "'rate_bits_per_s' must be a number"),
     ],
 )
-def test_limits_of_another_kind_are_refused(asked: dict[str, Any], words: str) -> None:
+def test_limits_of_another_kind_are_refused(requested: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        clamp_limits(asked)
+        clamp_limits(requested)
 
 
 @given(st.integers())
-def test_a_counter_interval_is_within_the_promised_range(asked: int) -> None:
-    granted = clamp_counter_interval_ns(asked)
+def test_a_counter_interval_is_within_the_promised_range(requested: int) -> None:
+    granted = clamp_counter_interval_ns(requested)
     assert 10_000_000 <= granted <= 10_000_000_000
-    assert granted == asked or not 10_000_000 <= asked <= 10_000_000_000
+    assert granted == requested or not 10_000_000 <= requested <= 10_000_000_000
 
 
 def test_the_outbox_throttles_between_its_marks_and_keeps_every_byte() -> None:

@@ -119,9 +119,9 @@ def test_the_decoder_takes_any_damage(seed: int, size: int) -> None:
     fault = None
     for at in range(0, len(stream), size):
         decoder.feed(stream[at : at + size])
-        told = _drain(decoder)
-        assert fault in (None, told)  # the first fault is the last
-        fault = told
+        reported = _drain(decoder)
+        assert fault in (None, reported)  # the first fault is the last
+        fault = reported
         assert len(fault or "") < 400
         assert len(decoder._buffer) <= HEADER_BYTES + MAX_BODY_BYTES + size
         assert len(decoder.noise) <= 64
@@ -227,8 +227,8 @@ def odd_requests() -> st.SearchStrategy[Message]:
 @example(requests=[{"op": "ping", "id": 1, "é" * 2_000_000: 1}])
 @example(requests=[{"op": "hello", "protocol": "é" * 999_999, "program": "é" * 999_999, "require": []}])
 def test_an_agent_takes_any_field(requests: list[Message]) -> None:
-    greeted = encode_frame(HELLO) + b"".join(encode(request) for request in requests)
-    status, said = converse(greeted + encode_frame({"op": "ping", "id": 77}))
+    opening = encode_frame(HELLO) + b"".join(encode(request) for request in requests)
+    status, said = converse(opening + encode_frame({"op": "ping", "id": 77}))
     # A whole frame is never the end of a conversation, but for bye, which an odd operation may come to be.
     assert status == EXIT_DONE
     assert said[0]["type"] == "hello"
@@ -255,7 +255,7 @@ def test_an_agent_takes_any_hello(hello: Message) -> None:
 
 
 class OddAgent(Channel):
-    """A channel that says what it is told once it was greeted, and then ends."""
+    """A channel that plays its script after the hello, and then ends."""
 
     def __init__(self, said: bytes) -> None:
         self._said = said

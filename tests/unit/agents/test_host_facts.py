@@ -206,7 +206,7 @@ def test_hypervisor_flag() -> None:
     assert not has_hypervisor_flag("model name : hypervisor\n")
 
 
-def test_this_host_tells_every_fact() -> None:
+def test_this_host_reports_every_fact() -> None:
     facts = collect_facts()
     assert set(facts) == {*PROBES, "unread"}
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts

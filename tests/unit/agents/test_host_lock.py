@@ -41,7 +41,7 @@ def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextlib.contextmanager
 def hold(folder: Path, owner: dict[str, str], uid: int | None = None) -> Iterator[tuple[Any, Any]]:
-    """Another process that asks for the lock, and what it was told."""
+    """Another process that requests the lock, and the answer to it."""
     words = [str(folder), json.dumps(owner), str(os.getuid() if uid is None else uid)]
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -57,15 +57,15 @@ def lock_path(folder: Path) -> Path:
     return folder / f"pathlab-host-{Path('/proc/self/ns/net').stat().st_ino}.lock"
 
 
-def test_another_run_is_told_whose_the_host_is(tmp_path: Path) -> None:
+def test_another_run_learns_whose_the_host_is(tmp_path: Path) -> None:
     lock = take_host_lock(OWNER, str(tmp_path))
     assert lock.answer == HELD
     assert stat.S_IMODE(lock_path(tmp_path).stat().st_mode) == 0o666
-    with hold(tmp_path, OTHER) as (_, told):
-        assert told["held"] is False
-        assert told["reason"] is None
-        since = told["owner"].pop("since_utc")
-        assert told["owner"] == OWNER
+    with hold(tmp_path, OTHER) as (_, reported):
+        assert reported["held"] is False
+        assert reported["reason"] is None
+        since = reported["owner"].pop("since_utc")
+        assert reported["owner"] == OWNER
         assert len(since) == len("2026-11-21T12:00:00Z")
     lock.release()
     lock.release()
@@ -85,8 +85,8 @@ def test_agents_of_one_run_hold_it_together_until_the_last_ends(tmp_path: Path) 
 
 
 def test_the_kernel_lets_go_when_the_holder_is_killed(tmp_path: Path) -> None:
-    with hold(tmp_path, OWNER) as (process, told):
-        assert told == HELD
+    with hold(tmp_path, OWNER) as (process, reported):
+        assert reported == HELD
         assert take_host_lock(OTHER, str(tmp_path)).answer["owner"]["campaign"] == "first"
         process.kill()
         process.wait()
@@ -156,12 +156,12 @@ def test_another_users_file_serves_unless_it_is_closed_to_us() -> None:
         path = lock_path(folder)
         path.write_text("{}")
         path.chmod(0o666)
-        with hold(folder, OWNER, uid=65534) as (_, told):
-            assert told == HELD
+        with hold(folder, OWNER, uid=65534) as (_, reported):
+            assert reported == HELD
             assert take_host_lock(OTHER, name).answer["owner"]["user"] == "ann"
         path.chmod(0o600)
-        with hold(folder, OWNER, uid=65534) as (_, told):
-            assert told == {"held": False, "owner": None, "reason": f"{path}: Permission denied"}
+        with hold(folder, OWNER, uid=65534) as (_, reported):
+            assert reported == {"held": False, "owner": None, "reason": f"{path}: Permission denied"}
 
 
 def test_a_full_disk_costs_the_name_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

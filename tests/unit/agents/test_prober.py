@@ -48,10 +48,10 @@ def closed_port() -> int:
 
 
 def run_batch(
-    flows: list[Any], asked: Batch, interrupted: Callable[[], bool] = lambda: False
+    flows: list[Any], requested: Batch, interrupted: Callable[[], bool] = lambda: False
 ) -> list[Record]:
     records: list[Record] = []
-    Prober(flows, records.append, interrupted).run(asked)
+    Prober(flows, records.append, interrupted).run(requested)
     assert records[-1]["type"] == "batch-end"
     return records
 
@@ -147,11 +147,11 @@ def test_a_probe_larger_than_the_first_link_is_not_sent_and_says_why() -> None:
 
 def test_an_interruption_ends_a_batch_early(listener: socket.socket) -> None:
     flow = open_flow(listener.getsockname()[1])
-    asked: list[int] = []
+    requested: list[int] = []
 
     def interrupted() -> bool:
-        asked.append(1)
-        return len(asked) > 2
+        requested.append(1)
+        return len(requested) > 2
 
     try:
         records = run_batch([flow], batch(repeats=50, timeout_ns=SHORT_NS), interrupted)

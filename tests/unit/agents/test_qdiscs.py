@@ -130,7 +130,7 @@ def test_the_kernels_refusal_is_an_error_with_its_number(kind: int) -> None:
     assert caught.value.errno == errno.EPERM
 
 
-def test_a_dump_that_others_changed_is_told_apart() -> None:
+def test_a_dump_that_others_changed_is_recognised() -> None:
     with pytest.raises(DumpInterruptedError):
         parse_datagram(message(3, bytes(4), flags=0x12), {})
 
@@ -197,7 +197,7 @@ def test_differences_and_levels_by_interface_and_handle() -> None:
     assert compare_qdiscs(before, after._replace(interfaces={})) == []
 
 
-def test_a_dump_that_is_interrupted_is_asked_for_again_but_not_for_ever(
+def test_a_dump_that_is_interrupted_is_requested_again_but_not_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reading = QdiscReading(qdiscs={}, interfaces={})

@@ -163,9 +163,9 @@ def test_a_stop_rule_needs_only_its_least_cycles_paid() -> None:
 def test_a_cycle_whose_trials_run_at_once_fits_a_shorter_period() -> None:
     hosts = {name: {"transport": "local"} for name in ("c", "d")}
     two = [PATH, {**PATH, "source": "c", "destination": "d"}]
-    asked = {"every": "3min", "trial": {"duration": "2min"}, "paths": two, "hosts": hosts}
-    assert "one cycle takes about 4 min" in list_mistakes(**asked)[0]
-    make_sample(**asked, concurrency=2)
+    requested = {"every": "3min", "trial": {"duration": "2min"}, "paths": two, "hosts": hosts}
+    assert "one cycle takes about 4 min" in list_mistakes(**requested)[0]
+    make_sample(**requested, concurrency=2)
 
 
 def test_a_rate_makes_a_plan_fit_its_budget() -> None:
@@ -203,16 +203,16 @@ def test_wrong_hours_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "spelled", "length"),
+    ("text", "written", "length"),
     [
         ("22:00-06:00", "22:00-06:00", 480),
         (" 9:05 - 17:00 ", "09:05-17:00", 475),
         ("00:00-24:00", None, 1440),
     ],
 )
-def test_hours_are_spelled_alike(text: str, spelled: str | None, length: int) -> None:
+def test_hours_are_written_alike(text: str, written: str | None, length: int) -> None:
     hours = DayHours.parse(text)
-    assert hours.text == (spelled or text)
+    assert hours.text == (written or text)
     assert hours.length_minutes == length
 
 

@@ -25,7 +25,7 @@ def streams_and_kib(campaign: Campaign) -> list[tuple[int, int]]:
     return [(cell.streams, (cell.window_bytes or 0) // 1024) for cell in list_cells(campaign)]
 
 
-def test_a_random_part_has_the_size_asked_for() -> None:
+def test_a_random_part_has_the_requested_size() -> None:
     whole = set(streams_and_kib(make_sample(factors=GRID)))
     quarter = streams_and_kib(make_sample(factors=GRID, design="fraction", fraction="25%"))
     assert len(quarter) == len(set(quarter)) == 20

@@ -27,7 +27,7 @@ BACK = {"source": "far", "destination": "local", "connect_from": "receiver"}
         ({"cpus": "0"}, "cpus", "cpus == 'any'"),
     ],
 )
-def test_what_iperf3_cannot_be_asked_for_is_refused_with_the_way_out(
+def test_what_iperf3_does_not_support_is_refused_with_the_way_out(
     level: dict[str, Any], what: str, constraint: str
 ) -> None:
     factors = {"streams": 1, "engine": ["native", "iperf3"], **level}

@@ -84,7 +84,7 @@ def test_a_host_that_no_link_leads_to_is_named() -> None:
     )
 
 
-def test_ipv6_in_a_lab_is_asked_for_once_and_fits_its_links() -> None:
+def test_ipv6_in_a_lab_is_requested_once_and_fits_its_links() -> None:
     data = {**CAMPAIGN, "lab": {"topology": "wan-40ms"}, "factors": {"streams": 1, "family": "ipv6"}}
     with pytest.raises(CampaignError, match=r"lab\.ipv6: .*expected ipv6 = true"):
         build_campaign(data, label="x")

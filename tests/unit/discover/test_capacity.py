@@ -36,12 +36,12 @@ def test_it_stops_when_precise_and_is_right() -> None:
     assert result.stopped == PRECISE
     assert result.packets == sum(plan.packets for plan in path.plans) < 10_000
     assert result.rounds * 2 >= 8
-    for hop, truth in zip(result.hops, (100e6, 20e6, 50e6), strict=True):
+    for hop, rate in zip(result.hops, (100e6, 20e6, 50e6), strict=True):
         interval = hop.estimate.capacity_interval
-        assert hop.estimate.capacity_bits_per_s == pytest.approx(truth, rel=0.1)
+        assert hop.estimate.capacity_bits_per_s == pytest.approx(rate, rel=0.1)
         assert interval.low is not None
         assert interval.high is not None
-        assert interval.high - interval.low <= 0.1 * truth * 1.2
+        assert interval.high - interval.low <= 0.1 * rate * 1.2
     assert len({plan.seed for plan in path.plans}) == result.rounds
 
 

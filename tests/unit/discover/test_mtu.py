@@ -14,7 +14,7 @@ Rule = Callable[[int], Probe]
 
 
 class RuledPath(RemoteProber):
-    """A prober whose answer depends on the size alone; ``sizes`` are those asked for."""
+    """A prober whose answer depends on the size alone; ``sizes`` are those sent."""
 
     def __init__(self, rule: Rule, *, mtu_bytes: int = 1500, method: str = "udp") -> None:
         self.target = ProbeTarget(address="198.18.0.10", method=method)

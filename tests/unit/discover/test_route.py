@@ -44,7 +44,7 @@ HASHED = ["198.18.0.2", "198.18.0.6"]
         ((20, 15), [], HopVerdict.LOSSY),
     ],
 )
-def test_missing_answers_are_told_by_the_hops_beyond(
+def test_missing_answers_are_explained_by_the_hops_beyond(
     own: tuple[int, int], beyond: Sequence[tuple[int, int]], verdict: HopVerdict
 ) -> None:
     assert classify_loss(probe_loss(*own), [probe_loss(*one) for one in beyond]) is verdict
@@ -75,7 +75,7 @@ def answering(method: str, *answered: int) -> Route:
         ((11, 10), (9, 10), (HopVerdict.LOSSY, HopVerdict.LOSSY)),
     ],
 )
-def test_loss_is_told_by_an_end_that_answers_everything_that_reaches_it(
+def test_loss_is_shown_by_an_end_that_answers_everything_that_reaches_it(
     own: tuple[int, int], other: tuple[int, int] | None, verdicts: tuple[HopVerdict, ...]
 ) -> None:
     others = [answering("icmp", *other)] if other is not None else []
@@ -232,7 +232,7 @@ def test_a_target_whose_first_answers_are_lost_is_no_hop_further(lost: dict[int,
     assert has_route_changed(discover_route(ForgetfulPath({}), RouteOptions()), route) is False
 
 
-def test_a_hop_before_the_target_that_never_answers_is_asked_once_more_and_no_oftener() -> None:
+def test_a_hop_before_the_target_that_never_answers_is_probed_once_more_and_no_oftener() -> None:
     path = ForgetfulPath({2: 10**6})
     route = discover_route(path, RouteOptions(repeats=2))
     assert [plan.repeats for plan in path.plans] == [2, 2, 2, 3]

@@ -134,7 +134,7 @@ def test_the_figure_has_titles_units_intervals_and_bounds() -> None:
     }
 
 
-def test_its_curves_are_told_apart_without_colour() -> None:
+def test_its_curves_differ_without_colour() -> None:
     plot = plot_path(sample_report().as_document())
     slots = [choose_slot(layer.slot) for layer in plot.panels[1].layers if isinstance(layer, Curve)]
     assert len({(slot.dash, slot.marker) for slot in slots}) == len(slots) == 3

@@ -1,4 +1,4 @@
-"""iperf3 as an engine: what it is asked, and what its JSON becomes."""
+"""iperf3 as an engine: its arguments, and what its JSON becomes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def spec_with(**settings: Any) -> TrialSpec:
     return dataclasses.replace(SPEC, cell=dataclasses.replace(SPEC.cell, **settings))
 
 
-def test_both_ends_are_asked_for_the_same() -> None:
+def test_both_ends_get_the_same_settings() -> None:
     server, client = server_arguments(SPEC), client_arguments(SPEC, ALLOWED, 5201)
     assert server == ["-s", "-1", "-J", "-i", "0.1", "-B", "192.0.2.2"]
     assert " ".join(client) == "-c 192.0.2.2 -B 192.0.2.1 -p 5201 -J -t 2 -i 0.1 -P 2 -C cubic"
@@ -49,8 +49,8 @@ def test_every_setting_that_it_knows_is_passed_on() -> None:
 
 
 def stream(socket: int, start: float, size: int) -> dict[str, Any]:
-    told = {"rtt": 20000, "snd_cwnd": 9} | ({"retransmits": 2} if socket == 5 else {})
-    return {"socket": socket, "start": start, "end": start + 0.1, "bytes": size, **told}
+    reported = {"rtt": 20000, "snd_cwnd": 9} | ({"retransmits": 2} if socket == 5 else {})
+    return {"socket": socket, "start": start, "end": start + 0.1, "bytes": size, **reported}
 
 
 def output_of(intervals: int = 14) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The lab's verdict on a trial: each limit alone, and what is not told."""
+"""The lab's verdict on a trial: each limit alone, and what is not reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def snapshot(*links: dict[str, Any], drops: int = 0, ticks: tuple[int, ...] = (0
     return LabSnapshot(links=links, device_drops=drops, cpu_ticks=ticks)
 
 
-def test_a_quiet_lab_is_trusted_whatever_it_was_told_to_lose() -> None:
+def test_a_quiet_lab_is_trusted_whatever_it_is_set_to_lose() -> None:
     verdict = evaluate_lab(snapshot(count()), snapshot(count(elapsed_ns=10**9), ticks=IDLE), RTT_NS)
     assert verdict.trusted
     assert verdict.reasons == ()
@@ -60,7 +60,7 @@ def test_drops_of_the_devices_count_as_well() -> None:
         (800_001, 40_000_000, False),
     ],
 )
-def test_lateness_is_judged_by_the_round_trip(late_ns: int, rtt_ns: int, trusted: bool) -> None:
+def test_lateness_is_tested_by_the_round_trip(late_ns: int, rtt_ns: int, trusted: bool) -> None:
     verdict = evaluate_lab(snapshot(count()), snapshot(count(late_p99_ns=late_ns), ticks=IDLE), rtt_ns)
     assert verdict.trusted is trusted
 

@@ -45,10 +45,10 @@ def test_the_request_names_what_it_brings(tmp_path: Path) -> None:
     assert parts.request["cores"] == [1, 2]
     assert sorted(parts.contents) == ["agent", "engine"]
     for name, data in parts.contents.items():
-        told = parts.request["parts"][name]
-        assert told["bytes"] == len(data)
-        assert told["sha256"] == hashlib.sha256(data).hexdigest()
-        assert told["sha256"][:32] in told["name"]
+        reported = parts.request["parts"][name]
+        assert reported["bytes"] == len(data)
+        assert reported["sha256"] == hashlib.sha256(data).hexdigest()
+        assert reported["sha256"][:32] in reported["name"]
 
 
 def test_the_command_holds_nothing_that_shells_read_differently() -> None:

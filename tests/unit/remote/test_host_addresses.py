@@ -41,7 +41,7 @@ def test_the_boot_is_the_kernels() -> None:
 
 
 class Nobody:
-    """A session that is never asked anything."""
+    """A session that gets no request."""
 
     host = "a"
 

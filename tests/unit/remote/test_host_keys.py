@@ -64,7 +64,7 @@ def test_lines_are_found_as_ssh_finds_them(tmp_path: Path, name: str, expected: 
     assert places(tmp_path, name, text) == expected
 
 
-def test_a_known_key_passes_an_unknown_host_is_told_and_the_rest_refused(tmp_path: Path) -> None:
+def test_a_known_key_passes_an_unknown_host_is_reported_and_the_rest_refused(tmp_path: Path) -> None:
     file = tmp_path / "known_hosts"
     file.write_text(f"alpha ssh-ed25519 {ONE}\n@revoked * ssh-ed25519 {TWO}\nbeta ssh-rsa {ONE}\n")
     one, two = key_of(ONE), key_of(TWO)
@@ -84,7 +84,7 @@ def test_files_that_are_not_there_hold_nothing(tmp_path: Path) -> None:
     assert find_known_keys("alpha", [tmp_path / "none", tmp_path / "none" / "below"]) == []
 
 
-def test_the_kind_that_is_known_is_asked_for_first(tmp_path: Path) -> None:
+def test_the_kind_that_is_known_is_requested_first(tmp_path: Path) -> None:
     file = tmp_path / "known_hosts"
     file.write_text(f"alpha ssh-rsa {ONE}\n")
     ordered = order_key_types(("ssh-ed25519", "rsa-sha2-512"), find_known_keys("alpha", [file]))
@@ -119,13 +119,13 @@ def test_a_known_hosts_that_cannot_be_read_is_named_before_anything_is_dialled(t
 
 @pytest.mark.parametrize(("family", "dialled"), [(None, "localhost"), (socket.AF_INET, "127.0.0.1")])
 def test_the_address_family_of_the_file_is_dialled(family: socket.AddressFamily | None, dialled: str) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def dial(address: str, _port: int, _timeout_s: float) -> socket.socket:
-        asked.append(address)
+        requested.append(address)
         raise ConnectionRefusedError("refused")
 
     settings = SshSettings(host="alpha", address="localhost", user="me", family=family)
     with pytest.raises(HostError, match="cannot connect to localhost port 22"):
         SshConnection(settings, SshOptions(dial=dial)).open_channel()
-    assert asked == [dialled]
+    assert requested == [dialled]

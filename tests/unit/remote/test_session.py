@@ -168,4 +168,4 @@ def test_counters_keep_every_sample_up_to_the_stop() -> None:
         assert [sample["time_ns"] for sample in watch.stop()] == [1, 2, 3]
         assert [sample["time_ns"] for sample in watch.stop()] == [1, 2, 3]
         agent.next_request("counters.stop")
-        assert agent.requests.empty()  # the second stop asked nothing
+        assert agent.requests.empty()  # the second stop sent nothing

@@ -28,10 +28,10 @@ def make_key(folder: Path, kind: str, passphrase: str = "") -> Path:
 @pytest.mark.parametrize("kind", ["ed25519", "ecdsa", "rsa-pem"])
 @pytest.mark.parametrize("passphrase", ["", PASSPHRASE])
 def test_keys_are_read_and_only_locked_ones_ask(tmp_path: Path, kind: str, passphrase: str) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def ask(question: str) -> str:
-        asked.append(question)
+        requested.append(question)
         return PASSPHRASE
 
     path, secrets = make_key(tmp_path, kind, passphrase), Secrets(ask)
@@ -40,20 +40,20 @@ def test_keys_are_read_and_only_locked_ones_ask(tmp_path: Path, kind: str, passp
         assert isinstance(key, paramiko.PKey)
         public = Path(f"{path}.pub").read_text().split()[1]
         assert key.get_base64() == public
-    assert len(asked) == (1 if passphrase else 0)
+    assert len(requested) == (1 if passphrase else 0)
 
 
 def test_a_passphrase_that_stays_wrong_is_given_up(tmp_path: Path) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def ask(question: str) -> str:
-        asked.append(question)
+        requested.append(question)
         return "wrong"
 
     path, secrets = make_key(tmp_path, "ed25519", PASSPHRASE), Secrets(ask)
     for _ in range(2):  # the second host that wants the key does not ask again
         assert secrets.load_key(path) == "its passphrase was wrong 3 times"
-    assert len(asked) == 3
+    assert len(requested) == 3
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ def test_a_secret_is_read_unseen_and_ctrl_c_ends_the_question_on_any_thread(
     screen, terminal = pty.openpty()
     try:
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(ask_secret, "Secret: ", os.ttyname(terminal))
+            requested = pool.submit(ask_secret, "Secret: ", os.ttyname(terminal))
             shown = b""
             while b"Secret: " not in shown:
                 shown += os.read(screen, 100)
             os.write(screen, typed)
             if isinstance(answer, str):
-                assert asked.result(10) == answer
+                assert requested.result(10) == answer
             else:
-                assert isinstance(asked.exception(10), answer)
+                assert isinstance(requested.exception(10), answer)
         shown += os.read(screen, 100)
         assert shown == b"Secret: \r\n"
         assert termios.tcgetattr(terminal)[3] & termios.ECHO
@@ -89,17 +89,17 @@ def test_a_secret_is_read_unseen_and_ctrl_c_ends_the_question_on_any_thread(
 
 
 def test_after_ctrl_c_nobody_else_asks() -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def interrupt(question: str) -> str:
-        asked.append(question)
+        requested.append(question)
         raise KeyboardInterrupt
 
     secrets = Secrets(interrupt)
     with pytest.raises(KeyboardInterrupt):
         secrets.password("me@alpha")
     assert secrets.password("me@beta") is None
-    assert len(asked) == 1
+    assert len(requested) == 1
 
 
 def test_a_question_that_is_not_answered_is_nobody_to_be_asked(tmp_path: Path) -> None:
@@ -112,14 +112,14 @@ def test_a_question_that_is_not_answered_is_nobody_to_be_asked(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [("no key at all", "not a usable key"), (None, "no such file")],
 )
-def test_what_is_no_key_is_told(tmp_path: Path, text: str | None, told: str) -> None:
+def test_what_is_no_key_is_reported(tmp_path: Path, text: str | None, reported: str) -> None:
     path = tmp_path / "key"
     if text is not None:
         path.write_text(text)
-    assert told in str(Secrets().load_key(path))
+    assert reported in str(Secrets().load_key(path))
 
 
 def test_passwords_are_asked_once_a_login_and_anew_when_they_were_wrong() -> None:

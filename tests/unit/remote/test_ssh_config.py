@@ -67,8 +67,8 @@ def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
 def test_jumps_are_followed_in_order_whoever_names_them(tmp_path: Path) -> None:
     config = "Host inner\n  ProxyJump outer\nHost outer\n  HostName 192.0.2.9\n  Port 2200\n"
     settings = read(tmp_path, config, jump="inner,me@last:77")
-    told = [(step.host, step.address, step.port) for step in settings.jumps]
-    assert told == [("outer", "192.0.2.9", 2200), ("inner", "inner", 22), ("last", "last", 77)]
+    reported = [(step.host, step.address, step.port) for step in settings.jumps]
+    assert reported == [("outer", "192.0.2.9", 2200), ("inner", "inner", 22), ("last", "last", 77)]
     assert settings.jumps[-1].user == "me"
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, config: str, named: str) -
     assert caught.value.hint
 
 
-def test_an_account_without_a_name_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_account_without_a_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> str:
         raise KeyError("getpwuid(): uid not found: 12345")
 

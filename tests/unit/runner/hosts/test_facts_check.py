@@ -91,14 +91,14 @@ def test_small_windows_come_with_the_lines_that_raise_them_and_no_other() -> Non
         ),
     ],
 )
-def test_what_is_less_than_it_could_be_is_told(fact: str, value: Any, item: str, fix: str | None) -> None:
+def test_what_is_less_than_it_could_be_is_reported(fact: str, value: Any, item: str, fix: str | None) -> None:
     check = find(check_facts(facts(**{fact: value}), nic=None), item)
     assert check.state == "limited"
     assert (check.fix is None) == (fix is None)
     assert fix is None or fix in str(check.fix)
 
 
-def test_window_scaling_that_is_off_is_told() -> None:
+def test_window_scaling_that_is_off_is_reported() -> None:
     tcp = facts()["tcp"] | {"tcp_window_scaling": 0}
     assert "64 KiB" in find(check_facts(facts(tcp=tcp), nic=None), "window scaling").found
 

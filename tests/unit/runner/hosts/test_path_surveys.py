@@ -1,4 +1,4 @@
-"""Surveys of paths: what is told of them, and which differences count."""
+"""Surveys of paths: what they report, and which differences count."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_same_path_twice_has_not_changed() -> None:
     assert list_changes(sample_report(), sample_report()) == []
 
 
-def test_each_change_is_told() -> None:
+def test_each_change_is_reported() -> None:
     before = sample_report()
     assert list_changes(before, sample_report(routes=(sample_route(4),))) == [
         "the route is another one than before the first trial"
@@ -80,12 +80,12 @@ def test_a_path_that_cannot_be_surveyed_is_named_and_the_next_one_taken(
         return host  # type: ignore[return-value]
 
     monkeypatch.setattr(survey, "discover_path", discover)
-    kept, told = Kept(), list[Event]()
-    surveys = PathSurveys(open_session, Journal(kept, told.append))  # type: ignore[arg-type]
+    kept, reported = Kept(), list[Event]()
+    surveys = PathSurveys(open_session, Journal(kept, reported.append))  # type: ignore[arg-type]
     surveys.take([PATH, other], BEFORE)
     surveys.take([PATH, other], AFTER)
     assert [entry.kind for entry in kept.entries] == ["path"] * 4 + ["path-changed"]
     assert "a to b, before: not surveyed" in kept.entries[0].text
     assert kept.entries[1].facts["report"]["mtu"]["mtu_bytes"] == 1400
     assert kept.entries[4].text == "b to a: the path MTU was 1400 bytes and is 1300 bytes"
-    assert len(told) == 5
+    assert len(reported) == 5

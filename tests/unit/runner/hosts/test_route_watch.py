@@ -111,7 +111,7 @@ def test_the_end_of_a_run_reads_once_more(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(("unloaded", "changed"), [(50, False), (500, True)])  # 1 s, 10 s
-def test_a_long_pause_tells_what_changed_under_its_trial(
+def test_a_long_pause_reports_what_changed_under_its_trial(
     unloaded: int, changed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     readings = Readings(monkeypatch, route_over("r1"), route_over("r2"), route_over("r2"))
@@ -124,7 +124,7 @@ def test_a_long_pause_tells_what_changed_under_its_trial(
     assert data.route is not None
     assert (data.route.route.fingerprint, data.route.changed) == ("r1", changed)
     readings.now_s += RENEW_S
-    assert read(readings.watch.read) == ("r2", not changed)  # told once, and fresh where it was renewed
+    assert read(readings.watch.read) == ("r2", not changed)  # reported once, and fresh where it was renewed
 
 
 def test_each_path_has_its_own_reading(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def test_each_path_has_its_own_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (reading.route.fingerprint, reading.changed) == ("r2", False)
 
 
-def test_what_cannot_be_read_is_told_once_and_harms_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read_is_reported_once_and_harms_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     refusal = HostError("probes are not permitted", host="a", stage="network")
     readings = Readings(monkeypatch, refusal)
     assert readings.watch.read(PATH) is None

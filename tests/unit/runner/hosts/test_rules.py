@@ -54,7 +54,7 @@ def test_one_late_probe_is_below_the_limit_and_a_second_of_them_is_above() -> No
     assert watch.reason == "a loaded RTT of 125 ms is above the limit of 100 ms"
 
 
-def test_loss_is_judged_from_twenty_probes_on() -> None:
+def test_loss_is_tested_from_twenty_probes_on() -> None:
     watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
     assert not any(watch.add(probe(None)) for _ in range(19))
     assert watch.add(probe(None))
@@ -242,7 +242,7 @@ def test_what_was_not_known_is_no_change() -> None:
     assert find_changes([], now, [], {"program_version": "1"}) == []
 
 
-def test_windows_beyond_a_hosts_limit_are_told_with_the_sysctl() -> None:
+def test_windows_beyond_a_hosts_limit_are_reported_with_the_sysctl() -> None:
     factors = {"streams": 1, "window": ["64KiB", "1MiB"], "direction": ["reverse"]}
     rows = rows_of(campaign_of(factors=factors))
     small = {"wmem_max_bytes": 212992, "rmem_max_bytes": 212992}
@@ -250,12 +250,12 @@ def test_windows_beyond_a_hosts_limit_are_told_with_the_sysctl() -> None:
         HostRecord(name=name, recorded_utc="x", facts={"buffers": facts})
         for name, facts in (("a", small), ("b", {"wmem_max_bytes": 2**20}), ("c", None), ("d", small))
     ]
-    told = find_short_windows(rows, hosts)
+    reported = find_short_windows(rows, hosts)
     # against the path: b and d send, a and c receive; b has room, what c may is not known
-    assert [line.split(" grants")[0] for line in told] == ["a", "d"]
-    assert "the plan requests 1 MiB" in told[0]
-    assert "sysctl -w net.core.rmem_max=1048576" in told[0]
-    assert "sysctl -w net.core.wmem_max=1048576" in told[1]
+    assert [line.split(" grants")[0] for line in reported] == ["a", "d"]
+    assert "the plan requests 1 MiB" in reported[0]
+    assert "sysctl -w net.core.rmem_max=1048576" in reported[0]
+    assert "sysctl -w net.core.wmem_max=1048576" in reported[1]
 
 
 def test_a_hop_that_answers_from_elsewhere_is_another_route() -> None:

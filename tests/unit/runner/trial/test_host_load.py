@@ -110,12 +110,12 @@ def test_a_trial_whose_threads_wait_for_a_shared_core_is_the_hosts() -> None:
     assert find_flags(SPEC, 10_000_000) == ("busy-core",)
 
 
-def test_a_rate_that_was_asked_for_is_not_the_hosts() -> None:
+def test_a_requested_rate_is_not_the_hosts() -> None:
     paced = dataclasses.replace(SPEC, cell=dataclasses.replace(SPEC.cell, pacing_bits_per_s=8_000_000))
     assert find_flags(paced, 60_000_000) == ("busy-core",)
     capped = dataclasses.replace(SPEC, rate_cap_bits_per_s=8_000_000)
     assert find_flags(capped, 60_000_000) == ("busy-core",)
     faster = dataclasses.replace(SPEC, rate_cap_bits_per_s=16_000_000)
     assert "host-limited" in find_flags(faster, 60_000_000)
-    # the host's own limit, which the engine was told instead
+    # the host's own limit, which the engine got instead
     assert find_flags(faster, 60_000_000, requested_bits_per_s=8_000_000) == ("busy-core",)
