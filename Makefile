@@ -8,6 +8,7 @@
 #   make plotly       the bundle of plotly.js in VERSION=, with npm
 #   make format       puts every file into its format
 #   make wheel        the wheel for every machine, in dist/
+#   make release      every file of a release, in dist/ (RELEASE_ARGS=--no-image: without the OCI image)
 #   make bench        compares the engine with its peers (see benchmarks/README.md)
 
 PYTHON ?= python3
@@ -18,7 +19,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine test-packages native-test test test-pythons check docs pages plotly format wheel bench clean
+.PHONY: quickstart install dev engine test-packages native-test test test-pythons check docs pages plotly format wheel release bench clean
 
 quickstart: install
 	@$(BIN)/pathlab run quickstart --new
@@ -112,6 +113,9 @@ wheel: dev
 	@PATHLAB_WHEEL_MACHINES=all $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 	  --no-build-isolation --wheel-dir dist .
 	@ls dist/pathlab-*-py3-none-any.whl
+
+release: dev
+	@$(BIN)/python -m release $(RELEASE_ARGS)
 
 bench: dev
 	@$(BIN)/python benchmarks/engine.py $(BENCH_ARGS)

@@ -31,6 +31,10 @@ cpio:cpio
 kmod:depmod
 chromium:chromium
 nftables:nft
+mmdebstrap:mmdebstrap
+buildah:buildah
+lintian:lintian
+zsh:zsh
 "
 PATH=$PATH:/usr/sbin:/sbin
 missing() {

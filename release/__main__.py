@@ -1,0 +1,85 @@
+"""``python -m release``: checks the checkout, then writes the files of its version into ``dist/``."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from release import debian, image
+from release.archives import EXECUTABLE, write_tarball
+from release.commands import ReleaseError, require_programs
+from release.commit import Commit, export_commit
+from release.completions import make_completions
+from release.python_packages import build_sdist, build_wheel
+from release.wheel_files import read_engines, read_manual
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+NOTES = "RELEASE-NOTES.md"
+SUMS = "SHA256SUMS"
+
+
+def write_release(into: Path, *, with_image: bool) -> None:
+    """Write all files of the newest commit's version into a folder that they replace. Raises ReleaseError."""
+    programs = {"git": "git", **debian.PROGRAMS, **(image.PROGRAMS if with_image else {})}
+    require_programs(programs)
+    with tempfile.TemporaryDirectory(prefix="pathlab-release-") as folder:
+        work = Path(folder)
+        commit = export_commit(CHECKOUT, work / "commit")
+        print(f"Making the release of PathLab {commit.version}", flush=True)
+        made = work / "dist"
+        made.mkdir()
+        (made / NOTES).write_text(commit.note, encoding="utf-8")
+        _write_files(commit, made, work, with_image=with_image)
+        _write_sums(made)
+        shutil.rmtree(into, ignore_errors=True)
+        shutil.move(made, into)
+    print(f"{into}/{SUMS} has their digests.")
+
+
+def _write_files(commit: Commit, into: Path, work: Path, *, with_image: bool) -> None:
+    build_sdist(commit, into)
+    wheel = build_wheel(commit, into)
+    manual, engines = read_manual(wheel), read_engines(wheel)
+    for machine, engine in engines.items():
+        program = into / f"pathlab-engine-{commit.version}-{machine}"
+        program.write_bytes(engine)
+        program.chmod(EXECUTABLE)
+        page = manual["man1/pathlab-engine.1"]
+        debian.build_package(commit, machine, engine, page, into, work)
+    write_tarball(into / f"pathlab-{commit.version}-man.tar.gz", manual, commit.epoch_s)
+    completions = make_completions(commit)
+    write_tarball(into / f"pathlab-{commit.version}-completions.tar.gz", completions, commit.epoch_s)
+    if with_image:
+        image.build_image(commit, wheel, into, work)
+
+
+def _write_sums(into: Path) -> None:
+    lines = []
+    for path in sorted(into.iterdir()):
+        with path.open("rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.name}\n")
+        print(f"{path.stat().st_size / 1e6:9.2f} MB  {path.name}")
+    (into / SUMS).write_text("".join(lines), encoding="ascii")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m release", description=__doc__)
+    parser.add_argument("--into", type=Path, default=CHECKOUT / "dist", help="replaced with the release")
+    parser.add_argument("--no-image", action="store_true", help="leave the OCI image out")
+    given = parser.parse_args(arguments)
+    try:
+        write_release(given.into, with_image=not given.no_image)
+    except ReleaseError as error:
+        print(f"pathlab: {error}.\n  fix: {error.fix}", file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""A checkout of its own to release, and the release made from it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathlab import __version__
+from tests.wheel import copy_checkout
+
+IDENTITY = (
+    "-c",
+    "user.name=Maintainer",
+    "-c",
+    "user.email=maintainer@pathlab.org",
+    "-c",
+    "commit.gpgsign=false",
+)
+TIME = "2026-11-22T00:00:00Z"
+MAKING_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a release ended."""
+
+    status: int
+    out: str
+    errors: list[str]
+
+
+def run_git(folder: Path, *words: str) -> str:
+    """Run git with an identity of its own and return its output."""
+    command = ["git", *IDENTITY, *words]
+    environment = {**os.environ, "GIT_COMMITTER_DATE": TIME, "GIT_AUTHOR_DATE": TIME}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def commit_checkout(folder: Path) -> Path:
+    """Copy the files of this checkout as they are now and commit them, with a changelog for the version."""
+    copy_checkout(folder)
+    changelog = folder / "CHANGELOG.md"
+    text = changelog.read_text(encoding="utf-8")
+    if f"\n## {__version__}" not in text:  # nothing was released yet
+        changelog.write_text(
+            text.replace("\n## Unreleased\n", f"\n## {__version__} - 2026-11-22\n"), encoding="utf-8"
+        )
+    run_git(folder, "init", "--quiet")
+    commit_all(folder)
+    return folder
+
+
+def commit_all(folder: Path) -> None:
+    """Commit every file of a folder."""
+    run_git(folder, "add", "--all")
+    run_git(folder, "commit", "--quiet", "--message", "Release")
+
+
+def release(checkout: Path, into: Path, *words: str, path: str | None = None) -> Done:
+    """``make release`` without the set-up of an environment; ``path`` replaces PATH."""
+    environment = {**os.environ, **({} if path is None else {"PATH": path})}
+    done = subprocess.run(
+        [sys.executable, "-m", "release", "--into", str(into), *words],
+        cwd=checkout,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=MAKING_SECONDS,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr.splitlines())

@@ -1,0 +1,243 @@
+"""Every file of a release is installed and run, as its users do it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+from pathlib import Path
+
+import pytest
+
+from pathlab import __version__
+from pathlab.cli.main import SUBCOMMANDS
+from pathlab.remote.machines import find_own_machine, read_machine
+from release.debian import ARCHITECTURES
+from release.image import run_buildah, write_policy
+from tests.native.engine import MS, start
+from tests.release.making import release
+from tests.require import require
+
+pytestmark = pytest.mark.slow
+
+ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80"}
+
+
+def run(*command: str | Path, folder: Path | None = None) -> str:
+    """The output of a program that succeeds and reports nothing. Errors of it fail the test."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def find(dist: Path, pattern: str) -> Path:
+    (path,) = dist.glob(pattern)
+    return path
+
+
+def install(wheel: Path, folder: Path) -> Path:
+    """Install a wheel without its libraries, which come from the environment of the tests."""
+    venv.create(folder)
+    python = folder / "bin" / "python"
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", wheel)
+    packages = run(python, "-c", "import site; print(site.getsitepackages()[0])").strip()
+    own = [path for path in sys.path if path.endswith("site-packages")]
+    (Path(packages) / "libraries.pth").write_text("\n".join(own), encoding="utf-8")
+    return folder / "bin" / "pathlab"
+
+
+MEASURE = ("measure", "local", "--time", "1", "--json")
+
+
+def assert_complete(shown: str) -> None:
+    trial = json.loads(shown)["trial"]
+    assert trial["status"] == "complete"
+    assert trial["throughput_bits_per_s"] > 0
+
+
+def test_the_digests_are_those_of_all_files(dist: Path) -> None:
+    names = {path.name for path in dist.iterdir()} - {"SHA256SUMS"}
+    lines = (dist / "SHA256SUMS").read_text(encoding="ascii").splitlines()
+    assert {line.split()[1] for line in lines} == names
+    run("sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS", folder=dist)
+
+
+def test_the_release_note_is_the_changelogs_section(dist: Path, released_checkout: Path) -> None:
+    note = (dist / "RELEASE-NOTES.md").read_text(encoding="utf-8")
+    changelog = (released_checkout / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert note.startswith("### ")
+    assert f"\n## {__version__}" in changelog
+    assert note in changelog
+
+
+def test_the_wheel_measures_from_another_folder(dist: Path, tmp_path: Path) -> None:
+    program = install(find(dist, "*-py3-none-any.whl"), tmp_path / "environment")
+    assert run(program, "--version", folder=tmp_path) == f"pathlab {__version__}\n"
+    (tmp_path / "elsewhere").mkdir()
+    assert_complete(run(program, *MEASURE, folder=tmp_path / "elsewhere"))
+
+
+def test_the_source_distribution_builds_and_measures(dist: Path, tmp_path: Path) -> None:
+    command = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path)
+    run(sys.executable, *command, find(dist, f"pathlab-{__version__}.tar.gz"))
+    program = install(find(tmp_path, "*.whl"), tmp_path / "environment")
+    (tmp_path / "elsewhere").mkdir()
+    assert_complete(run(program, *MEASURE, folder=tmp_path / "elsewhere"))
+
+
+def test_every_bare_engine_is_one_of_the_wheel_and_of_its_machine(dist: Path) -> None:
+    engines = {path.name.rpartition("-")[2]: path for path in dist.glob("pathlab-engine-*")}
+    assert set(engines) == set(ARCHITECTURES)
+    for machine, path in engines.items():
+        assert read_machine(path) == machine
+        assert path.stat().st_mode & 0o777 == 0o755
+    shown = run(engines[find_own_machine()], "--version")
+    assert shown.startswith(f"pathlab-engine {__version__} ")
+
+
+def test_the_debian_package_installs_runs_and_leaves_nothing(dist: Path, tmp_path: Path) -> None:
+    require(shutil.which("dpkg"), "dpkg")
+    package = find(dist, f"pathlab-engine_{__version__}-1_{ARCHITECTURES[platform.machine()]}.deb")
+    root = tmp_path / "root"
+    for name in ("info", "updates"):
+        (root / "var/lib/dpkg" / name).mkdir(parents=True)
+    (root / "var/lib/dpkg/status").touch()
+    as_root = [] if os.geteuid() == 0 else ["unshare", "--map-root-user"]
+    dpkg = [*as_root, "dpkg", f"--root={root}"]
+    run(*dpkg, "--install", package)
+    assert run(*dpkg, "--verify", "pathlab-engine") == ""
+    engine = str(root / "usr/bin/pathlab-engine")
+    with start("receive", engine, bind="127.0.0.1", port=0) as receiver:
+        port = receiver.wait_for("listening")["port"]
+        with start("send", engine, address="127.0.0.1", port=port, duration_ns=200 * MS) as sender:
+            assert (sender.finish().status, receiver.finish().status) == (0, 0)
+    page = run("man", "--warnings", "-l", root / "usr/share/man/man1/pathlab-engine.1.gz")
+    assert "pathlab-engine - measure throughput and round-trip times" in " ".join(page.split())
+    run(*dpkg, "--purge", "pathlab-engine")
+    assert [path for path in (root / "usr").rglob("*") if path.is_file()] == []
+
+
+def test_debian_packages_hold_the_engine_of_their_machine(dist: Path) -> None:
+    for machine, architecture in ARCHITECTURES.items():
+        package = find(dist, f"pathlab-engine_*_{architecture}.deb")
+        fields = dict(
+            line.split(": ", 1)
+            for line in run("dpkg-deb", "--field", package, "Package", "Version", "Architecture").splitlines()
+        )
+        assert fields == {
+            "Package": "pathlab-engine",
+            "Version": f"{__version__}-1",
+            "Architecture": architecture,
+        }
+        packed = subprocess.run(
+            ["dpkg-deb", "--fsys-tarfile", package], capture_output=True, check=True
+        ).stdout
+        engine = subprocess.run(
+            ["tar", "-xO", "./usr/bin/pathlab-engine"], input=packed, capture_output=True, check=True
+        ).stdout
+        bare = find(dist, f"pathlab-engine-*-{machine}").read_bytes()
+        assert hashlib.sha256(engine).digest() == hashlib.sha256(bare).digest()
+
+
+def test_lintian_finds_nothing_in_the_debian_package(dist: Path) -> None:
+    require(shutil.which("lintian"), "lintian (apt-get install lintian)")
+    package = find(dist, f"pathlab-engine_*_{ARCHITECTURES[platform.machine()]}.deb")
+    assert run("lintian", "--allow-root", "--fail-on", "error,warning", package) == ""
+
+
+def test_every_manual_page_of_the_archive_renders_without_a_warning(dist: Path, tmp_path: Path) -> None:
+    require(shutil.which("man"), "man (apt-get install man-db)")
+    with tarfile.open(find(dist, "*-man.tar.gz")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    pages = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.[15]"))
+    commands = [f"man1/pathlab-{name}.1" for name in SUBCOMMANDS]
+    assert pages == sorted(["man1/pathlab.1", "man1/pathlab-engine.1", "man5/pathlab-campaign.5", *commands])
+    done = subprocess.run(
+        ["man", "--warnings", "-l", *(page for page in pages if page.endswith(".1"))],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+COMPLETING = {
+    "bash": (
+        "bash-completion/completions/pathlab",
+        'source "$1"; complete -p pathlab; COMP_WORDS=(pathlab mea) COMP_CWORD=1;'
+        ' _pathlab_completion pathlab; echo "${COMPREPLY[@]}"',
+    ),
+    "zsh": (
+        "zsh/site-functions/_pathlab",
+        'fpath=("${1:h}" $fpath); autoload -Uz compinit; compinit -D -u; print "$_comps[pathlab]";'
+        ' _describe() { print -r -- "${(@P)3}" };'
+        ' words=(pathlab mea) CURRENT=2; source "$1"; _pathlab_completion',
+    ),
+    "fish": (
+        "fish/vendor_completions.d/pathlab.fish",
+        "source $argv[1]; complete --do-complete 'pathlab mea'",
+    ),
+}
+
+
+@pytest.mark.parametrize("shell", sorted(COMPLETING))
+def test_completions_complete_a_command(dist: Path, tmp_path: Path, shell: str) -> None:
+    program = shutil.which(shell)
+    require(program, f"{shell} (apt-get install {shell})")
+    with tarfile.open(find(dist, "*-completions.tar.gz")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    place, script = COMPLETING[shell]
+    (tmp_path / "bin").mkdir()
+    start = tmp_path / "bin" / "pathlab"
+    start.write_text(f'#!/bin/sh\nexec {sys.executable} -m pathlab "$@"\n', encoding="utf-8")
+    start.chmod(0o755)
+    words = {"fish": ["-c", script], "bash": ["-c", script, "sh"], "zsh": ["-f", "-c", script, "sh"]}[shell]
+    environment = {**ENVIRONMENT, "PATH": f"{start.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [str(program), *words, str(tmp_path / place)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "measure" in done.stdout
+
+
+def test_the_image_runs_as_an_ordinary_user(dist: Path, tmp_path: Path) -> None:
+    archive = find(dist, "*-oci-*.tar")
+    container = run_buildah(tmp_path, "from", write_policy(tmp_path), f"oci-archive:{archive}")
+    settings = json.loads(run_buildah(tmp_path, "inspect", container))["OCIv1"]["config"]
+    assert settings["Entrypoint"] == ["pathlab"]
+    assert settings["Labels"]["org.opencontainers.image.version"] == __version__
+    files = "id -u >uid && pathlab --version >version && pathlab " + " ".join(MEASURE) + " >record"
+    run_buildah(tmp_path, "run", "--isolation=chroot", container, "--", "sh", "-c", files)
+    results = Path(run_buildah(tmp_path, "mount", container)) / "results"
+    assert (results / "uid").read_text() == "1000\n"
+    assert (results / "version").read_text() == f"pathlab {__version__}\n"
+    assert_complete((results / "record").read_text())
+
+
+def test_a_commit_gives_the_same_bytes_twice(dist: Path, tmp_path: Path, released_checkout: Path) -> None:
+    done = release(released_checkout, tmp_path / "again", "--no-image")
+    assert (done.status, done.errors) == (0, [])
+    again = set((tmp_path / "again" / "SHA256SUMS").read_text().splitlines())
+    first = {line for line in (dist / "SHA256SUMS").read_text().splitlines() if "-oci-" not in line}
+    assert again == first
