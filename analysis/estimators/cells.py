@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided, as_samples
+from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided
 from pathlab.analysis.estimators.serial import (
     CORRELATION_SAMPLES,
     TREND_RATIO,
@@ -18,7 +18,6 @@ from pathlab.analysis.estimators.serial import (
     pool_bound,
 )
 from pathlab.analysis.libraries import special
-from pathlab.errors import UsageError
 
 Floats = NDArray[np.float64]
 
@@ -63,22 +62,6 @@ class Cells:
         """Mean of each cell."""
         means: Floats = self.sums.sum(axis=0) / self.trials
         return means
-
-
-def as_amounts(values: ArrayLike, name: str, *, least: float = 0.0) -> Floats:
-    """The values as finite numbers of one dimension; ``UsageError`` where one is below ``least``."""
-    amounts = as_samples(values, name)
-    if amounts.size and amounts.min() < least:
-        raise UsageError(f"{name}: a value is below {least:g}", hint="leave out what was not measured")
-    return amounts
-
-
-def check_lengths(**arrays: Floats) -> None:
-    """Raise ``UsageError`` unless all arrays, named by their keywords, have the same length."""
-    sizes = {name.replace("_", " "): array.size for name, array in arrays.items()}
-    if len(set(sizes.values())) > 1:
-        counts = ", ".join(f"{size} {name}" for name, size in sizes.items())
-        raise UsageError(f"lengths differ: {counts}", hint="pass one value of each per trial")
 
 
 def group_trials(levels: Floats, values: Floats, cycles: Floats) -> Cells:

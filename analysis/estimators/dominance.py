@@ -8,9 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided, as_samples
+from pathlab.analysis.estimators.interval import (
+    Interval,
+    IntervalBuilder,
+    Undecided,
+    as_samples,
+    check_lengths,
+)
 from pathlab.analysis.estimators.serial import bound_order
-from pathlab.errors import UsageError
 
 METHOD = "paired-influence-atanh"
 MINIMUM_PAIRS = 10
@@ -44,8 +49,7 @@ def cliffs_delta(first: ArrayLike, second: ArrayLike) -> Dominance:
     ours, theirs = as_samples(first, "first"), as_samples(second, "second")
     n = ours.size
     builder = IntervalBuilder(n=n, method=METHOD)
-    if theirs.size != n:
-        raise UsageError(f"{n} values against {theirs.size}", hint="pass one pair for each cycle")
+    check_lengths(first=ours, second=theirs)
     if n == 0:
         return Dominance(
             n=0, interval_ratio=builder.refuse(Undecided.NO_SAMPLES), undecided=Undecided.NO_SAMPLES

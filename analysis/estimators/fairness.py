@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from pathlab.analysis.estimators.interval import Undecided, as_samples
-from pathlab.errors import UsageError
+from pathlab.analysis.estimators.interval import Undecided, as_amounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +29,9 @@ def jain_index(shares: ArrayLike) -> Fairness:
     gives 1 by definition. Undefined, and said so, when no stream carried anything.
     Source: Jain, Chiu, Hawe, DEC-TR-301, 1984.
     """
-    values = as_samples(shares, "shares")
+    values = as_amounts(shares, "shares")
     if values.size == 0:
         return Fairness(streams=0, undecided=Undecided.NO_SAMPLES)
-    if values.min() < 0:
-        raise UsageError("shares: a stream carried less than nothing", hint="pass bytes or rates, 0 or more")
     largest = values.max()
     if largest == 0:
         return Fairness(streams=values.size, undecided=Undecided.ALL_ZERO)

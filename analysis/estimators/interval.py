@@ -130,6 +130,22 @@ def as_samples(values: ArrayLike, name: str = "samples") -> NDArray[np.float64]:
     return array
 
 
+def as_amounts(values: ArrayLike, name: str, *, least: float = 0.0) -> NDArray[np.float64]:
+    """The values as finite numbers of one dimension; ``UsageError`` where one is below ``least``."""
+    amounts = as_samples(values, name)
+    if amounts.size and amounts.min() < least:
+        raise UsageError(f"{name}: a value is below {least:g}", hint="leave out what was not measured")
+    return amounts
+
+
+def check_lengths(**arrays: NDArray[np.float64]) -> None:
+    """Raise ``UsageError`` unless all arrays, named by their keywords, have the same length."""
+    sizes = {name.replace("_", " "): array.size for name, array in arrays.items()}
+    if len(set(sizes.values())) > 1:
+        counts = ", ".join(f"{size} {name}" for name, size in sizes.items())
+        raise UsageError(f"lengths differ: {counts}", hint="pass as many of each")
+
+
 def check_confidence(confidence_ratio: float) -> None:
     """Raise ``UsageError`` unless the confidence lies strictly between 0 and 1."""
     if not 0 < confidence_ratio < 1:

@@ -37,9 +37,7 @@ def full_segment(
     *,
     mss_bytes: int | None = None,
     ip_version: int = 4,
-    timestamps: bool = True,
     mptcp: bool = False,
-    link_bytes: int = 0,
 ) -> Segment:
     """The full segment of a path, from what is known about the path.
 
@@ -57,16 +55,14 @@ def full_segment(
     Source: RFC 6349, section 4.1; RFC 7323 (time stamps); RFC 6691 (MSS); RFC 8684, section 3.3 (MPTCP).
     """
     bare, more = IP_BYTES.get(ip_version, 0) + TCP_BYTES, MPTCP_BYTES if mptcp else 0
-    headers = bare + (TIMESTAMP_BYTES if timestamps else 0)
+    headers = bare + TIMESTAMP_BYTES
     stated = mtu_bytes - headers if mss_bytes is None or mss_bytes <= 0 else min(mss_bytes, mtu_bytes - bare)
-    if ip_version not in IP_BYTES or mtu_bytes <= headers or stated <= more or link_bytes < 0:
+    if ip_version not in IP_BYTES or mtu_bytes <= headers or stated <= more:
         raise UsageError(
             f"packets of {mtu_bytes} bytes of IPv{ip_version} carry no data",
             hint="the MTU is larger than the headers, the IP version is 4 or 6",
         )
-    return Segment(
-        payload_bytes=stated - more, packet_bytes=min(mtu_bytes, stated + headers), link_bytes=link_bytes
-    )
+    return Segment(payload_bytes=stated - more, packet_bytes=min(mtu_bytes, stated + headers))
 
 
 def payload_rate(rate_bits_per_s: float, segment: Segment) -> float:

@@ -27,10 +27,9 @@ from pathlab.analysis.estimators.interval import (
 )
 from pathlab.analysis.estimators.quantiles import median_interval
 from pathlab.analysis.libraries import special, stats, stattools
-from pathlab.errors import UsageError
 
 MEDIAN_METHOD = "order-statistic-widened"
-MINIMUM_SAMPLES = 20
+MINIMUM_SAMPLES, LAGS = 20, 10
 #: Fewer samples cannot show their correlation: at 7 its estimate has a standard error of 0.3.
 CORRELATION_SAMPLES = 10
 #: The correlation of neighbours that is allowed for where the samples do not show that it is lower.
@@ -244,10 +243,8 @@ def shows_no_level(samples: NDArray[np.float64]) -> bool:
     return enough and lag_one_correlation(stats.rankdata(samples)) >= TREND_RATIO
 
 
-def measure_autocorrelation(values: ArrayLike, lags: int = 10) -> Autocorrelation:
-    """Autocorrelation at lags 1 to ``lags`` (at most n - 1) of samples in the order of measurement.
-
-    Raises ``UsageError`` for fewer than one lag.
+def measure_autocorrelation(values: ArrayLike) -> Autocorrelation:
+    """Autocorrelation at lags 1 to 10 of samples in the order of measurement.
 
     Notes
     -----
@@ -255,13 +252,11 @@ def measure_autocorrelation(values: ArrayLike, lags: int = 10) -> Autocorrelatio
     small by about (1 + 3 r) / n. ``noise_ratio`` is 1.96 / sqrt(n): of uncorrelated samples, 19 of 20 lie
     within. Source: Box and Jenkins, Time Series Analysis; computed by ``statsmodels`` (acf).
     """
-    if lags < 1:
-        raise UsageError(f"{lags} lags cannot be measured", hint="ask for 1 or more")
     samples = as_samples(values)
     reason = _refuse(samples, MINIMUM_SAMPLES)
     if reason is not None:
         return Autocorrelation(n=samples.size, undecided=reason)
-    found = stattools.acf(samples, nlags=min(lags, samples.size - 1), fft=True)[1:]
+    found = stattools.acf(samples, nlags=LAGS, fft=True)[1:]
     return Autocorrelation(
         n=samples.size,
         lag_ratios=tuple(float(ratio) for ratio in found),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pathlab.analysis.estimators.interval import Undecided, as_samples
+from pathlab.analysis.estimators.interval import Undecided, as_amounts
 from pathlab.errors import UsageError
 
 
@@ -32,9 +32,7 @@ def aggregate_throughput(received_bytes: ArrayLike, steady_ns: int) -> Throughpu
     Assumes the bytes were counted by the receiver in exactly that window, on the receiver's clock.
     Minimum: 1 stream. Source: METHOD section 1 (aggregate throughput).
     """
-    counts = as_samples(received_bytes, "received bytes")
-    if counts.size and counts.min() < 0:
-        raise UsageError("received bytes: a count is below 0", hint="pass bytes per stream, not differences")
+    counts = as_amounts(received_bytes, "received bytes")
     if counts.size == 0 or steady_ns <= 0:
         reason = Undecided.ZERO_LENGTH if counts.size else Undecided.NO_SAMPLES
         return Throughput(stream_bits_per_s=(), stream_share_ratio=(), undecided=reason)

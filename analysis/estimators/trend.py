@@ -14,13 +14,13 @@ from pathlab.analysis.estimators.interval import (
     IntervalBuilder,
     Undecided,
     as_samples,
+    check_lengths,
     refuse_few,
 )
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.serial import bound_order
 from pathlab.analysis.estimators.shifts import hodges_lehmann, student_p_value
 from pathlab.analysis.libraries import stats
-from pathlab.errors import UsageError
 
 METHOD = "theil-sen"
 MINIMUM_SAMPLES = 5
@@ -181,10 +181,7 @@ def find_common_trend(
     """
     samples, places = _as_series(values, positions)
     numbers = as_samples(cycles, "cycles")
-    if numbers.size != samples.size:
-        raise UsageError(
-            f"{samples.size} values but {numbers.size} cycles", hint="pass the cycle of each value"
-        )
+    check_lengths(values=samples, cycles=numbers)
     plain = find_trend(samples, places)
     if plain.undecided is not None:
         return plain
@@ -326,10 +323,7 @@ def _as_series(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     samples = as_samples(values, "values")
     places = np.arange(float(samples.size)) if positions is None else as_samples(positions, "positions")
-    if places.size != samples.size:
-        raise UsageError(
-            f"{samples.size} values but {places.size} positions", hint="pass one position for each value"
-        )
+    check_lengths(values=samples, positions=places)
     return samples, places
 
 

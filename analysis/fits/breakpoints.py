@@ -10,12 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from pathlab.analysis.estimators.cells import (
     Floats,
     bound_cycles,
-    check_lengths,
     draw_multipliers,
     group_trials,
     refuse_cycles,
 )
-from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Undecided, as_samples, refuse_few
+from pathlab.analysis.estimators.interval import (
+    CONFIDENCE_RATIO,
+    Undecided,
+    as_samples,
+    check_lengths,
+    refuse_few,
+)
 from pathlab.analysis.fits.curve_fit import Estimate, Statement
 
 MINIMUM_TRIALS = 50

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.cells import as_amounts, check_lengths
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
     IntervalBuilder,
     Undecided,
+    as_amounts,
+    check_lengths,
     refuse_few,
 )
 from pathlab.analysis.estimators.quantiles import median_interval

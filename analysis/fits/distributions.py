@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -93,44 +93,48 @@ def fit_distributions(values: ArrayLike, *, rng: np.random.Generator) -> Distrib
     least = float(samples.min())
     scaled = samples / unit
     tail = (1 - CONFIDENCE_RATIO) / 2
-    found = [_build(Distribution.NORMAL, samples, unit, _fit_normal(scaled, tail))]
+    found = {Distribution.NORMAL: _fit_normal(scaled, tail)}
     if least >= 0:
-        found.append(_build(Distribution.EXPONENTIAL, samples, unit, _fit_exponential(scaled, tail)))
+        found[Distribution.EXPONENTIAL] = _fit_exponential(scaled, tail)
     if least > 0:
-        found.append(_build(Distribution.LOG_NORMAL, samples, unit, _fit_log_normal(scaled, tail)))
-        found.append(_build(Distribution.WEIBULL, samples, unit, _fit_weibull(scaled, tail, rng)))
-    return Distributions(n=samples.size, fits=_rank(found, samples.size))
+        found[Distribution.LOG_NORMAL] = _fit_log_normal(scaled, tail)
+        found[Distribution.WEIBULL] = _fit_weibull(scaled, tail, rng)
+    fits = [_describe(name, samples, unit, fit) for name, fit in found.items()]
+    fits.sort(key=lambda fit: fit.aic or 0.0)
+    ranked = [replace(fit, aic_difference=(fit.aic or 0.0) - (fits[0].aic or 0.0)) for fit in fits]
+    ranked += [
+        DistributionFit(distribution=name, undecided=Undecided.NOT_POSITIVE)
+        for name in sorted(set(Distribution) - found.keys())
+    ]
+    return Distributions(n=samples.size, fits=tuple(ranked))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fit:
-    """Parameters (value, interval's ends, how the unit enters), frozen scipy distribution and method."""
+    """Parameters (value, interval's ends) of scaled samples, frozen scipy distribution and method."""
 
     parameters: dict[str, tuple[float, Ends]]
-    law: Any  # a frozen distribution of scipy
+    frozen: Any  # a frozen distribution of scipy
     method: str
     exact: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Built:
-    distribution: Distribution
-    fit: _Fit
-    aic: float
-    distance: float
-
-
-def _build(distribution: Distribution, samples: Floats, unit: float, fit: _Fit) -> _Built:
-    likelihood = float(np.sum(fit.law.logpdf(samples / unit))) - samples.size * math.log(unit)
-    parameters = {
-        name: (_rescale(name, value, unit), tuple(_rescale(name, end, unit) for end in ends))
-        for name, (value, ends) in fit.parameters.items()
-    }
-    return _Built(
+def _describe(distribution: Distribution, samples: Floats, unit: float, fit: _Fit) -> DistributionFit:
+    """A fit to the samples over ``unit``, in their own unit."""
+    likelihood = float(np.sum(fit.frozen.logpdf(samples / unit))) - samples.size * math.log(unit)
+    builder, exact = (
+        IntervalBuilder(n=samples.size, method=fit.method),
+        CONFIDENCE_RATIO if fit.exact else None,
+    )
+    return DistributionFit(
         distribution=distribution,
-        fit=_Fit(parameters=parameters, law=fit.law, method=fit.method, exact=fit.exact),  # type: ignore[arg-type]
-        aic=2 * len(parameters) - 2 * likelihood,
-        distance=float(stats.kstest(samples / unit, fit.law.cdf).statistic),
+        parameters={name: _rescale(name, value, unit) for name, (value, _) in fit.parameters.items()},
+        intervals={
+            name: builder.build(_rescale(name, low, unit), _rescale(name, high, unit), exact)
+            for name, (_, (low, high)) in fit.parameters.items()
+        },
+        aic=2 * len(fit.parameters) - 2 * likelihood,
+        ks_distance_ratio=float(stats.kstest(samples / unit, fit.frozen.cdf).statistic),
     )
 
 
@@ -140,37 +144,11 @@ def _rescale(name: str, value: float, unit: float) -> float:
     return value + math.log(unit) if name == "log_mean" else value
 
 
-def _rank(found: list[_Built], n: int) -> tuple[DistributionFit, ...]:
-    least = min(built.aic for built in found)
-    rows = [
-        DistributionFit(
-            distribution=built.distribution,
-            parameters={name: value for name, (value, _) in built.fit.parameters.items()},
-            intervals={
-                name: IntervalBuilder(n=n, method=built.fit.method).build(
-                    *ends, CONFIDENCE_RATIO if built.fit.exact else None
-                )
-                for name, (_, ends) in built.fit.parameters.items()
-            },
-            aic=built.aic,
-            aic_difference=built.aic - least,
-            ks_distance_ratio=built.distance,
-        )
-        for built in sorted(found, key=lambda built: built.aic)
-    ]
-    missing = set(Distribution) - {built.distribution for built in found}
-    rows += [
-        DistributionFit(distribution=distribution, undecided=Undecided.NOT_POSITIVE)
-        for distribution in sorted(missing)
-    ]
-    return tuple(rows)
-
-
 def _fit_exponential(samples: Floats, tail: float) -> _Fit:
     mean, n = float(samples.mean()), samples.size
     ends = tuple(float(2 * n * mean / stats.chi2.ppf(share, 2 * n)) for share in (1 - tail, tail))
     return _Fit(
-        parameters={"mean": (mean, (ends[0], ends[1]))}, law=stats.expon(scale=mean), method="chi-squared"
+        parameters={"mean": (mean, (ends[0], ends[1]))}, frozen=stats.expon(scale=mean), method="chi-squared"
     )
 
 
@@ -185,14 +163,14 @@ def _normal_parameters(samples: Floats, tail: float) -> tuple[tuple[float, Ends]
 
 def _fit_normal(samples: Floats, tail: float) -> _Fit:
     mean, spread = _normal_parameters(samples, tail)
-    law = stats.norm(mean[0], spread[0])
-    return _Fit(parameters={"mean": mean, "sd": spread}, law=law, method="t-and-chi-squared")
+    frozen = stats.norm(mean[0], spread[0])
+    return _Fit(parameters={"mean": mean, "sd": spread}, frozen=frozen, method="t-and-chi-squared")
 
 
 def _fit_log_normal(samples: Floats, tail: float) -> _Fit:
     mean, spread = _normal_parameters(np.log(samples), tail)
-    law = stats.lognorm(spread[0], scale=math.exp(mean[0]))
-    return _Fit(parameters={"log_mean": mean, "log_sd": spread}, law=law, method="t-and-chi-squared")
+    frozen = stats.lognorm(spread[0], scale=math.exp(mean[0]))
+    return _Fit(parameters={"log_mean": mean, "log_sd": spread}, frozen=frozen, method="t-and-chi-squared")
 
 
 def _fit_weibull(samples: Floats, tail: float, rng: np.random.Generator) -> _Fit:
@@ -216,7 +194,7 @@ def _fit_weibull(samples: Floats, tail: float, rng: np.random.Generator) -> _Fit
     scales = (scale * math.exp(-float(by_scale[0]) / shape), scale * math.exp(-float(by_scale[1]) / shape))
     return _Fit(
         parameters={"shape": (shape, shapes), "scale": (scale, scales)},
-        law=stats.weibull_min(shape, scale=scale),
+        frozen=stats.weibull_min(shape, scale=scale),
         method=method,
         exact=False,
     )

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.cells import Floats, as_amounts, check_lengths
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Interval,
     IntervalBuilder,
     Undecided,
+    as_amounts,
+    check_lengths,
 )
 from pathlab.analysis.libraries import linear_model, sm_exceptions, stats
 from pathlab.errors import UsageError

@@ -31,28 +31,21 @@ class Family(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Symbol:
-    """Name and unit of a published parameter."""
-
-    name: str
-    unit: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SaturationModel:
     """One family.
 
     ``curve(streams, parameters, most)`` gives rates of shape (B, streams) in the reference rate; ``most`` is
     the largest number of streams measured, which scales the shape parameters. ``shapes`` are where a search
-    starts (S, p - 1). ``publish(parameters, most, rate)`` gives (B, p) in ``symbols``. ``capacity(parameters,
-    most)`` is the supremum of the curve over all N >= 1 in the reference rate, infinite where it has none.
-    ``holds`` are the families that this one contains as special or limiting cases.
+    starts (S, p - 1). ``publish(parameters, most, rate)`` gives (B, p) in ``symbols``, each a name and a
+    unit. ``capacity(parameters, most)`` is the supremum of the curve over all N >= 1 in the reference rate,
+    infinite where it has none. ``holds`` are the families that this one contains as special or limiting
+    cases.
     """
 
     family: Family
     formula: str
     source: str
-    symbols: tuple[Symbol, ...]
+    symbols: tuple[tuple[str, str], ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
     shapes: Floats
@@ -194,7 +187,7 @@ def _at_or_past(
 
 _RATE = (-12.0, 12.0)
 _SHAPE = np.linspace(-6, 10, 9)
-_SLOPE = Symbol(name="b", unit="bit/s per stream")
+_SLOPE = ("b", "bit/s per stream")
 _LINEAR_CASE = frozenset({Family.LOSS_LIMITED})
 
 MODELS: Mapping[Family, SaturationModel] = MappingProxyType(
@@ -205,7 +198,7 @@ MODELS: Mapping[Family, SaturationModel] = MappingProxyType(
                 family=Family.LINEAR_THEN_FLAT,
                 formula="T = min(bN, C)",
                 source="METHOD section 4",
-                symbols=(_SLOPE, Symbol(name="C", unit="bit/s")),
+                symbols=(_SLOPE, ("C", "bit/s")),
                 low=(_RATE[0], 0.0),
                 high=(_RATE[1], 12.0),
                 shapes=np.linspace(0, 6, 25)[:, None],
@@ -218,7 +211,7 @@ MODELS: Mapping[Family, SaturationModel] = MappingProxyType(
                 family=Family.LOSS_LIMITED,
                 formula="T = kN",
                 source="Mathis et al., CCR 27, 1997; Hacker, Athey and Noble, IPDPS 2002",
-                symbols=(Symbol(name="k", unit="bit/s per stream"),),
+                symbols=(("k", "bit/s per stream"),),
                 low=_RATE[:1],
                 high=_RATE[1:],
                 shapes=np.empty((1, 0)),
@@ -230,7 +223,7 @@ MODELS: Mapping[Family, SaturationModel] = MappingProxyType(
                 family=Family.LU,
                 formula="T = N / sqrt(aN^2 + b)",
                 source="Lu, Qiao, Dinda and Bustamante, IPDPS 2005",
-                symbols=(Symbol(name="a", unit="(bit/s)^-2"), Symbol(name="b", unit="streams^2 (bit/s)^-2")),
+                symbols=(("a", "(bit/s)^-2"), ("b", "streams^2 (bit/s)^-2")),
                 low=(_RATE[0], -14.0),
                 high=(_RATE[1], 20.0),
                 shapes=_SHAPE[:, None],
@@ -244,9 +237,9 @@ MODELS: Mapping[Family, SaturationModel] = MappingProxyType(
                 formula="T = N / sqrt(aN^c + b)",
                 source="Yildirim, Yin and Kosar, IEEE TPDS 22, 2011",
                 symbols=(
-                    Symbol(name="a", unit="streams^(2-c) (bit/s)^-2"),
-                    Symbol(name="b", unit="streams^2 (bit/s)^-2"),
-                    Symbol(name="c", unit="1"),
+                    ("a", "streams^(2-c) (bit/s)^-2"),
+                    ("b", "streams^2 (bit/s)^-2"),
+                    ("c", "1"),
                 ),
                 low=(_RATE[0], -14.0, 0.05),
                 high=(_RATE[1], 20.0, 12.0),
@@ -261,9 +254,9 @@ MODELS: Mapping[Family, SaturationModel] = MappingProxyType(
                 formula="T = N / sqrt(aN^2 + bN + c)",
                 source="Yildirim, Yin and Kosar, IEEE TPDS 22, 2011",
                 symbols=(
-                    Symbol(name="a", unit="(bit/s)^-2"),
-                    Symbol(name="b", unit="streams (bit/s)^-2"),
-                    Symbol(name="c", unit="streams^2 (bit/s)^-2"),
+                    ("a", "(bit/s)^-2"),
+                    ("b", "streams (bit/s)^-2"),
+                    ("c", "streams^2 (bit/s)^-2"),
                 ),
                 low=(_RATE[0], -14.0, -10.0),
                 high=(_RATE[1], 20.0, 14.0),
@@ -277,7 +270,7 @@ MODELS: Mapping[Family, SaturationModel] = MappingProxyType(
                 family=Family.ALTMAN,
                 formula="T = C (1 - 1/(1 + 3N))",
                 source="Altman, Barman, Tuffin and Vojnovic, INFOCOM 2006",
-                symbols=(Symbol(name="C", unit="bit/s"),),
+                symbols=(("C", "bit/s"),),
                 low=_RATE[:1],
                 high=_RATE[1:],
                 shapes=np.empty((1, 0)),
@@ -290,9 +283,9 @@ MODELS: Mapping[Family, SaturationModel] = MappingProxyType(
                 formula="T = lambda N / (1 + sigma(N-1) + kappa N(N-1))",
                 source="Gunther, Guerrilla Capacity Planning, 2007, chapter 4",
                 symbols=(
-                    Symbol(name="lambda", unit="bit/s per stream"),
-                    Symbol(name="sigma", unit="1"),
-                    Symbol(name="kappa", unit="1"),
+                    ("lambda", "bit/s per stream"),
+                    ("sigma", "1"),
+                    ("kappa", "1"),
                 ),
                 low=(_RATE[0], -12.0, -12.0),
                 high=(_RATE[1], 14.0, 14.0),

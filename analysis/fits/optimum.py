@@ -11,9 +11,7 @@ from pathlab.analysis.estimators.cells import (
     METHOD,
     Cells,
     Floats,
-    as_amounts,
     bound_cycles,
-    check_lengths,
     draw_multipliers,
     group_trials,
     refuse_cycles,
@@ -25,7 +23,9 @@ from pathlab.analysis.estimators.interval import (
     Interval,
     IntervalBuilder,
     Undecided,
+    as_amounts,
     as_samples,
+    check_lengths,
 )
 from pathlab.errors import UsageError
 

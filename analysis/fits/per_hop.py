@@ -18,6 +18,7 @@ from pathlab.analysis.estimators.interval import (
     Undecided,
     as_samples,
     check_confidence,
+    check_lengths,
 )
 from pathlab.analysis.libraries import stats
 from pathlab.errors import UsageError
@@ -121,10 +122,7 @@ def find_floors(sizes_bytes: ArrayLike, rtt_ns: ArrayLike, floor: Floor = Floor.
     times do not pair.
     """
     sizes, times = as_samples(sizes_bytes, "sizes"), as_samples(rtt_ns, "round trips")
-    if sizes.size != times.size:
-        raise UsageError(
-            f"{sizes.size} sizes against {times.size} round trips", hint="pass one size per answered probe"
-        )
+    check_lengths(sizes=sizes, round_trips=times)
     order = np.lexsort((times, sizes))
     distinct, starts, counts = np.unique(sizes[order], return_index=True, return_counts=True)
     kept = np.maximum(counts // QUARTER, 1) if floor is Floor.LOW_QUARTER else np.ones_like(counts)

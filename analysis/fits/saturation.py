@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pathlab.analysis.estimators.cells import Cells, Floats, as_amounts, check_lengths, group_trials
-from pathlab.analysis.estimators.interval import Undecided, as_samples
+from pathlab.analysis.estimators.cells import Cells, Floats, group_trials
+from pathlab.analysis.estimators.interval import Undecided, as_amounts, as_samples, check_lengths
 from pathlab.analysis.fits.curve_fit import (
     Estimate,
     FitOptions,
@@ -295,8 +295,8 @@ def _compare(
                 family=family,
                 formula=model.formula,
                 parameters={
-                    symbol.name: float(value)
-                    for symbol, value in zip(model.symbols, values, strict=True)
+                    name: float(value)
+                    for (name, _), value in zip(model.symbols, values, strict=True)
                     if np.isfinite(value)
                 },
                 rmse_ratio=math.sqrt(total_squares(problem, squares) / (problem.cells.n - size)),
@@ -380,6 +380,6 @@ def _estimate_parameters(problem: Problem, best: Member, statement: Statement) -
         statement = replace(statement, refused=Undecided.RIVALS)
     values = _publish(problem, model, best.replicates.parameters)
     return tuple(
-        statement.estimate((symbol.name, symbol.unit), column[0], column[1:])
+        statement.estimate(symbol, column[0], column[1:])
         for symbol, column in zip(model.symbols, values.T, strict=True)
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pathlab.analysis.estimators.cells import Cells, Floats, as_amounts, check_lengths, group_trials
-from pathlab.analysis.estimators.interval import Undecided, as_samples
+from pathlab.analysis.estimators.cells import Cells, Floats, group_trials
+from pathlab.analysis.estimators.interval import Undecided, as_amounts, as_samples, check_lengths
 from pathlab.analysis.fits.curve_fit import (
     Estimate,
     FitOptions,

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha
-from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided, as_samples
+from pathlab.analysis.estimators.interval import (
+    Interval,
+    IntervalBuilder,
+    Undecided,
+    as_samples,
+    check_lengths,
+)
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.shifts import METHOD, Shift, hodges_lehmann
 from pathlab.analysis.libraries import special
@@ -41,10 +47,7 @@ class Equivalence:
 def log_ratios(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], Undecided | None]:
     """Logarithms of first / second pair by pair; a value that is not above 0 gives a reason instead."""
     numerator, denominator = as_samples(first, "first"), as_samples(second, "second")
-    if numerator.size != denominator.size:
-        raise UsageError(
-            f"{numerator.size} values against {denominator.size}", hint="pass one pair for each cycle"
-        )
+    check_lengths(first=numerator, second=denominator)
     if numerator.size == 0:
         return np.empty(0), Undecided.NO_SAMPLES
     if min(numerator.min(), denominator.min()) <= 0:

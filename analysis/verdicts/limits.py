@@ -10,7 +10,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pathlab.analysis.estimators.interval import Undecided, as_samples
+from pathlab.analysis.estimators.interval import Undecided, as_amounts, as_samples, check_lengths
 from pathlab.analysis.verdicts.evidence import Evidence, find_queue, weigh
 from pathlab.analysis.verdicts.host_limits import (
     BUSY_CORE_RATIO,
@@ -151,15 +151,10 @@ def measure_rate_spread(interval_bytes: ArrayLike, interval_ns: ArrayLike) -> fl
     in-order receiver counts a filled hole's backlog.
     Raises ``UsageError`` for unequal lengths, a negative count or an interval without length.
     """
-    counts, spans = as_samples(interval_bytes, "interval bytes"), as_samples(interval_ns, "interval ns")
-    if counts.size != spans.size:
-        raise UsageError(
-            f"{counts.size} byte counts but {spans.size} lengths", hint="pass one length per interval"
-        )
-    if counts.size and (counts.min() < 0 or spans.min() <= 0):
-        raise UsageError(
-            "intervals: bytes below 0 or no length", hint="pass bytes of 0 or more, lengths above 0"
-        )
+    counts, spans = as_amounts(interval_bytes, "interval bytes"), as_samples(interval_ns, "interval ns")
+    check_lengths(byte_counts=counts, lengths=spans)
+    if spans.min(initial=1.0) <= 0:
+        raise UsageError("intervals: one has no length", hint="pass lengths above 0")
     if counts.size < 8:
         return None
     low, median, high = np.quantile(counts / spans, (0.25, 0.5, 0.75))

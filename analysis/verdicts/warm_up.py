@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.interval import Undecided, as_samples
+from pathlab.analysis.estimators.interval import Undecided, as_amounts, as_samples, check_lengths, refuse_few
 from pathlab.analysis.estimators.trend import find_trend
 from pathlab.errors import UsageError
 
@@ -54,26 +54,21 @@ def detect_warm_up(interval_bytes: ArrayLike, interval_ns: ArrayLike, configured
     some records of a series that was settled from the start: hence ``bias_ratio``.
     Source: White, Cobb, Spratt, Winter Simulation Conference 2000; White, Simulation 69, 1997.
     """
-    counts, spans = as_samples(interval_bytes, "interval bytes"), as_samples(interval_ns, "interval ns")
-    if counts.size != spans.size:
-        raise UsageError(
-            f"{counts.size} byte counts but {spans.size} lengths", hint="pass one length per record"
-        )
-    if counts.size and (counts.min() < 0 or spans.min() <= 0 or configured_ns < 0):
-        raise UsageError(
-            "records: bytes or the warm-up below 0, or no length",
-            hint="pass bytes of 0 or more, lengths above 0",
-        )
+    counts, spans = as_amounts(interval_bytes, "interval bytes"), as_samples(interval_ns, "interval ns")
+    check_lengths(byte_counts=counts, lengths=spans)
+    if counts.size and (spans.min() <= 0 or configured_ns < 0):
+        raise UsageError("records: no length, or a warm-up below 0", hint="pass lengths above 0")
     batches = counts.size // BATCH_RECORDS
-    if counts.size < MINIMUM_RECORDS:
-        reason = Undecided.TOO_FEW_SAMPLES if counts.size else Undecided.NO_SAMPLES
-        return _without_end(reason, counts.size, configured_ns)
+    reason = refuse_few(counts.size, MINIMUM_RECORDS)
+    if reason is not None:
+        return WarmUp(records=counts.size, configured_ns=configured_ns, undecided=reason)
     whole = batches * BATCH_RECORDS
     lengths = spans[:whole].reshape(batches, BATCH_RECORDS).sum(axis=1)
     rates = counts[:whole].reshape(batches, BATCH_RECORDS).sum(axis=1) / lengths
     cut = find_truncation(rates)
     if cut is None:
-        return _without_end(Undecided.NOT_SETTLED, counts.size, configured_ns)
+        reason = Undecided.NOT_SETTLED
+        return WarmUp(records=counts.size, configured_ns=configured_ns, undecided=reason)
     detected, resolution = float(lengths[:cut].sum()), float(lengths.mean())
     starts = np.cumsum(spans) - spans
     steady = starts >= configured_ns
@@ -109,7 +104,3 @@ def find_truncation(batch_means: NDArray[np.float64]) -> int | None:
     cut = int(np.argmin(errors[: n // 2 + 1]))
     p_value = find_trend(batch_means[cut:]).p_value
     return None if p_value is not None and p_value < TREND_ALPHA_RATIO else cut
-
-
-def _without_end(reason: Undecided, records: int, configured_ns: int) -> WarmUp:
-    return WarmUp(records=records, configured_ns=configured_ns, undecided=reason)

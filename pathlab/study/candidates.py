@@ -77,6 +77,11 @@ class Candidate:
         return self.streams, self.window_bytes
 
     @property
+    def median_bits_per_s(self) -> float | None:
+        """The median of the throughput."""
+        return self.throughput_bits_per_s.median
+
+    @property
     def size_bytes(self) -> float | None:
         """Streams x window; of autotuned windows what they came to."""
         window = self.effective_window_bytes if self.window_bytes is None else self.window_bytes
@@ -150,14 +155,17 @@ def mark_over_line(group: CandidateSet, line_bits_per_s: float | None) -> Candid
         return group
     bar = line_bits_per_s * OVER_LINE_RATIO
     marked = (
-        replace(
-            one,
-            over_line=one.over_line
-            or (one.throughput_bits_per_s.median is not None and one.throughput_bits_per_s.median > bar),
-        )
+        replace(one, over_line=one.over_line or (one.median_bits_per_s or 0.0) > bar)
         for one in group.candidates
     )
     return replace(group, candidates=tuple(marked))
+
+
+def find_reference_rate(best: Candidate | None, capacity: Estimate | None) -> float | None:
+    """What shares are of: the capacity, else the median of the best one."""
+    if capacity is not None:
+        return capacity.value
+    return None if best is None else best.median_bits_per_s
 
 
 def evaluate_candidates(
@@ -176,51 +184,46 @@ def evaluate_candidates(
     of the capacity's. Without a capacity, the interval of the ratio to the best within cycles is compared
     with 90 %. Not enough: the interval is below.
     """
-    usable = [one for one in group.candidates if one.throughput_bits_per_s.median is not None]
-    first = None if best is None else best.levels
-    pairs = {one.levels: _pair(group, one.levels, first) for one in usable}
-    over = {one.levels for one in usable if one.over_line}
+    first, reference = None if best is None else best.levels, find_reference_rate(best, capacity)
+    if not reference:
+        return group.candidates
+    usable = {one.levels: one for one in group.candidates if one.median_bits_per_s is not None}
+    pairs = {levels: _pair(group, levels, first) for levels in usable}
     tests = {
         levels: evaluate_ratio(ours, theirs)
         for levels, (ours, theirs) in pairs.items()
-        if first is not None and levels != first and levels not in over
+        if first is not None and levels != first and not usable[levels].over_line
     }
     same = dict(zip(tests, correct_holm([test.p_value for test in tests.values()]), strict=True))
-    reference = (
-        capacity.value
-        if capacity is not None
-        else None
-        if best is None
-        else best.throughput_bits_per_s.median
-    )
     evaluated = []
     for one in group.candidates:
-        if one.throughput_bits_per_s.median is None or not reference:
+        if one.levels not in usable:
             evaluated.append(one)
             continue
         p_value = same.get(one.levels)
-        equivalent = None if p_value is None else p_value < ALPHA_RATIO
+        equivalent = True if one.levels == first else None if p_value is None else p_value < ALPHA_RATIO
         ratios = _ratios(pairs[one.levels])
         enough = _is_enough(one, capacity, ratios, is_best=one.levels == first)
         if equivalent and one.throughput_bits_per_s.interval.decided:
             enough = True
         if one.over_line:
             enough = None
-        carried = (
-            min(one.throughput_bits_per_s.median, line_bits_per_s or reference)
-            if one.over_line
-            else one.throughput_bits_per_s.median
-        )
         evaluated.append(
             replace(
                 one,
-                share_ratio=carried / reference,
+                share_ratio=_find_carried(one, line_bits_per_s or reference) / reference,
                 enough=enough,
-                equivalent=True if one.levels == first else equivalent,
+                equivalent=equivalent,
                 more_cycles=None if enough is not None else _count_more(one, ratios, len(tests)),
             )
         )
     return tuple(evaluated)
+
+
+def _find_carried(one: Candidate, line_bits_per_s: float) -> float:
+    """The median; no more than the line carries of what counted more."""
+    median = one.median_bits_per_s or 0.0
+    return min(median, line_bits_per_s) if one.over_line else median
 
 
 def compare_rates(group: CandidateSet, first: Candidate, second: Candidate) -> RateComparison:
@@ -236,7 +239,7 @@ def compare_rates(group: CandidateSet, first: Candidate, second: Candidate) -> R
 
 def divide_medians(first: Candidate, second: Candidate) -> float | None:
     """The median rate of ``first`` over that of ``second``; None unless both are above 0."""
-    ours, theirs = first.throughput_bits_per_s.median, second.throughput_bits_per_s.median
+    ours, theirs = first.median_bits_per_s, second.median_bits_per_s
     return ours / theirs if ours and theirs else None
 
 

@@ -35,6 +35,7 @@ from pathlab.study.trials import TrialTable
 #: Setting of the plan that a message's cost goes by.
 MESSAGE_SIZE = "message_bytes"
 #: Parts of an engine's CPU time, as the store names them.
+NOTHING = measure_spread(np.empty(0))
 CPU_PARTS = {"user": ("user",), "kernel": ("system",), "total": ("user", "system")}
 
 
@@ -106,12 +107,12 @@ class TcpFigures:
 
     bottleneck: Bottleneck | None
     bottleneck_bits_per_s: float | None
-    capacity: Capacity | None
-    ideal_s: Spread
-    actual_s: Spread
-    transfer_time_ratio: Spread
-    efficiency_percent: Spread
-    buffer_delay_percent: Spread
+    capacity: Capacity | None = None
+    ideal_s: Spread = NOTHING
+    actual_s: Spread = NOTHING
+    transfer_time_ratio: Spread = NOTHING
+    efficiency_percent: Spread = NOTHING
+    buffer_delay_percent: Spread = NOTHING
     undecided: Undecided | None = None
 
 
@@ -249,17 +250,10 @@ def _as_line(data_bits_per_s: float, traffic: Traffic) -> BottleneckLink:
 
 def _measure_transfers(part: Sample, kind: Bottleneck | None, line: BottleneckLink | None) -> TcpFigures:
     idle = measure_spread(part.get("unloaded_rtt_median_ns")).median
-    none = measure_spread(np.empty(0))
     if line is None or idle is None or idle <= 0:
         return TcpFigures(
             bottleneck=kind,
             bottleneck_bits_per_s=line.rate_bits_per_s if line else None,
-            capacity=None,
-            ideal_s=none,
-            actual_s=none,
-            transfer_time_ratio=none,
-            efficiency_percent=none,
-            buffer_delay_percent=none,
             undecided=Undecided.NOT_MEASURED if line is not None else Undecided.NO_CAPACITY,
         )
     segment = line.segment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -15,7 +15,8 @@ import pandas as pd
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.evidence import Evidence
-from pathlab.analysis.verdicts.limits import FlowVerdict, Limit, classify_limits
+from pathlab.analysis.verdicts.host_limits import HostLoad
+from pathlab.analysis.verdicts.limits import FlowReading, FlowVerdict, Limit, StreamReading, classify_limits
 from pathlab.analysis.verdicts.warm_up import WarmUp, detect_warm_up
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.trial_table import list_stored_values
@@ -24,7 +25,6 @@ from pathlab.study.links import BottleneckLink, find_bottleneck
 from pathlab.study.readings import (
     LIMIT_SERIES,
     RATE_SERIES,
-    TrialFigures,
     TrialSeries,
     find_ceiling,
     read_flow,
@@ -152,9 +152,9 @@ def classify_cell_limits(
         calibrations = [host.facts.get("calibration") for host in hosts if host.name in ends]
         ceiling = find_ceiling(calibrations, streams)
         found = []
-        for trial in _read_figures(part, most, cap):
-            limit, rates = _classify_trial(source, trial, line, ceiling)
-            cache.put(trial.trial_id, rates)
+        for trial_id, trial in _read_figures(part, most, cap).items():
+            limit, rates = _classify_trial(source, trial_id, replace(trial, ceiling_bits_per_s=ceiling), line)
+            cache.put(trial_id, rates)
             found.append(limit)
         answers.append(make_cell_answer(part, (streams, window), agree_on_limit(found)))
     return tuple(answers)
@@ -200,16 +200,16 @@ def _share_out(trials_per_cell: int | None, cells: int) -> int | None:
 
 
 def _classify_trial(
-    source: StudySource, trial: TrialFigures, line: BottleneckLink | None, ceiling_bits_per_s: float | None
+    source: StudySource, trial_id: int, trial: FlowReading, line: BottleneckLink | None
 ) -> tuple[TrialLimit, Rates | None]:
     damaged = None
     try:
-        series = TrialSeries(source, trial.trial_id, LIMIT_SERIES)
+        series = TrialSeries(source, trial_id, LIMIT_SERIES)
     except StoreError as error:
         series, damaged = TrialSeries.empty(), str(error)
-    verdict = classify_limits(read_flow(series, trial, line, ceiling_bits_per_s))
-    limit = TrialLimit(trial_id=trial.trial_id, verdict=verdict, damaged=damaged)
-    return limit, read_flow_rates(series, trial.streams)
+    verdict = classify_limits(read_flow(series, trial, line))
+    limit = TrialLimit(trial_id=trial_id, verdict=verdict, damaged=damaged)
+    return limit, read_flow_rates(series, len(trial.streams))
 
 
 def choose_trials(part: Sample, most: int | None) -> list[int]:
@@ -218,7 +218,8 @@ def choose_trials(part: Sample, most: int | None) -> list[int]:
     return order if most is None else choose_evenly(order, most)
 
 
-def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) -> list[TrialFigures]:
+def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) -> dict[int, FlowReading]:
+    """What the rows of the chosen trials tell, by their numbers."""
     ids, streams, windows = part.get("trial_id"), part.streams, part.window_bytes
     rates, loaded = part.rates_bits_per_s, part.get("loaded_rtt_median_ns")
     unloaded = part.get("unloaded_rtt_median_ns")
@@ -227,23 +228,22 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
     stamps = part.table.frame["probe_stamps"].to_numpy()[part.places]
     of_flow = part.condition.get("pacing_bits_per_s"), cap_bits_per_s
     of_stream = [part.condition.get(name) for name in STREAM_RATES]
-    return [
-        TrialFigures(
-            trial_id=int(ids[at]),
-            streams=int(streams[at]),
+    return {
+        int(ids[at]): FlowReading(
+            streams=(StreamReading(),) * int(streams[at]),
             throughput_bits_per_s=_known(rates[at]),
             window_requested_bytes=None if np.isnan(windows[at]) or windows[at] <= 0 else int(windows[at]),
             rtt_loaded_ns=_known(loaded[at]),
             rtt_unloaded_ns=_known(unloaded[at]),
             rtt_standing_ns=_known(standing[at]),
-            busiest_core_ratios=(_known_share(cores[0][at]), _known_share(cores[1][at])),
+            hosts=tuple(HostLoad(busiest_core_ratio=_known_share(ratios[at])) for ratios in cores),
             requested_bits_per_s=_find_lowest(
                 *of_flow, *(one * streams[at] for one in of_stream if isinstance(one, (int, float)))
             ),
             kernel_stamps=None if pd.isna(stamps[at]) else stamps[at] != USER_STAMPS,
         )
         for at in choose_trials(part, most)
-    ]
+    }
 
 
 def _find_lowest(*rates: Any) -> float | None:

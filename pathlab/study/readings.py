@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -104,51 +104,30 @@ class TrialSeries:
         return min((rate for rate in rates if rate is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFigures:
-    """What a reading takes from the trial's own row; None where it was not measured."""
-
-    trial_id: int
-    streams: int
-    throughput_bits_per_s: float | None
-    window_requested_bytes: int | None
-    rtt_loaded_ns: float | None
-    rtt_unloaded_ns: float | None
-    rtt_standing_ns: float | None
-    busiest_core_ratios: tuple[float | None, float | None]
-    requested_bits_per_s: float | None
-    kernel_stamps: bool | None = None
-
-
-def read_flow(
-    series: TrialSeries, trial: TrialFigures, line: BottleneckLink | None, ceiling_bits_per_s: float | None
-) -> FlowReading:
+def read_flow(series: TrialSeries, trial: FlowReading, line: BottleneckLink | None) -> FlowReading:
     """What was seen of a trial in its steady window; a series that it did not keep leaves its figures None.
+
+    ``trial`` has what the trial's own row tells: figures of the flow, the number of streams,
+    busy cores; and the hosts' ceiling.
 
     Counters of ``tcp_info`` are cumulative: differences from the last reading before the steady window to its
     last one are taken. Rates for the spread are of segments that the sender knows delivered, selectively
     acknowledged ones included: bytes that an in-order receiver counts come in lumps after a loss.
     """
     sent, received = series.table("sender_intervals"), series.table("receiver_intervals")
-    streams = _read_streams(sent, received, trial.streams)
-    told = trial.requested_bits_per_s, series.find_requested_rate(), _read_pacing(sent, trial.streams)
-    requested = [rate for rate in told if rate is not None]
-    return FlowReading(
-        streams=streams or (StreamReading(),) * trial.streams,
-        throughput_bits_per_s=trial.throughput_bits_per_s,
-        window_requested_bytes=trial.window_requested_bytes,
-        rtt_loaded_ns=trial.rtt_loaded_ns,
-        rtt_unloaded_ns=trial.rtt_unloaded_ns,
-        rtt_standing_ns=trial.rtt_standing_ns,
-        rate_spread_ratio=_measure_spread(sent, trial.streams),
+    count, (sender, receiver) = len(trial.streams), trial.hosts
+    rates = trial.requested_bits_per_s, series.find_requested_rate(), _read_pacing(sent, count)
+    workers = series.table("sender_workers"), series.table("receiver_workers")
+    return replace(
+        trial,
+        streams=_read_streams(sent, received, count) or trial.streams,
+        rate_spread_ratio=_measure_spread(sent, count),
         hosts=(
-            read_host_load(trial.busiest_core_ratios[0], sent, series.table("sender_workers")),
-            read_host_load(trial.busiest_core_ratios[1], received, series.table("receiver_workers")),
+            read_host_load(sender.busiest_core_ratio, sent, workers[0]),
+            read_host_load(receiver.busiest_core_ratio, received, workers[1]),
         ),
         line_bits_per_s=line.data_bits_per_s if line is not None else None,
-        ceiling_bits_per_s=ceiling_bits_per_s,
-        requested_bits_per_s=min(requested, default=None),
-        kernel_stamps=trial.kernel_stamps,
+        requested_bits_per_s=min((rate for rate in rates if rate is not None), default=None),
     )
 
 

@@ -26,6 +26,7 @@ from pathlab.study.candidates import (
     compare_rates,
     divide_medians,
     evaluate_candidates,
+    find_reference_rate,
     mark_over_line,
 )
 from pathlab.study.cells import Levels
@@ -208,7 +209,7 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
         best=best,
         capacity=None if reference is Reference.LINK else capacity,
         reference=reference,
-        reference_bits_per_s=_read_reference(against, capacity),
+        reference_bits_per_s=find_reference_rate(against, capacity),
         recommended=chosen,
         rival=rival,
         rival_rate=None if rival is None else compare_rates(group, rival, chosen),
@@ -244,17 +245,11 @@ def _find_reference(
     return Reference.HIGHEST_MEDIAN, best or max(usable, key=_rate), None
 
 
-def _read_reference(best: Candidate | None, capacity: Estimate | None) -> float | None:
-    if capacity is not None:
-        return capacity.value
-    return None if best is None else best.throughput_bits_per_s.median
-
-
 def _divide_by_line(best: Candidate | None, line_bits_per_s: float | None) -> float | None:
     """The best one's median over the link's payload rate; None where it counted more than it carried."""
-    if best is None or best.over_line or best.throughput_bits_per_s.median is None or not line_bits_per_s:
+    if best is None or best.over_line or best.median_bits_per_s is None or not line_bits_per_s:
         return None
-    return best.throughput_bits_per_s.median / line_bits_per_s
+    return best.median_bits_per_s / line_bits_per_s
 
 
 def _list_likely(evaluated: Sequence[Candidate], best: Candidate | None) -> list[Candidate]:
@@ -334,7 +329,7 @@ def _locate(combinations: int) -> str:
 
 def _is_usable(one: Candidate) -> bool:
     """Whether it says something of the path."""
-    return one.exclusion is None and bool(one.throughput_bits_per_s.median)
+    return one.exclusion is None and bool(one.median_bits_per_s)
 
 
 def _seems_enough(one: Candidate, best: Candidate | None) -> bool:
@@ -349,4 +344,4 @@ def _size(one: Candidate) -> float:
 
 
 def _rate(one: Candidate) -> float:
-    return one.throughput_bits_per_s.median or 0.0
+    return one.median_bits_per_s or 0.0

@@ -246,13 +246,9 @@ class Sample:
     def take(self, mask: Iterable[bool] | NDArray[np.bool_]) -> Sample:
         """The trials for which the mask holds; the selection counts them anew."""
         places = self.places[np.asarray(mask, dtype=bool)]
-        selection = SampleSelection(
-            trials=self.selection.trials,
-            used=int(places.size),
-            excluded=self.selection.excluded,
-            warnings=_list_warnings(self.table, places),
-        )
-        return Sample(condition=self.condition, selection=selection, table=self.table, places=places)
+        warnings = _list_warnings(self.table, places)
+        selection = replace(self.selection, used=int(places.size), warnings=warnings)
+        return replace(self, selection=selection, places=places)
 
     def exclude(self, mask: Iterable[bool] | NDArray[np.bool_], reason: str) -> Sample:
         """The other trials; those for which the mask holds are counted in the selection under the reason."""
@@ -318,7 +314,7 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
         selection = SampleSelection(
             trials=int(inside.sum()),
             used=int(places.size),
-            excluded=tuple(ExclusionCount(reason=name, trials=left[name]) for name in sorted(left)),
+            excluded=_list_counts(left),
             warnings=_list_warnings(table, places),
         )
         samples.append(Sample(condition=condition, selection=selection, table=table, places=places))
@@ -364,7 +360,7 @@ def select_everywhere(table: TrialTable, rules: Rules) -> tuple[NDArray[np.int64
     return places, SampleSelection(
         trials=len(table),
         used=int(places.size),
-        excluded=tuple(ExclusionCount(reason=name, trials=left[name]) for name in sorted(left)),
+        excluded=_list_counts(left),
         warnings=_list_warnings(table, places),
     )
 
@@ -394,6 +390,10 @@ def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
         mark(table.get(name) < 1, f"{name}: {BELOW_ONE}")
     mark(table.get("streams") > STREAMS_MAX, f"streams: {BEYOND_RANGE}")
     return reasons
+
+
+def _list_counts(counts: Counter[str]) -> tuple[ExclusionCount, ...]:
+    return tuple(ExclusionCount(reason=name, trials=trials) for name, trials in sorted(counts.items()))
 
 
 def _list_warnings(table: TrialTable, places: NDArray[np.int64]) -> tuple[ExclusionCount, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -84,12 +84,7 @@ class Condition:
     def without(self, name: str) -> Condition:
         """The same condition, whatever this setting was."""
         kept = tuple((key, value) for key, value in self.settings if key != name)
-        return Condition(
-            path_source=self.path_source,
-            path_destination=self.path_destination,
-            medium=self.medium,
-            settings=kept,
-        )
+        return replace(self, settings=kept)
 
 
 class TrialTable:

@@ -21,7 +21,7 @@ def draw_parameters(family: Family, rng: np.random.Generator, rows: int) -> np.n
 def test_published_parameters_give_the_curve_by_the_published_formula(family: Family) -> None:
     model, (named, formula) = MODELS[family], TRUTH[family]
     parameters = draw_parameters(family, np.random.default_rng(1), 20)
-    assert tuple(symbol.name for symbol in model.symbols) == tuple(named)
+    assert tuple(name for name, _ in model.symbols) == tuple(named)
     published = model.publish(parameters, MOST, 5e7)
     for row, values in zip(model.curve(STREAMS, parameters, MOST), published, strict=True):
         assert row * 5e7 == pytest.approx(formula(STREAMS, dict(zip(named, values, strict=True))), rel=1e-9)

@@ -51,13 +51,13 @@ SCALES = {"bit/s": 1e6, "bit/s per stream": 1e6, "1": 1.0}
 def test_fits_are_rs(family: Family) -> None:
     found = {fit.family: fit for fit in fit_recorded().fits}
     expected = read_r(family.value)
-    for symbol in MODELS[family].symbols:
-        if symbol.name not in expected:
-            assert (family, symbol.name) == (Family.UNIVERSAL, "sigma")
+    for name, unit in MODELS[family].symbols:
+        if name not in expected:
+            assert (family, name) == (Family.UNIVERSAL, "sigma")
             assert 0 <= found[family].parameters["sigma"] < 1e-5
             continue
-        value = found[family].parameters[symbol.name] / SCALES.get(symbol.unit, 1e-12)
-        assert value == pytest.approx(expected[symbol.name], rel=2e-3), symbol.name
+        value = found[family].parameters[name] / SCALES.get(unit, 1e-12)
+        assert value == pytest.approx(expected[name], rel=2e-3), name
     trials = 70
     rmse = found[family].rmse_ratio
     assert rmse is not None

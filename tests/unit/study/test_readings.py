@@ -13,11 +13,11 @@ import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.analysis.verdicts.limits import FlowReading, Limit
+from pathlab.analysis.verdicts.limits import FlowReading, Limit, StreamReading
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults, Study
 from pathlab.study.links import BottleneckLink, Traffic, find_bottleneck, find_narrowest_link
-from pathlab.study.readings import LIMIT_SERIES, TrialFigures, TrialSeries, find_ceiling, read_flow
+from pathlab.study.readings import LIMIT_SERIES, TrialSeries, find_ceiling, read_flow
 from pathlab.study.selection import select
 from pathlab.study.trials import read_study_trials
 from tests.unit.store.store_samples import COMPLETE, make_results
@@ -28,16 +28,14 @@ STREAMS, STEP_NS = 2, 100_000_000
 #: Ten records of warm-up, thirty of the steady window, one of the drain.
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")  # a series is one zstd frame (RFC 8878)
 PHASES = ["warmup"] * 10 + ["steady"] * 30 + ["drain"]
-FIGURES = TrialFigures(
-    trial_id=1,
-    streams=STREAMS,
+FIGURES = FlowReading(
+    streams=(StreamReading(),) * STREAMS,
     throughput_bits_per_s=16e6,
     window_requested_bytes=65536,
     rtt_loaded_ns=40.1e6,
     rtt_unloaded_ns=40e6,
     rtt_standing_ns=0.0,
-    busiest_core_ratios=(0.3, 0.4),
-    requested_bits_per_s=None,
+    hosts=(HostLoad(busiest_core_ratio=0.3), HostLoad(busiest_core_ratio=0.4)),
 )
 
 
@@ -94,7 +92,7 @@ def make_workers(busy_ns: int, **changes: float | None) -> pd.DataFrame:
 
 def read(frames: dict[str, pd.DataFrame]) -> FlowReading:
     source = with_series(make_sweep(1, levels=[(STREAMS, 65536)]), frames)
-    return read_flow(TrialSeries(source, 1, LIMIT_SERIES), FIGURES, None, None)
+    return read_flow(TrialSeries(source, 1, LIMIT_SERIES), FIGURES, None)
 
 
 def test_figures_are_differences_within_the_steady_window() -> None:
@@ -249,7 +247,7 @@ def test_series_of_a_file_are_read_like_frames(tmp_path: Path) -> None:
         }
         results.add_trial(replace(COMPLETE, streams=STREAMS), tables)
     with Results.open(tmp_path / "r") as stored:
-        found = read_flow(TrialSeries(stored, 1, LIMIT_SERIES), FIGURES, None, None)
+        found = read_flow(TrialSeries(stored, 1, LIMIT_SERIES), FIGURES, None)
     assert found == read({"sender_intervals": frame, "receiver_intervals": frame})
 
 
