@@ -43,9 +43,8 @@ def full_segment(
 
     ``mss_bytes`` is the data of a segment as the sender's kernel states it (TCP_INFO ``snd_mss`` or
     TCP_MAXSEG: without options, and with what MPTCP takes of it); None: the packets are taken to be as large
-    as the MTU allows. ``link_bytes`` is what the link's rate counts besides the IP packet: 0 where it counts
-    IP packets (the lab), 14 for ``tbf`` and other queueing disciplines on Ethernet, 38 for Ethernet's line
-    rate. Raises ``UsageError`` for sizes without room for data.
+    as the MTU allows. The link's rate counts IP packets, as in the lab. Raises ``UsageError`` for sizes
+    without room for data.
 
     Notes
     -----

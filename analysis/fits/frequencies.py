@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,7 +40,7 @@ class FrequencyDecline:
     n: int
     outside: int
     counts: tuple[int, ...]
-    fitted_counts: tuple[float, ...]
+    fitted_counts: tuple[float, ...] = ()
     density: float | None = None
     scale: float | None = None
     scale_interval: Interval
@@ -57,7 +57,7 @@ class CumulativeClimb:
 
     n: int
     shares: tuple[float, ...]
-    fitted_shares: tuple[float, ...]
+    fitted_shares: tuple[float, ...] = ()
     slope: float | None = None
     slope_interval: Interval
     offset: float | None = None
@@ -82,18 +82,17 @@ def fit_frequency_decline(values: ArrayLike, edges: ArrayLike) -> FrequencyDecli
     samples, limits = as_samples(values), _check_edges(edges)
     counts, _ = np.histogram(samples, limits)
     n = int(counts.sum())
-    outside = samples.size - n
     builder = IntervalBuilder(n=n, method=DECLINE_METHOD)
     reason = _refuse(n, int(np.count_nonzero(counts)))
+    found = FrequencyDecline(
+        n=n,
+        outside=samples.size - n,
+        counts=tuple(counts.tolist()),
+        scale_interval=builder.refuse(reason or Undecided.NOT_IDENTIFIED),
+        undecided=reason,
+    )
     if reason is not None:
-        return FrequencyDecline(
-            n=n,
-            outside=outside,
-            counts=tuple(counts.tolist()),
-            fitted_counts=(),
-            scale_interval=builder.refuse(reason),
-            undecided=reason,
-        )
+        return found
     middles = (limits[1:] + limits[:-1]) / 2
     unit = float(limits[-1] - limits[0])
     design = np.stack([np.ones_like(middles), (middles - limits[0]) / unit], axis=1)
@@ -108,17 +107,12 @@ def fit_frequency_decline(values: ArrayLike, edges: ArrayLike) -> FrequencyDecli
     flat = abs(slope * unit) < 1e-9
     # Beside a slope of 0 the scale leaps from one infinity to the other, so no interval holds it.
     settled = not flat and ends[0] * ends[1] > 0
-    interval = builder.refuse(Undecided.NOT_IDENTIFIED)
-    if settled:
-        interval = builder.build(-1 / ends[0], -1 / ends[1])
-    return FrequencyDecline(
-        n=n,
-        outside=outside,
-        counts=tuple(counts.tolist()),
+    return replace(
+        found,
         fitted_counts=tuple(fitted.tolist()),
         density=math.exp(float(fit.params[0]) - slope * float(limits[0])),
         scale=None if flat else -1 / slope,
-        scale_interval=interval,
+        scale_interval=builder.build(-1 / ends[0], -1 / ends[1]) if settled else found.scale_interval,
         r_squared_ratio=_explain(counts.astype(np.float64), fitted),
     )
 
@@ -148,7 +142,7 @@ def fit_cumulative_climb(values: ArrayLike, edges: ArrayLike) -> CumulativeClimb
     if reason is not None:
         none = builder.refuse(reason)
         return CumulativeClimb(
-            n=n, shares=shares, fitted_shares=(), slope_interval=none, offset_interval=none, undecided=reason
+            n=n, shares=shares, slope_interval=none, offset_interval=none, undecided=reason
         )
     logs = np.log(ends)
     design = np.stack([logs, np.ones_like(logs)], axis=1)

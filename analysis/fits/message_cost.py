@@ -45,7 +45,7 @@ class MessageCost:
     half_size_bytes: float | None = None
     half_size_interval_bytes: Interval
     rmse_ratio: float | None = None
-    residual_ratio: tuple[float, ...]
+    residual_ratio: tuple[float, ...] = ()
     undecided: Undecided | None = None
 
     def predict_time_ns(self, message_bytes: Floats) -> Floats | None:
@@ -115,7 +115,6 @@ def _undecided(reason: Undecided, n: int) -> MessageCost:
         message_interval_ns=none,
         rate_interval_bits_per_s=none,
         half_size_interval_bytes=none,
-        residual_ratio=(),
         undecided=reason,
     )
 

@@ -45,8 +45,8 @@ class OptimalStreams:
     n: int
     streams: float | None = None
     interval: Interval
-    candidates: tuple[float, ...]
-    cost_ns_per_bit_per_s: tuple[float, ...]
+    candidates: tuple[float, ...] = ()
+    cost_ns_per_bit_per_s: tuple[float, ...] = ()
     left_out: tuple[float, ...]
     undecided: Undecided | None = None
 
@@ -85,7 +85,9 @@ def find_optimal_streams(
     left_out = tuple(sorted(set(counts.tolist()) - set(counts[usable].tolist())))
     reason = _refuse(counts[usable], rates[usable])
     if reason is not None:
-        return _undecided(reason, int(usable.sum()), left_out)
+        n = int(usable.sum())
+        none = IntervalBuilder(n=n, method=METHOD).refuse(reason)
+        return OptimalStreams(n=n, interval=none, left_out=left_out, undecided=reason)
     carried = group_trials(counts[usable, None], rates[usable], numbers[usable])
     delayed = group_trials(counts[usable, None], rises[usable], numbers[usable])
     costs = delayed.means / carried.means
@@ -109,17 +111,6 @@ def _refuse(counts: Floats, rates: Floats) -> Undecided | None:
     if any(rates[counts == level].max() == 0 for level in levels):
         return Undecided.ALL_ZERO
     return None
-
-
-def _undecided(reason: Undecided, n: int, left_out: tuple[float, ...]) -> OptimalStreams:
-    return OptimalStreams(
-        n=n,
-        interval=IntervalBuilder(n=n, method=METHOD).refuse(reason),
-        candidates=(),
-        cost_ns_per_bit_per_s=(),
-        left_out=left_out,
-        undecided=reason,
-    )
 
 
 def _rank(rises: Floats, rates: Floats) -> Floats:

@@ -1,4 +1,26 @@
-"""Saturation in streams: seven families fitted, compared and, where the data allow it, distinguished."""
+"""Saturation in streams: seven families fitted, compared and, where the data allow it, distinguished.
+
+Estimate: weighted least squares; the scatter is taken as proportional to the rate (or as constant), its
+scale from a first round of fits, so that all families share the weights. A family takes part where there
+are more stream counts than it has parameters.
+Choice: AICc and Akaike weights over trials (Burnham and Anderson, Model Selection, 2nd ed., 2002). The
+best family wins unless one with more than a tenth of its weight remains that is not an extension of it:
+an extension that gains nothing is no rival. The choice assumes independent trials; effects shared by a
+cycle only make it more careful, serial correlation between cycles makes it bolder.
+Average: capacity, N_90, curve and band are those of all families by Akaike weight. Their intervals are
+percentiles over refits of all families, as many of each as its weight says: multiplier bootstrap over
+whole cycles, which keeps effects shared by a cycle, with Student's t for few cycles and an allowance for
+their serial correlation (``cells.bound_cycles``). Minimum: 5 cycles.
+Source: Burnham and Anderson, sections 4.2 and 4.3; the mixture of tails is that of Turek and Fletcher,
+CSDA 56, 2012.
+Capacity: the fitted rate that more streams would not exceed, or the curve's peak. Its interval runs from
+the highest rate within the measured streams to that and what may be gained beyond them
+(``model_average.find_points``). Undecided where that gain may be more than a ninth (still rising): 90 %
+of the capacity may then lie beyond the measured streams. Where cells' means deviate from the best family
+beyond chance, intervals allow for twice that; beyond 5 % they are undecided (no model fits).
+N_90 is the smallest whole N in the measured range whose fitted rate reaches 0.9 of the capacity.
+Cost: linear in trials, plus resamples x stream counts; all families share the resamples.
+"""
 
 from __future__ import annotations
 
@@ -79,11 +101,11 @@ class Saturation:
 
     n: int
     cycles: int
-    fits: tuple[FamilyFit, ...]
+    fits: tuple[FamilyFit, ...] = ()
     best: Family | None = None
     winner: Family | None = None
-    rivals: tuple[Family, ...]
-    parameters: tuple[Estimate, ...]
+    rivals: tuple[Family, ...] = ()
+    parameters: tuple[Estimate, ...] = ()
     capacity: Estimate
     n_90: Estimate
     band: FitBand | None = None
@@ -110,36 +132,9 @@ def fit_saturation(
     ``cycles`` numbers the cycle of each trial, in time order. Rates are bit/s, 0 or more; streams whole
     numbers, 1 or more. Raises ``UsageError`` for values that are no such numbers. Undecided: no trials, fewer
     than 6 trials or 3 stream counts, all rates zero or all equal, or rivals that cannot be distinguished.
-
-    Notes
-    -----
-    Estimate: weighted least squares; the scatter is taken as proportional to the rate (or as constant), its
-    scale from a first round of fits, so that all families share the weights. A family takes part where there
-    are more stream counts than it has parameters.
-    Choice: AICc and Akaike weights over trials (Burnham and Anderson, Model Selection, 2nd ed., 2002). The
-    best family wins unless one with more than a tenth of its weight remains that is not an extension of it:
-    an extension that gains nothing is no rival. The choice assumes independent trials; effects shared by a
-    cycle only make it more careful, serial correlation between cycles makes it bolder.
-    Average: capacity, N_90, curve and band are those of all families by Akaike weight. Their intervals are
-    percentiles over refits of all families, as many of each as its weight says: multiplier bootstrap over
-    whole cycles, which keeps effects shared by a cycle, with Student's t for few cycles and an allowance for
-    their serial correlation (``cells.bound_cycles``). Minimum: 5 cycles.
-    Source: Burnham and Anderson, sections 4.2 and 4.3; the mixture of tails is that of Turek and Fletcher,
-    CSDA 56, 2012.
-    Capacity: the fitted rate that more streams would not exceed, or the curve's peak. Its interval runs from
-    the highest rate within the measured streams to that and what may be gained beyond them
-    (``model_average.find_points``). Undecided where that gain may be more than a ninth (still rising): 90 %
-    of the capacity may then lie beyond the measured streams. Where cells' means deviate from the best family
-    beyond chance, intervals allow for twice that; beyond 5 % they are undecided (no model fits).
-    N_90 is the smallest whole N in the measured range whose fitted rate reaches 0.9 of the capacity.
-    Cost: linear in trials, plus resamples x stream counts; all families share the resamples.
     """
     options = options or FitOptions()
-    counts = as_amounts(streams, "streams", least=1)
-    if (counts % 1).any():
-        raise UsageError(
-            f"streams: {counts[counts % 1 > 0][0]:g} is not a whole number", hint="pass counts of streams"
-        )
+    counts = _as_counts(streams)
     rates = as_amounts(throughput_bits_per_s, "throughput")
     numbers = as_samples(cycles, "cycles")
     check_lengths(streams=counts, throughput=rates, cycles=numbers)
@@ -154,7 +149,6 @@ def fit_saturation(
     fits = _compare(problem, fitted, families)
     best, rivals = _choose(fits)
     members = _refit(problem, fitted, fits, (rng, options))
-    first = members[0]
     statement = _state(problem, members, options)
     misfit = estimate_misfit(problem, float(fitted[best].squares[0]), len(MODELS[best].symbols))
     capacity, n_90 = average_points(problem, members, misfit, statement, rng)
@@ -165,7 +159,7 @@ def fit_saturation(
         best=best,
         winner=None if rivals else best,
         rivals=rivals,
-        parameters=_estimate_parameters(problem, first, statement),
+        parameters=_estimate_parameters(problem, members[0], statement),
         capacity=capacity,
         n_90=n_90,
         band=draw_band(problem, members, statement, rng),
@@ -174,6 +168,15 @@ def fit_saturation(
         ),
         undecided=Undecided.RIVALS if rivals else None,
     )
+
+
+def _as_counts(streams: ArrayLike) -> Floats:
+    counts = as_amounts(streams, "streams", least=1)
+    if (counts % 1).any():
+        raise UsageError(
+            f"streams: {counts[counts % 1 > 0][0]:g} is not a whole number", hint="pass counts of streams"
+        )
+    return counts
 
 
 def _refuse(counts: Floats, rates: Floats) -> Undecided | None:
@@ -195,9 +198,6 @@ def _undecided(reason: Undecided, n: int, cycles: int, options: FitOptions) -> S
     return Saturation(
         n=n,
         cycles=cycles,
-        fits=(),
-        rivals=(),
-        parameters=(),
         capacity=statement.missing(CAPACITY, reason),
         n_90=statement.missing(N_90, reason),
         undecided=reason,

@@ -1,4 +1,13 @@
-"""Response surface: throughput over (streams, window), window-limited below and capacity-limited above."""
+"""Response surface: throughput over (streams, window), window-limited below and capacity-limited above.
+
+Assumption: a stream carries at most a window per round trip, the path at most C; the knee between the two
+is rounded by a p-norm. The effective RTT is that of the model and holds the queue that the traffic
+builds. Scatter in proportion to the rate, or constant. Intervals: multiplier bootstrap over cycles,
+minimum 5, with the serial correlation of cycles allowed for as in ``cells.bound_cycles``. In simulation
+(``tests/statistics/test_fit_targets.py``) 95 % intervals hold the truth in 92 % or more at a first-order
+correlation of up to 0.7, of each cell's own, shared by a cycle, or both.
+Source: METHOD section 4; window limit: Little's law; weighted least squares as in ``saturation``.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +65,7 @@ class Surface:
     sharpness: Estimate
     rmse_ratio: float | None = None
     lack_of_fit_p: float | None = None
-    fitted_bits_per_s: tuple[float, ...]
+    fitted_bits_per_s: tuple[float, ...] = ()
     residuals: Residuals | None = None
     undecided: Undecided | None = None
 
@@ -73,20 +82,8 @@ def fit_surface(
 
     ``streams_and_windows`` has a row (streams, window in bytes) per trial: the window that each stream could
     use (what was granted, not what was requested); leave autotuned trials out. ``cycles`` numbers each
-    trial's cycle in time order. ``fitted_bits_per_s`` and the residuals' cells are in ascending (streams,
-    window).
-    Raises ``UsageError`` for values that are no such numbers. Undecided: fewer than 4 cells, all zero, no
-    variation.
-
-    Notes
-    -----
-    Assumption: a stream carries at most a window per round trip, the path at most C; the knee between the two
-    is rounded by a p-norm. The effective RTT is that of the model and holds the queue that the traffic
-    builds. Scatter in proportion to the rate, or constant. Intervals: multiplier bootstrap over cycles,
-    minimum 5, with the serial correlation of cycles allowed for as in ``cells.bound_cycles``. In simulation
-    (``tests/statistics/test_fit_targets.py``) 95 % intervals hold the truth in 92 % or more at a first-order
-    correlation of up to 0.7, of each cell's own, shared by a cycle, or both.
-    Source: METHOD section 4; window limit: Little's law; weighted least squares as in ``saturation``.
+    trial's cycle in time order. The fit and the residuals' cells are in ascending (streams, window). Raises
+    ``UsageError`` for values that are no such numbers. Undecided: fewer than 4 cells, all zero, no variation.
     """
     options = options or FitOptions()
     levels = _as_levels(streams_and_windows)
@@ -159,7 +156,6 @@ def _undecided(reason: Undecided, cells: Cells | None, options: FitOptions) -> S
         capacity=statement.missing(CAPACITY, reason),
         effective_rtt=statement.missing(RTT, reason),
         sharpness=statement.missing(SHARPNESS, reason),
-        fitted_bits_per_s=(),
         undecided=reason,
     )
 

@@ -71,20 +71,11 @@ class CyclePlan:
     undecided: Undecided | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Outlook:
-    """Expected interval for a number of cycles: half-width and error in units of the spread."""
-
-    quantile: float
-    error: float
-    freedom: float
-
-
-def _look_ahead(cycles: int, alpha_ratio: float, correlation_ratio: float) -> _Outlook:
+def _look_ahead(cycles: int, alpha_ratio: float, correlation_ratio: float) -> tuple[float, float, float]:
     """The interval that ``shifts.hodges_lehmann`` will give, where the correlation's estimate is unlucky.
 
-    ``quantile``: Student's quantile of that interval, for an estimate divided by the error that samples of
-    the true correlation show.
+    Student's quantile of it for an estimate divided by the error that samples of the true correlation show,
+    that error in units of the spread, and its degrees of freedom.
     """
     bound = BOUND_RATIO
     if cycles >= CORRELATION_SAMPLES:
@@ -94,11 +85,8 @@ def _look_ahead(cycles: int, alpha_ratio: float, correlation_ratio: float) -> _O
     inflation, shown, freedom = _find_moments(cycles, bound)
     true_inflation, true_shown, true_freedom = _find_moments(cycles, correlation_ratio)
     ratio = math.sqrt(inflation / shown / (true_inflation / true_shown))
-    return _Outlook(
-        quantile=float(special.stdtrit(freedom, 1 - alpha_ratio / 2)) * ratio,
-        error=math.sqrt(RANK_COST * true_inflation / cycles),
-        freedom=true_freedom,
-    )
+    quantile = float(special.stdtrit(freedom, 1 - alpha_ratio / 2)) * ratio
+    return quantile, math.sqrt(RANK_COST * true_inflation / cycles), true_freedom
 
 
 def _find_moments(cycles: int, correlation: float) -> tuple[float, float, float]:
@@ -118,10 +106,10 @@ def difference_power(
     """
     if cycles < MINIMUM_CYCLES:
         return 0.0
-    outlook = _look_ahead(cycles, alpha_ratio, correlation_ratio)
+    quantile, error, freedom = _look_ahead(cycles, alpha_ratio, correlation_ratio)
     # Beyond some 37 standard errors scipy's non-central t gives up; the chance is 1 long before.
-    effect = min(abs(difference) / (spread * outlook.error), 37.0)
-    return float(stats.nct.sf(outlook.quantile, outlook.freedom, effect))
+    effect = min(abs(difference) / (spread * error), 37.0)
+    return float(stats.nct.sf(quantile, freedom, effect))
 
 
 def equivalence_power(
@@ -138,10 +126,10 @@ def equivalence_power(
     if cycles < MINIMUM_CYCLES:
         return 0.0
     low, high = log_margins(MARGIN_RATIO)
-    outlook = _look_ahead(cycles, alpha_ratio, correlation_ratio)
-    error = spread * outlook.error
-    above = stats.nct.sf(outlook.quantile, outlook.freedom, min((difference - low) / error, 37.0))
-    below = stats.nct.cdf(-outlook.quantile, outlook.freedom, max((difference - high) / error, -37.0))
+    quantile, error, freedom = _look_ahead(cycles, alpha_ratio, correlation_ratio)
+    error *= spread
+    above = stats.nct.sf(quantile, freedom, min((difference - low) / error, 37.0))
+    below = stats.nct.cdf(-quantile, freedom, max((difference - high) / error, -37.0))
     return max(0.0, float(above + below) - 1)
 
 
@@ -189,9 +177,9 @@ def plan_cycles(log_ratios: ArrayLike, difference_ratio: float = 0.05) -> CycleP
     reason = refuse_few(n, MINIMUM_CYCLES)
     if reason is None and np.ptp(values) <= ROUNDING_RATIO * np.abs(values).max():
         reason = Undecided.NO_VARIATION
-    none = IntervalBuilder(n=n, method=METHOD).refuse(reason or Undecided.INCONCLUSIVE)
+    builder = IntervalBuilder(n=n, method=METHOD)
     if reason is not None:
-        return CyclePlan(interval=none, undecided=reason)
+        return CyclePlan(interval=builder.refuse(reason), undecided=reason)
     spread, target = float(values.std(ddof=1)), math.log1p(difference_ratio)
     correlation = _estimate_correlation(values)
     tail = (1 - CONFIDENCE_RATIO) / 2
@@ -206,12 +194,10 @@ def plan_cycles(log_ratios: ArrayLike, difference_ratio: float = 0.05) -> CycleP
 
     cycles, low = cycles_at(spread, correlation), cycles_at(low_spread, max(0.0, least))
     high = cycles_at(high_spread, order.bound_ratio)
-    interval = none
-    if low is not None and high is not None:
-        interval = Interval(low=low, high=high, n=n, confidence_ratio=CONFIDENCE_RATIO, method=METHOD)
+    known = low is not None and high is not None
     return CyclePlan(
         cycles=cycles,
-        interval=interval,
+        interval=builder.build(low or 0, high or 0) if known else builder.refuse(Undecided.INCONCLUSIVE),
         spread=spread,
         undecided=Undecided.INCONCLUSIVE if cycles is None else None,
     )

@@ -91,17 +91,12 @@ def compare_groups(
 
 
 def compare_levels(
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    margins: tuple[float, float],
-    alpha_ratio: float = ALPHA_RATIO,
+    first: ArrayLike, second: ArrayLike, *, margins: tuple[float, float], alpha_ratio: float = ALPHA_RATIO
 ) -> GroupShift:
     """By how much the values of ``second`` lie above those of ``first``, in their own unit.
 
     For what may be 0 or below, such as loss and dRTT. Either group is in its own time order. ``margins`` (low
-    below 0, high above) bound what does not matter. Raises ``UsageError`` for margins or a level out of
-    range.
+    below 0, high above) bound what does not matter. Raises ``UsageError`` for a value out of range.
 
     Notes
     -----
@@ -126,9 +121,8 @@ def compare_levels(
     sides = [hodges_lehmann(values) for values in (before, after)]
     reasons = {side.interval.undecided for side in sides} - {None, Undecided.NO_VARIATION}
     if reasons:
-        few = Undecided.TOO_FEW_SAMPLES in reasons
-        reason = Undecided.TOO_FEW_SAMPLES if few else Undecided.TOO_CORRELATED
-        return _undecided(reason, shift, sizes, alpha_ratio)
+        few, correlated = Undecided.TOO_FEW_SAMPLES, Undecided.TOO_CORRELATED
+        return _undecided(few if few in reasons else correlated, shift, sizes, alpha_ratio)
     error, freedom = _add_errors(sides)
     if error == 0:
         p_value, same = float(shift == 0), float(not margins[0] < shift < margins[1])

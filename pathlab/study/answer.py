@@ -131,6 +131,11 @@ def measure_records(values: Iterable[float | None]) -> Spread:
     return measure_spread(np.array([np.nan if one is None else one for one in values], dtype=np.float64))
 
 
+def make_answer(sample: Sample, result: Result, quantity: str | None = None) -> Answer[Result]:
+    """The answer of a condition, over all of the sample's cells."""
+    return Answer(condition=sample.condition, selection=sample.selection, result=result, quantity=quantity)
+
+
 def make_cell_answer(
     sample: Sample, cell: tuple[int | None, int | None], result: Result, *, quantity: str | None = None
 ) -> Answer[Result]:

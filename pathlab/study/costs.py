@@ -19,7 +19,7 @@ from pathlab.analysis.estimators.rfc6349 import (
 )
 from pathlab.analysis.fits.cpu_cost import CpuCost, fit_cpu_cost
 from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
-from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
+from pathlab.study.answer import Answer, Spread, make_answer, make_cell_answer, measure_spread
 from pathlab.study.links import MTU_BYTES, BottleneckLink, Traffic, find_bottleneck, read_traffic
 from pathlab.study.selection import (
     LAB_FLAGS,
@@ -139,14 +139,7 @@ def fit_cpu_costs(table: TrialTable) -> tuple[Answer[CpuCost], ...]:
                 usable = percent >= 0
                 taken = sample.exclude(~usable, f"{end}_cpu: {NOT_MEASURED}")
                 found = fit_cpu_cost(taken.rates_bits_per_s, percent[usable])
-                answers.append(
-                    Answer(
-                        condition=taken.condition,
-                        selection=taken.selection,
-                        result=found,
-                        quantity=f"{end} {part}",
-                    )
-                )
+                answers.append(make_answer(taken, found, f"{end} {part}"))
     return tuple(answers)
 
 

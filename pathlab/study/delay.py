@@ -17,7 +17,7 @@ from pathlab.analysis.fits.frequencies import (
     fit_frequency_decline,
 )
 from pathlab.analysis.libraries import stats
-from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.answer import Answer, Spread, make_answer, measure_spread
 from pathlab.study.selection import NOT_MEASURED, Sample, select
 from pathlab.study.trials import TrialTable
 
@@ -70,10 +70,7 @@ class QuantitySpread:
 
 def find_effects(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[ThroughputEffect], ...]:
     """The breakpoints of dRTT and of loaded RV over throughput, per condition, over all its cells."""
-    return tuple(
-        Answer(condition=sample.condition, selection=sample.selection, result=_find_effect(sample, rng))
-        for sample in select(table)
-    )
+    return tuple(make_answer(sample, _find_effect(sample, rng)) for sample in select(table))
 
 
 def describe_distributions(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[QuantitySpread], ...]:
@@ -92,9 +89,7 @@ def describe_distributions(table: TrialTable, rng: np.random.Generator) -> tuple
         ):
             part = sample.exclude(np.isnan(values), f"{name}: {NOT_MEASURED}")
             found = _describe(values[~np.isnan(values)], rng)
-            answers.append(
-                Answer(condition=part.condition, selection=part.selection, result=found, quantity=name)
-            )
+            answers.append(make_answer(part, found, name))
     return tuple(answers)
 
 

@@ -112,24 +112,19 @@ class CellWarmUp:
     undecided: Undecided | None = None
 
 
-class RateCache:
-    """Rates of trials that were read once, by number of the trial, so that no series is read twice."""
+RateCache = dict[int, Rates]  # rates that were read, by number of the trial, so that none is read twice
+NO_RATES: Rates = (np.empty(0), np.empty(0))  # nothing was kept, or it is damaged
 
-    def __init__(self) -> None:
-        self._rates: dict[int, Rates] = {}
 
-    def put(self, trial_id: int, rates: Rates | None) -> None:
-        """Keep what was read; None: nothing was kept, or it is damaged."""
-        self._rates[trial_id] = rates if rates is not None else (np.empty(0), np.empty(0))
-
-    def get(self, source: StudySource, trial_id: int, streams: int) -> Rates:
-        """Bytes and lengths of a trial's records, read now if they were not before."""
-        if trial_id not in self._rates:
-            try:
-                self.put(trial_id, read_flow_rates(TrialSeries(source, trial_id, RATE_SERIES), streams))
-            except StoreError:
-                self.put(trial_id, None)
-        return self._rates[trial_id]
+def read_rates(source: StudySource, trial_id: int, streams: int, cache: RateCache) -> Rates:
+    """Bytes and lengths of a trial's records, read now if they were not before."""
+    if trial_id not in cache:
+        try:
+            series = TrialSeries(source, trial_id, RATE_SERIES)
+            cache[trial_id] = read_flow_rates(series, streams) or NO_RATES
+        except StoreError:
+            cache[trial_id] = NO_RATES
+    return cache[trial_id]
 
 
 def classify_cell_limits(
@@ -154,7 +149,7 @@ def classify_cell_limits(
         found = []
         for trial_id, trial in _read_figures(part, most, cap).items():
             limit, rates = _classify_trial(source, trial_id, replace(trial, ceiling_bits_per_s=ceiling), line)
-            cache.put(trial_id, rates)
+            cache[trial_id] = rates or NO_RATES
             found.append(limit)
         answers.append(make_cell_answer(part, (streams, window), agree_on_limit(found)))
     return tuple(answers)
@@ -174,7 +169,7 @@ def evaluate_warm_ups(
         found = []
         for place in choose_trials(part, most):
             trial_id, configured = int(part.get("trial_id")[place]), part.get("warmup_ns")[place]
-            counts, lengths = cache.get(source, trial_id, streams)
+            counts, lengths = read_rates(source, trial_id, streams, cache)
             warm_up = detect_warm_up(counts, lengths, 0 if np.isnan(configured) else int(configured))
             found.append(TrialWarmUp(trial_id=trial_id, warm_up=warm_up))
         answers.append(make_cell_answer(part, (streams, window), _agree_on_warm_up(found)))

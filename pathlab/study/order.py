@@ -21,7 +21,7 @@ from pathlab.analysis.estimators.serial import (
 )
 from pathlab.analysis.planning.stopping import StopDecision, StopRule, evaluate_stop_rule
 from pathlab.analysis.verdicts.drift import Drift, find_drift
-from pathlab.study.answer import Answer, make_cell_answer
+from pathlab.study.answer import Answer, make_answer, make_cell_answer
 from pathlab.study.selection import CONTROL, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.trials import TrialTable
 
@@ -56,10 +56,7 @@ def find_drifts(table: TrialTable) -> tuple[Answer[Drift], ...]:
     Control rows of the plan are taken one by one. Of the design itself, controls are each cycle's median of
     trial / its cell's median, at the cycle's mean starting time: every cell is its own control.
     """
-    return tuple(
-        Answer(condition=sample.condition, selection=sample.selection, result=_find_drift(sample))
-        for sample in select(table, Rules(controls=True))
-    )
+    return tuple(make_answer(sample, _find_drift(sample)) for sample in select(table, Rules(controls=True)))
 
 
 def describe_series(table: TrialTable) -> tuple[Answer[SerialFigures], ...]:
@@ -117,7 +114,7 @@ def evaluate_precision(table: TrialTable, rule: StopRule) -> tuple[Answer[StopDe
             for streams, window, part in sample.by_cell()
         }
         found = evaluate_stop_rule(cells, int(np.unique(sample.cycles).size), rule)
-        answers.append(Answer(condition=sample.condition, selection=sample.selection, result=found))
+        answers.append(make_answer(sample, found))
     return tuple(answers)
 
 

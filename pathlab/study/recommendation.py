@@ -172,11 +172,9 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
 
     Notes
     -----
-    Of the usable combinations that carry enough (``evaluate_candidates``), that is taken which
-    ``preference.prefer`` names: less measured delay and loss, then the least streams x window, then the
-    fewest streams. Where none is shown to carry enough, the same is done by medians alone, with low
-    confidence; so is a combination that has neither another one nor a capacity to be compared with, and one
-    that is preferred by the ranges of its few trials.
+    Of the usable combinations that carry enough (``evaluate_candidates``) the one that ``preference.prefer``
+    names: less delay and loss, then the least streams x window, then the fewest streams. Confidence is low
+    where medians alone or the ranges of few trials decide, or where there is nothing to compare with.
     """
     measured = group.measured
     line_bits_per_s = None if measured.bottleneck is None else measured.bottleneck.data_bits_per_s
@@ -192,17 +190,14 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
     best = next((one for one in evaluated if first is not None and one.levels == first.levels), None)
     sure = [one for one in evaluated if one.enough]
     pool = sure or _list_likely(evaluated, against)
-    chosen, rival, found = _choose(pool, group.delay_margin_ns)
-    undecided = tuple(
-        one
-        for one in evaluated
-        if one.enough is None and one not in pool and _choose([chosen, one], group.delay_margin_ns)[0] is one
-    )
+    margin_ns = group.delay_margin_ns
+    chosen, rival, found = _choose(pool, margin_ns)
+    left = [one for one in evaluated if one.enough is None and one not in pool]
+    undecided = tuple(one for one in left if _choose([chosen, one], margin_ns)[0] is one)
     confidence = Confidence.LOW
     if sure and (len(evaluated) > 1 or capacity is not None) and found.evidence is not DifferenceTest.RANGES:
         confidence = Confidence.MEDIUM if undecided else Confidence.HIGH
-    open_ones = [*undecided, *(() if sure else (chosen,))]
-    outlooks = [one.more_cycles for one in open_ones]
+    outlooks = [one.more_cycles for one in (*undecided, *(() if sure else (chosen,)))]
     return replace(
         refused,
         candidates=candidates,
@@ -220,8 +215,13 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
         confidence=confidence,
         reason=None,
         undecided=undecided,
-        more_cycles=max((n for n in outlooks if n is not None), default=None) if all(outlooks) else None,
+        more_cycles=_find_most(outlooks),
     )
+
+
+def _find_most(outlooks: Sequence[int | None]) -> int | None:
+    """The most of these cycles; None where one of them is not known."""
+    return max((n for n in outlooks if n is not None), default=None) if all(outlooks) else None
 
 
 def _find_reference(

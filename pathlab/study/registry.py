@@ -167,7 +167,7 @@ class AnalysesBase(ABC):
     def rate_cache(self) -> RateCache:
         """Rates of trials whose series were read."""
         if self._rates is None:
-            self._rates = RateCache()
+            self._rates = {}
         return self._rates
 
     def _generator(self, name: str) -> np.random.Generator:

@@ -23,7 +23,7 @@ from pathlab.analysis.verdicts.pairs import (
     correct_comparisons,
     match_pairs,
 )
-from pathlab.study.answer import Answer, StudyOptions, make_cell_answer
+from pathlab.study.answer import Answer, StudyOptions, make_answer, make_cell_answer
 from pathlab.study.selection import AUTOTUNED, BELOW_ONE, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.trials import TrialTable
 
@@ -118,7 +118,7 @@ def fit_surfaces(
         part = named.exclude(~(named.usable_window_bytes >= 1), f"window_granted: {BELOW_ONE}")
         levels = np.stack([part.streams, part.usable_window_bytes], axis=1)
         found = fit_surface(levels, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=options.fit)
-        answers.append(Answer(condition=part.condition, selection=part.selection, result=found))
+        answers.append(make_answer(part, found))
     return tuple(answers)
 
 
@@ -149,7 +149,7 @@ def bound_durations(table: TrialTable) -> tuple[Answer[ChangeBound], ...]:
         varied = np.unique(some.get("duration_ns")).size > 1
         if not varied:
             found = bound_change(some.rates_bits_per_s, np.log2(some.get("duration_ns")))
-            answers.append(Answer(condition=some.condition, selection=some.selection, result=found))
+            answers.append(make_answer(some, found))
         for streams, window, part in some.by_cell() if varied else ():
             found = bound_change(part.rates_bits_per_s, np.log2(part.get("duration_ns")), cycles=part.cycles)
             answers.append(make_cell_answer(part, (streams, window), found))

@@ -167,5 +167,5 @@ def test_too_few_sizes_are_undecided_and_hops_out_of_turn_refused() -> None:
     assert second.from_hop == 0
     with pytest.raises(UsageError, match="hop 1 comes out of turn"):
         estimate_hops([none, few])
-    with pytest.raises(UsageError, match="4 sizes against 3 round trips"):
+    with pytest.raises(UsageError, match="lengths differ: 4 sizes, 3 round trips"):
         find_floors([600, 700, 800, 900], [1.0, 2.0, 3.0])

@@ -149,7 +149,7 @@ def test_durations_need_six_cycles_of_several() -> None:
     assert (few.equivalent, few.undecided) == (None, Undecided.TOO_FEW_SAMPLES)
     one_each = bound_change(rates, positions, cycles=np.arange(15))
     assert one_each.undecided is Undecided.TOO_FEW_SAMPLES
-    with pytest.raises(UsageError, match="15 values but 2 cycles"):
+    with pytest.raises(UsageError, match="lengths differ: 15 values, 2 cycles"):
         bound_change(rates, positions, cycles=[1, 2])
 
 

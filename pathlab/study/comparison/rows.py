@@ -82,7 +82,7 @@ class ComparisonRow:
     """One combination and metric: ``after`` over ``before``, with the interval that the verdict is read from.
 
     p-values are Holm-corrected over all rows, and so is the confidence of the interval: 1 less the level at
-    which this row is judged. Where the difference is no larger than the noise floor, the interval is extended
+    which this row is tested. Where the difference is no larger than the noise floor, the interval is extended
     to no difference.
 
     ``change`` is that of the logarithms, whose ``ratio`` is shown; of a metric that may be 0 it is that of
@@ -175,35 +175,26 @@ def compare_results(
     -----
     Trials of different results share no cycle, so that the groups know nothing of each other; within each,
     trials are in the order of measurement, whose serial correlation is allowed for: ``compare_groups``.
-    Differences are one family of tests for Holm's correction, equivalences another; a row is judged at the
-    smaller one of its two levels, which its interval has too (``corrections.holm_levels``). A row is better
-    or worse where its interval excludes no difference, equivalent where it lies within the margin, else
-    undecided. A difference no larger than the noise floor is undecided: two runs without any change differ as
-    much.
+    Differences are one family of tests for Holm's correction, equivalences another; a row is tested at the
+    smaller of its two levels, which its interval has too (``corrections.holm_levels``). A row is better or
+    worse where its interval excludes no difference, equivalent where it lies within the margin, else undecided.
     """
     rules = rules or ComparisonRules()
     _check(results, rules)
-    read = [(label, ComparedResults(source)) for label, source in results]
-    again_source = None if unchanged is None else ComparedResults(unchanged)
-    everything = [source for _, source in read] + ([] if again_source is None else [again_source])
-    shared, ignored = share_settings(everything)
-    excluded: dict[str, tuple[ExclusionCount, ...]] = {}
-    groups: list[CellSamples] = []
-    for label, source in read:
-        group, excluded[label] = group_combinations(source, shared, any_path=rules.any_path)
-        groups.append(group)
-    again = (
-        None if again_source is None else group_combinations(again_source, shared, any_path=rules.any_path)[0]
-    )
-    labels = [label for label, _ in results]
+    labels, sources = [label for label, _ in results], [source for _, source in results]
+    read = [ComparedResults(source) for source in (*sources, unchanged) if source is not None]
+    shared, ignored = share_settings(read)
+    grouped = [group_combinations(one, shared, any_path=rules.any_path) for one in read]
+    groups = [group for group, _ in grouped[: len(labels)]]
+    again = None if unchanged is None else grouped[-1][0]
+    excluded = {label: left for label, (_, left) in zip(labels, grouped, strict=False)}
     _check_usable(labels, groups, excluded)
     check_shared(labels, groups, again)
     held = list(zip(labels[1:], groups[1:], strict=True))
     rows = [row for label, after in held for row in _align(label, (groups[0], after), again, rules)]
     if not rows:
-        raise UsageError(
-            f"no trial of these results has a {' or a '.join(rules.metrics)}", hint="Name another --metric."
-        )
+        metrics = " or a ".join(rules.metrics)
+        raise UsageError(f"no trial of these results has a {metrics}", hint="Name another --metric.")
     return ResultsComparison(
         labels=tuple(labels),
         rules=rules,
