@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.fits import breakpoints
 from pathlab.analysis.fits.breakpoints import Breakpoint, find_breakpoint
-from pathlab.errors import UsageError
 from tests.statistics.noise import check_share, draw_autoregressive
 from tests.statistics.r_values import read_columns, read_r
 
@@ -124,58 +119,3 @@ def test_break_follows_shift_and_scale_and_ignores_the_order(seed: int, shift: f
     if before.breakpoint.value is not None:
         moved = before.breakpoint.value * scale + shift
         assert after.breakpoint.value == pytest.approx(moved, rel=1e-6, abs=0.01 * scale)
-
-
-def test_reasons() -> None:
-    def reason(x: np.ndarray, y: np.ndarray, cycles: np.ndarray) -> Undecided | None:
-        found = find_breakpoint(x, y, cycles=cycles, rng=np.random.default_rng(0))
-        assert found.breakpoint.value is None
-        return found.undecided
-
-    rng = np.random.default_rng(0)
-    x, y = rng.uniform(0, 10, 60), rng.normal(size=60)
-    one = np.arange(60)
-    assert reason(np.empty(0), np.empty(0), np.empty(0)) is Undecided.NO_SAMPLES
-    assert reason(x[:49], y[:49], one[:49]) is Undecided.TOO_FEW_SAMPLES
-    assert reason(np.ones(60), y, one) is Undecided.NO_VARIATION
-    assert reason(x, np.ones(60), one) is Undecided.NO_VARIATION
-    assert reason(np.repeat([1.0, 2.0], 30), y, one) is Undecided.TOO_FEW_LEVELS
-    assert reason(x, y, one % 4) is Undecided.TOO_FEW_SAMPLES
-    # Twelve cycles of the same x, each higher than the one before, which tilts no line; and each steeper.
-    cycles, levels = np.repeat(np.arange(12), 5), np.tile(np.linspace(0, 10, 5), 12)
-    assert reason(levels, cycles + 0.01 * y, cycles) is Undecided.NO_BREAK
-    assert reason(levels, cycles * levels + 0.01 * y, cycles) is Undecided.TOO_CORRELATED
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: find_breakpoint([float("nan")], [1.0], cycles=[0], rng=np.random.default_rng(0)),
-        lambda: find_breakpoint([1.0, 2.0], [1.0], cycles=[0], rng=np.random.default_rng(0)),
-    ],
-)
-def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> None:
-    with pytest.raises(UsageError) as caught:
-        call()
-    assert caught.value.hint
-
-
-def test_many_trials_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = simulate("constant", 10, 30, np.random.default_rng(1))
-    sizes: list[int] = []
-
-    def make_units(hinges: Any, block: slice) -> Any:
-        found = make(hinges, block)
-        sizes.append(found.size)
-        return found
-
-    make = breakpoints._make_units
-    monkeypatch.setattr(breakpoints, "_make_units", make_units)
-    monkeypatch.setattr(breakpoints, "BLOCK_VALUES", 1000)
-    found = simulate("constant", 10, 30, np.random.default_rng(1))
-    assert max(sizes) <= 1000
-    assert found.break_p == whole.break_p
-    for name in ("slope", "breakpoint", "slope_before", "slope_after"):
-        ours, theirs = getattr(found, name), getattr(whole, name)
-        assert ours.value == pytest.approx(theirs.value, rel=1e-9)
-        assert ours.interval.low == pytest.approx(theirs.interval.low, rel=1e-9)

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.distributions import Distribution, DistributionFit, fit_distributions
-from pathlab.errors import UsageError
 from tests.statistics.noise import SIZES, check_coverage
 from tests.statistics.r_values import read_columns, read_r
 
@@ -84,19 +82,3 @@ def test_ranks_and_distances_ignore_scale_and_order(values: list[int], scale: fl
         assert second.aic_difference == pytest.approx(first.aic_difference, abs=1e-3)
         for name in {"mean", "sd", "scale"} & set(first.parameters):
             assert second.parameters[name] == pytest.approx(first.parameters[name] * scale, rel=1e-5)
-
-
-def test_reasons() -> None:
-    rng = np.random.default_rng(0)
-    assert fit_distributions([], rng=rng).undecided is Undecided.NO_SAMPLES
-    assert fit_distributions([1, 2, 3, 4], rng=rng).undecided is Undecided.TOO_FEW_SAMPLES
-    assert fit_distributions([7.0] * 9, rng=rng).undecided is Undecided.NO_VARIATION
-    zero = {fit.distribution: fit for fit in fit_distributions([0, 1, 2, 3, 4], rng=rng).fits}
-    assert zero[Distribution.WEIBULL].undecided is Undecided.NOT_POSITIVE
-    assert zero[Distribution.LOG_NORMAL].aic is None
-    assert zero[Distribution.EXPONENTIAL].parameters["mean"] == pytest.approx(2.0)
-    below = {fit.distribution: fit for fit in fit_distributions([-1, 1, 2, 3, 4], rng=rng).fits}
-    assert below[Distribution.EXPONENTIAL].undecided is Undecided.NOT_POSITIVE
-    assert below[Distribution.NORMAL].undecided is None
-    with pytest.raises(UsageError):
-        fit_distributions([1.0, float("nan")], rng=rng)

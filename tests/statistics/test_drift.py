@@ -8,11 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.estimators.serial import bound_order
-from pathlab.analysis.verdicts.drift import Drift, DriftVerdict, find_drift, find_step
-from pathlab.errors import UsageError
-
-from .noise import check_share, draw_autoregressive, draw_normal
+from pathlab.analysis.verdicts.drift import Drift, DriftVerdict, find_drift
+from tests.statistics.noise import check_share, draw_autoregressive, draw_normal
 
 
 def find(logarithms: np.ndarray) -> Drift:
@@ -46,21 +43,6 @@ def test_a_drift_that_is_sure_but_smaller_than_the_margin_is_steady() -> None:
     assert found.verdict is DriftVerdict.STEADY
 
 
-def test_step_is_pettitts_by_hand() -> None:
-    """U_t sums sign(x_i - x_j) over i <= t < j; K is its largest size; p = 2 exp(-6 K^2 / (n^3 + n^2))."""
-    values = np.random.default_rng(3).normal(size=15) + 2 * (np.arange(15) >= 6)
-    signs = np.sign(values[:, None] - values[None, :])
-    sums = [abs(signs[:t, t:].sum()) for t in range(1, 15)]
-    found = find_step(values)
-    assert found.place == 1 + int(np.argmax(sums))
-    left = values - np.where(
-        np.arange(15) < found.place, *(np.median(one) for one in np.split(values, [found.place]))
-    )
-    inflation = bound_order(left, 2).inflation_ratio
-    assert inflation > 1
-    assert found.p_value == pytest.approx(2 * np.exp(-6 * max(sums) ** 2 / inflation / (15**3 + 15**2)))
-
-
 @pytest.mark.parametrize("runs", [60, pytest.param(600, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n", [10, 40])
 def test_level_and_power(n: int, runs: int) -> None:
@@ -86,14 +68,3 @@ def test_scale_does_not_matter(values: list[int], scale: int) -> None:
     moved = find_drift(times, [value * scale for value in values])
     assert moved.verdict is found.verdict
     assert moved.step_p_value == pytest.approx(found.step_p_value)
-
-
-def test_reasons() -> None:
-    assert find_drift([], []).undecided is Undecided.NO_SAMPLES
-    assert find(np.linspace(0, 1, 9)).undecided is Undecided.TOO_FEW_SAMPLES
-    assert find(np.zeros(20)).undecided is Undecided.NO_VARIATION
-    assert find_drift(np.arange(12), np.r_[0.0, np.ones(11)]).undecided is Undecided.NOT_POSITIVE
-    for times, values in (([1.0, 1.0], [1.0, 2.0]), ([1.0], [1.0, 2.0]), ([1.0], [float("nan")])):
-        with pytest.raises(UsageError) as caught:
-            find_drift(times, values)
-        assert caught.value.hint

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.message_cost import fit_message_cost
-from pathlab.errors import UsageError
 from pathlab.reference.series import load_table
 from tests.statistics.noise import check_coverage
 from tests.statistics.r_values import read_r
@@ -33,17 +28,6 @@ def test_published_internode_table_is_rs_fit() -> None:
     assert found.half_size_interval_bytes.high == pytest.approx(expected["half_high"], rel=1e-5)
     # A gigabit link: what the bytes cost is the line itself, to a tenth.
     assert found.rate_bits_per_s == pytest.approx(1e9, rel=0.1)
-
-
-def test_by_hand() -> None:
-    """500 ns and 1 ns a byte: 8 Gbit/s, and 500 bytes take as long as their message."""
-    found = fit_message_cost(SIZES_BYTES, 500 + SIZES_BYTES)
-    assert found.message_ns == pytest.approx(500)
-    assert found.rate_bits_per_s == pytest.approx(8e9)
-    assert found.half_size_bytes == pytest.approx(500)
-    assert found.residual_ratio == pytest.approx([0.0] * 13, abs=1e-9)
-    assert found.predict_time_ns(np.array([500.0, 1500.0])) == pytest.approx([1000, 2000])
-    assert replace(found, rate_bits_per_s=None).predict_time_ns(np.array([500.0])) is None
 
 
 @pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.long)])
@@ -80,38 +64,3 @@ def test_cost_follows_the_unit_of_time_and_ignores_the_order(seed: int, scale: f
     assert after.message_ns == pytest.approx(before.message_ns * scale, rel=1e-6)
     assert after.rate_bits_per_s == pytest.approx(before.rate_bits_per_s / scale, rel=1e-6)
     assert after.half_size_bytes == pytest.approx(before.half_size_bytes, rel=1e-6)
-
-
-def test_reasons() -> None:
-    assert fit_message_cost([], []).undecided is Undecided.NO_SAMPLES
-    assert fit_message_cost([1, 2, 4] * 3, [1.0] * 9).undecided is Undecided.TOO_FEW_LEVELS
-    # Times that fall with the size: a message costs something, its bytes nothing that could be told.
-    falling = fit_message_cost([1, 2, 4, 8, 16], [9.0, 8.0, 7.0, 6.0, 5.0])
-    assert falling.rate_bits_per_s is None
-    assert falling.half_size_bytes is None
-    assert falling.rate_interval_bits_per_s.undecided is Undecided.NOT_IDENTIFIED
-    lone = fit_message_cost([1, 1e9, 1.01e9, 1.02e9, 1.03e9], [1e3, 9e11, 9.2e11, 9.1e11, 9.3e11])
-    assert lone.undecided is Undecided.NOT_IDENTIFIED
-    assert lone.rate_bits_per_s is None
-    # Twice as much for twice the size: nothing is left for the message itself.
-    rng = np.random.default_rng(0)
-    free = fit_message_cost(SIZES_BYTES, (SIZES_BYTES - 0.9) * rng.uniform(0.99, 1.01, 13))
-    assert free.half_size_bytes is None
-    assert free.half_size_interval_bytes.undecided is Undecided.NOT_IDENTIFIED
-    assert free.rate_bits_per_s == pytest.approx(8e9, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: fit_message_cost([0, 1], [1.0, 1.0]),
-        lambda: fit_message_cost([1, 2], [1.0, 0.0]),
-        lambda: fit_message_cost([1, 2], [1.0]),
-        lambda: fit_message_cost([1, 2], [1.0, float("inf")]),
-    ],
-)
-def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> None:
-    with pytest.raises(UsageError) as caught:
-        call()
-    assert "\n" not in caught.value.message
-    assert caught.value.hint

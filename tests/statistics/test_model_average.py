@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.curve_fit import FitOptions
-from pathlab.analysis.fits.model_average import share_resamples
 from pathlab.analysis.fits.models import Family
 from pathlab.analysis.fits.saturation import Saturation, fit_saturation
 from tests.statistics.noise import check_share
@@ -172,8 +171,3 @@ def test_fewer_streams_than_were_measured_may_suffice() -> None:
     found = fit_saturation(streams, rates, cycles=numbers, rng=rng)
     assert found.capacity.interval.contains(9e7)
     assert found.n_90.undecided is Undecided.BEYOND_RANGE
-
-
-def test_resamples_are_shared_by_weight() -> None:
-    weights = {Family.LU: 0.6, Family.ALTMAN: 0.3996, Family.UNIVERSAL: 0.0004}
-    assert share_resamples(weights, 1000) == {Family.LU: 600, Family.ALTMAN: 400, Family.UNIVERSAL: 0}

@@ -7,11 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.outliers import name_outliers
-from pathlab.errors import UsageError
-
-from .noise import check_share
+from tests.statistics.noise import check_share
 
 RISING = [4, 7, 5, 9, 8, 12, 10, 11, 15, 13, 14, 18, 16, 17, 21, 19, 20, 24, 22, 23.5]
 
@@ -21,12 +18,6 @@ def test_fences_are_rs() -> None:
     found = name_outliers(RISING)
     assert (found.low, found.high) == pytest.approx((14.5 - 3.5 * 7.413, 14.5 + 3.5 * 7.413), rel=1e-4)
     assert found.places == ()
-
-
-def test_values_that_stand_apart_are_named_with_the_rule() -> None:
-    found = name_outliers([*RISING, 200.0, -150.0])
-    words = "median +- 3.5 MAD"
-    assert (found.places, found.n, found.rule, found.undecided) == ((20, 21), 22, words, None)
 
 
 def test_few_normal_samples_are_named() -> None:
@@ -51,12 +42,3 @@ def test_places_ignore_shift_and_scale_and_follow_the_order(
         assert moved.places == found.places
     turned = name_outliers(values[::-1])
     assert [len(values) - 1 - place for place in turned.places][::-1] == list(found.places)
-
-
-def test_reasons() -> None:
-    assert name_outliers([]).undecided is Undecided.NO_SAMPLES
-    assert name_outliers([1.0, 2.0, 3.0, 400.0]).undecided is Undecided.TOO_FEW_SAMPLES
-    same = name_outliers([5.0] * 6 + [9.0])
-    assert (same.undecided, same.places, same.low) == (Undecided.NO_VARIATION, (), None)
-    with pytest.raises(UsageError, match="finite"):
-        name_outliers([float("nan")])

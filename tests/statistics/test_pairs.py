@@ -15,16 +15,10 @@ from pathlab.analysis.planning.cycles import cycles_beyond
 from pathlab.analysis.verdicts.pairs import (
     PairedComparison,
     PairVerdict,
-    compare_cost,
     compare_pairs,
     correct_comparisons,
-    match_pairs,
 )
-from pathlab.errors import UsageError
-
-from .noise import RUNS, check_coverage, check_share
-
-NAN = float("nan")
+from tests.statistics.noise import RUNS, check_coverage, check_share
 
 
 def compare(streams: object, windows: object) -> PairedComparison:
@@ -174,17 +168,6 @@ def test_holm_takes_back_a_lone_finding_among_many() -> None:
     assert correct_comparisons([]) == ()
 
 
-def test_missing_trials_leave_their_cycle_out() -> None:
-    streams, windows, left_out = match_pairs([1.0, NAN, 3.0, 4.0], [1.0, 2.0, NAN, 5.0])
-    assert (list(streams), list(windows), left_out) == ([1.0, 4.0], [1.0, 5.0], 2)
-    rng = np.random.default_rng(4)
-    ours, theirs = draw_cycles(rng, 30, 1.4)
-    whole = compare(ours, theirs)
-    holes = compare([*ours, NAN, 1.0], [*theirs, 1.0, NAN])
-    assert (holes.pairs, holes.left_out) == (30, 2)
-    assert holes.shift == whole.shift
-
-
 def test_pairing_sees_what_cycles_hide() -> None:
     """A tenth more in every cycle, under cycles that differ tenfold: found by pairs, invisible without."""
     rng = np.random.default_rng(6)
@@ -192,17 +175,6 @@ def test_pairing_sees_what_cycles_hide() -> None:
     ours, theirs = cycle * 1.1 * rng.lognormal(0, 0.02, 30), cycle * rng.lognormal(0, 0.02, 30)
     assert compare(ours, theirs).verdict is PairVerdict.STREAMS
     assert compare(ours, rng.permutation(theirs)).verdict is PairVerdict.UNDECIDED
-
-
-def test_costs_stand_side_by_side() -> None:
-    rng = np.random.default_rng(9)
-    cost = compare_cost("dRTT", rng.normal(30e6, 1e6, 21), rng.normal(10e6, 1e6, 21))
-    assert (cost.name, cost.pairs, cost.undecided) == ("dRTT", 21, None)
-    assert cost.shift.shift == pytest.approx(20e6, rel=0.1)
-    assert cost.shift.interval.contains(cost.shift.shift or 0.0)
-    nothing = compare_cost("loss", [NAN], [0.1])
-    assert (nothing.pairs, nothing.left_out, nothing.streams_median) == (0, 1, None)
-    assert nothing.undecided is Undecided.NO_SAMPLES
 
 
 RATES = st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)), min_size=6, max_size=30)
@@ -226,39 +198,3 @@ def test_verdict_ignores_scale_and_order_and_mirrors(
     assert moved.p_value == pytest.approx(found.p_value)
     assert moved.cliffs_delta.delta_ratio == pytest.approx(found.cliffs_delta.delta_ratio)
     assert moved.ratio == pytest.approx(found.ratio)
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 5])
-def test_too_few_pairs_have_no_winner(n: int) -> None:
-    found = compare(np.full(n, 9e8) + np.arange(n), np.full(n, 1e8))
-    assert found.verdict is PairVerdict.UNDECIDED
-    assert found.undecided is (Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES)
-    assert (found.more_cycles, found.words) == (None, "undecided")
-
-
-def test_series_that_never_vary_or_stand_still_have_no_winner() -> None:
-    still = compare(np.full(30, 2e8), np.full(30, 1e8))
-    assert (still.verdict, still.undecided) == (PairVerdict.UNDECIDED, Undecided.NO_VARIATION)
-    dead = compare(np.zeros(30), np.zeros(30))
-    assert (dead.verdict, dead.ratio, dead.p_value) == (PairVerdict.UNDECIDED, None, None)
-    assert dead.equivalence.undecided is Undecided.NOT_POSITIVE
-    rng = np.random.default_rng(1)
-    halted = compare([0.0, *rng.normal(2e8, 1e7, 29)], rng.normal(1e8, 1e7, 30))
-    assert (halted.verdict, halted.ratio) == (PairVerdict.STREAMS, None)
-    assert halted.ratio_interval.undecided is Undecided.NOT_POSITIVE
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: compare([1.0], [1.0, 2.0]),
-        lambda: compare([[1.0]], [[1.0]]),
-        lambda: compare([-1.0], [1.0]),
-        lambda: compare([math.inf], [1.0]),
-    ],
-)
-def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
-    assert callable(call)
-    with pytest.raises(UsageError) as caught:
-        call()
-    assert caught.value.hint

@@ -16,21 +16,17 @@ from pathlab.analysis.fits.per_hop import (
     HopEstimates,
     HopSamples,
     estimate_hops,
-    find_floors,
     fit_line,
 )
 from pathlab.discover.capacity import CapacityOptions, measure_capacity
-from pathlab.errors import UsageError
 from tests.statistics.noise import RUNS, check_share
 from tests.unit.discover.path_samples import SimulatedPath
 
 Wait = Callable[[np.random.Generator, int], NDArray[np.float64]]
-
 SIZES = np.linspace(600, 1500, 16)
 RATES = (100e6, 20e6, 50e6)
 DELAYS_NS = (1e6, 3e6, 2e6)
 REPLY_BYTES = 576
-
 #: Waits (ns) that probes meet: often none, always some, host stalls, a queue that half of them find full.
 WAITS: dict[str, Wait] = {
     "exponential": lambda rng, n: rng.exponential(30e3, n),
@@ -129,43 +125,3 @@ def test_a_line_is_scipys() -> None:
     at_zero, variance = line.value_at(0.0)
     assert at_zero == pytest.approx(expected.intercept, rel=1e-10)
     assert variance == pytest.approx(expected.intercept_stderr**2, rel=1e-8)
-
-
-def test_exact_times_give_exact_hops() -> None:
-    found = estimate_hops(draw(np.random.default_rng(1), 1, lambda _rng, n: np.zeros(n))).hops
-    for estimate, rate, delay_ns in zip(found, RATES, DELAYS_NS, strict=True):
-        assert estimate.capacity_bits_per_s == pytest.approx(rate, rel=1e-6)
-        assert estimate.latency_ns == pytest.approx(delay_ns, rel=1e-6)
-        assert estimate.r_squared == pytest.approx(1.0)
-
-
-def test_floors_are_the_minimum_or_the_mean_of_the_lowest_quarter() -> None:
-    sizes = [600] * 8 + [700] * 3
-    times = [9.0, 2, 4, 8, 7, 6, 5, 3, 30, 10, 20]
-    least, low = find_floors(sizes, times), find_floors(sizes, times, Floor.LOW_QUARTER)
-    assert (least.sizes_bytes.tolist(), least.rtt_ns.tolist(), least.samples) == ([600, 700], [2, 10], 11)
-    assert low.rtt_ns.tolist() == [2.5, 10]  # of 8 the two least, of 3 the least
-
-
-def test_a_slope_that_shrinks_is_reported_as_such() -> None:
-    first = HopSamples(hop=1, sizes_bytes=SIZES, rtt_ns=1e6 + 400 * SIZES + np.tile([0, 50], 8))
-    second = HopSamples(hop=2, sizes_bytes=SIZES, rtt_ns=2e6 + 300 * SIZES + np.tile([50, 0], 8))
-    estimate = estimate_hops([first, second]).hops[1]
-    assert estimate.undecided is Undecided.NOT_POSITIVE
-    assert estimate.slope_growth_ns_per_byte == pytest.approx(-100, abs=1)
-    assert (estimate.capacity_bits_per_s, estimate.at_least_bits_per_s) == (None, None)
-    assert not estimate.capacity_interval.decided
-    assert estimate.latency_ns is not None
-
-
-def test_too_few_sizes_are_undecided_and_hops_out_of_turn_refused() -> None:
-    few = HopSamples(hop=1, sizes_bytes=[600, 700, 800, 900], rtt_ns=[1e6, 1.1e6, 1.2e6, 1.3e6])
-    none = HopSamples(hop=2, sizes_bytes=[], rtt_ns=[])
-    first, second = estimate_hops([few, none]).hops
-    assert first.undecided is Undecided.TOO_FEW_LEVELS
-    assert second.undecided is Undecided.NO_SAMPLES
-    assert second.from_hop == 0
-    with pytest.raises(UsageError, match="hop 1 comes out of turn"):
-        estimate_hops([none, few])
-    with pytest.raises(UsageError, match="lengths differ: 4 sizes, 3 round trips"):
-        find_floors([600, 700, 800, 900], [1.0, 2.0, 3.0])

@@ -6,26 +6,19 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
-from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import log_margins
 from pathlab.analysis.estimators.serial import order_moments
 from pathlab.analysis.estimators.shifts import hodges_lehmann
 from pathlab.analysis.planning.cycles import (
-    cycles_to_decide,
     difference_power,
     equivalence_power,
-    find_cycles,
     plan_cycles,
 )
 from pathlab.analysis.verdicts.equivalence import evaluate_shift
 from pathlab.analysis.verdicts.pairs import compare_pairs
-from pathlab.errors import UsageError
-
-from .noise import RUNS, check_share, draw_autoregressive
+from tests.statistics.noise import RUNS, check_share, draw_autoregressive
 
 
 def pilot(spread: float, n: int = 30, mean: float = 0.0) -> np.ndarray:
@@ -93,34 +86,3 @@ def test_interval_of_the_plan_covers(runs: int) -> None:
     rng = np.random.default_rng(runs)
     found = [plan_cycles(row).interval for row in rng.normal(0, 0.1, (runs // 4, 10))]
     check_share(sum(one.contains(truth) for one in found), len(found), 0.94, 1 - 1e-9)
-
-
-def test_more_cycles_fall_as_cycles_come_in() -> None:
-    counts = [cycles_to_decide(pilot(0.2, n=n, mean=0.04)) for n in (10, 40, 100)]
-    assert counts[0] is not None
-    assert counts == [counts[0], counts[0] - 30, counts[0] - 90]
-    # A mean inside the margin heads for equivalence, one outside for a winner; each may be the quicker.
-    assert cycles_to_decide(pilot(0.1, mean=0.3)) == 1
-    near, far = cycles_to_decide(pilot(0.3, mean=0.0)), cycles_to_decide(pilot(0.3, mean=0.15))
-    assert near is not None
-    assert far is not None
-    assert far < near
-
-
-@settings(deadline=None)
-@given(st.integers(6, 400))
-def test_search_finds_the_first_that_suffices(first: int) -> None:
-    assert find_cycles(lambda cycles: 1.0 if cycles >= first else 0.0) == first
-
-
-def test_reasons() -> None:
-    assert plan_cycles([]).undecided is Undecided.NO_SAMPLES
-    assert plan_cycles([0.1] * 5).undecided is Undecided.TOO_FEW_SAMPLES
-    assert plan_cycles([0.1] * 9).undecided is Undecided.NO_VARIATION
-    hopeless = plan_cycles(pilot(5000.0), 0.001)
-    assert (hopeless.cycles, hopeless.undecided) == (None, Undecided.INCONCLUSIVE)
-    assert cycles_to_decide([0.1] * 5) is None
-    assert cycles_to_decide([0.1] * 9) is None
-    with pytest.raises(UsageError) as caught:
-        plan_cycles([0.1], 0.0)
-    assert caught.value.hint

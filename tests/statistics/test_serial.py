@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.quantiles import median_interval
 from pathlab.analysis.estimators.serial import (
     bound_order,
@@ -16,9 +15,7 @@ from pathlab.analysis.estimators.serial import (
     order_moments,
     serial_median,
 )
-from pathlab.errors import UsageError
-
-from .noise import check_share, draw_autoregressive
+from tests.statistics.noise import check_share, draw_autoregressive
 
 
 def test_autocorrelation_is_rs() -> None:
@@ -106,18 +103,3 @@ def test_estimates_follow_shift_and_scale(seed: int, shift: int, scale: int) -> 
     assert measure_effective_size(values[::-1]).effective == pytest.approx(
         measure_effective_size(values).effective
     )
-
-
-def test_reasons() -> None:
-    assert measure_autocorrelation([]).undecided is Undecided.NO_SAMPLES
-    assert measure_autocorrelation(np.arange(19)).undecided is Undecided.TOO_FEW_SAMPLES
-    assert measure_effective_size(np.ones(30)).undecided is Undecided.NO_VARIATION
-    assert measure_effective_size(np.arange(9.0)).undecided is Undecided.TOO_FEW_SAMPLES
-    few = serial_median(np.arange(5.0))
-    assert (few.estimate, few.interval.undecided) == (2.0, Undecided.TOO_FEW_SAMPLES)
-    assert serial_median([]).interval.undecided is Undecided.NO_SAMPLES
-    still = serial_median(np.ones(50)).interval
-    assert (still.low, still.high) == (1.0, 1.0)
-    assert serial_median(np.repeat([0.0, 1.0], 50)).interval.undecided is Undecided.TOO_CORRELATED
-    with pytest.raises(UsageError, match="finite"):
-        serial_median([float("inf")])

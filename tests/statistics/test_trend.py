@@ -10,12 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pathlab.analysis.estimators import trend
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.estimators.trend import bound_change, find_trend, pair_slopes
-from pathlab.errors import UsageError
-
-from .noise import NOISES, RUNS, check_coverage, check_share, draw_autoregressive
+from pathlab.analysis.estimators.trend import bound_change, find_trend
+from tests.statistics.noise import NOISES, RUNS, check_coverage, check_share, draw_autoregressive
 
 RISING = [4, 7, 5, 9, 8, 12, 10, 11, 15, 13, 14, 18, 16, 17, 21]
 TIED = [4, 5, 5, 4, 6, 5, 6, 4, 5, 6, 5, 4]
@@ -142,17 +139,6 @@ def test_bound_of_durations_withstands_correlation(cycles: int, correlation: flo
         assert naive < 0.85 * runs
 
 
-def test_durations_need_six_cycles_of_several() -> None:
-    positions = np.tile([1.0, 2.0, 3.0], 5)
-    rates = np.random.default_rng(1).lognormal(0, 0.1, 15)
-    few = bound_change(rates, positions, cycles=np.repeat(np.arange(5), 3))
-    assert (few.equivalent, few.undecided) == (None, Undecided.TOO_FEW_SAMPLES)
-    one_each = bound_change(rates, positions, cycles=np.arange(15))
-    assert one_each.undecided is Undecided.TOO_FEW_SAMPLES
-    with pytest.raises(UsageError, match="lengths differ: 15 values, 2 cycles"):
-        bound_change(rates, positions, cycles=[1, 2])
-
-
 SERIES = st.lists(st.integers(-(10**4), 10**4), min_size=6, max_size=40)
 
 
@@ -186,53 +172,3 @@ def test_order_of_measurement_is_no_matter_where_positions_are_not_time(
     found, moved = (find_trend(*np.array(one, dtype=float).T[::-1]) for one in (pairs, shuffled))
     assert moved.p_value == pytest.approx(found.p_value)
     assert moved.slope == pytest.approx(found.slope)
-
-
-def test_a_long_series_is_thinned_for_its_slopes(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(2)
-    values = 0.01 * np.arange(800) + rng.normal(size=800)
-    whole = find_trend(values)
-    monkeypatch.setattr(trend, "MAXIMUM_SAMPLES", 400)
-    thinned = find_trend(values)
-    assert thinned.n == 800
-    assert max(thinned.p_value or 1.0, whole.p_value or 1.0) < 1e-100
-    assert thinned.slope == pytest.approx(whole.slope, rel=0.02)
-    assert thinned.slope != whole.slope
-    widths = [one.slope_interval.high - one.slope_interval.low for one in (whole, thinned)]  # type: ignore[operator]
-    assert widths[1] == pytest.approx(widths[0], rel=0.5)
-    assert thinned.slope_interval.contains(0.01)
-
-
-def test_reasons() -> None:
-    assert find_trend([]).undecided is Undecided.NO_SAMPLES
-    assert find_trend([1, 2, 3, 4]).undecided is Undecided.TOO_FEW_SAMPLES
-    assert find_trend(np.ones(9)).undecided is Undecided.NO_VARIATION
-    assert find_trend(np.arange(9), np.ones(9)).undecided is Undecided.NO_VARIATION
-    zero = bound_change([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], np.arange(6))
-    assert (zero.undecided, zero.equivalent, zero.change_ratio) == (Undecided.NOT_POSITIVE, None, None)
-    few = bound_change([1.0, 2.0], [1.0, 2.0])
-    assert (few.undecided, few.bound_ratio) == (Undecided.TOO_FEW_SAMPLES, None)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: find_trend([1.0, 2.0], [1.0]),
-        lambda: find_trend([1.0, float("nan")]),
-        lambda: find_trend([[1.0]]),
-    ],
-)
-def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
-    assert callable(call)
-    with pytest.raises(UsageError) as caught:
-        call()
-    assert caught.value.hint
-
-
-def test_slopes_are_those_of_all_pairs_at_different_positions() -> None:
-    values = np.random.default_rng(3).normal(size=60)
-    places = np.floor(np.arange(60.0) / 4)
-    first, second = np.triu_indices(60, 1)
-    apart = places[first] != places[second]
-    slopes = (values[second] - values[first])[apart] / (places[second] - places[first])[apart]
-    assert np.array_equal(pair_slopes(values, places), np.sort(slopes))

@@ -177,7 +177,7 @@ def compare_results(
     trials are in the order of measurement, whose serial correlation is allowed for: ``compare_groups``.
     Differences are one family of tests for Holm's correction, equivalences another; a row is tested at the
     smaller of its two levels, which its interval has too (``corrections.holm_levels``). A row is better or
-    worse where its interval excludes no difference, equivalent where it lies within the margin, else undecided.
+    worse where its interval excludes no difference, equivalent where it lies within the margin.
     """
     rules = rules or ComparisonRules()
     _check(results, rules)

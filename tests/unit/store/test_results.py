@@ -1,12 +1,9 @@
-"""Results on disk: what goes in comes out, and faults are named."""
+"""Results on disk: what goes in comes out."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,14 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
-import sqlalchemy as sa
 
 import pathlab
 from pathlab.errors import StoreError, UsageError
 from pathlab.report.names import format_utc
-from pathlab.store import database
 from pathlab.store import results as results_module
 from pathlab.store.check import check_results
 from pathlab.store.exporting import select_trials
@@ -32,15 +26,6 @@ from pathlab.store.series import decode_series
 from pathlab.store.trial_table import format_exact_utc
 from tests.unit.store.series_samples import make_intervals, make_raw
 from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_probes, make_results
-
-WRITER = """
-import sys
-from pathlib import Path
-from tests.unit.store.store_samples import COMPLETE, make_probes, make_results
-results = make_results(Path(sys.argv[1]))
-print(results.add_trial(COMPLETE, {"loaded_probes": make_probes()}), flush=True)
-sys.stdin.read()
-"""
 
 
 def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
@@ -189,166 +174,10 @@ def test_a_trial_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
         assert results.records() == [COMPLETE]
 
 
-def test_a_folder_with_results_is_not_overwritten(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {})
-    with pytest.raises(StoreError, match="already holds results") as caught:
-        make_results(tmp_path)
-    assert "another folder" in str(caught.value.hint)
-    with Results.open(tmp_path, write=True) as results:  # the refusal gave the lock back
-        assert results.records() == [COMPLETE]
-
-
-def test_what_a_killed_creation_left_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "results.db.new").write_bytes(b"half a file")
-    with make_results(tmp_path) as results:
-        assert results.plan() == list(PLAN)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["results.db", "results.lock"]
-
-
 def test_a_plan_that_names_a_row_twice_makes_no_results(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="refused a plan that names a row twice"):
         Results.create(tmp_path, CAMPAIGN, [PLAN[0], PLAN[0]])
     assert not (tmp_path / "results.db").exists()
-
-
-def test_reading_does_not_write(tmp_path: Path) -> None:
-    make_results(tmp_path).close()
-    with (
-        Results.open(tmp_path) as results,
-        pytest.raises(UsageError, match="open for reading only"),
-    ):
-        results.add_trial(COMPLETE, {})
-
-
-def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        with pytest.raises(StoreError, match=f"is being written by process {os.getpid()}$"):
-            Results.open(tmp_path, write=True)
-        with Results.open(tmp_path) as reader:
-            results.add_trial(COMPLETE, {})
-            assert reader.records() == [COMPLETE]
-    with Results.open(tmp_path, write=True) as results:
-        assert results.unfinished() == [PLAN[1]]
-
-
-def test_a_writer_that_is_killed_loses_nothing(tmp_path: Path) -> None:
-    folder = tmp_path / "results"
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(pathlab.__file__).parents[1],
-    ) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "1\n"
-        with pytest.raises(StoreError, match=f"process {writer.pid}$"):
-            Results.open(folder, write=True)
-        writer.send_signal(signal.SIGKILL)
-        assert writer.wait(timeout=30) == -signal.SIGKILL
-    with Results.open(folder, write=True) as results:
-        assert results.records() == [COMPLETE]
-        assert results.series_table(1, "loaded_probes").equals(make_probes())
-        assert results.add_trial(FAILED, {}) == 2
-
-
-def test_each_commit_is_synced_to_the_disk(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results, results._engine.connect() as connection:
-        pragmas = [
-            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys")
-        ]
-    assert pragmas == ["wal", 2, 1]
-
-
-def test_a_full_disk_is_named_and_keeps_what_was_stored(tmp_path: Path) -> None:
-    random = np.random.default_rng(1)
-    bulk = pa.table({"sequence": pa.array(random.integers(0, 2**62, 200_000))})
-    with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
-
-        @sa.event.listens_for(results._engine, "connect")
-        def _limit(connection: sqlite3.Connection, _record: object) -> None:
-            connection.execute("PRAGMA max_page_count = 40")  # SQLite then finds no room, as on a full disk
-
-        with pytest.raises(StoreError, match="the disk is full") as caught:
-            results.add_trial(FAILED, {"loaded_probes": bulk})
-        assert "is kept" in str(caught.value.hint)
-        assert caught.value.exit_status == 5
-    with Results.open(tmp_path) as results:
-        assert results.records() == [COMPLETE]
-        assert results.series_table(1, "loaded_probes").equals(make_probes())
-
-
-def test_a_locked_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)
-    with make_results(tmp_path) as results:
-        other = sqlite3.connect(results.path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="is locked by another process"):
-            results.add_trial(COMPLETE, {})
-        other.execute("ROLLBACK")
-        other.close()
-        assert results.add_trial(COMPLETE, {}) == 1
-
-
-def test_what_is_not_there_or_not_ours_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"there is no results\.db in folder"):
-        Results.open(tmp_path)
-    with pytest.raises(StoreError, match=r"'.*gone' does not exist"):
-        Results.open(tmp_path / "gone")
-    text = tmp_path / "notes.txt"
-    text.write_text("not a database, though long enough to have a header of one")
-    foreign = tmp_path / "foreign.db"
-    other = sqlite3.connect(foreign)
-    other.execute("CREATE TABLE meta (name TEXT, value TEXT)")
-    other.commit()
-    other.close()
-    for path in (text, foreign):
-        with pytest.raises(StoreError, match="is not a PathLab results file"):
-            Results.open(path)
-
-
-def test_a_torn_file_is_named(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
-        path = results.path
-    content = bytearray(path.read_bytes())
-    content[100:-1] = b"\xff" * (len(content) - 101)
-    path.write_bytes(content)
-    with pytest.raises(StoreError, match="is damaged"):
-        Results.open(tmp_path)
-
-
-def test_one_damaged_series_spoils_nothing_else(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {"loaded_probes": make_probes(), "unloaded_probes": make_probes(5)})
-        path = results.path
-    other = sqlite3.connect(path)
-    (blob,) = other.execute("SELECT blob FROM series WHERE kind = 'loaded_probes'").fetchone()
-    flipped = bytearray(blob)
-    flipped[len(flipped) // 2] ^= 1
-    other.execute("UPDATE series SET blob = ? WHERE kind = 'loaded_probes'", (bytes(flipped),))
-    other.commit()
-    other.close()
-    with Results.open(tmp_path) as results:
-        with pytest.raises(StoreError, match=r"'loaded_probes' of trial 1 .* is damaged"):
-            results.series(1, "loaded_probes")
-        assert results.series_table(1, "unloaded_probes").equals(make_probes(5))
-        assert results.records() == [COMPLETE]
-
-
-def test_a_series_that_was_not_kept_is_named(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        trial_id = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
-        with pytest.raises(StoreError, match="kept no series 'sender_cpu'") as caught:
-            results.series(trial_id, "sender_cpu")
-        assert caught.value.hint == "It kept: loaded_probes."
-        with pytest.raises(UsageError, match="there is no trial 9"):
-            results.series(9, "sender_cpu")
-        with pytest.raises(UsageError, match="did you mean 'sender_cpu'"):
-            results.series(trial_id, "sender_cpus")
 
 
 def test_the_api_opens_a_folder_or_its_file(tmp_path: Path) -> None:

@@ -1,0 +1,95 @@
+"""Breakpoints: reasons, wrong values, and trials in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits import breakpoints
+from pathlab.analysis.fits.breakpoints import Breakpoint, find_breakpoint
+from pathlab.errors import UsageError
+from tests.statistics.noise import draw_autoregressive
+
+BREAK, BEFORE, AFTER = 60e6, 2e-8, 8.2e-7
+
+
+def simulate(
+    kind: str, cycles: int, trials: int, rng: np.random.Generator, *, broken: bool = True
+) -> Breakpoint:
+    """DRTT, ms, over throughput, bit/s: scatter constant, growing with the throughput, or serial.
+
+    ``serial`` is shared by the trials of a cycle at 0.5, ``serial cells`` is each cell's own at 0.7, ``serial
+    both`` half of each at 0.7.
+    """
+    numbers, cells = np.repeat(np.arange(cycles), trials), np.tile(np.arange(trials), cycles)
+    x = rng.uniform(10e6, 90e6, numbers.size)
+    noise = rng.normal(size=x.size)
+    if kind == "skewed":
+        noise = (rng.lognormal(-0.045, 0.3, x.size) - 1) * x / 2e7
+    elif kind == "serial":
+        noise = 0.7 * (noise + draw_autoregressive(rng, 1, cycles)[0][numbers] * np.sqrt(0.75))
+    elif kind in {"serial cells", "serial both"}:
+        x = (x[:trials])[cells] + rng.uniform(-1e6, 1e6, numbers.size)
+        own, shared = (draw_autoregressive(rng, rows, cycles, 0.7).T * np.sqrt(0.51) for rows in (trials, 1))
+        noise = (own if kind == "serial cells" else np.sqrt(0.5) * (own + shared)).ravel()
+    y = 5 + BEFORE * x + (AFTER - BEFORE) * np.maximum(0, x - BREAK) * broken + 2 * noise
+    return find_breakpoint(x, y, cycles=numbers, cells=cells, rng=rng)
+
+
+def test_reasons() -> None:
+    def reason(x: np.ndarray, y: np.ndarray, cycles: np.ndarray) -> Undecided | None:
+        found = find_breakpoint(x, y, cycles=cycles, rng=np.random.default_rng(0))
+        assert found.breakpoint.value is None
+        return found.undecided
+
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0, 10, 60), rng.normal(size=60)
+    one = np.arange(60)
+    assert reason(np.empty(0), np.empty(0), np.empty(0)) is Undecided.NO_SAMPLES
+    assert reason(x[:49], y[:49], one[:49]) is Undecided.TOO_FEW_SAMPLES
+    assert reason(np.ones(60), y, one) is Undecided.NO_VARIATION
+    assert reason(x, np.ones(60), one) is Undecided.NO_VARIATION
+    assert reason(np.repeat([1.0, 2.0], 30), y, one) is Undecided.TOO_FEW_LEVELS
+    assert reason(x, y, one % 4) is Undecided.TOO_FEW_SAMPLES
+    # Twelve cycles of the same x, each higher than the one before, which tilts no line; and each steeper.
+    cycles, levels = np.repeat(np.arange(12), 5), np.tile(np.linspace(0, 10, 5), 12)
+    assert reason(levels, cycles + 0.01 * y, cycles) is Undecided.NO_BREAK
+    assert reason(levels, cycles * levels + 0.01 * y, cycles) is Undecided.TOO_CORRELATED
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: find_breakpoint([float("nan")], [1.0], cycles=[0], rng=np.random.default_rng(0)),
+        lambda: find_breakpoint([1.0, 2.0], [1.0], cycles=[0], rng=np.random.default_rng(0)),
+    ],
+)
+def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert caught.value.hint
+
+
+def test_many_trials_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = simulate("constant", 10, 30, np.random.default_rng(1))
+    sizes: list[int] = []
+
+    def make_units(hinges: Any, block: slice) -> Any:
+        found = make(hinges, block)
+        sizes.append(found.size)
+        return found
+
+    make = breakpoints._make_units
+    monkeypatch.setattr(breakpoints, "_make_units", make_units)
+    monkeypatch.setattr(breakpoints, "BLOCK_VALUES", 1000)
+    found = simulate("constant", 10, 30, np.random.default_rng(1))
+    assert max(sizes) <= 1000
+    assert found.break_p == whole.break_p
+    for name in ("slope", "breakpoint", "slope_before", "slope_after"):
+        ours, theirs = getattr(found, name), getattr(whole, name)
+        assert ours.value == pytest.approx(theirs.value, rel=1e-9)
+        assert ours.interval.low == pytest.approx(theirs.interval.low, rel=1e-9)

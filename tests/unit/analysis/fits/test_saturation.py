@@ -1,0 +1,126 @@
+"""Saturation: a plain path by hand, reasons and wrong values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.curve_fit import FitOptions
+from pathlab.analysis.fits.models import Family
+from pathlab.analysis.fits.saturation import Saturation, fit_saturation
+from pathlab.errors import UsageError
+from tests.statistics.sweeps import draw_factors, number_trials, true_rates
+
+NAN = float("nan")
+
+
+def simulate(
+    family: Family, kind: str, cycles: int, rng: np.random.Generator, *, only: bool = False
+) -> Saturation:
+    streams, numbers = number_trials(cycles)
+    rates = np.tile(true_rates(family), cycles) * draw_factors(kind, rng, cycles)
+    families = frozenset([family]) if only else frozenset(Family)
+    return fit_saturation(
+        streams, rates, cycles=numbers, rng=rng, options=FitOptions(resamples=300), families=families
+    )
+
+
+def test_a_plain_path_by_hand() -> None:
+    """12 Mbit/s a stream up to 84: the knee is at 7, nine tenths (75.6) are there with 7 streams."""
+    streams, numbers = number_trials(6)
+    rng = np.random.default_rng(0)
+    rates = np.minimum(12e6 * streams, 84e6)
+    found = fit_saturation(streams, rates, cycles=numbers, rng=rng)
+    assert found.winner is Family.LINEAR_THEN_FLAT
+    assert [estimate.value for estimate in found.parameters] == pytest.approx([12e6, 84e6])
+    assert found.capacity.value == pytest.approx(84e6)
+    assert found.n_90.value == 7
+    assert (found.n_90.interval.low, found.n_90.interval.high) == (7, 7)
+    assert found.residuals is not None
+    assert found.residuals.trial_bits_per_s == pytest.approx([0.0] * 84, abs=1e-3)
+    assert found.residuals.cell_n == (6,) * 14
+
+
+def test_residuals_stay_in_the_order_given() -> None:
+    streams, numbers = number_trials(5)
+    truth = true_rates(Family.LINEAR_THEN_FLAT)
+    rates = np.tile(truth, 5) * draw_factors("normal", np.random.default_rng(4), 5)
+    order = np.random.default_rng(5).permutation(streams.size)
+    plain = fit_saturation(streams, rates, cycles=numbers, rng=np.random.default_rng(0))
+    mixed = fit_saturation(streams[order], rates[order], cycles=numbers[order], rng=np.random.default_rng(0))
+    assert plain.residuals is not None
+    assert mixed.residuals is not None
+    assert np.array(plain.residuals.trial_bits_per_s)[order] == pytest.approx(
+        mixed.residuals.trial_bits_per_s, rel=1e-6, abs=1.0
+    )
+    assert mixed.best is plain.best
+    assert mixed.capacity.value == pytest.approx(plain.capacity.value, rel=1e-6)
+    assert mixed.capacity.interval.low == pytest.approx(plain.capacity.interval.low, rel=1e-6)
+
+
+def test_reasons() -> None:
+    def reason(streams: list[float], rates: list[float], cycles: list[float]) -> Undecided | None:
+        found = fit_saturation(streams, rates, cycles=cycles, rng=np.random.default_rng(0))
+        assert found.winner is None
+        assert found.capacity.interval.undecided is not None
+        return found.undecided
+
+    assert reason([], [], []) is Undecided.NO_SAMPLES
+    assert reason([1, 2, 3], [1, 2, 3], [0, 0, 0]) is Undecided.TOO_FEW_SAMPLES
+    assert reason([1, 2] * 4, [5, 6] * 4, [0, 1] * 4) is Undecided.TOO_FEW_LEVELS
+    assert reason([1, 2, 4] * 4, [0.0] * 12, [0] * 12) is Undecided.ALL_ZERO
+    assert reason([1, 2, 4] * 4, [7.0] * 12, [0] * 12) is Undecided.NO_VARIATION
+
+
+def test_few_cycles_give_values_without_intervals() -> None:
+    found = simulate(Family.LINEAR_THEN_FLAT, "normal", 4, np.random.default_rng(1))
+    assert found.capacity.value == pytest.approx(9e7, rel=0.1)
+    assert found.capacity.interval.undecided is Undecided.TOO_FEW_SAMPLES
+    assert found.band is None
+
+
+def test_drifting_cycles_give_values_without_intervals() -> None:
+    streams, numbers = number_trials(12)
+    rates = np.tile(true_rates(Family.LINEAR_THEN_FLAT), 12) * (1 + numbers / 12)
+    found = fit_saturation(streams, rates, cycles=numbers, rng=np.random.default_rng(1))
+    assert found.capacity.value is not None
+    assert found.capacity.interval.undecided is Undecided.TOO_CORRELATED
+
+
+def test_zeros_and_missing_cells_are_carried() -> None:
+    streams, numbers = number_trials(8)
+    rates = np.tile(true_rates(Family.LU), 8) * draw_factors("normal", np.random.default_rng(3), 8)
+    rates[[3, 17]] = 0.0
+    kept = np.ones(rates.size, dtype=bool)
+    kept[[0, 14, 28, 42, 50, 51]] = False
+    found = fit_saturation(streams[kept], rates[kept], cycles=numbers[kept], rng=np.random.default_rng(0))
+    assert found.n == rates.size - 6
+    assert found.best is not None
+    assert found.band is not None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fit_saturation([1, 2], [1.0, NAN], cycles=[0, 0], rng=np.random.default_rng(0)),
+        lambda: fit_saturation([1, 2], [1.0, -1.0], cycles=[0, 0], rng=np.random.default_rng(0)),
+        lambda: fit_saturation([0, 2], [1.0, 1.0], cycles=[0, 0], rng=np.random.default_rng(0)),
+        lambda: fit_saturation([1, 2], [1.0], cycles=[0, 0], rng=np.random.default_rng(0)),
+        lambda: FitOptions(resamples=5),
+        lambda: FitOptions(confidence_ratio=1.0),
+    ],
+)
+def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert "\n" not in caught.value.message
+    assert caught.value.hint
+
+
+def test_part_of_a_stream_is_refused() -> None:
+    streams, cycles = np.tile([1.2, 1.4, 1.6], 6), np.repeat(np.arange(6), 3)
+    with pytest.raises(UsageError, match=r"streams: 1\.2 is not a whole number"):
+        fit_saturation(streams, 1e9 * streams, cycles=cycles, rng=np.random.default_rng(0))

@@ -1,0 +1,53 @@
+"""Cycles that are needed: the search, and reasons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.planning.cycles import (
+    cycles_to_decide,
+    find_cycles,
+    plan_cycles,
+)
+from pathlab.errors import UsageError
+
+
+def pilot(spread: float, n: int = 30, mean: float = 0.0) -> np.ndarray:
+    """Log ratios of exactly this mean and standard deviation."""
+    values = np.random.default_rng(3).normal(size=n)
+    return np.asarray((values - values.mean()) / values.std(ddof=1) * spread + mean)
+
+
+def test_more_cycles_fall_as_cycles_come_in() -> None:
+    counts = [cycles_to_decide(pilot(0.2, n=n, mean=0.04)) for n in (10, 40, 100)]
+    assert counts[0] is not None
+    assert counts == [counts[0], counts[0] - 30, counts[0] - 90]
+    # A mean inside the margin heads for equivalence, one outside for a winner; each may be the quicker.
+    assert cycles_to_decide(pilot(0.1, mean=0.3)) == 1
+    near, far = cycles_to_decide(pilot(0.3, mean=0.0)), cycles_to_decide(pilot(0.3, mean=0.15))
+    assert near is not None
+    assert far is not None
+    assert far < near
+
+
+@settings(deadline=None)
+@given(st.integers(6, 400))
+def test_search_finds_the_first_that_suffices(first: int) -> None:
+    assert find_cycles(lambda cycles: 1.0 if cycles >= first else 0.0) == first
+
+
+def test_reasons() -> None:
+    assert plan_cycles([]).undecided is Undecided.NO_SAMPLES
+    assert plan_cycles([0.1] * 5).undecided is Undecided.TOO_FEW_SAMPLES
+    assert plan_cycles([0.1] * 9).undecided is Undecided.NO_VARIATION
+    hopeless = plan_cycles(pilot(5000.0), 0.001)
+    assert (hopeless.cycles, hopeless.undecided) == (None, Undecided.INCONCLUSIVE)
+    assert cycles_to_decide([0.1] * 5) is None
+    assert cycles_to_decide([0.1] * 9) is None
+    with pytest.raises(UsageError) as caught:
+        plan_cycles([0.1], 0.0)
+    assert caught.value.hint

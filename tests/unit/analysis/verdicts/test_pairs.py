@@ -1,0 +1,90 @@
+"""Pairs: missing trials, costs, reasons and wrong values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.verdicts.pairs import (
+    PairedComparison,
+    PairVerdict,
+    compare_cost,
+    compare_pairs,
+    match_pairs,
+)
+from pathlab.errors import UsageError
+
+NAN = float("nan")
+
+
+def compare(streams: object, windows: object) -> PairedComparison:
+    return compare_pairs(np.asarray(streams, dtype=float), np.asarray(windows, dtype=float))
+
+
+def draw_cycles(
+    rng: np.random.Generator, n: int, ratio: float = 1.0, spread: float = 0.1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rates of both sides in bit/s: the cycles differ, each trial has log-normal noise of its own."""
+    cycle = 5e8 * rng.lognormal(0, 0.2, n)
+    return cycle * ratio * rng.lognormal(0, spread, n), cycle * rng.lognormal(0, spread, n)
+
+
+def test_missing_trials_leave_their_cycle_out() -> None:
+    streams, windows, left_out = match_pairs([1.0, NAN, 3.0, 4.0], [1.0, 2.0, NAN, 5.0])
+    assert (list(streams), list(windows), left_out) == ([1.0, 4.0], [1.0, 5.0], 2)
+    rng = np.random.default_rng(4)
+    ours, theirs = draw_cycles(rng, 30, 1.4)
+    whole = compare(ours, theirs)
+    holes = compare([*ours, NAN, 1.0], [*theirs, 1.0, NAN])
+    assert (holes.pairs, holes.left_out) == (30, 2)
+    assert holes.shift == whole.shift
+
+
+def test_costs_stand_side_by_side() -> None:
+    rng = np.random.default_rng(9)
+    cost = compare_cost("dRTT", rng.normal(30e6, 1e6, 21), rng.normal(10e6, 1e6, 21))
+    assert (cost.name, cost.pairs, cost.undecided) == ("dRTT", 21, None)
+    assert cost.shift.shift == pytest.approx(20e6, rel=0.1)
+    assert cost.shift.interval.contains(cost.shift.shift or 0.0)
+    nothing = compare_cost("loss", [NAN], [0.1])
+    assert (nothing.pairs, nothing.left_out, nothing.streams_median) == (0, 1, None)
+    assert nothing.undecided is Undecided.NO_SAMPLES
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_too_few_pairs_have_no_winner(n: int) -> None:
+    found = compare(np.full(n, 9e8) + np.arange(n), np.full(n, 1e8))
+    assert found.verdict is PairVerdict.UNDECIDED
+    assert found.undecided is (Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES)
+    assert (found.more_cycles, found.words) == (None, "undecided")
+
+
+def test_series_that_never_vary_or_stand_still_have_no_winner() -> None:
+    still = compare(np.full(30, 2e8), np.full(30, 1e8))
+    assert (still.verdict, still.undecided) == (PairVerdict.UNDECIDED, Undecided.NO_VARIATION)
+    dead = compare(np.zeros(30), np.zeros(30))
+    assert (dead.verdict, dead.ratio, dead.p_value) == (PairVerdict.UNDECIDED, None, None)
+    assert dead.equivalence.undecided is Undecided.NOT_POSITIVE
+    rng = np.random.default_rng(1)
+    halted = compare([0.0, *rng.normal(2e8, 1e7, 29)], rng.normal(1e8, 1e7, 30))
+    assert (halted.verdict, halted.ratio) == (PairVerdict.STREAMS, None)
+    assert halted.ratio_interval.undecided is Undecided.NOT_POSITIVE
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: compare([1.0], [1.0, 2.0]),
+        lambda: compare([[1.0]], [[1.0]]),
+        lambda: compare([-1.0], [1.0]),
+        lambda: compare([math.inf], [1.0]),
+    ],
+)
+def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
+    assert callable(call)
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert caught.value.hint
