@@ -33,7 +33,7 @@ def list_folder(folder: Path, *, as_json: bool) -> None:
         return
     console = TerminalConsole()
     table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("Folder", "Campaign", "Made", "Complete", "Failed", "Size"):
+    for heading in ("Folder", "Campaign", "Created", "Complete", "Failed", "Size"):
         table.add_column(heading, justify="right" if heading in ("Complete", "Failed", "Size") else "left")
     for one in listings:
         if one.problem is None:
