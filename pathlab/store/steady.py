@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pathlab.analysis.estimators.quantiles import quartiles
+from pathlab.store.arrays import build_scalar
 from pathlab.store.flags import Phase
 
 SENDER_INTERVALS, LOADED_PROBES = "sender_intervals", "loaded_probes"
@@ -28,7 +29,7 @@ def read_window(source: SeriesSource, trial_id: int, kind: str = SENDER_INTERVAL
     table = source.series_tables(trial_id, {kind: ("phase", "start_ns", "end_ns")}).get(kind)
     if table is None or "phase" not in table.column_names:
         return None
-    steady = table.filter(pc.equal(table["phase"].cast(pa.string()), Phase.STEADY))
+    steady = table.filter(pc.equal(table["phase"].cast(pa.string()), build_scalar(Phase.STEADY, pa.string())))
     if not steady.num_rows:
         return None
     return int(pc.min(steady["start_ns"]).as_py()), int(pc.max(steady["end_ns"]).as_py())
@@ -43,7 +44,8 @@ def select_steady(probes: pa.Table, window: tuple[int, int] | None) -> pa.Table:
     if window is None:
         return probes
     sent = probes["sent_ns"]
-    return probes.filter(pc.and_(pc.greater_equal(sent, window[0]), pc.less(sent, window[1])))
+    begin_ns, end_ns = (build_scalar(edge, pa.int64()) for edge in window)
+    return probes.filter(pc.and_(pc.greater_equal(sent, begin_ns), pc.less(sent, end_ns)))
 
 
 def read_probes(source: SeriesSource, trial_id: int, kind: str) -> pa.Table | None:

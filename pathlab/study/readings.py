@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.analysis.verdicts.limits import FlowReading, StreamReading, measure_rate_spread
-from pathlab.store.arrays import read_floats
+from pathlab.store.arrays import build_scalar, read_floats
 from pathlab.store.flags import Phase
 from pathlab.study.links import BottleneckLink
 from pathlab.study.trials import StudySource
@@ -187,7 +187,7 @@ def read_series_table(table: pa.Table, names: Sequence[str]) -> Table:
 def _is_phase(phase: pa.ChunkedArray | None, name: str, rows: int) -> Flags:
     if phase is None:
         return np.zeros(rows, dtype=bool)
-    found: Flags = read_floats(pc.equal(phase, name)) == 1
+    found: Flags = read_floats(pc.equal(phase, build_scalar(name, pa.string()))) == 1
     return found
 
 

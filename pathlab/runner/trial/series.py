@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from pathlab.engines.base import Record, first
@@ -18,6 +17,7 @@ from pathlab.engines.settings import list_settings
 from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabSnapshot, LabVerdict
 from pathlab.runner.trial.choreography import RouteReading, TrialData
+from pathlab.store.arrays import build_array, convert_rows
 from pathlab.store.series_columns import SERIES
 
 #: What is measured of a probe; other programs' files have more.
@@ -78,7 +78,7 @@ def build_series(
 
 def _build(kind: str, rows: Iterable[Record]) -> pa.Table:
     """Rows as a series of the stored columns; a column that a row does not have is null there."""
-    return pa.Table.from_pylist(list(rows), schema=SERIES[kind].schema)
+    return convert_rows(list(rows), SERIES[kind].schema)
 
 
 def _route_table(reading: RouteReading) -> pa.Table:
@@ -106,19 +106,20 @@ def _interval_table(records: Sequence[Record]) -> pa.Table | None:
     if not intervals:
         return None
     counts = [len(record["bytes"]) for record in intervals]
-    columns: dict[str, Any] = {
-        "index": np.repeat([record["index"] for record in intervals], counts),
-        "phase": pa.array(np.repeat([record["phase"] for record in intervals], counts)).dictionary_encode(),
-        "start_ns": np.repeat([record["start_ns"] for record in intervals], counts),
-        "end_ns": np.repeat([record["end_ns"] for record in intervals], counts),
-        "stream": np.concatenate([np.arange(count) for count in counts]),
-        "bytes": [value for record in intervals for value in record["bytes"]],
+    columns: dict[str, list[Any]] = {
+        name: [record[name] for record, count in zip(intervals, counts, strict=True) for _ in range(count)]
+        for name in ("index", "phase", "start_ns", "end_ns")
     }
+    columns["stream"] = [stream for count in counts for stream in range(count)]
+    columns["bytes"] = [value for record in intervals for value in record["bytes"]]
     if all("sent_bytes" in record for record in intervals):  # an end of both directions
         columns["sent_bytes"] = [value for record in intervals for value in record["sent_bytes"]]
     for name in intervals[0]["tcp_info"]:
-        columns[name] = pa.array([v for record in intervals for v in record["tcp_info"][name]], pa.int64())
-    return pa.table(columns)
+        columns[name] = [value for record in intervals for value in record["tcp_info"][name]]
+    arrays = {
+        name: build_array(values, pa.int64()) for name, values in columns.items() if name != "phase"
+    } | {"phase": build_array(columns["phase"], pa.string()).dictionary_encode()}
+    return pa.Table.from_arrays([arrays[name] for name in columns], names=list(columns))
 
 
 def _raw_table(records: Sequence[Record]) -> pa.Table | None:
@@ -131,7 +132,8 @@ def _raw_table(records: Sequence[Record]) -> pa.Table | None:
             starts = range(0, len(data), size)
             structs += [(record.get("index"), n, data[at : at + size]) for n, at in enumerate(starts)]
     schema = SERIES["tcp_info_raw"].schema
-    return pa.table(list(zip(*structs, strict=True)), schema=schema) if structs else None
+    rows = [dict(zip(schema.names, struct, strict=True)) for struct in structs]
+    return convert_rows(rows, schema) if rows else None
 
 
 def _worker_table(records: Sequence[Record]) -> pa.Table:
