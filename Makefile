@@ -19,7 +19,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine test-packages native-test test test-pythons check docs pages plotly format wheel release bench clean
+.PHONY: quickstart install dev engine engines test-packages native-test test test-pythons check docs pages plotly format wheel release bench clean
 
 quickstart: install
 	@$(BIN)/pathlab run quickstart --new
@@ -66,12 +66,19 @@ test-packages:
 native-test: engine
 	@$(MAKE) -s -j2 -C native test sanitize tsan dynamic faults fuzz-replay
 
-# Many tests wait more than they compute, so several run at once; those that compare numbers run alone.
-test: dev test-packages native-test
+# The engines of the wheel, for every machine.
+engines: dev
+	@$(MAKE) -s -j2 -C native ZIG='$(abspath $(BIN))/python -m ziglang' engines
+
+# Many tests wait more than they compute, so several run at once, with the engine that ships; those that compare
+# numbers run alone, with the engine of the checkout.
 ifdef PYTEST_ARGS
+test: dev test-packages native-test
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 else
-	@$(BIN)/python -m pytest -n 3 -m 'not quiet'
+test: dev test-packages native-test engines
+	@engine='$(CURDIR)'/native/build/machines/pathlab-engine-$$(uname -m); test -e "$$engine" || engine=; \
+	  PATHLAB_TEST_ENGINE=$$engine $(BIN)/python -m pytest -n 3 -m 'not quiet'
 	@$(BIN)/python -m pytest -m quiet
 endif
 

@@ -38,8 +38,8 @@ def require_namespaces() -> None:
 
 
 def require_engine() -> str:
-    """The built engine; ``PATHLAB_TEST_ENGINE`` names another build of it, such as a sanitized one."""
-    path = Path(os.environ.get("PATHLAB_TEST_ENGINE", _NATIVE / "build" / "pathlab-engine"))
+    """The built engine; ``PATHLAB_TEST_ENGINE`` names another build of it, such as the one that ships."""
+    path = Path(os.environ.get("PATHLAB_TEST_ENGINE") or _NATIVE / "build" / "pathlab-engine")
     require(path.is_file(), f"the native engine at {path} (make -C native engine)")
     return str(path)
 

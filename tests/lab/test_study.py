@@ -87,7 +87,7 @@ class Trusting:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     require_namespaces()
     require_engine()
-    if "PATHLAB_TEST_ENGINE" in os.environ:
+    if os.environ.get("PATHLAB_TEST_ENGINE"):
         monkeypatch.setenv("PATHLAB_ENGINE", os.environ["PATHLAB_TEST_ENGINE"])
     return tmp_path / "results"
 
