@@ -184,18 +184,23 @@ def _build_end(
         )
     every = [row for rows in sent for row in rows]
     again = _sum_known(every)
+    total, datagrams = _total(_sum_bytes(every), _length(sent)), _count_datagrams(record)
+    udp = (
+        {"sum": {**total, **datagrams, "sender": client_sends}} if datagrams else {}
+    )  # as sent, in iperf3 too
     return {
         "streams": streams,
         "sum_sent": {
-            **_total(_sum_bytes(every), _length(sent)),
+            **total,
             RETRANSMITS: record.retransmitted_steady_segments if again is None else again,
             "sender": client_sends,
         },
         "sum_received": {
             **_total(record.received_steady_bytes, length),
-            **_count_datagrams(record),
+            **datagrams,
             "sender": client_sends,
         },
+        **udp,
         "cpu_utilization_percent": _share_cpu(record, client_sends=client_sends),
         "sender_tcp_congestion": record.congestion_sender,
         "receiver_tcp_congestion": record.congestion_receiver,

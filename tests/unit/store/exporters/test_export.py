@@ -12,6 +12,7 @@ import math
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import iperf3
 import numpy as np
@@ -183,6 +184,50 @@ def test_a_reversed_trial_is_the_clients_view_of_what_it_received(tmp_path: Path
     assert read.json["intervals"][1]["sum"]["bytes"] == 4 * 2000 + 6
     assert read.json["end"]["sum_received"]["sender"] is False
     assert read.json["start"]["sndbuf_actual"] is None
+
+
+def test_iperf3s_own_python_reader_has_our_figures(tmp_path: Path) -> None:
+    """Every figure that iperf3's binding names, of TCP and of UDP, is that of the stored trial."""
+    series = {
+        "sender_intervals": make_intervals(sender=True),
+        "receiver_intervals": make_intervals(sender=False),
+    }
+    cpu: dict[str, Any] = {
+        "sender_cpu_user_s": 0.1,
+        "sender_cpu_system_s": 0.3,
+        "received_total_bytes": 10_000_000,
+    }
+    tcp = dataclasses.replace(COMPLETE, **cpu, throughput_bits_per_s=20e6, received_steady_bytes=500_000)
+    datagrams: dict[str, Any] = {
+        "udp_sent_packets": 25_896,
+        "udp_lost_packets": 97,
+        "udp_jitter_ns": 12_345.5,
+    }
+    udp = dataclasses.replace(tcp, **datagrams)
+    planned = tuple(
+        dataclasses.replace(PLAN[0], row=row, settings={**PLAN[0].settings, "transport": transport})
+        for row, transport in enumerate(("tcp", "udp"))
+    )
+    with Results.create(tmp_path / "stored", CAMPAIGN, planned) as results:
+        for row, record in enumerate((tcp, udp)):
+            results.add_trial(dataclasses.replace(record, plan_row=row), series)
+        out = export(results, "iperf3", tmp_path / "out")
+    first, second = (
+        iperf3.TestResult((out / f"trial-{number}.json").read_text(encoding="utf-8")) for number in (1, 2)
+    )
+    sent_bytes = sum(1000 * index + stream for index in (2, 3) for stream in range(4))
+    assert (first.protocol, second.protocol) == ("TCP", "UDP")
+    assert (first.received_bytes, first.sent_bytes, first.retransmits) == (500_000, sent_bytes, 8)
+    assert first.received_bps == pytest.approx(500_000 * 8e9 / (COMPLETE.steady_ns or 0))
+    assert first.sent_bps == pytest.approx(sent_bytes * 8 / 0.2)  # two intervals of 100 ms
+    assert first.received_Mbps == pytest.approx(first.received_bps / 1e6)
+    assert (first.local_cpu_user, first.local_cpu_total) == pytest.approx((2.5, 10.0))  # of 4 s
+    assert (second.packets, second.lost_packets) == (25_896, 97)
+    assert second.lost_percent == pytest.approx(100 * 97 / 25_896)
+    assert second.jitter_ms == pytest.approx(0.0123455)
+    assert (second.bytes, second.bps) == (sent_bytes, first.sent_bps)
+    assert second.seconds == pytest.approx(0.2)
+    assert second.json["end"]["sum_received"]["bytes"] == 500_000
 
 
 def test_flent_files_hold_rates_and_pings(results: Results, tmp_path: Path) -> None:
