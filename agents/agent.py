@@ -62,7 +62,7 @@ class Agent:
         self._hello_done = False
         self._status: Optional[int] = None  # set: the loop ends with it
         self.silence_s: Optional[float] = None  # a controller that says nothing for so long is gone
-        self._heard_ns = time.monotonic_ns()
+        self._last_request_ns = time.monotonic_ns()
         self._jobs = Jobs(self._outbox, engine=engine, caps=self._caps)
         self._watches = Watches(self._outbox)
         self._host_lock: Optional[HostLock] = None
@@ -86,7 +86,7 @@ class Agent:
         for descriptor in (self._in, self._out, self._wake, self._woken_by):
             os.set_blocking(descriptor, False)
         for number in (*_SIGNALS, signal.SIGCHLD):
-            # A handler must exist for the wake-up descriptor to hear of the signal.
+            # A handler must exist for the wake-up descriptor to get the signal.
             signal.signal(number, lambda _number, _frame: None)
         signal.set_wakeup_fd(self._woken_by, warn_on_full_buffer=False)
         try:
@@ -110,7 +110,7 @@ class Agent:
             if self._status is not None:
                 return
         now_ns = time.monotonic_ns()
-        if self.silence_s is not None and now_ns - self._heard_ns >= self.silence_s * 1e9:
+        if self.silence_s is not None and now_ns - self._last_request_ns >= self.silence_s * 1e9:
             self._status = EXIT_DONE  # as at end of file on stdin, which a cut cable never brings
             return
         for job in self._jobs:
@@ -147,7 +147,7 @@ class Agent:
         due = self._watches.due_ns
         due += [job.due_ns for job in self._jobs if job.due_ns is not None]
         if self.silence_s is not None:
-            due.append(self._heard_ns + int(self.silence_s * 1e9))
+            due.append(self._last_request_ns + int(self.silence_s * 1e9))
         if any(job.exited for job in self._jobs) and not self._outbox.throttled:
             return 0.0
         return max(0, min(due) - time.monotonic_ns()) / 1e9 if due else None
@@ -180,7 +180,7 @@ class Agent:
         if not data:
             self._status = EXIT_DONE
             return
-        self._heard_ns = time.monotonic_ns()
+        self._last_request_ns = time.monotonic_ns()
         self._decoder.feed(data)
         while self._status is None:
             try:

@@ -143,8 +143,8 @@ class EngineProcess:
         self._line = bytearray()
         self._errors = bytearray()
         self._commands = bytearray()
-        self._deaf = False  # nothing more of its output is believed
-        self._heard = False
+        self._ignores_output = False  # nothing more of its output is used
+        self._record_seen = False
         if token is not None:
             self._give_token(token, control=control)
 
@@ -179,15 +179,15 @@ class EngineProcess:
             return []
         if not data:
             self.stdout = None
-            if self._line.strip() and not self._deaf:
-                self._distrust("ended in the middle of a line", bytes(self._line))
+            if self._line.strip() and not self._ignores_output:
+                self._reject("ended in the middle of a line", bytes(self._line))
             return []
-        if self._deaf:
+        if self._ignores_output:
             return []
         self._line += data
         if b"\n" not in data:
             if len(self._line) > MAX_LINE_BYTES:
-                self._distrust(f"printed a line of more than {MAX_LINE_BYTES} bytes", bytes(self._line[:64]))
+                self._reject(f"printed a line of more than {MAX_LINE_BYTES} bytes", bytes(self._line[:64]))
             return []
         *lines, rest = bytes(self._line).split(b"\n")
         self._line = bytearray(rest)
@@ -197,12 +197,12 @@ class EngineProcess:
                 continue
             kind = _record_type(line)
             if kind is None:
-                self._distrust("printed a line that is no record", line)
+                self._reject("printed a line that is no record", line)
                 break
             records.append(line)
-            if not self._heard and kind == "hello" and not self._check_hello(line):
+            if not self._record_seen and kind == "hello" and not self._check_hello(line):
                 break
-            self._heard = True
+            self._record_seen = True
         return records
 
     def _check_hello(self, line: bytes) -> bool:
@@ -319,13 +319,13 @@ class EngineProcess:
         except BlockingIOError:
             return None
 
-    def _distrust(self, what: str, line: bytes) -> None:
+    def _reject(self, what: str, line: bytes) -> None:
         shown = line[:64].decode("utf-8", "backslashreplace")
         self.fault = f"{what}: {shown!r}"
         self._give_up()
 
     def _give_up(self) -> None:
-        self._deaf = True
+        self._ignores_output = True
         self._line.clear()
         if not self.exited:
             self.kill()

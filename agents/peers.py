@@ -98,7 +98,7 @@ def _is_argument(value: Any) -> bool:
 
 
 def run_peer(text: str) -> int:
-    """Run the program to its end and hand on its JSON; return the exit status."""
+    """Run the program to its end and pass on its JSON; return the exit status."""
     try:
         peer = Peer(parse_object(text.encode("utf-8")))
     except ValueError as error:

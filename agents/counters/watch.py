@@ -34,7 +34,7 @@ class CounterSampler:
     """One running series of samples. OSError or ValueError when not even the cores' time can be read.
 
     Deadlines are start + k·interval. A missed deadline is skipped, never made up for: the next sample's
-    ``span_ns`` tells the true time between its two readings, so nothing that was counted is lost.
+    ``span_ns`` is the true time between its two readings, so nothing that was counted is lost.
     ``absent`` holds, by name, why a source cannot be read here; such a source is not tried again.
     """
 

@@ -57,7 +57,7 @@ class Target(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """One answer. ``number`` is None where the quote was too short to tell whose answer it is."""
+    """One answer. ``number`` is None where the quote was too short to show whose answer it is."""
 
     number: Optional[int]
     number_bits: int

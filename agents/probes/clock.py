@@ -1,4 +1,4 @@
-"""The kernel's clock source, from /sys/devices/system/clocksource; a slow one makes every stamp dear."""
+"""The kernel's clock source, from /sys/devices/system/clocksource; a slow one costs CPU."""
 
 from __future__ import annotations
 

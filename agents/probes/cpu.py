@@ -12,7 +12,7 @@ _MODEL_KEYS = ("model name", "uarch", "cpu model", "Model", "Hardware")
 
 
 def parse_cpuinfo(text: str) -> Dict[str, Any]:
-    """``model``, ``logical`` processors, physical ``cores`` and ``sockets``; None where it does not tell.
+    """``model``, ``logical`` processors, physical ``cores`` and ``sockets``; None where not stated.
 
     ValueError when it lists no processor.
     """

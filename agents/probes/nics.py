@@ -50,7 +50,7 @@ def read_nics(source: Source) -> Dict[str, Any]:
     """Per interface: speed, MTU, driver, state, duplex, queues and offload flags; null where it has none.
 
     A mounted sysfs shows the namespace it was mounted in. Where that is not this process's own, only what the
-    sockets interface tells is reported, and the reason is kept.
+    sockets interface states is reported, and the reason is kept.
     """
     shown = list_shown(source)
     if source.root != "/":
@@ -126,13 +126,13 @@ def read_mtu_bytes(handle: socket.socket, name: str) -> Optional[int]:
 
 
 def read_driver(handle: socket.socket, name: str) -> Optional[str]:
-    """The driver's name, None when the interface has none to tell."""
+    """The driver's name, None when the interface states none."""
     answer = _request_ethtool(handle, name, struct.pack("I", _GET_DRIVER).ljust(_DRIVER_BYTES, b"\0"))
     return None if answer is None else answer[4:36].partition(b"\0")[0].decode("ascii", "replace") or None
 
 
 def read_offloads(handle: socket.socket, name: str) -> Dict[str, Optional[bool]]:
-    """Offload flags of one interface, None each that the driver does not tell."""
+    """Offload flags of one interface, None each that the driver does not state."""
     flags = {flag: _read_flag(handle, name, command, 1) for flag, command in _OFFLOADS.items()}
     flags["lro"] = _read_flag(handle, name, _GET_FLAGS, _FLAG_LRO)
     return flags

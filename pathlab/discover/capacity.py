@@ -19,7 +19,7 @@ from pathlab.discover.probes import FROM_ROUTER, Probe, ProbePlan, RemoteProber
 
 #: By version of IP; IPv6 routers quote until the error has 1280 bytes (RFC 4443).
 SMALLEST_BYTES = {4: 600, 6: 1240}
-MINIMUM_REPEATS = 8  # below, the minima's intervals hold the truth less often than they say
+MINIMUM_REPEATS = 8  # below, the minima's intervals hold the capacity less often than their confidence
 LIMITED_RATIO = 0.2  # unanswered share from which on probes are sent more slowly
 LONGEST_GAP_NS = 1_000_000_000
 PRECISE, OUT_OF_TIME, OUT_OF_PACKETS = "precise", "out-of-time", "out-of-packets"

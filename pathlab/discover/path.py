@@ -131,7 +131,7 @@ def _longest_s(options: PathOptions) -> float:
 
 
 def _measure_further(prober: RemoteProber, options: PathOptions, found: _Findings) -> None:
-    """MTU by the first method that reaches the target, and what UDP can tell of the hops."""
+    """MTU by the first method that reaches the target, and what UDP shows of the hops."""
     route = found.routes[-1]
     if not route.reached:
         return

@@ -58,7 +58,7 @@ class ProbeTarget:
     family: int = 0
 
     def as_options(self) -> dict[str, str | int]:
-        """In the words of agents/PROTOCOL.md."""
+        """With the names of agents/PROTOCOL.md."""
         return {
             "address": self.address,
             "method": self.method,
@@ -199,5 +199,5 @@ def read_probe(record: dict[str, Any]) -> Probe:
 
 
 def encode_plan(plan: ProbePlan, number: int) -> dict[str, int | Sequence[int]]:
-    """A plan as the batch of that number, in the words of agents/PROTOCOL.md."""
+    """A plan as the batch of that number, with the names of agents/PROTOCOL.md."""
     return {**asdict(plan), "batch": number, "seed": -1 if plan.seed is None else plan.seed}

@@ -31,7 +31,7 @@ class HopVerdict(StrEnum):
     SPLIT = "silent-on-some-flows"  # all or nearly all of some flows, none of others: these pass elsewhere
     LIMITED = "limited"  # some; a hop beyond it misses clearly fewer, so it rations its answers
     LOSSY = "lossy"  # some; no hop beyond misses fewer, nor does the end: the path loses packets up to here
-    UNCLEAR = "unclear"  # some; too few probes, or no end that shows it, to tell rationing from loss
+    UNCLEAR = "unclear"  # some; too few probes, or no end that shows it, to distinguish rationing from loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Hop:
     """One hop over all flows. RTTs in ns, of answered probes, None without any; ``loss`` of answers, not of
     traffic.
 
-    ``addresses`` by how often they answered. ``verdict`` tells silence from loss.
+    ``addresses`` by how often they answered. ``verdict`` distinguishes silence from loss.
     """
 
     hop: int

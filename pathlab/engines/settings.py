@@ -23,7 +23,7 @@ def engine_direction(spec: TrialSpec, *, sender_connects: bool) -> str:
 
 
 def flow_options(spec: TrialSpec, allowed: Allowed, *, sends: bool) -> Options:
-    """The flags of one end; ``sends`` tells whether it is the end whose data are counted."""
+    """The flags of one end; ``sends``: it is the end whose data are counted."""
     transmits = sends or spec.cell.direction == BOTH
     options: Options = {
         "warmup-ns": spec.cell.warmup_ns,

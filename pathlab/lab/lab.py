@@ -124,7 +124,7 @@ class Lab:
     def _set_sysctls(self, node: str) -> None:
         """Independent trials, room for autotuning on every way, and ICMP errors that are not rationed.
 
-        By default one a second tells a sender that its probe ended there. The mask takes the errors out of
+        By default one error a second reports a probe that ended there. The mask takes the errors out of
         both rations, of which an older kernel keeps one for all namespaces.
         """
         self._set_tcp(node)
@@ -156,7 +156,7 @@ class Lab:
         return max(products)
 
     def _add_routes(self) -> None:
-        """Make every node forward, and tell it the way to the links that it is not on."""
+        """Make every node forward, and give it the routes to the links that it is not on."""
         forwarding = {4: "net.ipv4.ip_forward"}
         if self.topology.ipv6:
             forwarding[6] = "net.ipv6.conf.all.forwarding"

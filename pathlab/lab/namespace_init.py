@@ -3,7 +3,7 @@
 Run by path as ``python -I namespace_init.py FD``; standard library only. It serves requests on the Unix
 socket FD, one JSON object per message. When the other end of that socket is gone - the controller ended
 or was killed - this process ends, and with it, by the kernel's hand, every process of the PID namespace
-and every namespace nobody holds any more. That is the whole clean-up.
+and every namespace nobody holds any more. Nothing else is needed to clean up.
 
 Requests: ``{"op": "node", "name": N}`` makes a network namespace; ``{"op": "run", "node": N, "argv": [...]}``
 runs a command to its end; ``{"op": "spawn", "node": N, "argv": [...]}`` with three descriptors attached

@@ -35,7 +35,7 @@ def is_possible(settings: LinkSettings) -> bool:
 
 
 def format_netem(settings: LinkSettings, mtu_bytes: int) -> list[str]:
-    """The direction in the words of ``tc qdisc ... netem``."""
+    """The direction as arguments of ``tc qdisc ... netem``."""
     words = ["limit", str(limit_packets(settings, mtu_bytes))]
     if settings.delay_ns:
         words += ["delay", f"{settings.delay_ns / 1000:.3f}us"]
@@ -120,7 +120,7 @@ class NetemLink(WiredLink):
         raise lab_error(f"link {'-'.join(self._link.between)}: netem is gone from {self.outer(end)}")
 
     def counters(self, *, lap: bool = False) -> dict[str, Any]:  # noqa: ARG002
-        """What netem counts, under the emulator's names; it does not tell queue drops from losses."""
+        """What netem counts, under the emulator's names; it does not distinguish queue drops from losses."""
         directions = {}
         for name, end in (("forward", 1), ("reverse", 0)):
             qdisc = self._qdisc(end)

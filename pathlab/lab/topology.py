@@ -53,7 +53,7 @@ class LinkSettings:
         return LinkSettings(**{key.name: getattr(self, key.name) for key in fields(LinkSettings)})
 
     def as_engine_spec(self, *, whole: bool = False) -> str:
-        """The direction in the words of ``pathlab-engine emulate``; ``whole``: what is 0 as well."""
+        """The direction as ``pathlab-engine emulate`` takes it; ``whole``: what is 0 as well."""
         spec = (
             f"rate_bits_per_s={self.rate_bits_per_s or 0},delay_ns={self.delay_ns},"
             f"queue_bytes={self.queue_bytes or 0},loss_ratio={self.loss_ratio:.9g},slice_ns={SLICE_NS}"

@@ -67,7 +67,7 @@ class Exchange(ABC):
         self._last_request = 0
         self._death: Callable[[], PathlabError] | None = None
         self._closing = False
-        self._last_heard_s = 0.0
+        self._last_received_s = 0.0
         self._ended = threading.Event()
         self._handshake_done = threading.Event()
         self._callbacks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -110,7 +110,7 @@ class Exchange(ABC):
             self.close(0.0)
             raise death
         if self._transport.heartbeat_s is not None:
-            self._last_heard_s = time.monotonic()
+            self._last_received_s = time.monotonic()
             self._start_thread("alive", self._keep_alive)
         return self.hello
 
@@ -214,7 +214,7 @@ class Exchange(ABC):
         assert self._channel is not None
         assert self._transport.heartbeat_s is not None
         while not self._ended.wait(self._transport.heartbeat_s):
-            silent_s = time.monotonic() - self._last_heard_s
+            silent_s = time.monotonic() - self._last_received_s
             if silent_s >= SILENCE_S:
                 self._die(f"nothing came from the host for {silent_s:.0f} s", *LOST)
                 self._channel.abandon()
@@ -238,7 +238,7 @@ class Exchange(ABC):
         decoder = FrameDecoder(noise_bytes=MAX_NOISE_BYTES)
         try:
             while data := self._channel.read(READ_BYTES):
-                self._last_heard_s = time.monotonic()
+                self._last_received_s = time.monotonic()
                 decoder.feed(data)
                 while (message := decoder.read()) is not None:
                     self._dispatch(message)

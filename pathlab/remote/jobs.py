@@ -220,7 +220,7 @@ class CounterWatch:
         Each is ``time_ns`` (that host's CLOCK_MONOTONIC), ``span_ns``, ``cores`` (per core its number
         ``core`` and the shares ``user_ratio system_ratio softirq_ratio irq_ratio steal_ratio idle_ratio``,
         None where no tick passed), and ``nics softnet tcp qdiscs``: differences since the sample before, as
-        agents/PROTOCOL.md tells. One of these is None where it could not be read, and a difference is None
+        agents/PROTOCOL.md states. One of these is None where it could not be read, and a difference is None
         where its counter went backwards.
         """
         if not self._stopped:

@@ -47,7 +47,7 @@ class LocalChild:
 def agent_command(
     agent: Path, engine: Path | None, *, python: str = sys.executable, arguments: Sequence[str] = ()
 ) -> list[str]:
-    """The command that runs the agent zip; without an engine it can only tell facts and count."""
+    """The command that runs the agent zip; without an engine it can only report facts and count."""
     return [python, "-I", str(agent), *(("--engine", str(engine)) if engine else ()), *arguments]
 
 

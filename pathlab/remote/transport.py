@@ -53,7 +53,7 @@ class Transport(ABC):
     """A way to start an agent on a host.
 
     Where ``heartbeat_s`` is set, the session says something that often, and takes an agent that says nothing
-    for a few seconds for lost: a medium that packets can vanish in tells nobody when it is cut.
+    for a few seconds for lost: a medium that loses packets does not report when it is cut.
     """
 
     heartbeat_s: float | None = None

@@ -26,7 +26,7 @@ LAB: Place = ("lab",)
 
 
 class Failures:
-    """Counts failures by place; a success at a place forgives it.
+    """Counts failures by place; a success at a place starts the count anew.
 
     The hosts in ``lab_hosts`` share the place ``lab``, whose failures are those of the lab itself.
     """

@@ -1,4 +1,4 @@
-"""Other settings of one direction of a running lab's link, in the words of the ``[lab]`` table."""
+"""Other settings of one direction of a running lab's link, with the keys of the ``[lab]`` table."""
 
 from __future__ import annotations
 
