@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pathlab.report.answer_table import list_warnings, name_condition
+from pathlab.report.answer_table import format_cell, list_warnings, name_condition
+from pathlab.report.names import shorten_levels
 from pathlab.study.answer import Answer
-from pathlab.study.references import ReferenceOverlay, ReferenceRow
-from pathlab.units import format_bytes, format_rate
+from pathlab.study.references import ReferenceOverlay
+from pathlab.study.registry import AnswerColumn
 
-NOTHING = "–"
+#: What is shown of each level besides the level itself.
+COLUMNS = (
+    AnswerColumn("n", "own.n"),
+    AnswerColumn("own", "own.median", "bit/s"),
+    AnswerColumn("95 % CI", "own.interval", "bit/s"),
+    AnswerColumn("published", "reference_bits_per_s"),
+    AnswerColumn("own / published", "ratio"),
+    AnswerColumn("95 % CI", "ratio_interval"),
+)
 
 
 def render_overlays(name: str, answers: Sequence[Answer[ReferenceOverlay]], console: Console) -> None:
@@ -35,32 +46,12 @@ def render_overlays(name: str, answers: Sequence[Answer[ReferenceOverlay]], cons
 
 
 def _build_table(answer: Answer[ReferenceOverlay]) -> Table:
-    found = answer.result
-    window = "auto" if answer.window_bytes is None else format_bytes(answer.window_bytes)
-    cell = f"{answer.streams} × {window}"
+    found, cell = answer.result, shorten_levels(answer.streams or 0, answer.window_bytes)
     title = f"{found.reference}, {answer.quantity}, compared with {cell}: {name_condition(answer.condition)}"
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading in (found.level_name, "n", "own", "interval", "published", "own / published", "interval"):
+    for heading in (found.level_name, *(column.heading for column in COLUMNS)):
         table.add_column(heading, justify="right", overflow="fold")
+    whole: Answer[Any] = answer
     for row in found.rows:
-        table.add_row(*describe_row(row))
+        table.add_row(f"{row.level:g}", *(format_cell(one, replace(whole, result=row)) for one in COLUMNS))
     return table
-
-
-def describe_row(row: ReferenceRow) -> tuple[str, ...]:
-    """The cells of one level's row; a dash for what was not measured or not published."""
-    own, shares = row.own, row.ratio_interval
-    spread, limits = NOTHING, NOTHING
-    if own is not None and own.interval.decided:
-        spread = f"{format_rate(own.interval.low)} to {format_rate(own.interval.high)}"
-    if shares.low is not None and shares.high is not None:
-        limits = f"{shares.low:.3g} to {shares.high:.3g}"
-    return (
-        f"{row.level:g}",
-        NOTHING if own is None else str(own.n),
-        NOTHING if own is None else format_rate(own.median),
-        spread,
-        NOTHING if row.reference_bits_per_s is None else format_rate(row.reference_bits_per_s),
-        NOTHING if row.ratio is None else f"{row.ratio:.3g}",
-        limits,
-    )
