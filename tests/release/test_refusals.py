@@ -10,8 +10,10 @@ import pytest
 
 from pathlab import __version__
 from release.commands import ReleaseError
+from release.commit import check_versions, read_version
 from release.notes import find_section
 from tests.release.making import commit_all, release, run_git
+from tests.wheel import ROOT
 
 
 def replace(name: str, old: str, new: str, *, committed: bool = True) -> Callable[[Path], None]:
@@ -70,6 +72,11 @@ def test_a_checkout_that_is_no_release_is_refused(
     assert second.startswith("  fix: ")
     assert fix in second
     assert [path.name for path in into.iterdir()] == ["earlier.whl"]
+
+
+def test_every_file_that_states_the_version_agrees() -> None:
+    assert read_version(ROOT) == __version__
+    check_versions(ROOT, __version__)
 
 
 def test_programs_that_are_missing_are_named_with_their_packages(
