@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from pathlab.analysis.estimators.payload import ETHERNET_BYTES, IP_BYTES, TCP_BYTES, Segment, payload_rate
 from pathlab.errors import UsageError
 
-#: IPv4 and TCP without options, as the RFC counts.
-HEADER_BYTES = IP_BYTES[4] + TCP_BYTES
-MTU_BYTES = 1500
+#: IPv4 and TCP without options, as the RFC counts, in a full frame of Ethernet.
+SEGMENT = Segment(payload_bytes=1500 - IP_BYTES[4] - TCP_BYTES, packet_bytes=1500, link_bytes=ETHERNET_BYTES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +22,7 @@ class PathFigures:
 
     bottleneck_bits_per_s: float
     rtt_ns: float
-    mtu_bytes: int = MTU_BYTES
-    header_bytes: int = HEADER_BYTES
-    link_bytes: int = ETHERNET_BYTES
+    segment: Segment = SEGMENT
 
 
 #: What is known of each transfer; ``sent_bytes`` counts every byte that TCP sent, retransmissions included.
@@ -59,7 +56,7 @@ class TransferMetrics:
 def compute_rfc6349_capacity(path: PathFigures) -> Capacity:
     """Bandwidth-delay product of the line and the achievable TCP rate, from the payload of each packet.
 
-    Raises ``UsageError`` for a bottleneck or RTT that is not above 0, or packets without room for data.
+    Raises ``UsageError`` for a bottleneck or RTT that is not above 0.
 
     Notes
     -----
@@ -70,19 +67,9 @@ def compute_rfc6349_capacity(path: PathFigures) -> Capacity:
             f"a path of {path.bottleneck_bits_per_s} bit/s and {path.rtt_ns} ns has no capacity",
             hint="bottleneck and RTT are above 0",
         )
-    if not (0 <= path.header_bytes < path.mtu_bytes and path.link_bytes >= 0):
-        raise UsageError(
-            f"packets of {path.mtu_bytes} bytes with {path.header_bytes} of headers carry nothing",
-            hint="the MTU is larger than the headers",
-        )
-    segment = Segment(
-        payload_bytes=path.mtu_bytes - path.header_bytes,
-        packet_bytes=path.mtu_bytes,
-        link_bytes=path.link_bytes,
-    )
     return Capacity(
         bdp_bytes=path.bottleneck_bits_per_s * path.rtt_ns / 8e9,
-        achievable_bits_per_s=payload_rate(path.bottleneck_bits_per_s, segment),
+        achievable_bits_per_s=payload_rate(path.bottleneck_bits_per_s, path.segment),
     )
 
 

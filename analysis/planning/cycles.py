@@ -46,7 +46,7 @@ class Pilot:
     """Mean and standard deviation (above 0) of the log ratios of n pairs.
 
     ``correlation_ratio`` is the estimate for neighbouring cycles, 0 or more; 0 too where fewer than 10 pairs
-    could not tell it.
+    could not show it.
     """
 
     pairs: int

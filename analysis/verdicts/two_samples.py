@@ -155,13 +155,14 @@ def split_halves(values: ArrayLike) -> float | None:
     that of two whole groups: a floor taken from it is on the careful side. Source: A/A comparison.
     """
     samples = as_samples(values, "values")
-    if samples.size < 4 or samples.min() <= 0:
+    distance = measure_halves_distance(np.log(samples)) if samples.min(initial=1.0) > 0 else None
+    return None if distance is None else math.exp(distance)
+
+
+def measure_halves_distance(values: NDArray[np.float64]) -> float | None:
+    """Distance between the medians of the first half and of the second; ``None`` for fewer than 4 values."""
+    if values.size < 4:
         return None
-    return math.exp(measure_halves_distance(np.log(samples)))
-
-
-def measure_halves_distance(values: NDArray[np.float64]) -> float:
-    """Distance between the medians of the first and the second half of the values."""
     middle = values.size // 2
     return abs(float(np.median(values[:middle]) - np.median(values[middle:])))
 

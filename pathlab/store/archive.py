@@ -17,17 +17,14 @@ import sqlalchemy as sa
 from pathlab.errors import PathlabError, StoreError, UsageError
 from pathlab.store.database import (
     DATABASE_NAME,
-    locate_database,
-    open_engine,
-    read_meta,
 )
 from pathlab.store.faults import translate_faults
 from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
-from pathlab.store.records import CampaignRecord, PlanRecord
+from pathlab.store.overview import count_stored_trials
+from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
-from pathlab.store.row_check import read_records
-from pathlab.store.schema import CAMPAIGN, ORIGIN, PLAN, SERIES, TRIAL
+from pathlab.store.schema import ORIGIN, SERIES, TRIAL
 
 #: Folders below the one that is listed in which results are looked for.
 DEPTH = 2
@@ -80,7 +77,7 @@ def prune_results(
 ) -> Pruned:
     """Delete failed and interrupted trials, and the series of trials begun before a time, permanently.
 
-    A trial's figures stay when only its series go. Raises UsageError when nothing is asked for.
+    A trial's figures stay when only its series go. Raises UsageError when nothing is named.
     """
     if not failed and series_before is None:
         raise UsageError("nothing is named to be pruned", hint="Give --failed or --series-older-than.")
@@ -161,8 +158,8 @@ def _join_environments(environments: list[dict[str, Any]]) -> dict[str, Any]:
     ]
     unique = [link for number, link in enumerate(links) if link not in links[:number]]
     reasons = dict.fromkeys(environment.get("fallback") for environment in environments)
-    told = "; ".join(str(reason) for reason in reasons if reason)
-    return {"lab": {**alike, "links": unique} if apart and not told else None, "fallback": told or None}
+    text = "; ".join(str(reason) for reason in reasons if reason)
+    return {"lab": {**alike, "links": unique} if apart and not text else None, "fallback": text or None}
 
 
 def _list_nodes(lab: dict[str, Any]) -> set[str]:
@@ -219,36 +216,24 @@ def _find_databases(folder: Path) -> list[Path]:
 
 def _list_one(database: Path) -> Listing:
     size_bytes = database.stat().st_size
+    done = sa.select(sa.func.count(sa.distinct(TRIAL.c.plan_row))).where(TRIAL.c.status == Status.COMPLETE)
     try:
-        locate_database(database)
-        engine = open_engine(database, write=False)
-        meta = read_meta(engine, database)
-        with translate_faults(database), engine.connect() as connection:
-            found = read_records(CampaignRecord, connection.execute(sa.select(CAMPAIGN)).all(), database)
-            done = sa.select(sa.func.count(sa.distinct(TRIAL.c.plan_row))).where(
-                TRIAL.c.status == Status.COMPLETE
-            )
-            bad = sa.select(sa.func.count()).where(TRIAL.c.status != Status.COMPLETE)
-            counts = [
-                int(connection.execute(query).scalar_one())
-                for query in (sa.select(sa.func.count()).select_from(PLAN), done, bad)
-            ]
+        with Results.open(database) as results:
+            counts, campaign = count_stored_trials(results), results.campaign
+            with results.reading() as connection:
+                complete = int(connection.execute(done).scalar_one())
     except PathlabError as error:
         return Listing(path=database.parent, size_bytes=size_bytes, problem=str(error))
-    if len(found) != 1:
-        problem = f"it holds {len(found) or 'no'} campaign{'s' if found else ''}"
-        return Listing(path=database.parent, size_bytes=size_bytes, problem=problem)
-    campaign = found[0]
     return Listing(
         path=database.parent,
         size_bytes=size_bytes,
         name=campaign.name,
         title=campaign.title,
         created_utc=campaign.created_utc,
-        format_version=int(meta["format_version"]),
-        planned=counts[0],
-        complete=counts[1],
-        failed=counts[2],
+        format_version=results.format_version,
+        planned=counts.planned,
+        complete=complete,
+        failed=counts.trials - counts.by_status.get(Status.COMPLETE, 0),
     )
 
 

@@ -29,7 +29,7 @@ _FIRST = {
 }
 #: Columns that say which row of a plan was measured, and how it ended: an import has a row of its own.
 _OWN = {"plan_row", "attempt", "cycle", "status", "failed_stage", "failure", "flags", "engine_version"}
-#: What is taken from an export of ours although the format has it: the path, since formats tell it in the
+#: What is taken from an export of ours although the format has it: the path, since formats state it in the
 #: direction of the data, and what intervals give again, rounded.
 _RESTORED = ("path_source", "path_destination")
 _RESTORED_EMPTY_TOO = (
@@ -68,7 +68,7 @@ class Measurement:
 
     ``ends`` sent and received; ``settings`` are those out of the ordinary, None: not set. Each is part of
     the trial's combination, so that different tests are never pooled. ``restored`` names columns that our own
-    export tells better than the format.
+    export states better than the format.
     """
 
     program: str
@@ -231,10 +231,10 @@ def read_exported(fields: Fields) -> Exported | None:
 
 def _restore(record: TrialRecord, exported: Exported, names: tuple[str, ...]) -> TrialRecord:
     """The record with the columns that its file adds; values of the format itself stay, save some columns."""
-    told = exported.columns
-    missing = {name: value for name, value in told.items() if getattr(record, name) is None}
-    named = {name: told[name] for name in (*_RESTORED, *names) if told.get(name) is not None}
-    again = {name: told.get(name) for name in (_RESTORED_EMPTY_TOO if told else _RESTORED_EMPTY_TOO[:2])}
+    known = exported.columns
+    missing = {name: value for name, value in known.items() if getattr(record, name) is None}
+    named = {name: known[name] for name in (*_RESTORED, *names) if known.get(name) is not None}
+    again = {name: known.get(name) for name in (_RESTORED_EMPTY_TOO if known else _RESTORED_EMPTY_TOO[:2])}
     flags = tuple(dict.fromkeys((*record.flags, *exported.flags)))
     return dataclasses.replace(record, **{**missing, **named, **again, **exported.failure, "flags": flags})
 

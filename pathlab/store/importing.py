@@ -34,7 +34,7 @@ class Importer(Protocol):
 
 
 def list_importers() -> list[str]:
-    """The names of all importers, in the order in which they are asked."""
+    """The names of all importers, in the order in which they are tried."""
     return sorted(module.name for module in pkgutil.iter_modules(importers.__path__))
 
 

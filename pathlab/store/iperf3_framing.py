@@ -39,7 +39,7 @@ def is_event(value: Any) -> bool:
 def join_outputs(values: Iterable[tuple[Any, int]]) -> list[Output] | None:
     """Every test in a row of JSON values (each with its number of repeated keys), None for something else.
 
-    ``--json-stream`` tells a test by events; with ``--json-stream-full-output`` (iperf3 3.18 and later) its
+    ``--json-stream`` writes a test as events; with ``--json-stream-full-output`` (iperf3 3.18 and later) its
     whole output follows the last one, which is the same test. A server writes one test after the other.
     """
     outputs: list[Output] = []

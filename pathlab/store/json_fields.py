@@ -93,7 +93,7 @@ def parse_json(text: str, name: str) -> tuple[list[tuple[Any, int]], StoreError 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenFile:
-    """A file as the importers are asked about it: its JSON values, each with its number of repeated keys.
+    """A file as the importers try it: its JSON values, each with its number of repeated keys.
 
     ``fault`` says why it cannot be read beyond them, None where it can.
     """

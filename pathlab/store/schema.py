@@ -175,8 +175,8 @@ def from_row(record: type[Record], row: RowMapping | Mapping[str, Any]) -> Recor
 
 
 def _column_type(name: str, annotated: Any) -> ColumnType:
-    hint, told = get_args(annotated) if get_origin(annotated) is Annotated else (annotated, "")
-    meaning, unit = told if isinstance(told, Column) else (told, None)
+    hint, described = get_args(annotated) if get_origin(annotated) is Annotated else (annotated, "")
+    meaning, unit = described if isinstance(described, Column) else (described, None)
     parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     bases = [part for part in parts if part is not type(None)]
     base = get_origin(bases[0]) or bases[0]

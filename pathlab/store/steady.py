@@ -1,4 +1,4 @@
-"""The steady window of a trial as its series tell it, and which probes left inside it."""
+"""The steady window of a trial by its series, and which probes left inside it."""
 
 from __future__ import annotations
 

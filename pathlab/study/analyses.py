@@ -29,7 +29,7 @@ from pathlab.study.references import ReferenceOverlay, compare_with_reference
 from pathlab.study.registry import UNDECIDED, AnalysesBase, AnswerColumn, analysis
 from pathlab.study.trials import Condition, StudySource
 
-#: Difference that ``planning`` asks for unless told otherwise: one of a pair is 5 % larger.
+#: Difference that ``planning`` asks for by default: one of a pair is 5 % larger.
 DIFFERENCE_RATIO = 0.05
 
 

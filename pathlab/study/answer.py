@@ -31,8 +31,8 @@ class Answer(Generic[Result]):
 
     ``streams`` and ``window_bytes`` name the part; None: all of them. ``autotuned``: the part is that of
     windows left to the kernel. ``quantity`` names what was looked at where an analysis looks at several.
-    ``result`` is one of the frozen dataclasses of ``pathlab.analysis`` or of this package; what could not be
-    told is ``None`` there, with the reason in its ``undecided``.
+    ``result`` is one of the frozen dataclasses of ``pathlab.analysis`` or of this package; what is
+    not known is ``None`` there, with the reason in its ``undecided``.
     """
 
     condition: Condition
@@ -77,7 +77,7 @@ class Answers(tuple[Answer[Result], ...]):
     def to_frame(self) -> pd.DataFrame:
         """The answers as a data frame, one row each: ``pathlab.study.frames.build_frame`` names the columns.
 
-        Units are those of the names' endings; what could not be told is missing.
+        Units are those of the names' endings; what is not known is missing.
         """
         return build_frame(self)
 
@@ -139,7 +139,7 @@ def make_answer(sample: Sample, result: Result, quantity: str | None = None) -> 
 def make_cell_answer(
     sample: Sample, cell: tuple[int | None, int | None], result: Result, *, quantity: str | None = None
 ) -> Answer[Result]:
-    """The answer of one cell (streams, window asked for; None: autotuned)."""
+    """The answer of one cell (streams, window requested; None: autotuned)."""
     streams, window = cell
     return Answer(
         condition=sample.condition,

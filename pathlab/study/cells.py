@@ -123,8 +123,8 @@ class MeasuredCondition:
 
     def name_without(self, factor: str) -> str:
         """Path and settings but for one factor, which is varied where it is shown."""
-        told = [f"{name} {level}" for name, level in self.settings.items() if name != factor]
-        return ", ".join([self.path, *told])
+        levels = [f"{name} {level}" for name, level in self.settings.items() if name != factor]
+        return ", ".join([self.path, *levels])
 
     @property
     def title(self) -> str:

@@ -30,7 +30,7 @@ class CellClimb:
 
     @property
     def still_rising(self) -> bool:
-        """Whether most of the trials that tell were rising."""
+        """Whether most of the classified trials were rising."""
         return 2 * self.rising > self.classified
 
 

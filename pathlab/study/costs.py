@@ -191,7 +191,7 @@ def fit_message_costs(table: TrialTable) -> tuple[Answer[MessageCost], ...]:
 
 
 def select_messages(table: TrialTable) -> Iterator[tuple[int, int | None, Sample]]:
-    """Streams, window and trials of every cell, all sizes of messages, that a message's cost is told from.
+    """Streams, window and trials of every cell, all sizes of messages, that a message's cost is fitted to.
 
     Small messages are what hosts carry, not paths: host-limited trials are kept.
     """
@@ -249,14 +249,7 @@ def _measure_transfers(part: Sample, kind: Bottleneck | None, line: BottleneckLi
             bottleneck_bits_per_s=line.rate_bits_per_s if line else None,
             undecided=Undecided.NOT_MEASURED if line is not None else Undecided.NO_CAPACITY,
         )
-    segment = line.segment
-    path = PathFigures(
-        bottleneck_bits_per_s=line.rate_bits_per_s,
-        rtt_ns=idle,
-        mtu_bytes=segment.packet_bytes,
-        header_bytes=segment.packet_bytes - segment.payload_bytes,
-        link_bytes=segment.link_bytes,
-    )
+    path = PathFigures(bottleneck_bits_per_s=line.rate_bits_per_s, rtt_ns=idle, segment=line.segment)
     again, steady_s = part.get("retransmitted_bytes"), part.get("steady_ns") / 1e9
     found = measure_transfers(
         path,

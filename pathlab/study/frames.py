@@ -38,7 +38,7 @@ def build_frame(answers: Sequence[Answer[Any]]) -> pd.DataFrame:
 
     rows = [dict(_list_cells(answer)) for answer in answers]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    # A part that some answers do not have is told by its own columns, which are missing there.
+    # A part that some answers do not have is shown by its own columns, which are missing there.
     parts = {name[:place] for name in names for place, sign in enumerate(name) if sign == "."}
     kept = [name for name in names if name not in parts]
     return pd.DataFrame({name: _build_column([row.get(name) for row in rows]) for name in kept})
@@ -53,9 +53,9 @@ def format_answer(answer: Answer[Any]) -> str:
     if answer.quantity is not None:
         part.append(answer.quantity)
     used = answer.selection.used
-    told = [_format_condition(answer.condition), ", ".join(part), f"{used} trial{'s' * (used != 1)}"]
+    texts = [_format_condition(answer.condition), ", ".join(part), f"{used} trial{'s' * (used != 1)}"]
     figures = ", ".join(_list_figures(answer.result)) or type(answer.result).__name__
-    line = f"{' | '.join(text for text in told if text)}: {figures}"
+    line = f"{' | '.join(text for text in texts if text)}: {figures}"
     return line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…"
 
 

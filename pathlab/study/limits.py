@@ -134,8 +134,8 @@ def classify_cell_limits(
 
     At most ``trials_per_cell`` trials are read, fewer where there are so many cells that it would be more
     than ``TRIALS_IN_ALL`` (None: all trials); host-limited ones are among them, lab-limited ones are not. The
-    line's rate is passed where the lab set it, and not where it was fitted. The rate asked for is the plan's
-    pacing or the budget's cap, whichever is lower, or what the sender says it was told.
+    line's rate is passed where the lab set it, and not where it was fitted. The requested rate is the plan's
+    pacing or the budget's cap, whichever is lower, or what the sender states.
     """
     hosts, cap = source.hosts(), find_rate_cap(source.campaign.model)
     cells = _list_cells(table, Rules(flags=LAB_FLAGS))
@@ -214,7 +214,7 @@ def choose_trials(part: Sample, most: int | None) -> list[int]:
 
 
 def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) -> dict[int, FlowReading]:
-    """What the rows of the chosen trials tell, by their numbers."""
+    """What the rows of the chosen trials hold, by their numbers."""
     ids, streams, windows = part.get("trial_id"), part.streams, part.window_bytes
     rates, loaded = part.rates_bits_per_s, part.get("loaded_rtt_median_ns")
     unloaded = part.get("unloaded_rtt_median_ns")

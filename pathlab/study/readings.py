@@ -1,4 +1,4 @@
-"""From the series of one trial to what a limit is judged by, and what a warm-up is found in."""
+"""From the series of one trial to what a limit is classified by, and what a warm-up is found in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pathlab.study.links import BottleneckLink
 from pathlab.study.trials import StudySource
 
 SETTINGS = "settings"
-#: Settings that tell the sender to keep to a rate.
+#: Settings by which the sender keeps to a rate.
 RATE_SETTINGS = ("pacing_bits_per_s", "rate_cap_bits_per_s")
 #: Rates for the spread are taken over spans of a twentieth of the steady window, ...
 SPANS = 20
@@ -95,7 +95,7 @@ class TrialSeries:
         return found if found is not None and found.rows else None
 
     def find_requested_rate(self) -> float | None:
-        """The lowest rate that the sender was told to keep: as it states it, else as it was asked for."""
+        """The lowest rate that the sender was set to keep: as it states it, else as it was requested."""
         rates = []
         for line in self._settings:
             if line.get("name") in RATE_SETTINGS:
@@ -107,7 +107,7 @@ class TrialSeries:
 def read_flow(series: TrialSeries, trial: FlowReading, line: BottleneckLink | None) -> FlowReading:
     """What was seen of a trial in its steady window; a series that it did not keep leaves its figures None.
 
-    ``trial`` has what the trial's own row tells: figures of the flow, the number of streams,
+    ``trial`` has what the trial's own row holds: figures of the flow, the number of streams,
     busy cores; and the hosts' ceiling.
 
     Counters of ``tcp_info`` are cumulative: differences from the last reading before the steady window to its
@@ -168,7 +168,7 @@ def _list_ceilings(calibration: Any) -> dict[int, float]:
 
 
 def _parse_rate(text: Any) -> float | None:
-    """A rate in bit/s as a setting tells it; None where it tells none."""
+    """A rate in bit/s as a setting states it; None where it states none."""
     try:
         rate = float(text)
     except (TypeError, ValueError):
@@ -216,7 +216,7 @@ def read_host_load(
 
 
 def _find_highest_share(workers: Floats, spent_ns: Floats, span_ns: float) -> float | None:
-    """The share of the span that one worker spent, the highest of all; None unless every record tells."""
+    """The share of the span that one worker spent, the highest of all; None unless every record states it."""
     known = np.isfinite(workers).all() and np.isfinite(spent_ns).all()
     if not spent_ns.size or not known or span_ns <= 0 or workers.min() < 0 or spent_ns.min() < 0:
         return None
@@ -263,7 +263,7 @@ def _read_streams(sent: Table | None, received: Table | None, streams: int) -> t
 
 
 def _read_pacing(sent: Table | None, streams: int) -> float | None:
-    """The rate that all sockets together are told to keep, as the kernel says; None unless each is."""
+    """The rate that all sockets together are set to keep, as the kernel says; None unless each is."""
     if sent is None or sent.rows % streams or not sent.steady.any():
         return None
     rates = sent.grid("max_pacing_bytes_per_s", streams)[sent.steady_intervals(streams)]
@@ -271,7 +271,7 @@ def _read_pacing(sent: Table | None, streams: int) -> float | None:
 
 
 def _stream_rates(received: Table | None, streams: int) -> list[float | None]:
-    """Each stream's rate by the receiver's count over its steady window; empty where it cannot be told."""
+    """Each stream's rate by the receiver's count over its steady window; empty where it is not known."""
     if received is None or received.rows % streams or not received.steady.any():
         return []
     steady = received.steady_intervals(streams)

@@ -67,7 +67,7 @@ def compare_with_reference(
             if not len(known):
                 continue
             for title in columns:
-                overlay = _lay_column(known, levels[~np.isnan(levels)], reference, title)
+                overlay = _compare_column(known, levels[~np.isnan(levels)], reference, title)
                 answers.append(make_cell_answer(known, (streams, window), overlay, quantity=title))
     return tuple(answers)
 
@@ -94,10 +94,12 @@ def _choose_columns(reference: ReferenceTable, column: str | None) -> Sequence[s
     return (column,)
 
 
-def _lay_column(part: Sample, levels: np.ndarray, reference: ReferenceTable, title: str) -> ReferenceOverlay:
+def _compare_column(
+    part: Sample, levels: np.ndarray, reference: ReferenceTable, title: str
+) -> ReferenceOverlay:
     published = dict(zip(reference.columns[reference.level], reference.columns[title], strict=True))
     rows = tuple(
-        _lay_level(
+        _compare_level(
             float(level),
             part.rates_bits_per_s[levels == level],
             published.get(float(level)),
@@ -116,7 +118,7 @@ def _lay_column(part: Sample, levels: np.ndarray, reference: ReferenceTable, tit
     )
 
 
-def _lay_level(
+def _compare_level(
     level: float, rates_bits_per_s: np.ndarray, published_gbps: float | None, step_gbps: float
 ) -> ReferenceRow:
     own = measure_spread(rates_bits_per_s) if rates_bits_per_s.size else None

@@ -11,11 +11,10 @@ from pathlab.analysis.estimators.loss import Loss, probe_loss
 from pathlab.store.arrays import read_floats
 from pathlab.store.records import TrialRecord
 from pathlab.store.steady import read_probes
-from pathlab.study.trial_series import Columns, read_columns, read_stream_bytes
+from pathlab.study.trial_series import Columns, ProbeTrace, read_columns, read_stream_bytes
 from pathlab.study.trials import StudySource, keep_possible
 
 _TCP = ("total_retrans_segments", "rtt_us", "unacked_segments", "snd_mss_bytes")
-UPPER_PROBES = 20  # answered ones, for a 95th percentile that is not the maximum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,20 +28,6 @@ class StreamSummary:
     retransmitted_segments: int | None
     last_rtt_ns: float | None
     in_flight_max_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeTrace:
-    """Probes of one set in order of sending: times and RTTs in ns, NaN for a lost one."""
-
-    sent_ns: Floats
-    rtt_ns: Floats
-
-    @property
-    def upper_ns(self) -> float | None:
-        """95th percentile of the answered probes; ``None`` of too few."""
-        answered = _measured(self.rtt_ns)
-        return float(np.quantile(answered, 0.95)) if answered.size >= UPPER_PROBES else None
 
 
 def summarise_streams(

@@ -27,7 +27,7 @@ from pathlab.study.answer import Answer, StudyOptions, make_answer, make_cell_an
 from pathlab.study.selection import AUTOTUNED, BELOW_ONE, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.trials import TrialTable
 
-Cell = tuple[int, int]  # streams, window asked for in bytes
+Cell = tuple[int, int]  # streams, window requested in bytes
 #: What carrying the bytes costs, each with its figure per trial.
 COSTS: Mapping[str, Callable[[Sample], Floats]] = {
     "drtt_ns": lambda sample: sample.rise_ns,
@@ -65,7 +65,7 @@ def compare_streams_and_windows(
 ) -> tuple[Answer[StreamsVsWindows], ...]:
     """Every two cells of equal product, cycle by cycle, by ``pairs.compare_pairs`` and ``compare_cost``.
 
-    A cell is named by the window asked for; trials whose grant falls short of it are left out and counted.
+    A cell is named by the window requested; trials whose grant falls short of it are left out and counted.
     """
     answers: list[Answer[StreamsVsWindows]] = []
     for sample in select(table, Rules(as_requested=True, windowed=True)):

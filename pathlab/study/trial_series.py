@@ -21,6 +21,7 @@ from pathlab.study.trials import StudySource
 
 Columns = Mapping[str, NDArray[Any]]
 TENTHS = 10
+UPPER_PROBES = 20  # answered ones, for a 95th percentile that is not the maximum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +53,17 @@ class StreamTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probes:
-    """Probes in the order of sending; NaN for a lost one's round trip."""
+class ProbeTrace:
+    """Probes of one set in order of sending: times and RTTs in ns, NaN for a lost one."""
 
-    sent_s: Floats
-    rtt_ms: Floats
+    sent_ns: Floats
+    rtt_ns: Floats
+
+    @property
+    def upper_ns(self) -> float | None:
+        """95th percentile of the answered probes; ``None`` of too few."""
+        answered = self.rtt_ns[~np.isnan(self.rtt_ns)]
+        return float(np.quantile(answered, 0.95)) if answered.size >= UPPER_PROBES else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +113,11 @@ def build_stream_table(columns: Columns | None, names: Sequence[str]) -> StreamT
     )
 
 
-def build_probes(columns: Columns | None) -> Probes | None:
+def build_probes(columns: Columns | None) -> ProbeTrace | None:
     """The probes of one set; None without them."""
     if columns is None or not {"sent_ns", "rtt_ns"} <= columns.keys():
         return None
-    return Probes(sent_s=columns["sent_ns"] / 1e9, rtt_ms=columns["rtt_ns"] / 1e6)
+    return ProbeTrace(sent_ns=columns["sent_ns"], rtt_ns=columns["rtt_ns"])
 
 
 def build_core_loads(columns: Columns | None) -> CoreLoads | None:

@@ -57,7 +57,7 @@ class Condition:
 
     ``medium`` is ``lab``, ``loopback-fallback``, ``imported`` or ``hosts``: trials of different media are
     never pooled.
-    ``settings`` are the plan's, by name, with ``congestion`` as it was asked for (as it was used where none
+    ``settings`` are the plan's, by name, with ``congestion`` as it was requested (as it was used where none
     was) and ``duration_ns``; a value is text, number, truth value or None.
     """
 
@@ -139,9 +139,11 @@ def read_study_trials(source: StudySource, plan: Sequence[PlanRecord] | None = N
             defaults.setdefault((settings.get(row, ()), source_name, destination), used)
     known: dict[Any, Condition] = {}
     found = []
-    for row, source_name, destination, asked, used, duration_ns, marks in zip(*columns, flags, strict=True):
+    for row, source_name, destination, requested, used, duration_ns, marks in zip(
+        *columns, flags, strict=True
+    ):
         place = (settings.get(row, ()), source_name, destination)
-        key = (*place, asked, used or defaults.get(place), duration_ns, find_medium(marks))
+        key = (*place, requested, used or defaults.get(place), duration_ns, find_medium(marks))
         if key not in known:
             known[key] = _build_condition(*key)
         found.append(known[key])
@@ -163,7 +165,7 @@ def column(frame: pd.DataFrame, name: str) -> Floats:
 def keep_possible(values: Floats) -> Floats:
     """The values, NaN where one is beyond what the store's integers hold: no figure of a trial is.
 
-    What is too small to be told from 0 by any instrument is 0.
+    What is too small for any instrument to distinguish from 0 is 0.
     """
     known = np.where(np.abs(values) <= LARGEST, values, np.nan)
     return np.where(np.abs(known) < LEAST, 0.0, known)
@@ -183,9 +185,9 @@ def _build_condition(
     destination: Any,
     *rest: Any,
 ) -> Condition:
-    asked, used, duration_ns, medium = rest
+    requested, used, duration_ns, medium = rest
     every = dict(settings)
-    every["congestion"] = asked if asked is not None else used
+    every["congestion"] = requested if requested is not None else used
     every["duration_ns"] = int(duration_ns) if duration_ns else None  # 0: a test of an amount
     return Condition(
         path_source=str(source),

@@ -8,7 +8,7 @@ from pathlab.report.plots.model import Area, Axis, Curve, Layer, Numbers, Panel,
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.study.trial_series import (
     CoreLoads,
-    Probes,
+    ProbeTrace,
     StreamTable,
     count_retransmits,
     join_intervals,
@@ -75,7 +75,7 @@ def build_windows(table: StreamTable, marks: tuple[Span, ...]) -> Panel | None:
 
 
 def build_round_trips(
-    loaded: Probes | None, unloaded: Probes | None, table: StreamTable | None, marks: tuple[Span, ...]
+    loaded: ProbeTrace | None, unloaded: ProbeTrace | None, table: StreamTable | None, marks: tuple[Span, ...]
 ) -> Panel | None:
     """Round trips (ms) of probes, lost ones marked on the axis, and of TCP itself; None without any."""
     layers: list[Layer] = list(marks)
@@ -152,13 +152,14 @@ def _spread(values: Numbers, time_s: Numbers, noun: str) -> list[Layer]:
     ]
 
 
-def _draw_probes(probes: Probes, name: str, slot: int) -> list[Layer]:
-    lost = np.isnan(probes.rtt_ms)
+def _draw_probes(probes: ProbeTrace, name: str, slot: int) -> list[Layer]:
+    sent_s, rtt_ms = probes.sent_ns / 1e9, probes.rtt_ns / 1e6
+    lost = np.isnan(rtt_ms)
     layers: list[Layer] = []
     if not lost.all():
-        layers.append(Points(name=name, x=probes.sent_s[~lost], y=probes.rtt_ms[~lost], slot=slot))
+        layers.append(Points(name=name, x=sent_s[~lost], y=rtt_ms[~lost], slot=slot))
     if lost.any():
         count = int(lost.sum())
-        where = probes.sent_s[lost]
+        where = sent_s[lost]
         layers.append(Points(name=f"{name}, lost ({count})", x=where, y=where, slot=slot, at_axis=True))
     return layers

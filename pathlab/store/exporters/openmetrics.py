@@ -84,9 +84,9 @@ def _format_family(
         yield f"# UNIT {name} {unit.ending}"
     for trial, value in measured:
         labels = zip(LABELS, _list_labels(selection, trial), strict=True)
-        told = ",".join(f'{label}="{_escape_text(text)}"' for label, text in labels)
+        shown = ",".join(f'{label}="{_escape_text(text)}"' for label, text in labels)
         stamp = f" {trial.started.timestamp():.6f}" if selection.with_timestamps else ""
-        yield f"{name}{{{told}}} {value / unit.divisor if unit else value!r}{stamp}"
+        yield f"{name}{{{shown}}} {value / unit.divisor if unit else value!r}{stamp}"
 
 
 def _escape_text(text: str) -> str:

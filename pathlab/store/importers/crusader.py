@@ -24,7 +24,7 @@ CLIENT, SERVER = "client", "server"
 def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     """One trial per direction and phase, with the pings during it; None where the file is not crusader's.
 
-    It tells neither its hosts nor the time of day: the hosts are called client and server, the time is when
+    It names neither its hosts nor the time of day: the hosts are called client and server, the time is when
     the file was last written. Raises StoreError.
     """
     whole = given.match("stream_groups", "pings")

@@ -1,4 +1,4 @@
-"""Flent's data files: raw values of every version-4 series (``results`` is interpolated and left aside)."""
+"""Flent's data files: raw values of every version-4 series (``results`` is interpolated and not read)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KEPT = (
 )
 #: What stamps in seconds since 1970 may be off by, rounded up.
 STAMP_NS = 1000
-#: Columns that an export tells better than the format.
+#: Columns that an export states better than the format.
 _OWN_COLUMNS = ("streams", "warmup_ns", "duration_ns", "probe_method", "probe_stamps")
 _BITS = {"Mbits/s": 1e6, "Kbits/s": 1e3, "Gbits/s": 1e9, "bits/s": 1.0}
 
@@ -82,9 +82,9 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Own:
-    """What PathLab's export told; windows as (begin, end) in ns since its start, empty where not known."""
+    """What PathLab's export states; windows as (begin, end) in ns since its start, empty where not known."""
 
-    told: Exported
+    exported: Exported
     windows: dict[str, tuple[int, int]]
 
     def holds(self, name: str, at_ns: int) -> bool:
@@ -140,7 +140,7 @@ class _Test:
                 "ping_series": self.ping,
                 "probes_after_the_load": len(self.probes) - len(during) - len(before),
             },
-            exported=None if self.own is None else self.own.told,
+            exported=None if self.own is None else self.own.exported,
             restored=_OWN_COLUMNS,
             keeps_lost=False,
         )
@@ -165,15 +165,15 @@ def _read_settings(meta: Fields) -> dict[str, Any]:
         for name, value in meta.sub("TEST_PARAMETERS").value.items()
         if not name.endswith("_streams")
     }
-    told = json.dumps(parameters, sort_keys=True) if parameters else None
-    return {"test": meta.text("NAME"), "test_parameters": told}
+    text = json.dumps(parameters, sort_keys=True) if parameters else None
+    return {"test": meta.text("NAME"), "test_parameters": text}
 
 
 def _read_own(meta: Fields) -> _Own | None:
-    """What PathLab's export told, None where Flent itself wrote the file. Raises StoreError."""
+    """What PathLab's export states, None where Flent itself wrote the file. Raises StoreError."""
     fields = meta.sub("PATHLAB")
-    told = read_exported(fields)
-    if told is None:
+    exported = read_exported(fields)
+    if exported is None:
         return None
     windows: dict[str, tuple[int, int]] = {}
     for name, ends in fields.sub("windows_s").value.items():
@@ -183,7 +183,7 @@ def _read_own(meta: Fields) -> _Own | None:
         if not known or not 0 <= ends[0] <= ends[1] < 1e9:
             fields.refuse(f"{fields.place}.windows_s.{name} is not a begin and an end in seconds")
         windows[name] = to_ns(ends[0]), to_ns(ends[1])
-    return _Own(told=told, windows=windows)
+    return _Own(exported=exported, windows=windows)
 
 
 def _first_stamp(raw: Fields) -> float:

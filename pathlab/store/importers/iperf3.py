@@ -24,7 +24,7 @@ from pathlab.store.iperf3_framing import join_outputs
 from pathlab.store.json_fields import CutOffError, Fields, GivenFile
 
 TITLE = "iperf3"
-#: Bytes that iperf3 hands to the kernel at once over TCP where nothing else is asked for.
+#: Bytes that iperf3 hands to the kernel at once over TCP where nothing else is requested.
 TCP_BLOCK_BYTES = 131_072
 #: What iperf3 says where somebody ended it.
 _INTERRUPT = re.compile(r"(interrupt - )?the (client|server) has terminated")
@@ -177,7 +177,7 @@ def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
 
 
 def _read_settings(run: _Run) -> dict[str, Any]:
-    """Every setting that the file tells and that is not as iperf3 has it by itself."""
+    """Every setting that the file names and that is not as iperf3 has it by itself."""
     test, start = run.test, run.start
     size = test.count("blksize")
     return {
@@ -215,7 +215,7 @@ def _read_datagrams(run: _Run, totals: _Totals) -> dict[str, Any]:
 
 
 def _read_windows(run: _Run, *, local_sends: bool) -> dict[str, int | None]:
-    """The socket buffer asked for, and what the end that wrote the file was granted; None: autotuning."""
+    """The socket buffer requested, and what the end that wrote the file was granted; None: autotuning."""
     start = run.start
     requested = run.test.count("sock_bufsize") or start.count("sock_bufsize") or None
     return {
@@ -271,7 +271,7 @@ def _read_throughput(totals: _Totals, run: _Run) -> tuple[float | None, tuple[st
 
 
 def _read_totals(run: _Run, part: str, *, local_sends: bool) -> _Totals:
-    """Sums of the end, of this direction; what the far end did not tell stays None."""
+    """Sums of the end, of this direction; what the far end did not report stays None."""
     way = "_bidir_reverse" if run.bidir and part == "reverse" else ""
     end, totals = run.end, _Totals()
     for entry in end.items("streams"):
@@ -287,13 +287,13 @@ def _read_totals(run: _Run, part: str, *, local_sends: bool) -> _Totals:
     totals.retransmits = sent.count("retransmits")
     if totals.sent_bytes is None and local_sends:
         totals.sent_bytes = single.count("bytes")
-    far_told_nothing = run.error is not None or not run.client
-    if far_told_nothing and local_sends:
+    far_end_unknown = run.error is not None or not run.client
+    if far_end_unknown and local_sends:
         totals.received_bytes, totals.received = totals.received_bytes or None, []
-    if far_told_nothing and not local_sends:
+    if far_end_unknown and not local_sends:
         totals.sent_bytes, totals.retransmits = totals.sent_bytes or None, totals.retransmits or None
     datagrams = received if "lost_packets" in received else single
-    if not (far_told_nothing and local_sends):
+    if not (far_end_unknown and local_sends):
         totals.details = {
             key: datagrams.number(key) for key in ("jitter_ms", "lost_packets", "packets") if key in datagrams
         }

@@ -183,8 +183,8 @@ def _list_rows(result: Fields) -> list[dict[str, Any]]:
                 continue
             phase = Phase.WARMUP if stream.flag("omitted") else Phase.STEADY
             row = build_interval(index, number, (to_ns(start), to_ns(end)), round(count), phase)
-            told = {"rtt_us": stream.count("rtt"), "snd_cwnd_bytes": stream.count("tcp-window-size")}
-            rows.append({**row, **told})
+            measured = {"rtt_us": stream.count("rtt"), "snd_cwnd_bytes": stream.count("tcp-window-size")}
+            rows.append({**row, **measured})
     return rows
 
 
@@ -209,7 +209,7 @@ def _read_rtt(run: Fields, result: Fields, spec: Fields) -> dict[str, Any]:
 
 
 def _read_duration_ns(spec: Fields, key: str) -> int:
-    """A length that pScheduler asked for, 0 where it did not; ``omit`` may be a number of seconds."""
+    """A length that the test requests, 0 where it did not; ``omit`` may be a number of seconds."""
     value = spec.value.get(key)
     if isinstance(value, (int, float)):
         return to_ns(spec.number(key) or 0.0)

@@ -39,10 +39,6 @@ class ComparedMetric:
         return values[~np.isnan(values)]
 
 
-def _read_column(name: str) -> Callable[[Sample], Floats]:
-    return lambda sample: sample.get(name)
-
-
 def _bound_loss(_before: Sample, margin_ratio: float) -> float:
     return margin_ratio * LOSS_SHARE_RATIO
 
@@ -68,13 +64,13 @@ METRICS: Mapping[str, ComparedMetric] = {
             name="loaded-rtt",
             title="median RTT under load",
             unit="ns",
-            read=_read_column("loaded_rtt_median_ns"),
+            read=lambda sample: sample.get("loaded_rtt_median_ns"),
         ),
         ComparedMetric(
             name="idle-rtt",
             title="median RTT of the idle path",
             unit="ns",
-            read=_read_column("unloaded_rtt_median_ns"),
+            read=lambda sample: sample.get("unloaded_rtt_median_ns"),
         ),
         ComparedMetric(
             name="cpu", title="CPU of both ends", unit="s/GB", read=lambda sample: sample.cpu_s_per_gb
@@ -108,7 +104,7 @@ def find_noise(
     From another run of the first results (``again``), else from the halves of both. A factor; of a metric
     that may be 0 a difference in its unit.
     """
-    differ, halve = (_differ, split_halves) if metric.bound is None else (_lie_apart, _halve)
+    differ, halve = (_differ, split_halves) if metric.bound is None else (_lie_apart, measure_halves_distance)
     if again is None:
         found = [halve(metric.read_known(sample)) for side in samples for sample in side.values()]
     else:
@@ -134,8 +130,3 @@ def _differ(before: Floats, after: Floats) -> float | None:
 def _lie_apart(before: Floats, after: Floats) -> float | None:
     """How far two medians lie apart."""
     return abs(float(np.median(after)) - float(np.median(before))) if before.size and after.size else None
-
-
-def _halve(values: Floats) -> float | None:
-    """How far the medians of the first half and of the second lie apart; None for fewer than 4."""
-    return measure_halves_distance(values) if len(values) >= 4 else None

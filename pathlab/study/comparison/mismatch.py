@@ -25,9 +25,9 @@ def check_shared(
     for label, after in zip(labels[1:], groups[1:], strict=True):
         if not set(after) & set(groups[0]):
             apart = _list_mismatches(sorted(groups[0]), sorted(after))
-            told = "; ".join(f"{name}: {was} and {is_now}" for name, was, is_now in apart)
+            texts = "; ".join(f"{name}: {was} and {is_now}" for name, was, is_now in apart)
             raise UsageError(
-                f"no combination was measured in both '{labels[0]}' and '{label}'{told and f' ({told})'}",
+                f"no combination was measured in both '{labels[0]}' and '{label}'{texts and f' ({texts})'}",
                 hint="Give results of equal paths, streams, windows, congestion control and settings; "
                 "--any-path leaves out names.",
             )

@@ -138,7 +138,7 @@ class ResultsComparison:
     rows: tuple[ComparisonRow, ...]
     alone: tuple[tuple[str, ComparedCell], ...]
     excluded: Mapping[str, tuple[ExclusionCount, ...]]  # by label
-    ignored_settings: tuple[str, ...]  # factors that not all results tell
+    ignored_settings: tuple[str, ...]  # factors that not all results name
     unlike: tuple[
         ConditionDifference, ...
     ]  # what was not alike besides, in trials that were compared all the same
@@ -311,7 +311,7 @@ def _decide(rows: Sequence[ComparisonRow], rules: ComparisonRules) -> tuple[Comp
 
 
 def _classify(row: ComparisonRow, alpha_ratio: float, level: float) -> ComparisonRow:
-    """The row at ``level``; its p-values are those that ``alpha_ratio`` is asked of then."""
+    """The row at ``level``; its p-values are those to hold against ``alpha_ratio`` then."""
     p_value, same = row.change.p_value, row.change.equivalence_p_value
     row = replace(
         row,

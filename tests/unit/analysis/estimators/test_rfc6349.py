@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pathlab.analysis.estimators.payload import Segment
 from pathlab.analysis.estimators.rfc6349 import (
     TRANSFER_FIGURES,
     PathFigures,
@@ -43,7 +44,7 @@ def test_achievable_rate_is_packets_a_second_times_their_data() -> None:
         81_274.38 * 1460 * 8, rel=1e-6
     )
     # 20 bytes of link framing and the time-stamp option of TCP
-    other = replace(GIGABIT, link_bytes=20, header_bytes=52)
+    other = replace(GIGABIT, segment=Segment(payload_bytes=1448, packet_bytes=1500, link_bytes=20))
     assert compute_rfc6349_capacity(other).achievable_bits_per_s == pytest.approx(1e9 * 1448 / 1520)
 
 
@@ -95,7 +96,6 @@ def test_ratio_is_the_shortfall_of_the_rate(line: float, rtt: float, count: floa
     [
         lambda: compute_rfc6349_capacity(replace(GIGABIT, rtt_ns=0.0)),
         lambda: compute_rfc6349_capacity(replace(GIGABIT, bottleneck_bits_per_s=float("nan"))),
-        lambda: compute_rfc6349_capacity(replace(GIGABIT, mtu_bytes=40)),
     ],
 )
 def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
