@@ -33,9 +33,9 @@ def format_log_line(
 ) -> str:
     """One line of a log: the histogram of ``values``, which were recorded from ``begin_s`` to ``end_s``.
 
-    It has no line break. It also states the largest value as whole ``max_unit``.
+    It has no line break. It also states the largest value in ``max_unit``.
     """
-    largest = _find_highest_equivalent(int(values.max())) // max_unit
+    largest = _find_highest_equivalent(int(values.max())) / max_unit
     encoded = base64.b64encode(encode_histogram(values, highest=highest)).decode("ascii")
     return f"Tag={tag},{begin_s:f},{end_s - begin_s:f},{largest:f},{encoded}"
 
