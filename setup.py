@@ -220,6 +220,8 @@ setup(
         "Operating System :: POSIX :: Linux",
         "Programming Language :: C",
         "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
         "Topic :: System :: Networking :: Monitoring",
     ],
 )
