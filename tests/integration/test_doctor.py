@@ -32,6 +32,6 @@ def test_a_missing_engine_fails_with_its_fix(
     lines = said.out.splitlines()
     assert said.status == 3
     (failed,) = [number for number, line in enumerate(lines) if line.strip().startswith("FAILS  engine")]
-    assert "'/nowhere/pathlab-engine', named in $PATHLAB_ENGINE, is not an executable file" in lines[failed]
+    assert "'/nowhere/pathlab-engine' is not an executable file (named in $PATHLAB_ENGINE)" in lines[failed]
     assert lines[failed + 1].strip() == "fix: correct or unset PATHLAB_ENGINE"
     assert lines[-1].startswith("Missing: engine, ")
