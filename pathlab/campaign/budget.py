@@ -228,14 +228,16 @@ def _estimate_path(
     path: MeasuredPath, facts: PathFacts, trials: int, bytes_max: int | None, time_ns: int
 ) -> PathEstimate:
     rate = facts.rate_bits_per_s
-    share = None if rate is None or bytes_max is None else bytes_max * 8 * SECOND_NS / (rate * time_ns)
+    share_ratio = None
+    if rate is not None and bytes_max is not None and time_ns > 0:
+        share_ratio = bytes_max * 8 * SECOND_NS / (rate * time_ns)
     return PathEstimate(
         source=path.source,
         destination=path.destination,
         trials=trials,
         bytes_max=bytes_max,
         rate_bits_per_s=rate,
-        share_ratio=share if time_ns else None,
+        share_ratio=share_ratio,
     )
 
 

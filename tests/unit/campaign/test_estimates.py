@@ -97,6 +97,11 @@ def test_each_path_has_its_share() -> None:
     assert (unknown.bytes_max, unknown.share_ratio, estimate.bytes_max) == (None, None, None)
 
 
+def test_a_plan_without_rows_takes_no_share() -> None:
+    estimate = estimate_campaign(make_sample(paths=[PATH], survey="none"), [])
+    assert (estimate.trials, estimate.time_ns, estimate.paths[0].share_ratio) == (0, 0, None)
+
+
 def test_a_plan_of_100_000_rows_is_whole_and_shares_its_cells() -> None:
     """How long it takes is printed by benchmarks/plans.py."""
     campaign = make_sample(
