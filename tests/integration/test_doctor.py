@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 
 import pytest
 
+from pathlab.runner.hosts.controller_check import examine
 from tests.command_line import call
 
 pytestmark = pytest.mark.engine
@@ -35,3 +37,14 @@ def test_a_missing_engine_fails_with_its_fix(
     assert "'/nowhere/pathlab-engine' is not an executable file (named in $PATHLAB_ENGINE)" in lines[failed]
     assert lines[failed + 1].strip() == "fix: correct or unset PATHLAB_ENGINE"
     assert lines[-1].startswith("Missing: engine, ")
+
+
+def test_without_the_extra_reports_are_no_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pathlab.runner.hosts.controller_check.LIBRARIES", ())
+
+    def refuse(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", refuse)
+    check = next(check for check in examine() if check.item == "PDF")
+    assert (check.state, check.fix) == ("limited", "pip install 'pathlab[pdf]'")

@@ -48,6 +48,7 @@ def examine() -> Iterator[HostCheck]:
     for check in (
         _engine,
         _libraries,
+        _pdf,
         _agent,
         _probes,
         _namespaces,
@@ -85,6 +86,13 @@ def _libraries() -> Iterator[HostCheck]:
         ", ".join(found) + (f"; missing: {', '.join(missing)}" if missing else ""),
         f"{sys.executable} -m pip install {' '.join(missing)}" if missing else None,
     )
+
+
+def _pdf() -> Iterator[HostCheck]:
+    try:
+        yield HostCheck("PDF", "ok", f"weasyprint {metadata.version('weasyprint')}")
+    except metadata.PackageNotFoundError:
+        yield HostCheck("PDF", "limited", "weasyprint is not installed", "pip install 'pathlab[pdf]'")
 
 
 def _agent() -> Iterator[HostCheck]:
