@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from numpy.typing import ArrayLike
 
-from pathlab.analysis.estimators.interval import Undecided, as_amounts
+from pathlab.analysis.estimators.interval import as_amounts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fairness:
-    """Jain's index, from 1/streams (one stream has all) to 1 (equal shares); ``None`` when undecided."""
+def jain_index(shares: ArrayLike) -> float | None:
+    """Jain's index of what each stream carried (bytes or rates), 1/streams (one has all) to 1 (equal shares).
 
-    streams: int
-    jain_ratio: float | None = None
-    undecided: Undecided | None = None
-
-
-def jain_index(shares: ArrayLike) -> Fairness:
-    """Jain's fairness index of what each stream carried (bytes or rates; the scale cancels).
-
-    Raises ``UsageError`` for a negative share.
+    ``None`` without streams, and where none carried anything. Raises ``UsageError`` for a negative share.
 
     Notes
     -----
-    (sum x)^2 / (n sum x^2). Assumes that every stream was offered the same chance. Minimum: 1 stream, which
-    gives 1 by definition. Undefined, and said so, when no stream carried anything.
+    (sum x)^2 / (n sum x^2). Assumes that every stream was offered the same chance. The scale cancels.
+    Minimum: 1 stream, which gives 1 by definition.
     Source: Jain, Chiu, Hawe, DEC-TR-301, 1984.
     """
     values = as_amounts(shares, "shares")
-    if values.size == 0:
-        return Fairness(streams=0, undecided=Undecided.NO_SAMPLES)
-    largest = values.max()
+    largest = values.max(initial=0.0)
     if largest == 0:
-        return Fairness(streams=values.size, undecided=Undecided.ALL_ZERO)
+        return None
     scaled = values / largest  # keeps the squares of byte counts within a double
-    index = float(scaled.sum() ** 2 / (values.size * (scaled @ scaled)))
-    return Fairness(streams=values.size, jain_ratio=min(1.0, index))
+    return min(1.0, float(scaled.sum() ** 2 / (values.size * (scaled @ scaled))))

@@ -23,7 +23,6 @@ class Undecided(StrEnum):
     NO_VARIATION = "no-variation"
     TOO_CORRELATED = "too-correlated"
     ALL_ZERO = "all-zero"
-    ZERO_LENGTH = "zero-length"
     NOT_POSITIVE = "not-positive"
     NOT_MEASURED = "not-measured"
     NOT_SETTLED = "not-settled"

@@ -11,14 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.errors import StoreError
 from pathlab.store.flags import Flag, Phase, Status
 from pathlab.store.json_fields import NOTHING, Fields
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
 from pathlab.store.series_columns import find_series_kind
-from pathlab.store.steady import measure_probes
+from pathlab.store.steady import STEADY_COLUMNS, measure_probes
 
 Row = dict[str, Any]
 UNKNOWN = "unknown"  # a host that the file does not name
@@ -34,7 +33,7 @@ _OWN = {"plan_row", "attempt", "cycle", "status", "failed_stage", "failure", "fl
 _RESTORED = ("path_source", "path_destination")
 _RESTORED_EMPTY_TOO = (
     *("source_address", "destination_address"),
-    *("steady_ns", "received_steady_bytes", "throughput_bits_per_s", "fairness_jain"),
+    *STEADY_COLUMNS,
 )
 _FLAG = re.compile(r"[a-z][a-z-]{0,39}")
 
@@ -150,23 +149,6 @@ def build_probe(number: int, sequence: int | None, sent_ns: int | None, rtt_ns: 
         "rtt_ns": rtt_ns,
         "stamps": None if rtt_ns is None else "user",
     }
-
-
-def measure_steady(shares: Sequence[int], length_ns: int) -> dict[str, Any]:
-    """Columns of what the receiver counted, from the bytes of each stream."""
-    return {
-        "steady_ns": length_ns,
-        "received_steady_bytes": sum(shares),
-        "throughput_bits_per_s": sum(shares) * 8e9 / length_ns if length_ns > 0 else None,
-        "fairness_jain": measure_fairness(shares),
-    }
-
-
-def measure_fairness(shares: Sequence[int | None]) -> float | None:
-    """Jain's index, or None where a stream's share is not known."""
-    if not shares or any(share is None or share < 0 for share in shares):
-        return None
-    return jain_index([share for share in shares if share is not None]).jain_ratio
 
 
 def split_tos(tos: int | None) -> dict[str, int | None]:

@@ -8,11 +8,13 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.store.arrays import build_scalar
 from pathlab.store.flags import Phase
 
 SENDER_INTERVALS, LOADED_PROBES = "sender_intervals", "loaded_probes"
+STEADY_COLUMNS = ("steady_ns", "received_steady_bytes", "throughput_bits_per_s", "fairness_jain")
 
 
 class SeriesSource(Protocol):
@@ -74,3 +76,16 @@ def measure_probes(rtts_ns: Sequence[float | None], load: str, *, keeps_lost: bo
         f"{load}_rtt_median_ns": spread.median,
         f"{load}_rtt_iqr_ns": spread.iqr,
     }
+
+
+def measure_steady(shares: Sequence[int], length_ns: int) -> dict[str, Any]:
+    """A record's columns of what the receiver counted in the steady window, from the bytes of each stream."""
+    rate_bits_per_s = sum(shares) * 8e9 / length_ns if length_ns > 0 else None
+    values = (length_ns, sum(shares), rate_bits_per_s, measure_fairness(shares))
+    return dict(zip(STEADY_COLUMNS, values, strict=True))
+
+
+def measure_fairness(shares: Sequence[int | None]) -> float | None:
+    """Jain's index, or None where a stream's share is not known."""
+    known = [share for share in shares if share is not None and share >= 0]
+    return jain_index(known) if len(known) == len(shares) else None

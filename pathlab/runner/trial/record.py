@@ -9,9 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
-from pathlab.analysis.estimators.throughput import aggregate_throughput, effective_window
+from pathlab.analysis.estimators.throughput import effective_window
 from pathlab.analysis.verdicts.host_limits import HostLoad, is_core_busy, is_host_limited
 from pathlab.campaign.native_option import read_least
 from pathlab.engines.base import Record, first, load_engine
@@ -23,7 +22,7 @@ from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.series import list_intervals
 from pathlab.store.flags import Flag, Phase, Status
 from pathlab.store.records import TrialRecord
-from pathlab.store.steady import measure_probes, select_steady
+from pathlab.store.steady import STEADY_COLUMNS, measure_probes, measure_steady, select_steady
 from pathlab.study.links import BottleneckLink, Traffic
 
 
@@ -213,13 +212,9 @@ def _phase(records: Sequence[Record], name: str) -> Record | None:
 
 def _measure_flow(steady: Record | None) -> dict[str, Any]:
     """The columns of the steady window."""
-    columns = ("steady_ns", "received_steady_bytes", "throughput_bits_per_s", "fairness_jain")
     if not steady or steady["end_ns"] <= steady["start_ns"]:
-        return dict.fromkeys(columns)
-    sizes, length_ns = steady["bytes"], steady["end_ns"] - steady["start_ns"]
-    rate_bits_per_s = aggregate_throughput(sizes, length_ns).bits_per_s
-    values = (length_ns, sum(sizes), rate_bits_per_s, jain_index(sizes).jain_ratio)
-    return dict(zip(columns, values, strict=True))
+        return dict.fromkeys(STEADY_COLUMNS)
+    return measure_steady(steady["bytes"], steady["end_ns"] - steady["start_ns"])
 
 
 def _sent_bytes(result: Record | None) -> int | None:

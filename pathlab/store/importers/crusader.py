@@ -12,10 +12,10 @@ from pathlab.store.imported_trial import (
     build_interval,
     build_probe,
     format_utc_seconds,
-    measure_steady,
     to_ns,
 )
 from pathlab.store.json_fields import Fields, GivenFile
+from pathlab.store.steady import measure_steady
 
 TITLE = "crusader's JSON export"
 CLIENT, SERVER = "client", "server"

@@ -16,13 +16,13 @@ from pathlab.store.imported_trial import (
     Row,
     build_interval,
     build_probe,
-    measure_steady,
     parse_time,
     parse_utc,
     read_exported,
     to_ns,
 )
 from pathlab.store.json_fields import Fields, GivenFile
+from pathlab.store.steady import measure_steady
 
 TITLE = "Flent"
 NEWEST_VERSION = 4

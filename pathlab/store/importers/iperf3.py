@@ -15,13 +15,13 @@ from pathlab.store.imported_trial import (
     Measurement,
     build_interval,
     format_utc_seconds,
-    measure_fairness,
     read_exported,
     split_tos,
     to_ns,
 )
 from pathlab.store.iperf3_framing import join_outputs
 from pathlab.store.json_fields import CutOffError, Fields, GivenFile
+from pathlab.store.steady import measure_fairness
 
 TITLE = "iperf3"
 #: Bytes that iperf3 hands to the kernel at once over TCP where nothing else is requested.

@@ -13,7 +13,6 @@ from pathlab.store.imported_trial import (
     Measurement,
     build_interval,
     build_probe,
-    measure_fairness,
     parse_utc,
     split_tos,
     to_ns,
@@ -21,6 +20,7 @@ from pathlab.store.imported_trial import (
 from pathlab.store.importers.iperf3 import read_output
 from pathlab.store.iperf3_framing import find_outputs
 from pathlab.store.json_fields import Fields, GivenFile
+from pathlab.store.steady import measure_fairness
 
 TITLE = "pScheduler"
 _PROGRAM = "pscheduler"

@@ -96,7 +96,7 @@ def make_trial(**others: Any) -> tuple[TrialRecord, dict[str, pa.Table]]:
         retransmitted_segments=sum(row["total_retrans_segments"] for row in sent[-STREAMS:]),
         retransmitted_steady_segments=30,
         throughput_bits_per_s=sum(shares) * 8e9 / length_ns,
-        fairness_jain=jain_index(shares).jain_ratio,
+        fairness_jain=jain_index(shares),
         probe_method="icmp-raw",
         probe_stamps="kernel",
         sender_cpu_user_s=0.25,
