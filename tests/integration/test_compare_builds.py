@@ -118,6 +118,25 @@ def test_a_transfer_that_fails_ends_the_comparison(folder: Path, head: str, size
     assert said == (["no route"] if "7" in head else [])
 
 
+@pytest.mark.netns
+@pytest.mark.engine
+def test_a_server_that_fails_is_named_with_what_it_said(folder: Path) -> None:
+    server = ("--server", "echo port taken >&2; exit 1")
+    done = run_script(folder, "--base", "true", "--head", "true", "--bytes", "1M", *server, *SHORT)
+    assert done.returncode == 3
+    said, line, fix = done.stderr.splitlines()
+    assert (said, line) == ("port taken", "compare-builds: the server does not listen on port 5201")
+    assert re.fullmatch(r"  fix: see builds/files/(base|head)-001\.log", fix)
+
+
+def test_without_pathlab_the_script_says_so(tmp_path: Path) -> None:
+    words = ("--base", "a", "--head", "b", "--json")
+    done = run_script(tmp_path, *words, environment={"PATH": "/usr/bin:/bin"})
+    require(not Path("/usr/bin/pathlab").exists(), "a system without pathlab")
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[0] == "compare-builds: no 'pathlab' here"
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
