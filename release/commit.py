@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,7 +76,7 @@ def export_commit(checkout: Path, folder: Path) -> Commit:
     run_program(
         ["git", "-c", "tar.umask=0022", "archive", "--format=tar", "-o", packed, "HEAD"], folder=checkout
     )
-    with tarfile.open(packed) as archive:
-        archive.extractall(folder, filter="tar")
+    folder.mkdir()
+    run_program(["tar", "-xf", packed, "-C", folder])
     packed.unlink()
     return Commit(folder, version, int(epoch), contact, note)
