@@ -28,7 +28,7 @@ def test_from_foreign_files_to_foreign_files(
     assert any("16 kbit/s" in line for line in out)
     status, out, _ = call_lines(["results", "list", "--json"], capsys)
     (listed,) = json.loads("\n".join(out))
-    assert (listed["path"], listed["complete"], listed["failed"]) == (folder, 9, 0)
+    assert (listed["path"], listed["complete"], listed["failed"]) == (folder, 10, 0)
     status, out, _ = call_lines(["results", "show", folder, "--json"], capsys)
     assert {origin["program"] for origin in json.loads("\n".join(out))["origins"]} == {
         "iperf3",
@@ -36,6 +36,7 @@ def test_from_foreign_files_to_foreign_files(
         "flent",
         "pscheduler",
         "crusader",
+        "transfer",
     }
     status, out, _ = call_lines(["results", "show", folder], capsys)
     assert status == 0
@@ -43,7 +44,7 @@ def test_from_foreign_files_to_foreign_files(
     assert (status, out) == (0, [f"{folder}-csv"])
     assert Path(f"{folder}-csv", "trials.csv").is_file()
     status, out, _ = call_lines(["results", "check", folder], capsys)
-    assert (status, out) == (0, [f"{folder}: sound (9 trials, 16 series)"])
+    assert (status, out) == (0, [f"{folder}: sound (10 trials, 16 series)"])
     status, out, _ = call_lines(["results", "prune", folder, "--series-older-than", "30d"], capsys)
     assert (status, out[0]) == (0, "0 trials and 11 series are gone")  # crusader's are as old as their file
     status, out, err = call_lines(["report", folder, "--quiet"], capsys)
