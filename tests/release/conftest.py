@@ -11,6 +11,7 @@ import pytest
 
 from release.debian import PROGRAMS as DEBIAN_PROGRAMS
 from release.image import PROGRAMS as IMAGE_PROGRAMS
+from tests.machines import make_shipped
 from tests.release.making import commit_checkout, release
 from tests.require import require
 
@@ -29,6 +30,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory, released_checkout: Path, work
         require(importlib.util.find_spec(name), f"{name} (pip install -e '.[dev]')")
     for program, package in {**DEBIAN_PROGRAMS, **IMAGE_PROGRAMS}.items():
         require(shutil.which(program), f"{program} (apt-get install {package})")
+    make_shipped("engines")  # zig then has all of them, and its C library, in its cache
     base = tmp_path_factory.getbasetemp()
     shared = base if worker_id == "master" else base.parent
     folder = shared / "dist"

@@ -20,7 +20,7 @@ IDENTITY = (
     "commit.gpgsign=false",
 )
 TIME = "2026-11-22T00:00:00Z"
-MAKING_SECONDS = 600
+MAKING_SECONDS = 900
 
 
 @dataclass(frozen=True)
