@@ -24,8 +24,9 @@ from pathlab.store.fresh import create_whole
 from pathlab.store.overview import count_stored_trials
 from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
-from pathlab.store.schema import ORIGIN, SERIES, TRIAL
+from pathlab.store.schema import CAMPAIGN, ORIGIN, SERIES, TRIAL
 
+_COUNT_CAMPAIGNS = sa.select(sa.func.count()).select_from(CAMPAIGN)
 #: Folders below the one that is listed in which results are looked for.
 DEPTH = 2
 
@@ -222,8 +223,12 @@ def _list_one(database: Path) -> Listing:
             counts, campaign = count_stored_trials(results), results.campaign
             with results.reading() as connection:
                 complete = int(connection.execute(done).scalar_one())
+                campaigns = int(connection.execute(_COUNT_CAMPAIGNS).scalar_one())
     except PathlabError as error:
         return Listing(path=database.parent, size_bytes=size_bytes, problem=str(error))
+    if campaigns > 1:
+        problem = f"it holds {campaigns} campaigns"
+        return Listing(path=database.parent, size_bytes=size_bytes, problem=problem)
     return Listing(
         path=database.parent,
         size_bytes=size_bytes,
