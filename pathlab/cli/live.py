@@ -36,7 +36,8 @@ from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.study.answer import measure_records
-from pathlab.study.selection import is_counted, measure_drtt
+from pathlab.study.selection import is_counted
+from pathlab.study.streams import measure_drtt
 from pathlab.units import format_bytes, format_rate, format_time
 
 REFRESHES_PER_S = 4

@@ -13,9 +13,10 @@ from pathlab.store.records import TrialRecord
 from pathlab.study.answer import Spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
-from pathlab.study.selection import DRTT_MEDIAN_COLUMNS, measure_drtt
+from pathlab.study.selection import DRTT_MEDIAN_COLUMNS
 from pathlab.study.streams import (
     measure_datagram_loss,
+    measure_drtt,
     measure_probe_loss,
     read_probe_trace,
     summarise_streams,

@@ -343,13 +343,6 @@ def name_exclusions(sample: Sample) -> NDArray[np.object_]:
     return reasons
 
 
-def measure_drtt(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -> float | None:
-    """DRTT of one trial, ns; None unless both round trips were measured."""
-    loaded: float | None = getattr(record, columns[0])
-    unloaded: float | None = getattr(record, columns[1])
-    return None if loaded is None or unloaded is None else loaded - unloaded
-
-
 def select_everywhere(table: TrialTable, rules: Rules) -> tuple[NDArray[np.int64], SampleSelection]:
     """The places of the trials that ``select`` takes in all conditions together, and what they rest on."""
     samples = select(table, rules)

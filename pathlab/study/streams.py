@@ -11,6 +11,7 @@ from pathlab.analysis.estimators.loss import Loss, probe_loss
 from pathlab.store.arrays import read_floats
 from pathlab.store.records import TrialRecord
 from pathlab.store.steady import read_probes
+from pathlab.study.selection import DRTT_COLUMNS
 from pathlab.study.trial_series import Columns, ProbeTrace, read_columns, read_stream_bytes
 from pathlab.study.trials import StudySource, keep_possible
 
@@ -54,6 +55,13 @@ def summarise_streams(
             )
         )
     return tuple(found)
+
+
+def measure_drtt(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -> float | None:
+    """DRTT of one trial, ns; None unless both round trips were measured."""
+    loaded: float | None = getattr(record, columns[0])
+    unloaded: float | None = getattr(record, columns[1])
+    return None if loaded is None or unloaded is None else loaded - unloaded
 
 
 def measure_probe_loss(record: TrialRecord, probes: str) -> Loss | None:

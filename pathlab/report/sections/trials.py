@@ -21,8 +21,8 @@ from pathlab.report.sections.trial_panels import (
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.cells import MEDIA, MeasuredCondition, sort_by_throughput
-from pathlab.study.selection import choose_evenly, measure_drtt
-from pathlab.study.streams import measure_probe_loss
+from pathlab.study.selection import choose_evenly
+from pathlab.study.streams import measure_drtt, measure_probe_loss
 from pathlab.study.trial_series import (
     StreamTable,
     build_core_loads,
