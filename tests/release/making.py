@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from pathlab import __version__
+from release.image import PROGRAMS as IMAGE_PROGRAMS
 from tests.wheel import copy_checkout
 
 IDENTITY = (
@@ -58,6 +60,11 @@ def commit_all(folder: Path) -> None:
     """Commit every file of a folder."""
     run_git(folder, "add", "--all")
     run_git(folder, "commit", "--quiet", "--message", "Release")
+
+
+def can_build_image() -> bool:
+    """Whether this user is root and what builds the image is here; others need subordinate user ids."""
+    return os.geteuid() == 0 and all(shutil.which(program) for program in IMAGE_PROGRAMS)
 
 
 def release(checkout: Path, into: Path, *words: str, path: str | None = None) -> Done:

@@ -20,7 +20,7 @@ from pathlab.remote.machines import find_own_machine, read_machine
 from release.debian import ARCHITECTURES
 from release.image import run_buildah, write_policy
 from tests.native.engine import MS, start
-from tests.release.making import release
+from tests.release.making import can_build_image, release
 from tests.require import require
 
 pytestmark = pytest.mark.slow
@@ -219,6 +219,7 @@ def test_completions_complete_a_command(dist: Path, tmp_path: Path, shell: str) 
 
 
 def test_the_image_runs_as_an_ordinary_user(dist: Path, tmp_path: Path) -> None:
+    require(can_build_image(), "root, and what builds the image (apt-get install mmdebstrap buildah)")
     archive = find(dist, "*-oci-*.tar")
     container = run_buildah(tmp_path, "from", write_policy(tmp_path), f"oci-archive:{archive}")
     settings = json.loads(run_buildah(tmp_path, "inspect", container))["OCIv1"]["config"]
