@@ -49,3 +49,12 @@ def test_a_python_that_does_not_do_is_named_with_the_fix(
     assert lines[0] == f"pathlab: {words.format(python)}."
     assert lines[1].startswith("  fix: ")
     assert len(lines) == 2
+
+
+def test_a_release_has_what_builds_it_installed_first(tmp_path: Path) -> None:
+    done = run_make(tmp_path, "-n", "release", "RELEASE_ARGS=--no-image")
+    assert done.returncode == 0, done.stderr
+    python = tmp_path / "environment" / "bin" / "python"
+    before, release, _ = done.stdout.partition(f"{python} -m release --no-image")
+    assert release
+    assert "'.[dev]'" in before
