@@ -43,6 +43,8 @@ class Schedule:
             queue = self._queues[hosts]
             if queue and queue[0][0] != place:  # its first row was dropped, or another one restored
                 heapq.heappush(self._ready, (queue[0][0], freed, hosts))
+                if freed not in self._busy:  # one that is parked there may now come before it
+                    self._unpark(freed)
                 continue
             busy = next((host for host in hosts if host in self._busy), None)
             if queue and busy is None:

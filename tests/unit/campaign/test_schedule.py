@@ -100,6 +100,19 @@ def test_rows_begin_in_the_order_of_the_definition(pairs: list[str], lanes: int,
         assert schedule.running == len(taken)
 
 
+def test_a_row_behind_a_dropped_one_keeps_its_place() -> None:
+    paths = campaign_of(("ea", "ab", "ac", "ba"), order="given", factors={"streams": [1]})
+    first, _, second, third = rows = plan_rows(paths)
+    schedule = Schedule(rows, 2)
+    assert schedule.take() is first
+    assert schedule.take() is None  # all need a
+    schedule.drop(lambda row: (row.path.source, row.path.destination) == ("a", "b"))
+    schedule.finish(first)
+    assert schedule.take() is second
+    schedule.finish(second)
+    assert schedule.take() is third
+
+
 def play(rows: tuple[PlanRow, ...], lanes: int, times: dict[int, int]) -> int:
     """As the run does: whenever trials have ended, everything that can begin does."""
     now = 0
