@@ -147,25 +147,28 @@ class Environment:
         """All at once; every host that fails is named.
 
         One that only does not answer may come back, so that the paths without it are measured meanwhile.
+        Locks are taken in the order of the machines, which is the same for every run: of runs that start at
+        the same time, one gets all its hosts.
         """
         ends = [(path.source, path.destination) for path in self._campaign.paths]
         hosts = list(dict.fromkeys(host for pair in ends for host in pair))
         failures: dict[str, PathlabError] = {}
         with ThreadPoolExecutor(min(len(hosts), PARALLEL_MAX), thread_name_prefix="pathlab-open") as pool:
-            for host, opened in [(host, pool.submit(self.session, host)) for host in hosts]:
+            for host, opened in [(host, pool.submit(self._open_session, host)) for host in hosts]:
                 try:
                     opened.result()
                 except PathlabError as error:
                     failures[host] = error
         silent = all(isinstance(error, HostError) and error.stage == "connect" for error in failures.values())
-        if silent and any(failures.keys().isdisjoint(pair) for pair in ends):
-            for failure in failures.values():
-                self._emit(RunNotice(text=f"{failure}; the paths without it are measured"))
-            return
-        first, *others = failures.values()
-        for failure in others:
-            self._emit(RunNotice(text=str(failure)))
-        raise first
+        if not silent or not any(failures.keys().isdisjoint(pair) for pair in ends):
+            first, *others = failures.values()
+            for failure in others:
+                self._emit(RunNotice(text=str(failure)))
+            raise first
+        for failure in failures.values():
+            self._emit(RunNotice(text=f"{failure}; the paths without it are measured"))
+        for host in sorted(self._sessions, key=lambda host: (self._machine(host), host)):
+            self._lock_host(self._sessions[host])
 
     def session(self, host: str) -> Session:
         """The open session with a host; a lost one is opened anew. Raises HostError, ProtocolError."""
@@ -175,17 +178,21 @@ class Environment:
                 return session
             if session is not None:
                 session.close()
-            transport = self._transport(host)
-            fresh = Session(transport, host=host)
-            fresh.open()
+            fresh = self._open_session(host)
             try:
                 self._lock_host(fresh)
             except PathlabError:
                 fresh.close()
                 raise
-            self._sessions[host] = fresh
-            self._transports[host] = transport
             return fresh
+
+    def _open_session(self, host: str) -> Session:
+        transport = self._transport(host)
+        session = Session(transport, host=host)
+        session.open()
+        self._transports[host] = transport
+        self._sessions[host] = session
+        return session
 
     def _lock_host(self, session: Session) -> None:
         """Nodes of a lab are this campaign's own."""
